@@ -1,0 +1,189 @@
+"""Find an upstream file, verify it, and hand over its bytes.
+
+Routes, in order: the cache, the mirror folder in `NLGJUDGE_MIRROR`, the code host. A file
+is verified whatever its route, and written to the cache atomically, so that a process that
+dies or a full disk leaves no partial file.
+"""
+
+import errno
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from nlgjudge.data.paths import cache, use
+from nlgjudge.data.registry import blob_id
+
+UPSTREAM = "https://raw.githubusercontent.com"
+RETRIES = 3
+TIMEOUT = (5, 30)  # seconds to connect, and between two pieces of the answer
+_unreachable = {}
+
+
+class DataUnavailable(Exception):
+    """A registered file could not be had by any route."""
+
+
+def read(entry, *, progress=False):
+    """Return the verified content of a registered file.
+
+    Parameters
+    ----------
+    entry : nlgjudge.data.registry.Entry
+    progress : bool
+        Show a progress bar while downloading.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    DataUnavailable
+        Naming the three routes and what each of them said.
+    NotADirectoryError
+        When `NLGJUDGE_MIRROR` names no folder.
+    ValueError
+        When the registry's path would leave the cache.
+    """
+    tried = []
+    for route in (_from_cache, _from_mirror, _from_upstream):
+        content, outcome = route(entry, progress)
+        if content is not None:
+            return content
+        tried.append(outcome)
+    raise DataUnavailable(
+        f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:\n"
+        + "\n".join(f"  {number}. {text}" for number, text in enumerate(tried, 1))
+        + "\nGive a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache.")
+
+
+def _from_cache(entry, _):
+    path = _inside(cache(), entry.location)
+    if not path.is_file():
+        return None, f"cache: no {path}"
+    content = path.read_bytes()
+    problem = check(entry, content)
+    if problem:
+        path.unlink(missing_ok=True)
+        return None, f"cache: removed {path}, {problem}"
+    use(path)
+    return content, ""
+
+
+def _from_mirror(entry, _):
+    folder = os.environ.get("NLGJUDGE_MIRROR", "")
+    if not folder:
+        return None, "mirror: NLGJUDGE_MIRROR is not set"
+    if not Path(folder).is_dir():
+        raise NotADirectoryError(
+            f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
+            "owner/repository/commit/path, or set it to nothing to do without")
+    path = _inside(Path(folder), entry.location)
+    if not path.is_file():
+        return None, f"mirror: no {path}"
+    content = path.read_bytes()
+    problem = check(entry, content)
+    if problem:
+        return None, f"mirror: {path} {problem}"
+    use(path)
+    return content, ""
+
+
+def _from_upstream(entry, progress):
+    base = os.environ.get("NLGJUDGE_UPSTREAM", UPSTREAM)
+    url = f"{base}/{entry.location}"
+    if os.environ.get("NLGJUDGE_OFFLINE"):
+        return None, f"network: {url} not tried, NLGJUDGE_OFFLINE is set"
+    if base in _unreachable:
+        return None, f"network: {base} did not answer earlier ({_unreachable[base]})"
+    target = _inside(cache(), entry.location)
+    try:
+        temporary = _temporary(target)
+    except OSError as error:
+        raise _write_error(error, target, entry) from error
+    try:
+        problem = _download(base, url, temporary, progress)
+        if problem:
+            return None, f"network: {problem}"
+        content = temporary.read_bytes()
+        problem = check(entry, content)
+        if problem:
+            return None, f"network: {url} {problem}"
+        os.replace(temporary, target)
+    except OSError as error:
+        raise _write_error(error, target, entry) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    use(target)
+    return content, ""
+
+
+def check(entry, content):
+    """Compare content with the registry.
+
+    Returns
+    -------
+    str
+        What is wrong with it, empty when it is the registered file.
+    """
+    found = blob_id(content)
+    if found == entry.blob:
+        return ""
+    if content.lstrip()[:1] == b"<":
+        kind = "is an HTML or XML page, not the file"
+    elif entry.bytes and len(content) < entry.bytes:
+        kind = f"is truncated: expected {entry.bytes:,} bytes, got {len(content):,}"
+    else:
+        kind = f"has other content ({len(content):,} bytes)"
+    return f"{kind}; expected git blob {entry.blob}, got {found}"
+
+
+def _inside(folder, location):
+    path = folder / location
+    if not path.resolve().is_relative_to(folder.resolve()) or ".." in location.parts:
+        raise ValueError(f"the registry's path {location} would leave {folder}; "
+                         "correct that row of data/registry.csv")
+    return path
+
+
+def _temporary(target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
+    os.close(handle)
+    return Path(name)
+
+
+def _download(base, url, path, progress):
+    # Imported here: notebooks that find their data locally need neither.
+    import pooch
+    import requests
+
+    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
+    for attempt in range(RETRIES):
+        try:
+            download(url, str(path), None)
+            return ""
+        except requests.HTTPError as error:
+            status = error.response.status_code
+            problem = f"{url} answered {status}"
+            if status < 500 and status != 429:
+                return problem
+        except requests.ConnectionError as error:
+            problem = f"{base} cannot be reached ({type(error).__name__})"
+            if attempt + 1 == RETRIES:
+                _unreachable[base] = type(error).__name__
+            continue
+        except requests.RequestException as error:
+            problem = f"{url} failed ({type(error).__name__})"
+        if attempt + 1 < RETRIES:
+            time.sleep(2**attempt)
+    return f"{problem}, {RETRIES} times"
+
+
+def _write_error(error, target, entry):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return OSError(error.errno, f"no space left to store {entry.path} "
+                       f"({entry.bytes or 'unknown number of'} bytes) in {target.parent}; "
+                       "free some space or move data/cache; nothing partial was kept")
+    return error

@@ -1,0 +1,115 @@
+"""Readers for the texts that DHP perturbs, and for the ratings that users must bring.
+
+DHP (section 5) takes reference texts and asks judges to tell them from damaged copies, so
+these benchmarks have items and mostly no ratings: the hypothesis is the text to perturb.
+"""
+
+import csv
+import json
+import os
+import re
+from pathlib import Path
+
+from nlgjudge.data import fetch
+from nlgjudge.data.paths import use
+from nlgjudge.data.registry import entries
+from nlgjudge.data.schema import build
+
+_LINES = {"wmt22_de_en": 1984, "wmt22_zh_en": 1875}
+
+
+def read_wmt22(name):
+    """Read WMT-22 general test segments; the human reference is the hypothesis."""
+    source, = entries(name, path=f"src.{name[6:8]}")
+    reference, = entries(name, path="ref.A.en")
+    texts = [fetch.read(e).decode("utf-8").removesuffix("\n").split("\n")
+             for e in (source, reference)]
+    items = [(None, f"{number:04d}", "reference", original, translation, [translation], "")
+             for number, (original, translation) in enumerate(zip(*texts, strict=True))]
+    return build(name, items, [], files={e.path: e.blob for e in (source, reference)},
+                 expect=(_LINES[name],) * 2)
+
+
+def read_sumpubmed(name):
+    """Read scientific articles and abstracts; ids 1 to 300 are registered."""
+    files, texts = {}, {}
+    for entry in entries(name, role="data"):
+        kind, number = re.fullmatch(r"(text|abstract)/\w+_(\d+)\.txt", entry.path).groups()
+        texts.setdefault(int(number), {})[kind] = fetch.read(entry).decode("utf-8")
+        files[entry.path] = entry.blob
+    items = [(None, f"{number:03d}", "reference", text["text"], text["abstract"],
+              [text["abstract"]], "") for number, text in sorted(texts.items())]
+    return build(name, items, [], files=files, expect=(300, 300))
+
+
+def read_answer_equivalence(name):
+    """Read the development split of Answer Equivalence (Bulian et al. 2022).
+
+    Rating `equivalence` is the mean over raters of the released judgement, 1 for equivalent.
+    """
+    entry, = entries(name, path="ae_dev.jsonl")
+    items, judged = {}, {}
+    for line in fetch.read(entry).decode("utf-8").splitlines():
+        row = json.loads(line)
+        key = (row["qid"], row["candidate"], row["reference"])
+        number = str(len(items))
+        items.setdefault(key, (f"{row['qid']}/{number}", row["qid"], number, row["question"],
+                               row["candidate"], [row["reference"]], row["context"]))
+        judged.setdefault(items[key][0], []).append(float(row["score"]))
+    ratings = [(key, "equivalence", "mean", sum(scores) / len(scores))
+               for key, scores in judged.items()]
+    return build(name, items.values(), ratings, files={entry.path: entry.blob})
+
+
+def read_story_cloze(name):
+    """Read the Story Cloze CSV that `NLGJUDGE_STORY_CLOZE` names (licence on request)."""
+    path = _named("NLGJUDGE_STORY_CLOZE", name, "the validation CSV of the Story Cloze Test")
+    items, ratings = [], []
+    with open(use(path), newline="", encoding="utf-8-sig") as handle:
+        for row in _rows(handle, path, ["InputStoryid", "AnswerRightEnding"]):
+            opening = " ".join(row[f"InputSentence{i}"] for i in range(1, 5))
+            right = int(row["AnswerRightEnding"])
+            endings = {i: row[f"RandomFifthSentenceQuiz{i}"] for i in (1, 2)}
+            for i, ending in endings.items():
+                system_id = "right_ending" if i == right else "wrong_ending"
+                key = f"{row['InputStoryid']}/{system_id}"
+                items.append((key, row["InputStoryid"], system_id, opening, ending,
+                              [endings[right]], ""))
+                ratings.append((key, "ending", "mean", float(i == right)))
+    return build(name, items, ratings)
+
+
+def read_iwslt14(name):
+    """Read HumanMT's 1,000 rated translations from the folder in `NLGJUDGE_HUMANMT`.
+
+    The archive's texts and ratings go into one file, `ratings.csv`: `segment, source,
+    reference, translation, rater, score` (1 to 5), a line per judgement.
+    """
+    path = _named("NLGJUDGE_HUMANMT", name, "a folder with HumanMT's ratings.csv") / "ratings.csv"
+    items, ratings = {}, []
+    with open(use(path), newline="", encoding="utf-8") as handle:
+        columns = ["segment", "source", "reference", "translation", "rater", "score"]
+        for row in _rows(handle, path, columns):
+            key = f"{row['segment']}/translation"
+            items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
+                          [row["reference"]], "")
+            ratings.append((key, "overall", row["rater"], float(row["score"])))
+    return build(name, items.values(), ratings, expect=(1000, 1000))
+
+
+def _named(variable, name, what):
+    path = os.environ.get(variable, "")
+    if not path:
+        raise fetch.DataUnavailable(f"{name} cannot be downloaded freely: ask its authors for it "
+                                    f"and name {what} in {variable}")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{variable}={path} does not exist; name {what}")
+    return Path(path)
+
+
+def _rows(handle, path, columns):
+    reader = csv.DictReader(handle)
+    absent = [c for c in columns if c not in (reader.fieldnames or [])]
+    if absent:
+        raise ValueError(f"{path}: expected columns {columns}, lacks {absent}")
+    return reader

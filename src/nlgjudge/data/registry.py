@@ -1,0 +1,82 @@
+"""The registry of upstream files: which file, at which commit, with which content.
+
+A git blob id is ``sha1(b"blob <size>\\0" + content)``; it is published by the code host,
+so it verifies a file that nobody here has seen.
+"""
+
+import csv
+import hashlib
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from nlgjudge.data.paths import root, use
+
+
+class Entry(NamedTuple):
+    """One upstream file.
+
+    Attributes
+    ----------
+    benchmark, role : str
+        What the file serves: `data`, `scores`, `annotations`, `recording`, `prompt`,
+        `copy` (the same data in another layout) or `extra`.
+    repository, commit, path : str
+        Where it is published.
+    blob : str
+        Git blob id, 40 hexadecimal digits.
+    bytes : int or None
+        Size where known.
+    licence, citation : str
+        Licence as stated upstream; citation key in `data/README.md`.
+    """
+
+    benchmark: str
+    role: str
+    repository: str
+    commit: str
+    path: str
+    blob: str
+    bytes: int | None
+    licence: str
+    citation: str
+
+    @property
+    def location(self):
+        """Path below a mirror or the cache: owner/repository/commit/path."""
+        return PurePosixPath(self.repository, self.commit, self.path)
+
+
+def entries(benchmark=None, *, role=None, path=None):
+    """Read the registry, filtered.
+
+    Parameters
+    ----------
+    benchmark, role : str, optional
+    path : str, optional
+        Keep the files whose path ends with this.
+
+    Returns
+    -------
+    list of Entry
+
+    Raises
+    ------
+    KeyError
+        When nothing matches; the message lists the benchmarks that exist.
+    """
+    with open(use(root() / "data" / "registry.csv"), newline="", encoding="utf-8") as handle:
+        rows = [Entry(**{**row, "bytes": int(row["bytes"]) if row["bytes"] else None})
+                for row in csv.DictReader(handle)]
+    found = [row for row in rows
+             if benchmark in (None, row.benchmark) and role in (None, row.role)
+             and (path is None or row.path.endswith(path))]
+    if not found:
+        known = ", ".join(sorted({row.benchmark for row in rows}))
+        raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
+                       f"path={path!r}; benchmarks with files: {known}")
+    return found
+
+
+def blob_id(content):
+    """Return the git blob id of `content` (bytes)."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()

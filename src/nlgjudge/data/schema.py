@@ -1,0 +1,159 @@
+"""One tidy schema for every benchmark: items, ratings and metric scores, joined by key."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from nlgjudge.data.paths import SAMPLE_NOTICE
+
+ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
+RATINGS = ["item_id", "aspect", "rater", "score"]
+SCORES = ["item_id", "metric", "aspect", "score", "variant", "evidence"]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark in the tidy schema.
+
+    Attributes
+    ----------
+    name : str
+    items : pandas.DataFrame
+        Columns `item_id, doc_id, system_id, source, hypothesis, references (list),
+        context`, one row per item.
+    ratings : pandas.DataFrame
+        Columns `item_id, aspect, rater, score`; rater `mean` where only a mean is
+        published. NaN marks a missing rating.
+    scores : pandas.DataFrame
+        Released metric scores: `item_id, metric, aspect, score, variant, evidence`; may
+        be empty.
+    source : {"real", "sample"}
+    files : dict of str to str
+        Each file read, with its git blob id.
+    """
+
+    name: str
+    items: pd.DataFrame
+    ratings: pd.DataFrame
+    scores: pd.DataFrame
+    source: str = "real"
+    files: dict = field(default_factory=dict)
+
+    @property
+    def aspects(self):
+        """Rated aspects, in the benchmark's order."""
+        return list(dict.fromkeys(self.ratings["aspect"]))
+
+    @property
+    def is_sample(self):
+        """Whether the texts are the repository's own sample."""
+        return self.source == "sample"
+
+    @property
+    def notice(self):
+        """Words to put on whatever is made from this benchmark; empty for real data."""
+        return SAMPLE_NOTICE if self.is_sample else ""
+
+    def human(self):
+        """Mean rating of each item over raters.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `item_id, doc_id, system_id` and one column per aspect.
+        """
+        means = self.ratings.pivot_table(index="item_id", columns="aspect", values="score",
+                                         aggfunc="mean", dropna=False)[self.aspects]
+        return self.items[["item_id", "doc_id", "system_id"]].merge(
+            means.reset_index(), on="item_id", how="left", validate="1:1")
+
+    def with_scores(self, scores):
+        """Join metric columns to the human means.
+
+        Parameters
+        ----------
+        scores : pandas.DataFrame
+            `item_id` and one column per metric.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `human`, with the metric columns; items without a score have NaN.
+
+        Raises
+        ------
+        ValueError
+            For repeated or unknown items, or a metric named like an aspect.
+        """
+        repeated = scores["item_id"].duplicated()
+        unknown = ~scores["item_id"].isin(self.items["item_id"])
+        clash = set(self.aspects) & set(scores.columns)
+        if repeated.any() or unknown.any() or clash:
+            raise ValueError(
+                f"scores for {self.name}: expected one row per known item and metric names that "
+                f"are no aspects, got {int(repeated.sum())} repeated and {int(unknown.sum())} "
+                f"unknown items, clashing columns {sorted(clash)}")
+        return self.human().merge(scores, on="item_id", how="left", validate="1:1")
+
+    def released(self):
+        """Released metric scores, one column per metric (and aspect, where it has one)."""
+        names = self.scores["metric"] + self.scores["aspect"].map(lambda a: f":{a}" if a else "")
+        return self.scores.assign(name=names).pivot(
+            index="item_id", columns="name", values="score")[list(dict.fromkeys(names))].reset_index()
+
+    def datasets(self):
+        """Return the three tables as a `datasets.DatasetDict` with typed features."""
+        from datasets import Dataset, DatasetDict, Features, List, Value
+
+        text, number = Value("string"), Value("float64")
+        features = {name: Features({column: number if column == "score" else text
+                                    for column in columns})
+                    for name, columns in (("items", ITEMS), ("ratings", RATINGS), ("scores", SCORES))}
+        features["items"]["references"] = List(text)
+        return DatasetDict({name: Dataset.from_pandas(getattr(self, name), features=f,
+                                                      preserve_index=False)
+                            for name, f in features.items()})
+
+
+def build(name, items, ratings, scores=(), *, files=None, source="real", expect=None):
+    """Assemble and check a benchmark.
+
+    Parameters
+    ----------
+    name : str
+    items, ratings, scores : iterable of tuple
+        Rows in the schema's order; an item without `item_id` (None) gets
+        ``doc_id/system_id``, and ratings and scores refer to that.
+    files : dict, optional
+        File name to git blob id.
+    source : {"real", "sample"}
+    expect : tuple of int, optional
+        Documents and items that the paper states.
+
+    Returns
+    -------
+    Benchmark
+
+    Raises
+    ------
+    ValueError
+        When keys repeat or dangle, or counts are not the paper's.
+    """
+    items = pd.DataFrame(list(items), columns=ITEMS)
+    ratings = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
+    scores = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
+    items["item_id"] = items["item_id"].fillna(items["doc_id"] + "/" + items["system_id"])
+    for label, table, key in (("items", items, ["item_id"]), ("ratings", ratings, RATINGS[:3]),
+                              ("scores", scores, ["item_id", "metric", "aspect"])):
+        repeated = table.duplicated(key)
+        if repeated.any():
+            raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
+        dangling = set(table["item_id"]) - set(items["item_id"])
+        if dangling:
+            raise ValueError(f"{name}: {label} name {len(dangling)} unknown items, "
+                             f"as {sorted(dangling)[0]!r}")
+    found = (items["doc_id"].nunique(), len(items))
+    if expect and found != tuple(expect):
+        raise ValueError(f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
+                         f"paper, got {found[0]} and {found[1]}")
+    return Benchmark(name, items, ratings, scores, source, dict(files or {}))

@@ -1,0 +1,235 @@
+"""Correlation between a metric and human ratings, at the three levels of meta-evaluation.
+
+Sample and dataset level are equations 1 and 2 of "Is ChatGPT a Good NLG Evaluator?"
+(section 4.1); system level correlates the systems' means. Rows of a matrix are groups
+(documents), columns its members (systems); NaN marks a score that is missing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+LEVELS = ("sample", "dataset", "system")
+COEFFICIENTS = ("pearson", "spearman", "kendall")
+CONSTANT = ("skip", "nan", "zero")
+# Above this group size the quadratic pair matrix costs more than scipy's n log n loop.
+_PAIRWISE_LIMIT = 400
+
+
+class Correlation(NamedTuple):
+    """A correlation and what it rests on.
+
+    Attributes
+    ----------
+    value : float
+        In [-1, 1], or NaN (then `reason` says why).
+    n : int
+        Units in the value: documents at sample level, items at dataset level,
+        systems at system level.
+    n_skipped : int
+        Units left out: documents that are constant or have fewer than two rated items,
+        items or systems without both scores.
+    reason : str
+        Why the value is NaN, empty otherwise.
+    """
+
+    value: float
+    n: int
+    n_skipped: int
+    reason: str = ""
+
+
+def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
+                constant="skip", kendall="b"):
+    """Correlate two score columns of a frame with one row per item.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns `doc_id`, `system_id`, `metric` and `human`; one row per pair of keys.
+    metric, human : str
+        Names of two numeric columns; NaN marks a missing score, and an item that lacks
+        either is left out.
+    level : {"sample", "dataset", "system"}
+        Mean over documents of the correlation between systems; one correlation over all
+        items; correlation between the systems' means.
+    coefficient : {"pearson", "spearman", "kendall"}
+    constant : {"skip", "nan", "zero"}
+        What a group with constant input counts as: left out and counted, NaN for the
+        whole result, or a correlation of 0.
+    kendall : {"b", "c"}
+
+    Returns
+    -------
+    Correlation
+
+    Raises
+    ------
+    ValueError
+        For unknown options, missing columns, duplicate keys or infinite scores.
+    """
+    _check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
+                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
+    frame = _checked(frame, metric, human)
+    complete = frame.dropna(subset=[metric, human])
+    if complete.empty:
+        return Correlation(np.nan, 0, 0, "no item has both scores")
+    if level == "dataset":
+        x, y = (complete[[c]].to_numpy(float).T for c in (metric, human))
+        units = len(frame)
+    elif level == "system":
+        means = complete.groupby("system_id", sort=True)[[metric, human]].mean()
+        x, y = (means[[c]].to_numpy().T for c in (metric, human))
+        units = frame["system_id"].nunique()
+    else:
+        x, y = (_matrix(complete, c) for c in (metric, human))
+        units = frame["doc_id"].nunique()
+    values = grouped(x, y, coefficient, kendall=kendall)
+    return _summary(values, level, constant, units, used=x.shape[1])
+
+
+def grouped(x, y, coefficient="spearman", *, kendall="b"):
+    """Correlate two matrices row by row.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray, shape (n_groups, n_members)
+        NaN where a score is missing; a member counts where both are present.
+    coefficient : {"pearson", "spearman", "kendall"}
+    kendall : {"b", "c"}
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_groups,)
+        NaN for a row with constant input or fewer than two members.
+    """
+    missing = np.isnan(x) | np.isnan(y)
+    x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+    if coefficient == "kendall":
+        if x.shape[1] > _PAIRWISE_LIMIT:
+            return np.array([_scipy_kendall(a, b, kendall) for a, b in zip(x, y)])
+        return _kendall(x, y, kendall)
+    if coefficient == "spearman":
+        x, y = (stats.rankdata(a, axis=1, nan_policy="omit") for a in (x, y))
+    return _pearson(x, y)
+
+
+def correlation_table(frame, metrics, humans, *, level="sample", coefficients=COEFFICIENTS,
+                      constant="skip", kendall="b"):
+    """Correlate every metric column with every human column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As for `correlation`.
+    metrics, humans : list of str
+        Column names.
+    level, constant, kendall : str
+        As for `correlation`.
+    coefficients : sequence of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair and coefficient: `metric, aspect, level, coefficient, ours, n,
+        n_skipped, reason`.
+    """
+    rows = []
+    for metric in metrics:
+        for human in humans:
+            for coefficient in coefficients:
+                result = correlation(frame, metric, human, level=level, coefficient=coefficient,
+                                     constant=constant, kendall=kendall)
+                rows.append((metric, human, level, coefficient, *result))
+    columns = ["metric", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _check_options(**options):
+    for name, (value, allowed) in options.items():
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r}: expected one of {', '.join(allowed)}")
+
+
+def _checked(frame, metric, human):
+    needed = ["doc_id", "system_id", metric, human]
+    absent = [c for c in needed if c not in frame.columns]
+    if absent:
+        raise ValueError(f"expected columns {needed}, the frame lacks {absent}; it has "
+                         f"{list(frame.columns)}")
+    frame = frame[needed]
+    repeated = frame.duplicated(["doc_id", "system_id"])
+    if repeated.any():
+        first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
+        raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
+                         f"repeated, first {first}; aggregate them before correlating")
+    if np.isinf(frame[[metric, human]].to_numpy(float)).any():
+        raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
+    return frame
+
+
+def _matrix(frame, column):
+    return frame.pivot(index="doc_id", columns="system_id", values=column).to_numpy(float)
+
+
+def _pearson(x, y):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        count = (~np.isnan(x)).sum(axis=1)
+        x, y = (np.nan_to_num(a - (np.nansum(a, axis=1) / count)[:, None]) for a in (x, y))
+        # A row that is constant up to rounding has no correlation.
+        norms = [np.sqrt((a * a).sum(axis=1)) for a in (x, y)]
+        value = (x / norms[0][:, None] * (y / norms[1][:, None])).sum(axis=1)
+    value[(count < 2) | _constant(x) | _constant(y)] = np.nan
+    return np.clip(value, -1, 1)
+
+
+def _constant(centred):
+    return np.abs(centred).max(axis=1, initial=0) < 1e-13
+
+
+def _kendall(x, y, variant):
+    upper = np.triu_indices(x.shape[1], 1)
+    dx, dy = (np.sign(a[:, upper[0]] - a[:, upper[1]]) for a in (x, y))
+    pairs = (~np.isnan(dx)).sum(axis=1)
+    agreement = np.nansum(dx * dy, axis=1)
+    untied = [pairs - (d == 0).sum(axis=1) for d in (dx, dy)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if variant == "b":
+            value = agreement / np.sqrt(untied[0]) / np.sqrt(untied[1])
+        else:
+            count = (~np.isnan(x)).sum(axis=1)
+            classes = np.array([min(len(np.unique(r[~np.isnan(r)])) for r in rows)
+                                for rows in zip(x, y)])
+            value = 2 * agreement / (count**2 * (classes - 1) / classes)
+    value[(untied[0] == 0) | (untied[1] == 0)] = np.nan
+    return np.clip(value, -1, 1)
+
+
+def _scipy_kendall(x, y, variant):
+    keep = ~np.isnan(x)
+    x, y = x[keep], y[keep]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    return stats.kendalltau(x, y, variant=variant).statistic
+
+
+def _summary(values, level, constant, units, used):
+    undefined = np.isnan(values)
+    if level == "sample":
+        counted = len(values) if constant == "zero" else int((~undefined).sum())
+        skipped = units - counted
+        if constant == "zero":
+            values = np.nan_to_num(values)
+        elif constant == "skip":
+            values = values[~undefined]
+        reason = "constant input in every document"
+    else:
+        counted, skipped = used, units - used
+        values = np.nan_to_num(values) if constant == "zero" else values
+        reason = "constant input or fewer than two items"
+    value = float(values.mean()) if len(values) else np.nan
+    if np.isnan(value) and constant == "nan" and level == "sample":
+        reason = f"constant input in {int(undefined.sum())} documents"
+    return Correlation(value, counted, skipped, reason if np.isnan(value) else "")
