@@ -1,0 +1,38 @@
+"""Check, cell by cell, what four papers printed about language models as evaluators.
+
+Names are imported on first use, so that a notebook depends only on the modules it needs.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "load": "data.benchmarks",
+    "entries": "data.registry",
+    "rouge": "data.lexical",
+    "over_references": "data.lexical",
+    "rouge_variants": "data.lexical",
+    "correlation": "metaeval.correlation",
+    "correlation_table": "metaeval.correlation",
+    "published": "report.published",
+    "all_published": "report.published",
+    "compare": "report.ledger",
+    "write": "report.ledger",
+    "search": "report.variants",
+    "best": "report.variants",
+    "summary": "report.variants",
+    "comparison": "report.figures",
+    "save_figure": "report.figures",
+    "signature": "report.signature",
+}
+_ALIASES = {"save_figure": "save"}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nlgjudge' has no attribute {name!r}")
+    return getattr(import_module(f"nlgjudge.{_HOMES[name]}"), _ALIASES.get(name, name))
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

@@ -58,6 +58,15 @@ def read(entry, *, progress=False):
         + "\nGive a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache.")
 
 
+def local(entry):
+    """Return where a registered file lies on this machine, unverified, or None."""
+    mirror = os.environ.get("NLGJUDGE_MIRROR", "")
+    for folder in (cache(), *([Path(mirror)] if mirror else [])):
+        if (path := _inside(folder, entry.location)).is_file():
+            return path
+    return None
+
+
 def _from_cache(entry, _):
     path = _inside(cache(), entry.location)
     if not path.is_file():

@@ -33,7 +33,8 @@ def read_openmeva(name):
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
                 else:
-                    scores.append((key, metric, "", score, "", "released_scores"))
+                    scores.append((key, metric.replace("rougel", "rougeL"), "", score, "",
+                                   "released_scores"))
     return build(name, items, ratings, scores, files=files, expect=(200, 1000))
 
 

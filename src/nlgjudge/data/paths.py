@@ -39,6 +39,17 @@ def cache():
     return root() / "data" / "cache"
 
 
+def out(sample=False):
+    """Return the folder that results go to: the repository, or a build folder for a sample.
+
+    `NLGJUDGE_OUT` names another, so that a check of the notebooks leaves results alone.
+    """
+    base = os.environ.get("NLGJUDGE_OUT")
+    if sample:
+        return Path(base) / "sample" if base else root() / "build" / "sample"
+    return Path(base) if base else root()
+
+
 def use(path):
     """Note that a file was read and return it."""
     _used.add(Path(path).resolve())

@@ -5,6 +5,7 @@ Sample and dataset level are equations 1 and 2 of "Is ChatGPT a Good NLG Evaluat
 (documents), columns its members (systems); NaN marks a score that is missing.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -116,8 +117,8 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     return _pearson(x, y)
 
 
-def correlation_table(frame, metrics, humans, *, level="sample", coefficients=COEFFICIENTS,
-                      constant="skip", kendall="b"):
+def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficients=COEFFICIENTS,
+                      dataset="", constant="skip", kendall="b"):
     """Correlate every metric column with every human column.
 
     Parameters
@@ -126,24 +127,23 @@ def correlation_table(frame, metrics, humans, *, level="sample", coefficients=CO
         As for `correlation`.
     metrics, humans : list of str
         Column names.
-    level, constant, kendall : str
+    levels, coefficients : sequence of str
+    dataset : str
+        Written into the column `dataset`.
+    constant, kendall : str
         As for `correlation`.
-    coefficients : sequence of str
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair and coefficient: `metric, aspect, level, coefficient, ours, n,
+        One row per combination: `metric, dataset, aspect, level, coefficient, ours, n,
         n_skipped, reason`.
     """
-    rows = []
-    for metric in metrics:
-        for human in humans:
-            for coefficient in coefficients:
-                result = correlation(frame, metric, human, level=level, coefficient=coefficient,
-                                     constant=constant, kendall=kendall)
-                rows.append((metric, human, level, coefficient, *result))
-    columns = ["metric", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
+    rows = [(metric, dataset, human, level, coefficient,
+             *correlation(frame, metric, human, level=level, coefficient=coefficient,
+                          constant=constant, kendall=kendall))
+            for metric, human, level, coefficient in product(metrics, humans, levels, coefficients)]
+    columns = ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 

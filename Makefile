@@ -1,0 +1,45 @@
+# Two commands matter: `make reproduce` and `make test`. Each does its own set-up.
+PYTHON ?= python3
+BIN := .venv/bin
+MIRROR := $(wildcard ../shared/data/github)
+# An empty NLGJUDGE_MIRROR in the environment switches the mirror off.
+export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+SNAKEMAKE := snakemake --cores all --quiet --rerun-triggers mtime params code
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test refresh lint lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.venv/stamp: pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 13), sys.version' \
+	  || { echo "Python 3.11 to 3.13 is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+reproduce: .venv/stamp ## run every notebook; write the ledger and the figures; print the coverage
+	@nlgjudge resolve
+	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) > build/snakemake.log 2>&1 || \
+	  { cat build/failed/*.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
+	@cat build/coverage.txt
+
+test: .venv/stamp ## unit tests, doctests and validation of the notebooks
+	@sh tests/run.sh
+
+refresh: reproduce ## keep the executed outputs in notebooks/ and the results in the README
+	@nlgjudge refresh
+
+lint: .venv/stamp ## style of the code and of the notebooks
+	ruff check src tests notebooks
+
+lock: ## pin the default set and the development tools again
+	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
+	  --extra dev pyproject.toml -o requirements.lock
+
+clean: ## remove what a run made; downloads in data/cache stay
+	rm -rf build .snakemake

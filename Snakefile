@@ -1,0 +1,32 @@
+# Runs every notebook that changed, or whose data, modules or printed tables changed, then
+# merges the ledger. Start it with `make reproduce`, which finds the data first.
+from nlgjudge.report import workflow
+
+NAMES = workflow.notebooks()
+SOURCES = workflow.sources()
+
+
+rule all:
+    input: "build/finished"
+
+
+rule notebook:
+    # The notebook is ancient: writing outputs back into it must not run it again. A change
+    # of its cells does, through the digest.
+    input:
+        notebook=ancient("notebooks/{name}.ipynb"),
+        used=lambda wildcards: workflow.dependencies(wildcards.name),
+    output: "build/executed/{name}.ipynb"
+    params:
+        cells=lambda wildcards: workflow.source_digest(wildcards.name),
+        data=lambda wildcards: [SOURCES.get(b) for b in workflow.benchmarks(wildcards.name)],
+    shell: "nlgjudge run {input.notebook} --output {output}"
+
+
+rule ledger:
+    input:
+        expand("build/executed/{name}.ipynb", name=NAMES),
+        "paper_tables/needs.csv",
+    output: touch("build/finished")
+    params: names=NAMES
+    shell: "nlgjudge finish > build/coverage.txt"

@@ -1,0 +1,99 @@
+"""Figures: written by the notebooks, as SVG and PNG, the same bytes on every run."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+
+from nlgjudge.data.paths import out
+
+# Colours that stay apart for colour-blind readers and in grey.
+COLOURS = {"exact": "#1b7837", "close": "#7fbf7b", "within_ci": "#f1a340", "differs": "#b2182b",
+           "sign_flipped": "#762a83", "relabelled": "#2166ac", "not_run": "#bbbbbb"}
+_STYLE = {"svg.hashsalt": "nlgjudge", "svg.fonttype": "none", "font.size": 10,
+          "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
+          "figure.dpi": 100, "savefig.dpi": 150}
+
+
+def comparison(rows, *, title, notice=""):
+    """Draw a table against its reproduction: the values, and how far they are apart.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `nlgjudge.report.ledger.compare`; printed averages are left out.
+    title : str
+    notice : str
+        Written across the figure when the values come from the sample.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Left, printed values (rings) and ours (dots) by row; right, ours minus printed in
+        thousandths, on a scale that is linear up to one and logarithmic beyond.
+    """
+    rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
+    labels = list(dict.fromkeys(rows["row"]))
+    place = rows["row"].map(labels.index) + _spread(rows)
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+        figure, (left, right) = plt.subplots(
+            1, 2, figsize=(10, 1.6 + 0.42 * len(labels)), sharey=True, layout="constrained",
+            gridspec_kw={"width_ratios": (3, 2)})
+        colours = rows["verdict"].map(COLOURS)
+        left.scatter(rows["published"].astype(float), place, s=34, facecolors="none",
+                     edgecolors="#555555", linewidths=0.9, label="printed")
+        left.scatter(rows["ours"], place, s=11, c=colours, label="ours")
+        right.scatter(1000 * rows["difference"], place, s=16, c=colours)
+        _finish_comparison(left, right, labels, rows)
+        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+    return figure
+
+
+def _spread(rows):
+    """Small vertical offsets, so that the cells of a row do not hide one another."""
+    position = rows.groupby("row", sort=False).cumcount()
+    size = rows.groupby("row", sort=False)["row"].transform("size")
+    return 0.7 * ((position + 0.5) / size - 0.5)
+
+
+def _finish_comparison(left, right, labels, rows):
+    left.set_yticks(range(len(labels)), labels)
+    left.invert_yaxis()
+    left.set_xlabel("correlation")
+    left.legend(loc="best", frameon=True)
+    right.set_xscale("symlog", linthresh=1)
+    right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
+    limit = max(12, 1.5 * np.nanmax(np.abs(1000 * rows["difference"]), initial=0))
+    right.set_xlim(-limit, limit)
+    ticks = [t for t in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(t) <= limit]
+    right.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    right.set_xlabel("ours − printed, in thousandths\n(band: equal to the printed digits)")
+    present = [v for v in COLOURS if v in set(rows["verdict"])]
+    handles = [plt.Line2D([], [], marker="o", ls="", color=COLOURS[v], label=v) for v in present]
+    right.legend(handles=handles, loc="best", frameon=True)
+    for axis in (left, right):
+        axis.grid(axis="y", visible=False)
+
+
+def save(figure, name, *, sample=False):
+    """Save a figure as `figures/<name>.svg` and `.png`.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    name : str
+        The notebook's name.
+    sample : bool
+        Save below `build/sample/` instead.
+
+    Returns
+    -------
+    pathlib.Path
+        The PNG file.
+    """
+    folder = out(sample) / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+    return folder / f"{name}.png"

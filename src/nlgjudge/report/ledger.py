@@ -1,0 +1,231 @@
+"""The ledger: every printed correlation beside ours, with verdict, evidence and cause."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.report.published import KEY, all_published
+
+COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
+           "difference", "verdict", "evidence", "variant", "notebook", "note"]
+VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
+EVIDENCE = ["recomputed", "released_scores", "released_responses", "substitute_judge", "rejudged",
+            "none"]
+CLOSE = 0.01
+DIGITS = 6  # of our values in the ledger
+
+
+def verdict(printed, ours, ci=(np.nan, np.nan)):
+    """Judge one cell.
+
+    Parameters
+    ----------
+    printed : str
+        As printed; empty for a dash or a lost cell.
+    ours : float
+    ci : (float, float)
+        Interval of ours, NaN where there is none.
+
+    Returns
+    -------
+    str
+        `exact`: ours rounds to the printed digits. `close`: at most 0.01 away.
+        `sign_flipped`: exact or close after a change of sign. `within_ci`: printed lies in
+        our interval. `differs` otherwise, `not_run` where either value is missing.
+    """
+    if not printed or np.isnan(ours):
+        return "not_run"
+    value, digits = float(printed), len(printed.partition(".")[2])
+    # A hair of slack, so that a value on the rounding edge is not lost to binary floats.
+    if abs(ours - value) <= 0.5 * 10**-digits + 1e-9:
+        return "exact"
+    if abs(ours - value) <= CLOSE:
+        return "close"
+    if abs(ours + value) <= CLOSE:
+        return "sign_flipped"
+    return "within_ci" if ci[0] <= value <= ci[1] else "differs"
+
+
+def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
+    """Set our values against a printed table.
+
+    Parameters
+    ----------
+    paper, artefact : str
+    table : pandas.DataFrame
+        From `nlgjudge.report.published.published`.
+    ours : pandas.DataFrame
+        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
+        n_skipped, variant, evidence, note`. Printed averages are added where every cell
+        that they average is there.
+    evidence : str
+        For rows without their own, one of `EVIDENCE`.
+    notebook : str
+        Name of the notebook that calls.
+    sample : bool
+        Whether the values come from the sample; they are then kept out of the ledger.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The ledger's columns, a row per printed cell that we have a value for.
+
+    Raises
+    ------
+    ValueError
+        For repeated cells, cells that the table does not print, or unknown evidence.
+    """
+    _check(table, ours, evidence)
+    ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
+    rows = table.rename(columns={"note": "note_printed"}).merge(ours, on=KEY, validate="1:1")
+    rows = rows.assign(paper=paper, artefact=artefact, notebook=notebook,
+                       published=rows["printed"])
+    for column in ("ci_low", "ci_high", "n", "n_skipped"):
+        rows[column] = rows.get(column, np.nan)
+    for column, default in (("variant", ""), ("note", ""), ("evidence", evidence)):
+        rows[column] = rows[column].fillna(default) if column in rows else default
+    rows["difference"] = rows["ours"] - rows["value"]
+    rows["verdict"] = [verdict(r.published, r.ours, (r.ci_low, r.ci_high))
+                       for r in rows.itertuples()]
+    empty = rows["published"] == ""
+    rows.loc[empty, "note"] = rows.loc[empty, "note_printed"]
+    if sample:
+        rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
+    return rows[COLUMNS]
+
+
+def averages(table, ours):
+    """Average our cells as the table averages its own.
+
+    A printed average is the mean of the row's cells at its level and coefficient; QAGS
+    averages over its two parts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `row, dataset, aspect, level, coefficient, ours` of the averages that can be formed.
+    """
+    group = ["row", "level", "coefficient"]
+    wanted = table[table["aspect"] == "AVG"].drop_duplicates(KEY)
+    parts = table[table["aspect"] != "AVG"].merge(ours, on=KEY, how="left",
+                                                  suffixes=("_printed", ""))
+    found = parts.groupby(group, sort=False).agg(
+        ours=("ours", lambda v: v.mean() if v.notna().all() else np.nan))
+    for column in ("variant", "evidence", "note"):
+        if column in ours:
+            found[column] = parts.groupby(group, sort=False)[column].agg(
+                lambda v: v.iloc[0] if v.nunique(dropna=False) == 1 else None)
+    return wanted[KEY].merge(found.reset_index(), on=group).dropna(subset=["ours"])
+
+
+def write(rows):
+    """Save a notebook's part of the ledger.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `compare`, of one or several tables, by one notebook.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    ValueError
+        When a cell that is neither exact nor close has no note.
+    """
+    silent = rows[~rows["verdict"].isin(["exact", "close"]) & (rows["note"].str.strip() == "")]
+    if len(silent):
+        raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
+                         f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
+    notebook, = rows["notebook"].unique()
+    path = out(sample=bool((rows["note"] == SAMPLE_NOTICE).all())) / "build" / "ledger"
+    path.mkdir(parents=True, exist_ok=True)
+    _to_csv(rows, path / f"{notebook}.csv")
+    return path / f"{notebook}.csv"
+
+
+def merge(parts):
+    """Join the notebooks' parts with the cells that nobody ran.
+
+    Parameters
+    ----------
+    parts : list of pathlib.Path
+        From `write`. A cell that two notebooks ran keeps the better evidence, in the
+        order of `EVIDENCE`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per printed cell of all papers, in the papers' order.
+    """
+    cells = all_published()
+    key = ["paper", "artefact", *KEY]
+    ran = pd.concat([read(p) for p in parts] or [pd.DataFrame(columns=COLUMNS)])
+    rank = ran["evidence"].map(EVIDENCE.index)
+    ran = ran.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates(key)
+    rows = cells[[*key, "printed", "note"]].merge(
+        ran.drop(columns="published"), on=key, how="left", suffixes=("_printed", ""))
+    absent = rows["verdict"].isna()
+    rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
+    rows.loc[absent, "note"] = _needs(rows[absent])
+    return rows.rename(columns={"printed": "published"})[COLUMNS]
+
+
+def read(path):
+    """Read a ledger or a part of one, with `published` and notes as strings."""
+    text = ["published", "variant", "notebook", "note", "evidence", "verdict"]
+    frame = pd.read_csv(path, dtype=dict.fromkeys(text, str), keep_default_na=False,
+                        na_values={c: [""] for c in COLUMNS if c not in text and c not in KEY})
+    return frame[COLUMNS]
+
+
+def save(rows, path):
+    """Write a ledger."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _to_csv(rows, path)
+
+
+def _check(table, ours, evidence):
+    unknown = set(ours.get("evidence", [])) - set(EVIDENCE) | {evidence} - set(EVIDENCE)
+    if unknown:
+        raise ValueError(f"evidence {sorted(map(str, unknown))}: expected one of {EVIDENCE}")
+    repeated = ours.duplicated(KEY)
+    if repeated.any():
+        raise ValueError(f"two values for {ours.loc[repeated, KEY].iloc[0].tolist()}")
+    extra = ours[KEY].merge(table[KEY], how="left", indicator=True).query("_merge == 'left_only'")
+    if len(extra):
+        raise ValueError(f"{len(extra)} cells that the table does not print, first "
+                         f"{extra[KEY].iloc[0].tolist()}")
+
+
+def _to_csv(rows, path):
+    rows = rows.copy()
+    for column in ("ours", "ci_low", "ci_high", "difference"):
+        rows[column] = pd.to_numeric(rows[column]).round(DIGITS) + 0.0  # no -0.0
+    for column in ("n", "n_skipped"):
+        rows[column] = pd.to_numeric(rows[column]).astype("Int64")
+    hidden = rows["note"] == SAMPLE_NOTICE
+    rows.loc[hidden, ["ours", "ci_low", "ci_high", "difference"]] = np.nan
+    rows.loc[hidden, ["n", "n_skipped"]] = pd.NA
+    rows.to_csv(path, index=False, lineterminator="\n")
+
+
+def _needs(cells):
+    """What a cell that nobody ran needs, from `paper_tables/needs.csv`; first match wins."""
+    with open(use(root() / "paper_tables" / "needs.csv"), newline="", encoding="utf-8") as handle:
+        rules = list(csv.DictReader(handle))
+    return [_need(cell, rules) for cell in cells.itertuples()]
+
+
+def _need(cell, rules):
+    if not cell.printed:
+        return cell.note_printed
+    for rule in rules:
+        if all(rule[f] in ("*", getattr(cell, f)) for f in ("paper", "artefact")) and \
+                cell.row.startswith(rule["row"].rstrip("*")):
+            return rule["needs"]
+    raise ValueError(f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}")

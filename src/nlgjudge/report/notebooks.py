@@ -1,0 +1,118 @@
+"""Run notebooks, strictly, and keep their outputs.
+
+papermill only warns about a parameter that the notebook does not have and about a missing
+`parameters` tag; here both are errors, and so is a kernel that dies.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbclient.exceptions import DeadKernelError
+from papermill.exceptions import PapermillExecutionError
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class NotebookError(Exception):
+    """A notebook could not be run; the message names it, the cell and the cause."""
+
+
+def run(path, output, parameters=None, *, timeout=600):
+    """Execute a notebook.
+
+    Parameters
+    ----------
+    path, output : path-like
+        The notebook and where its executed copy goes.
+    parameters : dict, optional
+        Values for names that the notebook's `parameters` cell assigns.
+    timeout : int
+        Seconds that a cell may take.
+
+    Raises
+    ------
+    NotebookError
+        For an unknown parameter, a missing `parameters` tag, a cell that fails, a kernel
+        that dies, or a notebook that never calls `signature`.
+    """
+    path, output, parameters = Path(path), Path(output), parameters or {}
+    check(path, parameters)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    note = output.with_suffix(".deps.json")
+    note.unlink(missing_ok=True)
+    os.environ["NLGJUDGE_DEPENDENCIES"] = str(note.resolve())
+    try:
+        papermill.execute_notebook(str(path), str(output), parameters, progress_bar=False,
+                                   cwd=str(path.parent), kernel_name="python3",
+                                   execution_timeout=timeout, log_output=False)
+    except PapermillExecutionError as error:
+        raise NotebookError(f"{path.name}, cell {error.cell_index}: {error.ename}: "
+                            f"{_ANSI.sub('', error.evalue)}\n{error.source}") from error
+    except DeadKernelError as error:
+        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: the kernel died (out of "
+                            "memory, or killed); run it again with a smaller limit") from error
+    except TimeoutError as error:
+        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: no end after "
+                            f"{timeout} s") from error
+    finally:
+        del os.environ["NLGJUDGE_DEPENDENCIES"]
+    if not note.exists():
+        raise NotebookError(f"{path.name}: its last cell must call nlgjudge.signature(...)")
+
+
+def check(path, parameters):
+    """Refuse parameters that a notebook does not have.
+
+    Raises
+    ------
+    NotebookError
+        Also when the notebook is missing, no notebook, or lacks the `parameters` tag.
+    """
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except FileNotFoundError as error:
+        raise NotebookError(f"{path}: no such notebook") from error
+    except Exception as error:  # nbformat raises many kinds, all meaning the same
+        raise NotebookError(f"{path.name} is not a notebook: {error}") from error
+    if not any("parameters" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        raise NotebookError(f"{path.name}: no cell is tagged 'parameters'; tag the one that "
+                            "assigns the notebook's settings")
+    known = papermill.inspect_notebook(str(path))
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise NotebookError(f"{path.name}: unknown parameter {', '.join(unknown)}; "
+                            f"it has {', '.join(known) or 'none'}")
+
+
+def keep_outputs(executed, path):
+    """Write an executed copy's outputs back, without the runner's traces.
+
+    Returns
+    -------
+    bool
+        False when the copy was made from the sample, whose outputs are not kept.
+    """
+    notebook = nbformat.read(executed, as_version=4)
+    text = nbformat.writes(notebook)
+    if "sample data, not comparable with the papers" in text.replace("\\n", " "):
+        return False
+    original = nbformat.read(path, as_version=4)
+    for cell, ran in zip(original.cells, notebook.cells, strict=True):
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+            for output in cell.outputs:
+                output.get("metadata", {}).clear()
+    nbformat.write(original, path)
+    return True
+
+
+def _last_cell(executed):
+    """Position of the cell that was running when an execution ended, as papermill notes it."""
+    if not executed.exists():
+        return "unknown"
+    cells = nbformat.read(executed, as_version=4).cells
+    return next((i for i, c in enumerate(cells)
+                 if c.metadata.get("papermill", {}).get("status") == "running"), "unknown")

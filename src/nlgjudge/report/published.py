@@ -1,0 +1,86 @@
+"""The papers' printed tables, as typed into `paper_tables/published/`."""
+
+import re
+
+import pandas as pd
+
+from nlgjudge.data.paths import root, use
+
+KEY = ["row", "dataset", "aspect", "level", "coefficient"]
+PAPERS = {
+    "geval": "G-Eval (EMNLP 2023)",
+    "geval_v1": "G-Eval (arXiv v1)",
+    "chatgpt": "Is ChatGPT a Good NLG Evaluator?",
+    "dhp": "DHP",
+    "coascore": "CoAScore",
+}
+
+
+def tables():
+    """List the printed tables of correlations.
+
+    Returns
+    -------
+    list of (str, str)
+        Paper key and artefact key, as ``("geval_v1", "table2")``, in reading order.
+    """
+    found = [path.stem.rsplit("_", 1) for path in _folder().glob("*_table*.csv")]
+    order = list(PAPERS)
+    return sorted(((p, a) for p, a in found if "coefficient" in _columns(p, a)),
+                  key=lambda t: (order.index(t[0]), int(re.sub(r"\D", "", t[1]))))
+
+
+def published(paper, artefact):
+    """Read one printed table.
+
+    Parameters
+    ----------
+    paper, artefact : str
+        As ``"chatgpt"`` and ``"table6"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        For correlations `row, dataset, aspect, level, coefficient, printed` (as printed,
+        empty where the paper has a dash or the text at hand lost the cell), `note`, and
+        `value` (float, NaN where empty); other tables have `row, column, printed, note`.
+
+    Raises
+    ------
+    FileNotFoundError
+        For a table that was not typed; the message lists those that were.
+    ValueError
+        When a key repeats.
+    """
+    path = _folder() / f"{paper}_{artefact}.csv"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in _folder().glob("*.csv")))
+        raise FileNotFoundError(f"no printed table {path.stem}; there are {known}")
+    table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
+    if "coefficient" not in table:
+        return table
+    repeated = table.duplicated(KEY)
+    if repeated.any():
+        raise ValueError(f"{path.name} repeats {table.loc[repeated, KEY].iloc[0].tolist()}")
+    return table.assign(value=pd.to_numeric(table["printed"]))
+
+
+def all_published():
+    """Stack every printed correlation.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `published`, with `paper` and `artefact` in front.
+    """
+    return pd.concat([published(p, a).assign(paper=p, artefact=a) for p, a in tables()],
+                     ignore_index=True)
+
+
+def _folder():
+    return root() / "paper_tables" / "published"
+
+
+def _columns(paper, artefact):
+    with open(_folder() / f"{paper}_{artefact}.csv", encoding="utf-8") as handle:
+        return handle.readline()

@@ -1,0 +1,107 @@
+"""What the Snakefile needs to know: notebooks, what each depends on, and the last step.
+
+Only the standard library at import, because Snakemake reads this on every start.
+"""
+
+import hashlib
+import json
+
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
+
+
+def notebooks():
+    """Names of the repository's notebooks, sorted."""
+    return sorted(path.stem for path in (root() / "notebooks").glob("*.ipynb"))
+
+
+def benchmarks(name):
+    """Benchmarks that a notebook's metadata declares, in its order."""
+    return _read(name)["metadata"].get("nlgjudge", {}).get("benchmarks", [])
+
+
+def source_digest(name):
+    """Digest of a notebook's cells without their outputs, which decides on a rerun."""
+    cells = [["".join(c["source"]), c["metadata"].get("tags", [])] for c in _read(name)["cells"]]
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
+
+
+def dependencies(name):
+    """Files and modules that a notebook used when it last ran, as far as they still exist."""
+    note = root() / "build" / "executed" / f"{name}.deps.json"
+    if not note.exists():
+        return []
+    return [path for path in json.loads(note.read_text()) if (root() / path).exists()]
+
+
+def sources():
+    """By benchmark, `real` or `sample`, as `resolve` found it."""
+    path = root() / "build" / "sources.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def resolve(say=print):
+    """Find out which of the notebooks' benchmarks can be had, downloading what is missing.
+
+    Parameters
+    ----------
+    say : callable
+        Called with a line for each benchmark.
+
+    Returns
+    -------
+    dict of str to str
+        By benchmark, `real` or `sample`; also kept in `build/sources.json`.
+    """
+    from nlgjudge.data.benchmarks import load
+
+    wanted = sorted({b for name in notebooks() for b in benchmarks(name)})
+    found = {}
+    for benchmark in wanted:
+        loaded = load(benchmark)
+        found[benchmark] = loaded.source
+        say(f"  {benchmark:14} {loaded.source:6} {len(loaded.items):5} items"
+            + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
+    path = root() / "build" / "sources.json"
+    path.parent.mkdir(exist_ok=True)
+    text = json.dumps(found, indent=1)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    return found
+
+
+def finish(say=print):
+    """Merge the notebooks' parts into the ledger and say how much reproduces.
+
+    The ledger in `paper_tables/` is written when a notebook ran on real data; on the sample
+    alone it is left as it is, and the run's own ledger goes to `build/sample/`.
+
+    Returns
+    -------
+    pathlib.Path
+        The ledger that was written.
+    """
+    from nlgjudge.report import coverage, ledger
+
+    folders = {False: root() / "build", True: root() / "build" / "sample" / "build"}
+    names, parts = set(notebooks()), []
+    for name in sorted(names):
+        both = [folders[kind] / "ledger" / f"{name}.csv" for kind in (False, True)]
+        newest = max((p for p in both if p.exists()), key=lambda p: p.stat().st_mtime, default=None)
+        parts += [newest] if newest else []
+    real = [p for p in parts if p.is_relative_to(folders[False] / "ledger")]
+    rows = ledger.merge(parts)
+    base = root() if real or not parts else root() / "build" / "sample"
+    path = base / "paper_tables" / "ledger.csv"
+    ledger.save(rows, path)
+    say(coverage.coverage(rows).to_string())
+    say(f"\nledger    {path.relative_to(root())}\nfigures   {(base / 'figures').relative_to(root())}/"
+        "\nnotebooks build/executed/ (with outputs)")
+    if not real and parts:
+        say(f"No real data could be had: this is {SAMPLE_NOTICE}, and the committed ledger and "
+            "figures were left alone. `nlgjudge data fetch` says what is missing.")
+    return path
+
+
+def _read(name):
+    return json.loads((root() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
+
