@@ -3,7 +3,6 @@
 from nlgjudge.report import workflow
 
 NAMES = workflow.notebooks()
-SOURCES = workflow.sources()
 
 
 rule all:
@@ -19,7 +18,7 @@ rule notebook:
     output: "build/executed/{name}.ipynb"
     params:
         cells=lambda wildcards: workflow.source_digest(wildcards.name),
-        data=lambda wildcards: [SOURCES.get(b) for b in workflow.benchmarks(wildcards.name)],
+        data=lambda wildcards: workflow.data(wildcards.name),
     shell: "nlgjudge run {input.notebook} --output {output}"
 
 

@@ -17,6 +17,7 @@ _HOMES = {
     "all_published": "report.published",
     "compare": "report.ledger",
     "write": "report.ledger",
+    "side_by_side": "report.ledger",
     "search": "report.variants",
     "best": "report.variants",
     "summary": "report.variants",

@@ -38,6 +38,8 @@ def _parser():
                      metavar=("NAME", "VALUE"))
     run.set_defaults(function=_run)
     for name, function, text in (("resolve", _resolve, "find the data that the notebooks need"),
+                                 ("validate", _validate, "compare the notebooks' outputs, or run them "
+                                                         "where their data is not here"),
                                  ("finish", _finish, "merge the ledger and print the coverage"),
                                  ("refresh", _refresh, "keep executed outputs and the README's "
                                                        "results in the repository")):
@@ -132,6 +134,12 @@ def _resolve(_):
     resolve()
 
 
+def _validate(_):
+    from nlgjudge.report.notebooks import validate
+
+    validate()
+
+
 def _finish(_):
     from nlgjudge.report.workflow import finish
 
@@ -144,7 +152,8 @@ def _refresh(_):
 
     for name in workflow.notebooks():
         executed = root() / "build" / "executed" / f"{name}.ipynb"
-        kept = notebooks.keep_outputs(executed, root() / "notebooks" / f"{name}.ipynb")
+        kept = notebooks.keep_outputs(executed, root() / "notebooks" / f"{name}.ipynb",
+                                      workflow.data(name))
         print(f"{name}: {'outputs kept' if kept else 'ran on the sample, left as it is'}")
     coverage.update_readme(root() / "README.md", ledger.read(root() / "paper_tables" / "ledger.csv"))
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
+from functools import cache as cache_forever
 from importlib.metadata import version
 
 import numpy as np
@@ -120,7 +120,8 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
     ------
     metric : {"rouge1", "rouge2", "rougeL"}
     variant : str
-        As ``f, mean over references, porter_original, split at period``.
+        As ``f, mean, porter_original, period``: part, aggregation over references (where
+        there are several), stemmer, and, for ROUGE-L, where sentences end.
     scores : pandas.DataFrame
         `item_id, score`.
     """
@@ -135,9 +136,9 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
                         metric, part = column.split("-")
                         if metric != "rougeL" and split != splits[0]:
                             continue  # n-grams do not see sentence boundaries
-                        label = [part, "source as reference" if target == "source" else
-                                 "one reference" if single else f"{aggregation} over references",
-                                 stemmer] + [f"split at {split}"] * (metric == "rougeL")
+                        label = [part, *["source"] * (target == "source"),
+                                 *[aggregation] * (not single), stemmer,
+                                 *[split] * (metric == "rougeL")]
                         yield metric, ", ".join(label), reduced[["item_id", column]].set_axis(
                             ["item_id", "score"], axis=1)
 
@@ -184,7 +185,7 @@ def _score_chunk(job):
     return np.array(rows)
 
 
-@lru_cache(maxsize=None)
+@cache_forever
 def _scorer(stemmer, *metrics):
     from rouge_score import rouge_scorer
 

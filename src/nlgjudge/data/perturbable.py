@@ -49,7 +49,7 @@ def read_answer_equivalence(name):
     """
     entry, = entries(name, path="ae_dev.jsonl")
     items, judged = {}, {}
-    for line in fetch.read(entry).decode("utf-8").splitlines():
+    for line in fetch.read(entry).splitlines():  # bytes: a text may hold U+2028
         row = json.loads(line)
         key = (row["qid"], row["candidate"], row["reference"])
         number = str(len(items))
@@ -66,7 +66,9 @@ def read_story_cloze(name):
     path = _named("NLGJUDGE_STORY_CLOZE", name, "the validation CSV of the Story Cloze Test")
     items, ratings = [], []
     with open(use(path), newline="", encoding="utf-8-sig") as handle:
-        for row in _rows(handle, path, ["InputStoryid", "AnswerRightEnding"]):
+        columns = ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)),
+                   "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding"]
+        for row in _rows(handle, path, columns):
             opening = " ".join(row[f"InputSentence{i}"] for i in range(1, 5))
             right = int(row["AnswerRightEnding"])
             endings = {i: row[f"RandomFifthSentenceQuiz{i}"] for i in (1, 2)}

@@ -9,12 +9,17 @@ import json
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.schema import build
 
-# Scale (low, high) of an aspect where it is not 1 to 5.
+# An aspect's scale and the number of defects that reach its lower end, where it is not
+# 1 to 5 in four steps; by file, or by benchmark where that has a scale of its own.
+_DEFAULT = (1, 5, 4)
 _SCALES = {
-    "dialogue": {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3),
-                 "groundedness": (0, 1), "understandability": (0, 1)},
-    "data_to_text": dict.fromkeys(("informativeness", "naturalness", "quality"), (1, 6)),
-    "question_answering": {"equivalence": (0, 1)},
+    "dialogue": {"naturalness": (1, 3, 2), "coherence": (1, 3, 2), "engagingness": (1, 3, 2),
+                 "groundedness": (0, 1, 2), "understandability": (0, 1, 2)},
+    "data_to_text": dict.fromkeys(("informativeness", "naturalness", "quality"), (1, 6, 5)),
+    "question_answering": {"equivalence": (0, 1, 1)},
+    "realsumm": {"pyramid_recall": (0, 1, 4)},
+    "qags_cnn": {"consistency": (0, 1, 4)},
+    "qags_xsum": {"consistency": (0, 1, 4)},
 }
 # Which file stands in for which benchmark, and aspects that count other aspects' defects.
 _STANDS_FOR = {
@@ -118,11 +123,9 @@ def _outputs(name, file, document, derived):
         counts = defects | {aspect: sum(defects[a] for a in parts) for aspect, parts in derived.items()}
         rated = []
         for aspect in _KEEP.get(name, counts):
-            default = (0, 1) if name in ("realsumm", "qags_cnn", "qags_xsum") else (1, 5)
-            low, high = _SCALES.get(file, {}).get(aspect, default)
-            steps = 1 if file == "question_answering" else 2 if (low, high) in ((1, 3),) else 4
+            scale = _SCALES.get(name, _SCALES.get(file, {})).get(aspect, _DEFAULT)
             rated += [(f"{doc_id}/{system_id}", aspect, rater, score)
-                      for rater, score in rate(counts[aspect], low, high, steps).items()]
+                      for rater, score in rate(counts[aspect], *scale).items()]
         yield item, rated
 
 

@@ -1,5 +1,7 @@
 """One tidy schema for every benchmark: items, ratings and metric scores, joined by key."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -53,6 +55,12 @@ class Benchmark:
     def notice(self):
         """Words to put on whatever is made from this benchmark; empty for real data."""
         return SAMPLE_NOTICE if self.is_sample else ""
+
+    @property
+    def digest(self):
+        """Short digest of the files read, by their blob ids; of the name for a sample."""
+        what = [self.name] if self.is_sample else sorted(self.files.items())
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
 
     def human(self):
         """Mean rating of each item over raters.

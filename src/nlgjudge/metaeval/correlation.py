@@ -175,18 +175,19 @@ def _matrix(frame, column):
 
 
 def _pearson(x, y):
+    sizes = [np.nan_to_num(np.abs(a)).max(axis=1, initial=0) for a in (x, y)]
     with np.errstate(invalid="ignore", divide="ignore"):
         count = (~np.isnan(x)).sum(axis=1)
         x, y = (np.nan_to_num(a - (np.nansum(a, axis=1) / count)[:, None]) for a in (x, y))
         # A row that is constant up to rounding has no correlation.
         norms = [np.sqrt((a * a).sum(axis=1)) for a in (x, y)]
         value = (x / norms[0][:, None] * (y / norms[1][:, None])).sum(axis=1)
-    value[(count < 2) | _constant(x) | _constant(y)] = np.nan
+    value[(count < 2) | _constant(x, sizes[0]) | _constant(y, sizes[1])] = np.nan
     return np.clip(value, -1, 1)
 
 
-def _constant(centred):
-    return np.abs(centred).max(axis=1, initial=0) < 1e-13
+def _constant(centred, size):
+    return np.abs(centred).max(axis=1, initial=0) <= 1e-13 * size
 
 
 def _kendall(x, y, variant):

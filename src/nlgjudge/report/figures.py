@@ -37,12 +37,12 @@ def comparison(rows, *, title, notice=""):
     place = rows["row"].map(labels.index) + _spread(rows)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
         figure, (left, right) = plt.subplots(
-            1, 2, figsize=(10, 1.6 + 0.42 * len(labels)), sharey=True, layout="constrained",
-            gridspec_kw={"width_ratios": (3, 2)})
+            1, 2, figsize=(10, 1.8 + max(0.42 * len(labels), 0.05 * len(rows))), sharey=True,
+            layout="constrained", gridspec_kw={"width_ratios": (3, 2)})
         colours = rows["verdict"].map(COLOURS)
         left.scatter(rows["published"].astype(float), place, s=34, facecolors="none",
-                     edgecolors="#555555", linewidths=0.9, label="printed")
-        left.scatter(rows["ours"], place, s=11, c=colours, label="ours")
+                     edgecolors="#555555", linewidths=0.9)
+        left.scatter(rows["ours"], place, s=11, c=colours)
         right.scatter(1000 * rows["difference"], place, s=16, c=colours)
         _finish_comparison(left, right, labels, rows)
         figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
@@ -60,7 +60,6 @@ def _finish_comparison(left, right, labels, rows):
     left.set_yticks(range(len(labels)), labels)
     left.invert_yaxis()
     left.set_xlabel("correlation")
-    left.legend(loc="best", frameon=True)
     right.set_xscale("symlog", linthresh=1)
     right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
     limit = max(12, 1.5 * np.nanmax(np.abs(1000 * rows["difference"]), initial=0))
@@ -68,11 +67,14 @@ def _finish_comparison(left, right, labels, rows):
     ticks = [t for t in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(t) <= limit]
     right.set_xticks(ticks, [f"{t:g}" for t in ticks])
     right.set_xlabel("ours − printed, in thousandths\n(band: equal to the printed digits)")
-    present = [v for v in COLOURS if v in set(rows["verdict"])]
-    handles = [plt.Line2D([], [], marker="o", ls="", color=COLOURS[v], label=v) for v in present]
-    right.legend(handles=handles, loc="best", frameon=True)
     for axis in (left, right):
         axis.grid(axis="y", visible=False)
+    present = [v for v in COLOURS if v in set(rows["verdict"])]
+    dot = {"marker": "o", "linestyle": ""}
+    handles = [plt.Line2D([], [], markerfacecolor="none", color="#555555", label="printed", **dot)]
+    handles += [plt.Line2D([], [], color=COLOURS[v], label=f"ours: {v.replace('_', ' ')}", **dot)
+                for v in present]
+    left.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 
 def save(figure, name, *, sample=False):
@@ -85,15 +87,9 @@ def save(figure, name, *, sample=False):
         The notebook's name.
     sample : bool
         Save below `build/sample/` instead.
-
-    Returns
-    -------
-    pathlib.Path
-        The PNG file.
     """
     folder = out(sample) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(_STYLE):
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-    return folder / f"{name}.png"

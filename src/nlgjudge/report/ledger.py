@@ -229,3 +229,20 @@ def _need(cell, rules):
                 cell.row.startswith(rule["row"].rstrip("*")):
             return rule["needs"]
     raise ValueError(f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}")
+
+
+def side_by_side(rows):
+    """Lay a comparison out as the paper's table, ours before the printed value.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by `row`, columns by dataset (where there are several), aspect, level and
+        coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none.
+    """
+    cell = [f"{ours:.3f} ({printed or '-'})" for ours, printed in zip(rows["ours"], rows["published"])]
+    columns = [c for c in KEY[1:] if rows[c].nunique() > 1]
+    wide = rows.assign(cell=cell).pivot(index="row", columns=columns, values="cell")
+    order = rows[columns].drop_duplicates()
+    wide = wide[[tuple(c) if len(columns) > 1 else c[0] for c in order.itertuples(index=False)]]
+    return wide.reindex(dict.fromkeys(rows["row"])).fillna("")

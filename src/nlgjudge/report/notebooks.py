@@ -6,12 +6,18 @@ papermill only warns about a parameter that the notebook does not have and about
 
 import os
 import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
+
+from nlgjudge.data.paths import root
+from nlgjudge.report import workflow
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -87,26 +93,77 @@ def check(path, parameters):
                             f"it has {', '.join(known) or 'none'}")
 
 
-def keep_outputs(executed, path):
+def keep_outputs(executed, path, data):
     """Write an executed copy's outputs back, without the runner's traces.
+
+    Parameters
+    ----------
+    executed, path : path-like
+        The executed copy and the notebook.
+    data : dict
+        By benchmark, source and digest of what it ran on; kept in the metadata, so that
+        outputs are compared only where the same data can be had.
 
     Returns
     -------
     bool
         False when the copy was made from the sample, whose outputs are not kept.
     """
-    notebook = nbformat.read(executed, as_version=4)
-    text = nbformat.writes(notebook)
-    if "sample data, not comparable with the papers" in text.replace("\\n", " "):
+    if any(source == "sample" for source, _ in data.values()):
         return False
+    notebook = nbformat.read(executed, as_version=4)
     original = nbformat.read(path, as_version=4)
     for cell, ran in zip(original.cells, notebook.cells, strict=True):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
             for output in cell.outputs:
                 output.get("metadata", {}).clear()
+    original.metadata["nlgjudge"]["data"] = data
     nbformat.write(original, path)
     return True
+
+
+def validate():
+    """Check every notebook: outputs where the committed data is here, else that it runs.
+
+    Results go to `build/validated/`, so that ledger and figures stay as they are.
+
+    Raises
+    ------
+    NotebookError
+        Naming the notebooks that failed; their reports are printed.
+    """
+    workflow.resolve()
+    os.environ |= {"NLGJUDGE_OFFLINE": "1", "NLGJUDGE_OUT": str(root() / "build" / "validated")}
+    names = workflow.notebooks()
+    same = [n for n in names if workflow.committed(n) == workflow.data(n)]
+    failed = []
+    if same:
+        print(f"comparing the outputs of {', '.join(same)}", flush=True)
+        failed += _compare_outputs([root() / "notebooks" / f"{n}.ipynb" for n in same])
+    rest = [n for n in names if n not in same]
+    if rest:
+        print(f"running on other data than committed, without comparing: {', '.join(rest)}", flush=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            failed += [n for n, status in zip(rest, pool.map(_run_apart, rest)) if status]
+    if failed:
+        raise NotebookError(f"validation failed: {', '.join(failed)}")
+    print(f"{len(same)} notebooks compared, {len(rest)} run")
+
+
+def _compare_outputs(paths):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval",
+               "--nbval-current-env", "--nbval-cell-timeout=600", "-n", str(os.cpu_count()),
+               "--dist", "loadfile", *map(str, paths)]
+    status = subprocess.run(command, cwd=root(), check=False).returncode
+    return ["compared outputs"] if status else []
+
+
+def _run_apart(name):
+    output = root() / "build" / "validated" / "executed" / f"{name}.ipynb"
+    command = [sys.executable, "-m", "nlgjudge.cli", "run", str(root() / "notebooks" / f"{name}.ipynb"),
+               "-o", str(output)]
+    return subprocess.run(command, check=False).returncode
 
 
 def _last_cell(executed):

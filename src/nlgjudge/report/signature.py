@@ -1,6 +1,5 @@
 """The signature of a result: what it was made from, and with what."""
 
-import hashlib
 import json
 import os
 import platform
@@ -30,7 +29,7 @@ def signature(*benchmarks, **settings):
         Data (with a digest of the blob ids), settings, and versions.
     """
     _note_dependencies()
-    data = {b.name: {"source": b.source, "files": len(b.files), "digest": _digest(b.files)}
+    data = {b.name: {"source": b.source, "files": len(b.files), "digest": b.digest}
             for b in benchmarks}
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     return {"data": data, "settings": settings,
@@ -44,10 +43,6 @@ def modules():
              if name.split(".")[0] == "nlgjudge")
     return sorted(path for path in (Path(f).resolve() for f in files if f)
                   if path.is_relative_to(package))
-
-
-def _digest(files):
-    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()[:12]
 
 
 def _note_dependencies():

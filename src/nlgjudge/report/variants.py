@@ -111,6 +111,7 @@ def best(searches):
 def summary(searches):
     """One line per search, for display."""
     frame = pd.DataFrame(searches).drop(columns="values")
+    frame["variant"] = frame["variant"].str.replace(r"^\w+: ", "", regex=True)
     return frame.round({"worst": 4, "runner_up": 4}).assign(
         chance=frame["chance"].map("{:.1g}".format)).set_index("row")
 

@@ -33,8 +33,19 @@ def dependencies(name):
     return [path for path in json.loads(note.read_text()) if (root() / path).exists()]
 
 
+def data(name):
+    """Source and digest of each benchmark that a notebook declares, as last resolved."""
+    found = sources()
+    return {benchmark: found.get(benchmark) for benchmark in benchmarks(name)}
+
+
+def committed(name):
+    """What `data` was when the notebook's committed outputs were made; None if never."""
+    return _read(name)["metadata"].get("nlgjudge", {}).get("data")
+
+
 def sources():
-    """By benchmark, `real` or `sample`, as `resolve` found it."""
+    """By benchmark, the source and digest that `resolve` found."""
     path = root() / "build" / "sources.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
@@ -49,8 +60,9 @@ def resolve(say=print):
 
     Returns
     -------
-    dict of str to str
-        By benchmark, `real` or `sample`; also kept in `build/sources.json`.
+    dict of str to list of str
+        By benchmark, `real` or `sample` and the data's digest; kept in
+        `build/sources.json` too.
     """
     from nlgjudge.data.benchmarks import load
 
@@ -58,7 +70,7 @@ def resolve(say=print):
     found = {}
     for benchmark in wanted:
         loaded = load(benchmark)
-        found[benchmark] = loaded.source
+        found[benchmark] = [loaded.source, loaded.digest]
         say(f"  {benchmark:14} {loaded.source:6} {len(loaded.items):5} items"
             + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
     path = root() / "build" / "sources.json"

@@ -1,0 +1,292 @@
+"""The printed tables against themselves: averages, versions, shared rows, captions.
+
+Sources: every table of correlations in the four papers, as typed in
+`paper_tables/published/`; G-Eval in both printed versions (EMNLP, arXiv v1). Nothing here
+is computed from data: a contradiction found here lies in the papers. How a cause for an
+average is searched is in `nlgjudge.report.averages.printed_averages`.
+"""
+
+import re
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.report.published import KEY, all_published
+
+TABLE = ["paper", "artefact"]
+LINE = [*TABLE, "row", "level"]
+VERSIONS = {"geval": "geval_v1", "geval_v1": "geval"}
+ROUNDING = 0.0005  # half a unit of the third digit
+SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
+WITHIN = 2 * ROUNDING + SLACK  # a rounded average against the mean of rounded cells
+CHANCE = 0.05
+NAMES = {"MOVERSscore": "MoverScore", "CoAScore (AC=5)": "CoAScore(n=5)",
+         "CoAScore (AC=10)": "CoAScore(n=10)", "CoAScore (AC=20)": "CoAScore(n=20)"}
+# CoAScore's overall quality of BAGEL is its aspect quality; USR's aspects as UniEval renames them.
+ASPECTS = {("bagel", "overall"): "quality", ("topical_chat", "interest"): "engagingness",
+           ("topical_chat", "context"): "coherence"}
+UNNAMED = {"ROUGE": ["ROUGE-1", "ROUGE-2", "ROUGE-L"], "BLEU": ["BLEU-4"]}  # CoAScore names no n
+STATED = {"BERTScore": "bert-base-uncased", "BARTScore": "bart-base"}  # CoAScore, section 4.3
+NOTES = {"contradiction": r"caption says [^;]*", "uncertain": r"UNCERTAIN: [^;]*",
+         "not in the table": r"(?:coefficient|aspect) from [^;]*|level not stated[^;]*|text gives [^;]*",
+         "extraction": r"lost in extraction|row label recovered[^;]*|value slid [^;]*",
+         "dash": r"printed as a dash", "caveat": r"italic: [^;]*"}
+OFFSETS = np.r_[-60:-1, 2:61] / 1000  # wrong averages of known origin, to measure chance
+
+
+def printed_averages(cells=None):
+    """Check every printed average against the mean of its row's printed cells.
+
+    The inconsistent averages of a row are explained together, by families of explanations
+    from the smallest to the largest: the print of the row above or below; the mean in the
+    other version of the paper, where that prints the same average over other cells; the
+    print of any other row; the mean with one cell of a neighbour (the row above or below,
+    a row with the same stem such as an ablation, or the row in the other version); the mean
+    over fewer aspects; the true mean with a digit mistyped, two swapped or the sign changed.
+    A member counts as the cause when it fits all of the row's inconsistent
+    averages and luck is below 5%: the share of 118 averages displaced by 0.002 to 0.060
+    that its family, or an earlier one, would explain too. They are displaced in proportion
+    to the means, because the coefficients of a row move together. Any other member that
+    fits is a candidate only, and so is a print that both versions share over
+    different cells.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame, optional
+        As from `nlgjudge.report.published.all_published`, which is the default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per average: `paper, artefact, row, level, coefficient, printed` (as printed),
+        `mean` (NaN where a cell is lost), `difference` (printed - mean), `cells`,
+        `consistent` (missing without a mean), `cause` (empty for consistent ones),
+        `candidates` (where there is no cause), `tried` (explanations), `chance` (of the cause).
+    """
+    cells = all_published() if cells is None else cells
+    by = [*LINE, "coefficient"]
+    means = cells[cells["aspect"] != "AVG"].groupby(by, sort=False)["value"].agg(
+        mean=lambda v: v.mean(skipna=False), cells="size").reset_index()
+    found = cells[(cells["aspect"] == "AVG") & cells["value"].notna()].merge(means, on=by, how="left")
+    found["difference"] = found["value"] - found["mean"]
+    found["consistent"] = (found["difference"].abs() <= WITHIN).astype("boolean").mask(
+        found["mean"].isna())
+    found[["cause", "candidates"]] = ""
+    found[["tried", "chance"]] = [0, np.nan]
+    lines, columns = _lines(cells), ["cause", "candidates", "tried", "chance"]
+    for line, group in found[~found["consistent"].fillna(True)].groupby(LINE, sort=False):
+        found.loc[group.index, columns] = _explain(line, group, lines)
+    return found[[*by, "printed", "mean", "difference", "cells", "consistent", *columns]]
+
+
+def _lines(cells):
+    """For each row of a table and level: cells by dataset and aspect, and printed averages."""
+    cells = cells.assign(part=cells["dataset"] + " " + cells["aspect"])
+    return {line: (group[group["aspect"] != "AVG"].pivot(index="part", columns="coefficient", values="value"),
+                   group[group["aspect"] == "AVG"].set_index("coefficient")["value"])
+            for line, group in cells.groupby(LINE, sort=False)}
+
+
+def _explain(line, group, lines):
+    """Search a cause for the inconsistent averages of one row, in one order for every row."""
+    names, values, means = list(group["coefficient"]), group["value"].to_numpy(), group["mean"].to_numpy()
+    wrong = np.round(means + np.outer(OFFSETS, means / np.abs(means).max()), 3)
+    families, kept = _families(line, names, lines)
+    total = sum(max(map(np.size, options)) for *_, members in families for _, options in members)
+    luck, candidates = np.zeros(len(wrong), bool), [[k] if k else [] for k in kept]
+    for family, tolerance, members in families:
+        for _, options in members:
+            luck |= _fits(options, wrong, tolerance).all(axis=1)
+        for label, options in members:
+            fit = _fits(options, values[None], tolerance)[0]
+            if fit.all() and luck.mean() <= CHANCE:
+                return [[f"{family}: {label}", "", total, luck.mean()]] * len(names)
+            for i in np.flatnonzero(fit):
+                candidates[i].append(f"{family}: {label}")
+    return [[f"none found, {total} explanations tried", "; ".join(c), total, np.nan] for c in candidates]
+
+
+def _fits(options, values, tolerance):
+    """Which values (displacements by coefficients) come within the tolerance of an option."""
+    near = [np.abs(np.atleast_1d(o)[:, None] - v) <= tolerance for o, v in zip(options, values.T)]
+    return np.stack([n.any(axis=0) for n in near], axis=1)
+
+
+def _families(line, names, lines):
+    """List families `(name, tolerance, members)` and, for each average, whether versions share it.
+
+    A member is a label and, for each of the inconsistent averages, what it would be.
+    """
+    *table, row, level = line
+    own = lines[line][0][names]
+    rows = [other[2] for other in lines if [*other[:2], other[3]] == [*table, level]]
+    at = rows.index(row)
+    near = rows[max(at - 1, 0):at] + rows[at + 1:at + 2]
+    kin = [r for r in rows if r != row and r.split(" - ")[0] == row.split(" - ")[0]]
+    copied = {r: list(lines[*table, r, level][1].reindex(names)) for r in rows if r != row}
+    others = {r: lines[*table, r, level][0] for r in dict.fromkeys([*near, *kin])}
+    stale, kept, twin = [], [""] * len(names), (VERSIONS.get(line[0]), *line[1:])
+    if twin in lines and not lines[twin][0].equals(lines[line][0]):
+        cells, prints = lines[twin]
+        others[twin[0]] = cells
+        kept = [f"same print in {twin[0]}, where cells differ" if prints.get(n) == lines[line][1][n]
+                and not cells[n].equals(own[n]) else "" for n in names]
+        stale = [(f"mean of the cells in {twin[0]}", list(cells[names].mean(skipna=False)))] * all(kept)
+    return [
+        ("copied line", SLACK, [(f"printed for {r}", copied[r]) for r in near]),
+        ("not updated", WITHIN, stale),
+        ("copied from further away", SLACK, [(f"printed for {r}", copied[r]) for r in copied if r not in near]),
+        ("cell of a neighbour", WITHIN, _substituted(own, others)),
+        ("fewer aspects", WITHIN, [
+            (" + ".join(some), list(own.loc[list(some)].mean()))
+            for size in range(1, len(own)) for some in combinations(own.index, size)]),
+        ("digit of the mean", SLACK, [
+            ("mistyped, swapped or sign", [_edits(own[n].mean()) for n in names])])], kept
+
+
+def _substituted(own, others):
+    """Means with one cell taken from another row, where that has another cell."""
+    others = {name: cells.reindex(index=own.index, columns=own.columns) for name, cells in others.items()}
+    return [(f"{part} of {name}", list(own.mean() + (cells.loc[part] - own.loc[part]) / len(own)))
+            for name, cells in others.items() for part in own.index
+            if not cells.loc[part].equals(own.loc[part])]
+
+
+def _edits(mean):
+    """All misprints of the three digits: one wrong, two neighbours swapped, or the sign."""
+    near = {k / 1000 for k in round(mean * 1000) + np.arange(-1, 2) if abs(k / 1000 - mean) <= WITHIN}
+    edited = {-value for value in near}
+    for value in near:
+        digits = f"{abs(value):.3f}".partition(".")[2]
+        texts = {digits[:i] + d + digits[i + 1:] for i in range(3) for d in "0123456789"}
+        texts |= {digits[1] + digits[0] + digits[2], digits[0] + digits[2] + digits[1]}
+        edited |= {(-1 if value < 0 else 1) * int(t) / 1000 for t in texts}
+    return np.array(sorted(edited - near))
+
+
+def versions(old="geval_v1", new="geval", cells=None):
+    """Compare two printed versions of a paper, averages included.
+
+    Parameters
+    ----------
+    old, new : str
+        Paper keys.
+    cells : pandas.DataFrame, optional
+        As for `printed_averages`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `artefact, row, dataset, aspect, level, coefficient, old, new` (as printed),
+        `difference` (new - old), `change` (`value`, or `only in` a version); equal cells
+        and cells that neither version prints are left out.
+    """
+    cells = all_published() if cells is None else cells
+    cells, by = cells[cells["value"].notna()], ["artefact", *KEY]
+    both = [cells.loc[cells["paper"] == paper, [*by, "printed", "value"]] for paper in (old, new)]
+    both = both[0].merge(both[1], on=by, how="outer", sort=False, suffixes=("_old", "_new"))
+    only = both["value_old"].isna(), both["value_new"].isna()
+    both["change"] = np.select(only, [f"only in {new}", f"only in {old}"], "value")
+    both["difference"] = both["value_new"] - both["value_old"]
+    both = both.rename(columns={"printed_old": "old", "printed_new": "new"})
+    return both.loc[both["difference"] != 0, [*by, "old", "new", "difference", "change"]].reset_index(
+        drop=True)
+
+
+def shared_baselines(cells=None):
+    """Compare what several tables print for one metric and cell, averages left out.
+
+    Names and aspects are matched by `NAMES` and `ASPECTS`; a metric that CoAScore names
+    without n is set against each candidate of `UNNAMED`. Levels are never mixed.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame, optional
+        As for `printed_averages`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cell and pair of tables: `metric` (``ROUGE ~ ROUGE-L`` for a candidate),
+        `dataset, aspect, level, coefficient, paper, artefact, row, value`, the last four with
+        `_other`, `difference` (other - first), `largest` (absolute, over the pairs of that
+        metric and cell), `cause` (of the pair of rows; empty where all cells are equal).
+    """
+    cells = all_published() if cells is None else cells
+    pairs = _pairs(cells, KEY[1:])
+    one, two = pairs["metric"], pairs["metric_other"]
+    loose = [b in UNNAMED.get(a, []) or a in UNNAMED.get(b, []) for a, b in zip(one, two)]
+    pairs = pairs.assign(metric=one.where(one == two, one + " ~ " + two))[one.eq(two) | np.array(loose)]
+    pairs["difference"] = pairs["value_other"] - pairs["value"]
+    pairs["largest"] = pairs.assign(d=pairs["difference"].abs()).groupby(
+        ["metric", *KEY[1:]])["d"].transform("max")
+    lines, equal = [f"{c}{end}" for end in ("", "_other") for c in (*TABLE, "row")], _equal_rows(cells)
+    for line, group in pairs.groupby(lines, sort=False):
+        pairs.loc[group.index, "cause"] = _cause(line, group["difference"].abs().max(), equal)
+    return pairs[["metric", *KEY[1:], *lines[:3], "value", *lines[3:], "value_other", "difference",
+                  "largest", "cause"]].reset_index(drop=True)
+
+
+def _pairs(cells, on):
+    """All pairs of printed cells that agree in `on` and stand in different tables."""
+    cells = cells[(cells["aspect"] != "AVG") & cells["value"].notna()]
+    cells = cells.assign(at=range(len(cells)), metric=cells["row"].replace(NAMES), aspect=[
+        ASPECTS.get(key, key[1]) for key in zip(cells["dataset"], cells["aspect"])])
+    pairs = cells.merge(cells, on=on, suffixes=("", "_other"))
+    apart = pairs["paper"].ne(pairs["paper_other"]) | pairs["artefact"].ne(pairs["artefact_other"])
+    return pairs[apart & (pairs["at"] < pairs["at_other"])].reset_index(drop=True)
+
+
+def _equal_rows(cells):
+    """Rows that two papers print alike in six cells or more, under other names or levels."""
+    pairs = _pairs(cells, ["dataset", "aspect", "coefficient"])
+    renamed = pairs["metric"].ne(pairs["metric_other"]) & pairs["level"].eq(pairs["level_other"])
+    moved = pairs["metric"].eq(pairs["metric_other"]) & pairs["level"].ne(pairs["level_other"])
+    pairs = pairs[pairs["paper"].ne(pairs["paper_other"]) & (renamed | moved)]
+    by = [f"{c}{end}" for end in ("", "_other") for c in LINE]
+    same = pairs["printed"].eq(pairs["printed_other"]).groupby([pairs[c] for c in by], sort=False)
+    found = same.agg(all="all", cells="size").reset_index()
+    return found[found["all"] & (found["cells"] >= 6)]
+
+
+def _cause(line, worst, equal):
+    paper, _, row, other, _, row_other = line
+    if worst <= SLACK:
+        return ""
+    if worst <= WITHIN:
+        return "last printed digit"
+    if VERSIONS.get(paper) == other:
+        return "other version of the paper"
+    for e in equal.itertuples():
+        if {e.paper, e.paper_other} == {paper, other} and {
+                (e.paper, e.row), (e.paper_other, e.row_other)} & {(paper, row), (other, row_other)}:
+            what = "relabelled" if e.level == e.level_other else f"level {e.level} as {e.level_other}"
+            return f"{what}: {e.row} of {e.paper} equals {e.row_other} of {e.paper_other} in {e.cells} cells"
+    model = STATED.get(row) if "coascore" in (paper, other) else None
+    return "other variant or subset" + (f"; coascore states {model}" if model else "")
+
+
+def captions(cells=None):
+    """Count what the notes record between caption, header, text and our copy of the text.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame, optional
+        As for `printed_averages`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `paper, artefact, kind` (a key of `NOTES`; ``other`` for a note that none matches),
+        `statement`, `cells` (affected), `of` (cells of the table).
+    """
+    cells = all_published() if cells is None else cells
+    sizes = cells.groupby(TABLE)["note"].size()
+    rows = []
+    for *key, note in cells[[*TABLE, "note"]].itertuples(index=False):
+        known = [(kind, text) for kind, what in NOTES.items() for text in re.findall(what, note)]
+        rows += [(*key, *k) for k in known or [("other", note)] if note]
+    found = pd.DataFrame(rows, columns=[*TABLE, "kind", "statement"])
+    found = found.groupby([*found], sort=False).size().rename("cells").reset_index()
+    return found.assign(of=[sizes[key] for key in zip(found["paper"], found["artefact"])])

@@ -1,0 +1,73 @@
+"""The registry: what it lists, and that its blob ids are git's."""
+
+import csv
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from nlgjudge.data import fetch, registry
+
+# Files per benchmark of the design's table; Story Cloze and IWSLT14 come from the user.
+FILES = {
+    "answer_equivalence": 2, "bagel": 3, "news": 3, "newsroom": 2, "openmeva": 1, "qags_cnn": 4,
+    "qags_xsum": 4, "realsumm": 2, "summeval": 180, "sumpubmed": 600, "topical_chat": 34,
+    "wmt22_de_en": 2, "wmt22_zh_en": 2,
+}
+
+
+def test_every_benchmark_has_its_files():
+    assert {name: len(registry.entries(name)) for name in FILES} == FILES
+    assert len(registry.entries()) == sum(FILES.values()) == 839
+
+
+def test_rows_are_well_formed_and_unique():
+    rows = registry.entries()
+    assert len({row.location for row in rows}) == len(rows)
+    for row in rows:
+        assert re.fullmatch(r"[0-9a-f]{40}", row.blob) and re.fullmatch(r"[0-9a-f]{40}", row.commit)
+        assert ".." not in row.location.parts and not PurePosixPath(row.path).is_absolute()
+        assert row.repository.count("/") == 1 and row.licence and row.citation
+
+
+@pytest.mark.parametrize("content, blob", [
+    (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),  # git hash-object /dev/null
+    (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),  # echo hello | git hash-object --stdin
+])
+def test_blob_id_is_gits(content, blob):
+    assert registry.blob_id(content) == blob
+
+
+def test_filters_narrow_the_rows():
+    assert [e.path for e in registry.entries("newsroom", role="data")] == ["SUM/Newsroom/data.pkl"]
+    crowd = registry.entries("summeval", role="annotations", path="_outputs_annotations.jsonl")
+    assert len(crowd) == 12
+
+
+@pytest.mark.parametrize("arguments", [("no_such",), ("bagel", "no_such_role")])
+def test_unknown_names_list_the_known(arguments):
+    name, role = (*arguments, None)[:2]
+    with pytest.raises(KeyError, match=f"benchmark={name!r}.*benchmarks with files: .*{', '.join(FILES)}"):
+        registry.entries(name, role=role)
+
+
+def test_registry_states_the_manifests_facts():
+    manifest = Path(os.environ["NLGJUDGE_MIRROR"] or "none").parent / "MANIFEST.csv"
+    if not manifest.is_file():
+        pytest.skip("needs the mirror: no MANIFEST.csv beside NLGJUDGE_MIRROR")
+    with open(manifest, newline="", encoding="utf-8") as handle:
+        facts = {(r["repository"], r["commit"], r["path"]): (r["git_blob_sha1"], r["bytes"], r["licence"])
+                 for r in csv.DictReader(handle)}
+    ours = {(e.repository, e.commit, e.path): (e.blob, str(e.bytes or ""), e.licence)
+            for e in registry.entries()}
+    assert {key: facts.get(key) for key in ours} == ours
+    assert {Path(path).name for _, _, path in set(facts) - set(ours)} <= {"LICENSE"}
+
+
+def test_files_at_hand_are_the_registered_ones():
+    here = [(e, path) for e in registry.entries() if (path := fetch.local(e))]
+    if not here:
+        pytest.skip("needs the mirror or a network: no registered file is on this machine")
+    assert {str(path): fetch.check(e, path.read_bytes()) for e, path in here} == {
+        str(path): "" for _, path in here}

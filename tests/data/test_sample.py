@@ -1,0 +1,114 @@
+"""The repository's own sample: counts of the design, rubric by hand, a stand-in for every benchmark."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlgjudge.data import benchmarks, sample
+
+COUNTS = {"summarization": (12, 6), "dialogue": (10, 5), "story": (12, 4), "data_to_text": (20, 3),
+          "question_answering": (12, 3), "translation": (12, 3)}
+# Items of each stand-in: documents x systems, a row a document for texts that DHP perturbs, and two
+# for Story Cloze's endings and the news comparison.
+ITEMS = {
+    "summeval": 72, "summeval_crowd": 72, "newsroom": 72, "realsumm": 72, "qags_cnn": 72, "qags_xsum": 72,
+    "bagel": 60, "openmeva": 48, "topical_chat": 50, "news": 24, "wmt22_de_en": 12, "wmt22_zh_en": 12,
+    "sumpubmed": 12, "answer_equivalence": 36, "story_cloze": 24, "iwslt14": 36,
+}
+UNRATED = {"wmt22_de_en", "wmt22_zh_en", "sumpubmed"}
+NOTICE = "sample data, not comparable with the papers"
+
+
+def test_every_file_is_known(checkout):
+    assert {p.stem for p in Path(checkout, "data", "sample").glob("*.jsonl")} == set(COUNTS)
+
+
+@pytest.mark.parametrize("file", COUNTS)
+def test_counts_keys_and_fields(file):
+    documents = list(sample.documents(file))
+    systems = [[o["system_id"] for o in d["outputs"]] for d in documents]
+    assert (len(documents), len(systems[0])) == COUNTS[file]
+    assert len({d["doc_id"] for d in documents}) == len(documents)
+    assert all(sorted(s) == sorted(set(systems[0])) for s in systems)
+    aspects = {tuple(o["defects"]) for d in documents for o in d["outputs"]}
+    assert len(aspects) == 1  # the same aspects in the same order everywhere
+    for document in documents:
+        assert document["source"] and document["references"] and all(document["references"])
+        assert all(o["hypothesis"].strip() for o in document["outputs"])
+        texts = [o["hypothesis"] for o in document["outputs"]]
+        assert len(set(texts)) == len(texts), document["doc_id"]
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    # five points, four steps of one point: 5, 5 - 1, 5 - 2 ...; strict half a step more, lenient one less
+    ((0,), {"plain": 5, "strict": 5, "lenient": 5}),
+    ((1,), {"plain": 4, "strict": 3.5, "lenient": 5}),
+    ((3,), {"plain": 2, "strict": 1.5, "lenient": 3}),
+    ((4,), {"plain": 1, "strict": 1, "lenient": 2}),  # strict stays on the scale
+    ((9,), {"plain": 1, "strict": 1, "lenient": 1}),
+    ((1, 1, 6), {"plain": 4.75, "strict": 4.125, "lenient": 6}),  # 6 - 5/4, 6 - 5 * 1.5/4
+    ((1, 1, 3, 2), {"plain": 2, "strict": 1.5, "lenient": 3}),  # 3 - 2/2, 3 - 2 * 1.5/2
+    ((1, 0, 1, 1), {"plain": 0, "strict": 0, "lenient": 1}),
+])
+def test_rubric_by_hand(arguments, expected):
+    assert sample.rate(*arguments) == expected
+
+
+def test_ratings_count_the_planted_defects():
+    """A summary with 0 coherence defects has 5 from the plain rater, with n defects 5 - n, at least 1."""
+    planted = {(d["doc_id"], o["system_id"]): len(o["defects"]["coherence"])
+               for d in sample.documents("summarization") for o in d["outputs"]}
+    made = benchmarks.load("summeval", "sample")
+    plain = made.ratings.query("rater == 'plain' and aspect == 'coherence'").set_index("item_id")["score"]
+    assert {key: plain["/".join(key)] for key in planted} == {k: max(1, 5 - n) for k, n in planted.items()}
+
+
+def test_every_benchmark_has_a_stand_in():
+    assert set(benchmarks.READERS) == set(ITEMS)
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_stand_in_loads_with_its_notice_and_varies(name):
+    made = benchmarks.load(name, source="sample")
+    assert made.source == "sample" and made.is_sample and made.notice == NOTICE
+    assert made.name == name and len(made.items) == ITEMS[name]
+    assert bool(made.aspects) == (name not in UNRATED)
+    human = made.human()
+    assert not human.isna().any(axis=None)
+    if name == "news":  # the better summariser stands for the writer, who wins or ties throughout
+        assert set(made.ratings["score"]) <= {0.5, 1.0}
+        return
+    for aspect in made.aspects:
+        assert human[aspect].nunique() > 1, aspect
+
+
+@pytest.mark.parametrize("name", sorted(set(ITEMS) - {"summeval_crowd", "answer_equivalence", *UNRATED}))
+def test_stand_in_has_the_real_aspects(name, real, request):
+    """Notebooks name aspects; the sample must have the same ones."""
+    if name in ("story_cloze", "iwslt14"):
+        expected = {"story_cloze": ["ending"], "iwslt14": ["overall"]}[name]
+    else:
+        expected = real(name).aspects
+    assert sorted(benchmarks.load(name, "sample").aspects) == sorted(expected)
+
+
+def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    assert benchmarks.load("openmeva").notice == NOTICE
+    with pytest.raises(benchmarks.fetch.DataUnavailable, match="1. cache: no .*2. mirror: .*3. network: (?s:.*)"
+                       .replace(".*2", "(?s:.*)2").replace(".*3", "(?s:.*)3")):
+        benchmarks.load("openmeva", source="real")
+
+
+@pytest.mark.parametrize("arguments", [("no_such",), ("summeval", "fake")])
+def test_unknown_names_are_explained(arguments):
+    with pytest.raises(ValueError, match="expected a source of auto, real or sample and a benchmark of summeval"):
+        benchmarks.load(*arguments)
+
+
+def test_sample_is_plain_utf8_json(checkout):
+    for path in Path(checkout, "data", "sample").glob("*.jsonl"):
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        assert all(isinstance(json.loads(line), dict) for line in lines), path.name
