@@ -1,4 +1,6 @@
 # Two commands matter: `make reproduce` and `make test`. Each does its own set-up.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
 MIRROR := $(wildcard ../shared/data/github)
@@ -24,7 +26,7 @@ help: ## list the targets
 
 reproduce: .venv/stamp ## run every notebook; write the ledger and the figures; print the coverage
 	@nlgjudge resolve
-	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) > build/snakemake.log 2>&1 || \
+	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
 	  { cat build/failed/*.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
 	@cat build/coverage.txt
 

@@ -1,8 +1,8 @@
 # Runs every notebook that changed, or whose data, modules or printed tables changed, then
 # merges the ledger. Start it with `make reproduce`, which finds the data first.
-from nlgjudge.report import workflow
+from nlgjudge.report import workflow as plan
 
-NAMES = workflow.notebooks()
+NAMES = plan.notebooks()
 
 
 rule all:
@@ -14,11 +14,11 @@ rule notebook:
     # of its cells does, through the digest.
     input:
         notebook=ancient("notebooks/{name}.ipynb"),
-        used=lambda wildcards: workflow.dependencies(wildcards.name),
+        used=lambda wildcards: plan.dependencies(wildcards.name),
     output: "build/executed/{name}.ipynb"
     params:
-        cells=lambda wildcards: workflow.source_digest(wildcards.name),
-        data=lambda wildcards: workflow.data(wildcards.name),
+        cells=lambda wildcards: plan.source_digest(wildcards.name),
+        data=lambda wildcards: plan.data(wildcards.name),
     shell: "nlgjudge run {input.notebook} --output {output}"
 
 

@@ -21,7 +21,12 @@ _HOMES = {
     "search": "report.variants",
     "best": "report.variants",
     "summary": "report.variants",
+    "printed_averages": "report.averages",
+    "versions": "report.averages",
+    "shared_baselines": "report.averages",
+    "captions": "report.averages",
     "comparison": "report.figures",
+    "deviations": "report.figures",
     "save_figure": "report.figures",
     "signature": "report.signature",
 }

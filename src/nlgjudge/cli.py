@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 
@@ -110,12 +111,14 @@ def _run(options):
 
     failed = options.output.parent.parent / "failed" / f"{options.notebook.stem}.txt"
     failed.unlink(missing_ok=True)
+    start = time.monotonic()
     try:
         run(options.notebook, options.output, {k: _value(v) for k, v in options.parameter})
     except NotebookError as error:
         failed.parent.mkdir(parents=True, exist_ok=True)
         failed.write_text(f"{error}\n", encoding="utf-8")
         raise
+    print(f"ran {options.notebook.stem} in {time.monotonic() - start:.1f} s")
 
 
 def _value(text):

@@ -1,11 +1,11 @@
 """The repository's own sample: counts of the design, rubric by hand, a stand-in for every benchmark."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from nlgjudge.data import benchmarks, sample
+from nlgjudge.data.fetch import DataUnavailable
 
 COUNTS = {"summarization": (12, 6), "dialogue": (10, 5), "story": (12, 4), "data_to_text": (20, 3),
           "question_answering": (12, 3), "translation": (12, 3)}
@@ -75,40 +75,29 @@ def test_stand_in_loads_with_its_notice_and_varies(name):
     assert made.name == name and len(made.items) == ITEMS[name]
     assert bool(made.aspects) == (name not in UNRATED)
     human = made.human()
-    assert not human.isna().any(axis=None)
-    if name == "news":  # the better summariser stands for the writer, who wins or ties throughout
-        assert set(made.ratings["score"]) <= {0.5, 1.0}
+    if name == "news":  # only the writer's side has a rating, a preference
+        assert len(made.ratings) == 2 * 12 and set(made.ratings["score"]) <= {0, 0.5, 1}
         return
+    assert not human.isna().any(axis=None)
     for aspect in made.aspects:
         assert human[aspect].nunique() > 1, aspect
 
 
-@pytest.mark.parametrize("name", sorted(set(ITEMS) - {"summeval_crowd", "answer_equivalence", *UNRATED}))
-def test_stand_in_has_the_real_aspects(name, real, request):
+@pytest.mark.parametrize("name", sorted(set(ITEMS) - {"answer_equivalence", "story_cloze", "iwslt14"}))
+def test_stand_in_has_the_real_aspects(name, real):
     """Notebooks name aspects; the sample must have the same ones."""
-    if name in ("story_cloze", "iwslt14"):
-        expected = {"story_cloze": ["ending"], "iwslt14": ["overall"]}[name]
-    else:
-        expected = real(name).aspects
-    assert sorted(benchmarks.load(name, "sample").aspects) == sorted(expected)
+    assert sorted(benchmarks.load(name, "sample").aspects) == sorted(real(name).aspects)
 
 
 def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch):
     monkeypatch.setenv("NLGJUDGE_MIRROR", "")
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     assert benchmarks.load("openmeva").notice == NOTICE
-    with pytest.raises(benchmarks.fetch.DataUnavailable, match="1. cache: no .*2. mirror: .*3. network: (?s:.*)"
-                       .replace(".*2", "(?s:.*)2").replace(".*3", "(?s:.*)3")):
+    with pytest.raises(DataUnavailable, match="(?s)1. cache: no .*2. mirror: .*3. network: "):
         benchmarks.load("openmeva", source="real")
 
 
 @pytest.mark.parametrize("arguments", [("no_such",), ("summeval", "fake")])
 def test_unknown_names_are_explained(arguments):
-    with pytest.raises(ValueError, match="expected a source of auto, real or sample and a benchmark of summeval"):
+    with pytest.raises(ValueError, match="expected a source of auto, real or sample and a benchmark of "):
         benchmarks.load(*arguments)
-
-
-def test_sample_is_plain_utf8_json(checkout):
-    for path in Path(checkout, "data", "sample").glob("*.jsonl"):
-        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-        assert all(isinstance(json.loads(line), dict) for line in lines), path.name

@@ -56,7 +56,7 @@ def test_bad_keys_are_refused(arguments, message):
 
 
 def test_wrong_counts_are_refused():
-    with pytest.raises(ValueError, match="toy: expected 100 documents and 1600 items as in the paper, got 1 and 2"):
+    with pytest.raises(ValueError, match="toy: expected 100 documents and 1600 items .*, got 1 and 2"):
         build("toy", ITEM_ROWS, [], expect=(100, 1600))
 
 
@@ -68,7 +68,7 @@ def test_with_scores_joins_by_key_whatever_the_order(toy):
 
 
 @pytest.mark.parametrize("columns, message", [
-    ({"item_id": ["d1/A", "d1/A"], "m": [1, 2]}, r"got 1 repeated and 0 unknown items, clashing columns \[\]"),
+    ({"item_id": ["d1/A", "d1/A"], "m": [1, 2]}, r"1 repeated and 0 unknown items, clashing columns \[\]"),
     ({"item_id": ["d9/Z"], "m": [1]}, r"got 0 repeated and 1 unknown items, clashing columns \[\]"),
     ({"item_id": ["d1/A"], "fluency": [1]}, r"got 0 repeated and 0 unknown .* columns \['fluency'\]"),
 ])

@@ -44,12 +44,11 @@ def printed_averages(cells=None):
     print of any other row; the mean with one cell of a neighbour (the row above or below,
     a row with the same stem such as an ablation, or the row in the other version); the mean
     over fewer aspects; the true mean with a digit mistyped, two swapped or the sign changed.
-    A member counts as the cause when it fits all of the row's inconsistent
-    averages and luck is below 5%: the share of 118 averages displaced by 0.002 to 0.060
-    that its family, or an earlier one, would explain too. They are displaced in proportion
-    to the means, because the coefficients of a row move together. Any other member that
-    fits is a candidate only, and so is a print that both versions share over
-    different cells.
+    A member counts as the cause when it fits all of the row's inconsistent averages and luck
+    is at most 5%: the share of 118 averages displaced by 0.002 to 0.060 that its family, or
+    an earlier one, would explain too. They are displaced in proportion to the means, because
+    the coefficients of a row move together. Any other member that fits is a candidate only,
+    and so is a print that both versions share over different cells.
 
     Parameters
     ----------
@@ -91,7 +90,8 @@ def _lines(cells):
 def _explain(line, group, lines):
     """Search a cause for the inconsistent averages of one row, in one order for every row."""
     names, values, means = list(group["coefficient"]), group["value"].to_numpy(), group["mean"].to_numpy()
-    wrong = np.round(means + np.outer(OFFSETS, means / np.abs(means).max()), 3)
+    scale = means / np.abs(means).max() if means.any() else np.ones(len(means))
+    wrong = np.round(means + np.outer(OFFSETS, scale), 3)
     families, kept = _families(line, names, lines)
     total = sum(max(map(np.size, options)) for *_, members in families for _, options in members)
     luck, candidates = np.zeros(len(wrong), bool), [[k] if k else [] for k in kept]
@@ -136,7 +136,8 @@ def _families(line, names, lines):
     return [
         ("copied line", SLACK, [(f"printed for {r}", copied[r]) for r in near]),
         ("not updated", WITHIN, stale),
-        ("copied from further away", SLACK, [(f"printed for {r}", copied[r]) for r in copied if r not in near]),
+        ("copied from further away", SLACK,
+         [(f"printed for {r}", copied[r]) for r in copied if r not in near]),
         ("cell of a neighbour", WITHIN, _substituted(own, others)),
         ("fewer aspects", WITHIN, [
             (" + ".join(some), list(own.loc[list(some)].mean()))

@@ -77,6 +77,35 @@ def _finish_comparison(left, right, labels, rows):
     left.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 
+def deviations(panels, *, title):
+    """Draw deviations by label and group, a panel each.
+
+    Parameters
+    ----------
+    panels : dict of str to pandas.DataFrame
+        By the panel's axis label, `label` (a line), `value` (deviation) and `group`
+        (colour), in the order to draw.
+    title : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    heights = [frame["label"].nunique() for frame in panels.values()]
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+        figure, axes = plt.subplots(len(panels), 1, figsize=(9, 1.5 + 1.1 * len(panels) + 0.27 * sum(heights)),
+                                    layout="constrained", gridspec_kw={"height_ratios": heights},
+                                    squeeze=False)
+        for axis, (label, frame) in zip(axes.flat, panels.items()):
+            sns.stripplot(frame, x="value", y="label", hue="group", ax=axis, palette="colorblind",
+                          size=5, jitter=False, dodge=frame["group"].nunique() > 1, alpha=0.7)
+            axis.axvline(0, color="#555555", lw=0.8)
+            axis.set(xlabel=label, ylabel="")
+            sns.move_legend(axis, "upper left", bbox_to_anchor=(1.01, 1), title=None, frameon=False)
+        figure.suptitle(title, fontsize=12)
+    return figure
+
+
 def save(figure, name, *, sample=False):
     """Save a figure as `figures/<name>.svg` and `.png`.
 

@@ -41,9 +41,9 @@ def verdict(printed, ours, ci=(np.nan, np.nan)):
     # A hair of slack, so that a value on the rounding edge is not lost to binary floats.
     if abs(ours - value) <= 0.5 * 10**-digits + 1e-9:
         return "exact"
-    if abs(ours - value) <= CLOSE:
+    if abs(ours - value) <= CLOSE + 1e-9:
         return "close"
-    if abs(ours + value) <= CLOSE:
+    if abs(ours + value) <= CLOSE + 1e-9:
         return "sign_flipped"
     return "within_ci" if ci[0] <= value <= ci[1] else "differs"
 
@@ -190,7 +190,7 @@ def save(rows, path):
 
 
 def _check(table, ours, evidence):
-    unknown = set(ours.get("evidence", [])) - set(EVIDENCE) | {evidence} - set(EVIDENCE)
+    unknown = {evidence, *ours.get("evidence", pd.Series(dtype=str)).dropna()} - set(EVIDENCE)
     if unknown:
         raise ValueError(f"evidence {sorted(map(str, unknown))}: expected one of {EVIDENCE}")
     repeated = ours.duplicated(KEY)

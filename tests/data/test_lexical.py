@@ -1,0 +1,136 @@
+"""ROUGE on texts small enough to count by hand, and its cache."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.data import lexical
+
+
+def items(*pairs, **columns):
+    """Items `i0, i1, ...` from (hypothesis, references)."""
+    return pd.DataFrame({"item_id": [f"i{n}" for n in range(len(pairs))],
+                         "hypothesis": [h for h, _ in pairs],
+                         "references": [[r] if isinstance(r, str) else r for _, r in pairs], **columns})
+
+
+def one(hypothesis, reference, *columns, **options):
+    row = lexical.rouge(items((hypothesis, reference)), **options).iloc[0]
+    return [row[column] for column in columns]
+
+
+def test_by_hand():
+    """Five words against six; all five match (the twice), bigrams on-the, the-mat, the-cat match."""
+    row = lexical.rouge(items(("On the mat: the cat!", "The cat sat on the mat.")),
+                        stemmer="none", split="whole").iloc[0]
+    expected = {
+        "rouge1-p": 5 / 5, "rouge1-r": 5 / 6, "rouge1-f": 10 / 11,  # 2 * 1 * (5/6) / (11/6)
+        "rouge2-p": 3 / 4, "rouge2-r": 3 / 5, "rouge2-f": 2 / 3,  # 2 * 0.45 / 1.35
+        "rougeL-p": 3 / 5, "rougeL-r": 3 / 6, "rougeL-f": 6 / 11,  # longest: on the mat; 2 * 0.3 / 1.1
+    }
+    assert dict(row[list(expected)]) == pytest.approx(expected)
+    assert (row["item_id"], row["reference"]) == ("i0", 0)
+
+
+def test_nothing_in_common_and_nothing_said():
+    frame = lexical.rouge(items(("dog", "the cat"), ("", "the cat"), ("...", "the cat")))
+    assert (frame.drop(columns=["item_id", "reference"]) == 0).all(axis=None)
+
+
+@pytest.mark.parametrize("hypothesis, reference, expected", [
+    ("running", "runs", {"none": 0, "porter": 1, "porter_original": 1}),  # run, run
+    ("dying", "dies", {"none": 0, "porter": 1, "porter_original": 0}),  # NLTK: die, die; 1980: dy, di
+    ("was", "wa", {"none": 0, "porter": 0, "porter_original": 0}),  # three letters are not stemmed
+])
+def test_stemmers(hypothesis, reference, expected):
+    assert {s: one(hypothesis, reference, "rouge1-f", stemmer=s)[0] for s in lexical.STEMMERS} == expected
+
+
+@pytest.mark.parametrize("stop, expected", [
+    (".", {"whole": 0.5, "period": 0.5, "punctuation": 1}),  # no blank before the stop, none to cut at
+    (" .", {"whole": 0.5, "period": 1, "punctuation": 1}),
+])
+def test_sentence_split_changes_rouge_l_only(stop, expected):
+    """Two sentences swapped: 2 of 4 words in sequence as a whole, 2 + 2 of 4 sentence by sentence."""
+    hypothesis, reference = (f"{a}{stop} {b}{stop}" for a, b in
+                             (("gamma delta", "alpha beta"), ("alpha beta", "gamma delta")))
+    columns = ("rougeL-p", "rougeL-r", "rougeL-f", "rouge1-f", "rouge2-f")
+    found = {s: one(hypothesis, reference, *columns, split=s) for s in lexical.SPLITS}
+    assert found == {s: pytest.approx([v, v, v, 1, 2 / 3]) for s, v in expected.items()}
+
+
+def test_against_the_source():
+    frame = items(("the cat", []), source=["the cat sat on"])
+    assert lexical.rouge(frame, against="source")["rouge1-r"].tolist() == [0.5]  # 2 of 4 words
+    with pytest.raises(ValueError, match="1 items have no reference; score them against='source'"):
+        lexical.rouge(frame)
+
+
+@pytest.mark.parametrize("option", [{"stemmer": "snowball"}, {"split": "comma"}, {"against": "context"}])
+def test_unknown_options_list_the_known(option):
+    (name, value), = option.items()
+    with pytest.raises(ValueError, match=rf"{name}={value!r}.*expected \('none', 'porter', 'porter_o"):
+        lexical.rouge(items(("a", "a")), **option)
+    with pytest.raises(ValueError, match=r"aggregation='last': expected one of \('first', 'mean', 'max'\)"):
+        lexical.over_references(pd.DataFrame(), "last")
+
+
+def test_aggregation_over_references():
+    scores = lexical.rouge(items(("a b", ["a c", "a b", "x y"]), ("q", ["q"])), stemmer="none")
+    assert scores["reference"].tolist() == [0, 1, 2, 0]
+    assert scores["rouge1-f"].tolist() == [0.5, 1, 0, 1]
+    reduced = {a: lexical.over_references(scores, a) for a in lexical.AGGREGATIONS}
+    assert {a: r["rouge1-f"].tolist() for a, r in reduced.items()} == {
+        "first": [0.5, 1], "mean": [0.5, 1], "max": [1, 1]}  # (0.5 + 1 + 0) / 3
+    assert reduced["max"]["item_id"].tolist() == ["i0", "i1"]
+
+
+@pytest.mark.parametrize("references, expected", [
+    # stemmers x aggregations x parts x (ROUGE-1, ROUGE-2, and ROUGE-L in three splits)
+    (["a b", "a"], 3 * 3 * 3 * (1 + 1 + 3)), (["a b"], 3 * 1 * 3 * (1 + 1 + 3)),
+])
+def test_variants_are_all_there_once(references, expected):
+    found = list(lexical.rouge_variants(items(("a b", references))))
+    assert len(found) == len({(metric, variant) for metric, variant, _ in found}) == expected
+    assert {metric for metric, _, _ in found} == {"rouge1", "rouge2", "rougeL"}
+    assert all(list(scores) == ["item_id", "score"] and len(scores) == 1 for _, _, scores in found)
+
+
+@pytest.fixture
+def texts():
+    words = np.random.default_rng(7).choice(["cat", "mat", "sat", "on", "the", "running."], size=(600, 6))
+    lines = [" ".join(row) for row in words]
+    return items(*zip(lines[:300], lines[300:]))
+
+
+def test_cache_gives_identical_values_and_mends_itself(tree, texts, monkeypatch):
+    first = lexical.rouge(texts)
+    files = sorted((tree.cache / "lexical").iterdir())
+    assert [f.suffix for f in files] == [".npy", ".npy"]  # n-grams, and ROUGE-L in this split
+    computed = []
+    score_all = lexical._score_all
+    monkeypatch.setattr(lexical, "_score_all", lambda *a: computed.append(a) or score_all(*a))
+    pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
+    assert computed == []
+    whole = [f.read_bytes() for f in files]
+    for damaged in (b"", b"not an array", whole[0][:len(whole[0]) // 2]):
+        for file in files:
+            file.write_bytes(damaged)
+        pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
+        assert [f.read_bytes() for f in files] == whole
+    assert len(computed) == 3 * 2 and sorted((tree.cache / "lexical").iterdir()) == files
+
+
+def test_other_options_do_not_share_a_cache_file(tree, texts):
+    for stemmer in lexical.STEMMERS:
+        for split in lexical.SPLITS:
+            lexical.rouge(texts.head(3), stemmer=stemmer, split=split)
+    assert len(tree.cached()) == 3 * (1 + 3)  # a stemmer has one file of n-grams and three of ROUGE-L
+
+
+def test_parallel_equals_serial(tree, texts, monkeypatch):
+    serial = lexical.rouge(texts)
+    for file in (tree.cache / "lexical").iterdir():
+        file.unlink()
+    monkeypatch.setattr(lexical, "_PARALLEL_FROM", 1)  # 300 pairs make two chunks
+    pd.testing.assert_frame_equal(lexical.rouge(texts), serial, check_exact=True)

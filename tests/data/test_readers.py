@@ -1,0 +1,283 @@
+"""Readers: counts and agreements of the real files, and own small files where only upstream has them."""
+
+import collections
+import csv
+import json
+import os
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.data import bartscore, benchmarks
+from nlgjudge.data.bartscore import unpickle
+from nlgjudge.data.fetch import DataUnavailable
+
+# Documents, items, ratings: items x aspects x raters (three experts, five crowd workers).
+COUNTS = {
+    "summeval": (100, 1600, 1600 * 4 * 3), "summeval_crowd": (100, 1200, 1200 * 4 * 5),
+    "newsroom": (60, 60 * 7, 420 * 4), "realsumm": (100, 100 * 24, 2400), "qags_cnn": (235, 235, 235),
+    "qags_xsum": (239, 239, 239), "bagel": (404, 404, 404 * 3), "openmeva": (200, 200 * 5, 1000),
+    "topical_chat": (60, 60 * 6, 360 * 6), "news": (76, 188, 599 * 2), "wmt22_de_en": (1984, 1984, 0),
+    "wmt22_zh_en": (1875, 1875, 0), "sumpubmed": (300, 300, 0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_real_counts_and_files(real, name):
+    made = real(name)
+    assert (made.items["doc_id"].nunique(), len(made.items), len(made.ratings)) == COUNTS[name]
+    assert made.notice == "" and made.source == "real" and made.files
+    assert all(len(blob) == 40 for blob in made.files.values())
+    assert not made.ratings["score"].isna().any() and not made.items["hypothesis"].isna().any()
+    assert not made.human().isna().any(axis=None) or name == "news"
+
+
+def test_summeval_experts_average_to_bartscores_means(real, content):
+    made = real("summeval")
+    if set(made.ratings["rater"]) != {"expert_1", "expert_2", "expert_3"}:
+        pytest.skip("needs the mirror or a network: AltTest's human_annotations.json")
+    assert (made.items["references"].map(len) == 11).all()
+    assert made.items.groupby("doc_id").size().unique().tolist() == [16]
+    means = pd.DataFrame([{"item_id": f"{doc}/{system}", **output["scores"]}
+                          for doc, document in unpickle(content("summeval", path="data.pkl")).items()
+                          for system, output in document["sys_summs"].items()])
+    joined = made.human().merge(means, on="item_id", suffixes=("", "_mean"), validate="1:1")
+    assert len(joined) == 1600
+    for aspect in made.aspects:
+        np.testing.assert_allclose(joined[aspect], joined[f"{aspect}_mean"], atol=1e-9)
+
+
+@pytest.mark.parametrize("name, number", [("qags_cnn", 235), ("qags_xsum", 239)])
+def test_qags_texts_of_unieval_equal_bartscores(real, content, name, number):
+    items = real(name).items.set_index("item_id")
+    rows = json.loads(content(name, role="copy"))
+    assert len(rows) == number
+    equal = [(items.at[key, "source"], items.at[key, "hypothesis"]) == (row["source"], row["system_output"])
+             for row in rows for key in [f"{row['doc_id']}/{row['system_id']}"]]
+    assert equal == [True] * number
+
+
+def test_news_is_599_comparisons_of_76_articles(real):
+    made = real("news")
+    overall = made.ratings[made.ratings["aspect"] == "overall_preference"]
+    assert len(overall) == 599 and set(overall["score"]) <= {0, 0.5, 1}
+    systems = made.items.set_index("item_id")["system_id"]
+    assert set(systems[overall["item_id"]]).isdisjoint({"text-davinci-002"})  # the writer's side is rated
+    assert (made.items["system_id"] == "text-davinci-002").sum() == 76
+
+
+def test_topical_chat_is_60_by_6_with_the_original_as_reference(real):
+    made = real("topical_chat")
+    assert made.items.groupby("doc_id").size().tolist() == [6] * 60
+    original = made.items.query("system_id == 'Original Ground Truth'")
+    assert len(original) == 60 and (original["references"].str[0] == original["hypothesis"]).all()
+    assert set(made.scores["metric"]) == {"unieval"}
+
+
+def test_real_tables_round_trip_as_datasets(real):
+    made = real("newsroom")
+    typed = made.datasets()
+    assert (len(typed["items"]), len(typed["ratings"])) == (420, 1680)
+    assert typed["items"]["hypothesis"][:] == made.items["hypothesis"].tolist()
+    assert typed["ratings"]["score"][:] == made.ratings["score"].tolist()
+
+
+# Pickles
+
+
+class Foreign:
+    def __reduce__(self):
+        return os.system, ("touch it_ran",)
+
+
+@pytest.mark.parametrize("scores", [False, True])
+@pytest.mark.parametrize("foreign, name", [
+    (Foreign(), r"\w+\.system"), (eval, "builtins.eval"), (np.zeros(2), r"numpy\.[\w.]+"),
+    (collections.OrderedDict(), "collections.OrderedDict"),
+])
+def test_foreign_globals_are_refused_and_nothing_runs(tmp_path, monkeypatch, foreign, name, scores):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pickle.UnpicklingError, match=f"the pickle names {name}; expected only dicts, lists"):
+        unpickle(pickle.dumps({"d1": foreign}), scores=scores)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_plain_pickles_are_read_whole_or_not_at_all(protocol):
+    plain = {"d1": {"src": "text", "n": [1, 2.5, None, True], "sys": {"A": {"score": -3}}}}
+    dumped = pickle.dumps(plain, protocol)
+    assert unpickle(dumped) == unpickle(dumped, scores=True) == plain
+    for length in range(len(dumped)):
+        with pytest.raises(pickle.UnpicklingError):
+            unpickle(dumped[:length])
+
+
+@pytest.mark.parametrize("module", [b"numpy._core", b"numpy.core"])  # numpy 2's name, and 1's
+def test_numpy_scalars_only_in_score_files(module):
+    dumped = pickle.dumps({"a": np.float64(0.5), "b": np.float32(0.25)}, 3).replace(b"numpy._core", module)
+    assert unpickle(dumped, scores=True) == {"a": 0.5, "b": 0.25}
+    with pytest.raises(pickle.UnpicklingError, match="the pickle names numpy"):
+        unpickle(dumped)
+
+
+# Own files in upstream's layouts
+
+
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+
+
+def packed(extra=lambda doc, system: {}):
+    """Two documents by two systems in BARTScore's layout; the mean rating of d1/A is 1.1, of d2/B 2.2."""
+    return {f"d{d}": {"src": f"source {d}", "ref_summs": ["one", "two"], "sys_summs": {
+        s: {"sys_summ": f"text {d}{s}", "scores": {
+            **dict.fromkeys(ASPECTS, d + n / 10), **extra(d, n)}}
+        for n, s in ((1, "A"), (2, "B"))}} for d in (1, 2)}
+
+
+@pytest.fixture
+def summeval(tree, monkeypatch):
+    """SummEval's five files, registered; `add` puts one into the cache."""
+    monkeypatch.setattr(bartscore, "_COUNTS", {"summeval": (2, 4)})
+    given = {"data.pkl": pickle.dumps(packed())}
+
+    def load(**contents):
+        given.update(contents)
+        for path, role in (("data.pkl", "data"), ("final_p.pkl", "scores"), ("data/summeval.json", "scores"),
+                           ("data/summeval/human_annotations.json", "annotations"),
+                           ("summeval_result.json", "scores")):
+            content = given.get(path.split("/")[-1].split(".")[0], given.get(path))
+            tree.add(path, content or b"", "summeval", role=role, to="cache" if content else None)
+        return benchmarks.load("summeval", "real")
+    return load
+
+
+def test_summeval_with_means_only(summeval):
+    made = summeval()
+    assert set(made.ratings["rater"]) == {"mean"} and len(made.scores) == 0
+    assert dict(zip(made.items["item_id"], made.human()["fluency"])) == {
+        "d1/A": 1.1, "d1/B": 1.2, "d2/A": 2.1, "d2/B": 2.2}
+    assert list(made.files) == ["data.pkl"]
+
+
+def test_summeval_with_every_released_file(summeval):
+    final = packed(lambda d, n: {"bart_score": np.float64(-d - n / 10), "rouge1_f": np.float32(0.5)})
+    study = packed(lambda d, n: {"chatgpt_fluency": 10 * d + n, "mover_score": d})
+    experts = {f"annotator_{i}": {f"d{d}__{s}__{a}": i for d in (1, 2) for s in "AB" for a in ASPECTS}
+               for i in (2, 3, 4)}
+    unieval = [{"doc_id": f"d{d}", "system_id": s, "predict_scores": {"fluency": 0.1 * d, "overall": 0.5}}
+               for s in "BA" for d in (2, 1)]  # another order: the join is by key
+    made = summeval(final_p=pickle.dumps(final), **{name: json.dumps(content).encode() for name, content in (
+        ("summeval", study), ("human_annotations", experts), ("summeval_result", unieval))})
+    released = made.released().set_index("item_id")
+    assert set(released) == {
+        "bartscore:bart_score", "bartscore:rouge1_f", "chatgpt:chatgpt:fluency", "chatgpt:mover_score",
+        "unieval:fluency", "unieval:overall"}
+    assert released.loc["d2/A"].to_dict() == {
+        "bartscore:bart_score": -2.1, "bartscore:rouge1_f": 0.5, "chatgpt:chatgpt:fluency": 21,
+        "chatgpt:mover_score": 2, "unieval:fluency": 0.2, "unieval:overall": 0.5}
+    assert set(made.ratings["rater"]) == {"expert_1", "expert_2", "expert_3"}
+    assert (made.human()[made.aspects] == 3).all(axis=None)  # (2 + 3 + 4) / 3
+    assert len(made.files) == 5 and set(made.scores["evidence"]) == {"released_scores"}
+
+
+def test_a_score_file_with_foreign_globals_is_left_out_with_a_warning(summeval):
+    with pytest.warns(UserWarning, match=r"final_p.pkl: released scores left out, .* names \w+\.system"):
+        made = summeval(final_p=pickle.dumps(packed(lambda d, n: {"bad": Foreign()})))
+    assert len(made.items) == 4 and len(made.scores) == 0 and list(made.files) == ["data.pkl"]
+
+
+def test_wrong_counts_and_dangling_scores_are_errors(summeval, monkeypatch):
+    stray = json.dumps([{"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}]).encode()
+    with pytest.raises(ValueError, match="summeval: scores name 1 unknown items, as 'd9/A'"):
+        summeval(summeval_result=stray)
+    monkeypatch.setattr(bartscore, "_COUNTS", {"summeval": (100, 1600)})
+    with pytest.raises(ValueError, match="expected 100 documents and 1600 items .*, got 2 and 4"):
+        summeval()
+
+
+def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
+    monkeypatch.setattr(bartscore, "_COUNTS", {"bagel": (2, 2)})
+    human = {"informativeness": 5, "naturalness": 4, "quality": 6}
+    own = {n: {"src": f"inform({n})", "ref_summs": ["a", "b"], "sys_summ": f"text {n}", "scores": human}
+           for n in (0, 1)}
+    study = {str(n): {**row, "scores": {**human, "chatgpt_quality": 90 + n}} for n, row in own.items()}
+    tree.add("D2T/BAGEL/data.pkl", pickle.dumps(own), "bagel")
+    tree.add("D2T/BAGEL/final_p.pkl", b"upstream only", "bagel", role="scores", to=None)
+    tree.add("data/bagel.json", json.dumps(study).encode(), "bagel", role="scores")
+    made = benchmarks.load("bagel", "real")
+    assert made.items["item_id"].tolist() == ["0/0", "1/0"]
+    assert made.items["references"].tolist() == [["a", "b"]] * 2
+    assert made.released()["chatgpt:chatgpt:quality"].tolist() == [90, 91]
+    assert made.human()["naturalness"].tolist() == [4, 4]
+
+
+def test_answer_equivalence_averages_judgements(tree):
+    row = {"qid": "q1", "question": "Which?", "context": "a line\u2028another", "reference": "this"}
+    rows = [{**row, "candidate": c, "score": s} for c, s in (("it", 1), ("that", 0), ("it", 0))]
+    tree.add("v1/ae_dev.jsonl", "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode(),
+             "answer_equivalence")
+    made = benchmarks.load("answer_equivalence", "real")
+    assert dict(zip(made.items["hypothesis"], made.human()["equivalence"])) == {"it": 0.5, "that": 0}
+    assert set(made.items["context"]) == {row["context"]} and made.items["doc_id"].tolist() == ["q1", "q1"]
+
+
+def write(path, rows, encoding="utf-8-sig"):
+    with open(path, "w", newline="", encoding=encoding) as handle:
+        writer = csv.DictWriter(handle, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+CLOZE = {"InputStoryid": "s1", **{f"InputSentence{i}": f"Sentence {i}." for i in range(1, 5)},
+         "RandomFifthSentenceQuiz1": "Bad end.", "RandomFifthSentenceQuiz2": "Good end.",
+         "AnswerRightEnding": 2}
+
+
+def test_story_cloze_from_the_users_file(tmp_path, monkeypatch):
+    rows = [CLOZE, {**CLOZE, "InputStoryid": "s2", "AnswerRightEnding": 1}]
+    monkeypatch.setenv("NLGJUDGE_STORY_CLOZE", str(write(tmp_path / "cloze.csv", rows)))
+    made = benchmarks.load("story_cloze")
+    texts = made.items.set_index("item_id")
+    assert made.notice == "" and texts.at["s1/right_ending", "hypothesis"] == "Good end."
+    assert list(texts.loc[["s2/right_ending", "s1/wrong_ending"], "hypothesis"]) == ["Bad end."] * 2
+    assert texts.at["s1/wrong_ending", "source"] == "Sentence 1. Sentence 2. Sentence 3. Sentence 4."
+    assert (made.human().set_index("system_id")["ending"].groupby(level=0).mean()).to_dict() == {
+        "right_ending": 1, "wrong_ending": 0}
+
+
+@pytest.mark.parametrize("absent", ["InputStoryid", "InputSentence3", "RandomFifthSentenceQuiz2"])
+def test_story_cloze_names_missing_columns(tmp_path, monkeypatch, absent):
+    path = write(tmp_path / "cloze.csv", [{k: v for k, v in CLOZE.items() if k != absent}])
+    monkeypatch.setenv("NLGJUDGE_STORY_CLOZE", str(path))
+    with pytest.raises(ValueError, match=rf"cloze.csv: expected columns .*, lacks \['{absent}'\]"):
+        benchmarks.load("story_cloze")
+
+
+def test_iwslt14_from_the_users_folder(tmp_path, monkeypatch):
+    rows = [{"segment": n, "source": "Quelle", "reference": "ref", "translation": f"text {n}", "rater": rater,
+             "score": score} for n in range(1000) for rater, score in (("r1", 2), ("r2", 5))]
+    path = write(tmp_path / "ratings.csv", rows, "utf-8")
+    monkeypatch.setenv("NLGJUDGE_HUMANMT", str(tmp_path))
+    made = benchmarks.load("iwslt14", "real")
+    assert len(made.items) == 1000 and len(made.ratings) == 2000
+    assert (made.human()["overall"] == 3.5).all()  # (2 + 5) / 2
+    write(path, rows[:-2], "utf-8")
+    with pytest.raises(ValueError, match="expected 1000 documents and 1000 items .*, got 999 and 999"):
+        benchmarks.load("iwslt14")
+    path.write_text("segment,source,translation,rater,score\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"ratings.csv: expected columns .*, lacks \['reference'\]"):
+        benchmarks.load("iwslt14")
+
+
+@pytest.mark.parametrize("name, variable", [("story_cloze", "NLGJUDGE_STORY_CLOZE"),
+                                            ("iwslt14", "NLGJUDGE_HUMANMT")])
+def test_the_users_data_are_asked_for_by_name(tmp_path, monkeypatch, name, variable):
+    assert benchmarks.load(name).is_sample
+    with pytest.raises(DataUnavailable, match=f"{name} cannot be downloaded freely: .* in {variable}"):
+        benchmarks.load(name, "real")
+    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match=f"{variable}=.*nowhere does not exist; name "):
+        benchmarks.load(name)  # a wrong name is an error, no reason to fall back
