@@ -61,10 +61,11 @@ def _list(options):
 
     from nlgjudge.data.fetch import local
 
+    chosen = _chosen(options)
     key = lambda e: (e.benchmark, e.role, e.repository, e.licence, e.citation)  # noqa: E731
     print(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
     for (benchmark, role, repository, licence, citation), group in groupby(
-            sorted(_chosen(options), key=key), key):
+            sorted(chosen, key=key), key):
         group = list(group)
         here = sum(local(e) is not None for e in group)
         print(f"{benchmark:19}{role:12}{f'{here}/{len(group)}':>9}  {licence:18}  {citation} ({repository})")

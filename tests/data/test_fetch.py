@@ -213,9 +213,9 @@ def test_a_full_disk_is_named_and_leaves_nothing(tree, upstream):
     if not shutil.which("unshare") or subprocess.run(probe, capture_output=True).returncode:
         pytest.skip("needs a small tmpfs: neither root nor a user and mount namespace may mount one here")
     large = bytes(300_000)
-    small = tree.add("small.txt", CONTENT, to=None)
+    small = tree.add("small.txt", CONTENT * 1000, to=None)  # 40 kB: fits once, so it is moved, not copied
     tree.add("large.bin", large, to=None)
-    upstream.answers = {"large.bin": large, "small.txt": CONTENT}
+    upstream.answers = {"large.bin": large, "small.txt": CONTENT * 1000}
     run = subprocess.run([*unshare, "sh", "-c", FULL, "sh", sys.executable, READ.format("large.bin"),
                           READ.format("small.txt")], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr

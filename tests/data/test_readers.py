@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import bartscore, benchmarks
+from nlgjudge.data import bartscore, benchmarks, others
 from nlgjudge.data.bartscore import unpickle
 from nlgjudge.data.fetch import DataUnavailable
 
@@ -213,6 +213,23 @@ def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
     assert made.human()["naturalness"].tolist() == [4, 4]
 
 
+def test_news_preferences_are_the_writers(tree):
+    """Three evaluators of one pair say writer, model, equal: 1, 0, 0.5; the other 596 say writer."""
+    says = [True, "False", "Equally Good", *[True] * 596]
+    rows = [{"article_id": f"a{max(n - 2, 0)}", "writer_id": "w", "evaluator_id": f"e{n}", "article_text": "",
+             "writer_summary": "by hand", "text-davinci-002_summary": "by model",
+             "overall_writer_better": say, "informative_writer_better": True} for n, say in enumerate(says)]
+    tree.add("pairwise.json", json.dumps(rows).encode(), "news")
+    made = benchmarks.load("news", "real")
+    assert len(made.items) == 2 * 597
+    row = made.human().set_index("item_id").loc["a0/writer-w"]
+    assert (row["overall_preference"], row["informative_preference"]) == (0.5, 1)  # (1 + 0 + 0.5) / 3
+    assert made.ratings.query("rater == 'e0' and aspect == 'overall_preference'")["score"].tolist() == [1]
+    tree.add("pairwise.json", json.dumps(rows[1:]).encode(), "fewer")
+    with pytest.raises(ValueError, match="fewer: expected 599 comparisons, got 598"):
+        others.read_news("fewer")
+
+
 def test_answer_equivalence_averages_judgements(tree):
     row = {"qid": "q1", "question": "Which?", "context": "a line\u2028another", "reference": "this"}
     rows = [{**row, "candidate": c, "score": s} for c, s in (("it", 1), ("that", 0), ("it", 0))]
@@ -244,6 +261,7 @@ def test_story_cloze_from_the_users_file(tmp_path, monkeypatch):
     assert made.notice == "" and texts.at["s1/right_ending", "hypothesis"] == "Good end."
     assert list(texts.loc[["s2/right_ending", "s1/wrong_ending"], "hypothesis"]) == ["Bad end."] * 2
     assert texts.at["s1/wrong_ending", "source"] == "Sentence 1. Sentence 2. Sentence 3. Sentence 4."
+    assert texts.at["s1/wrong_ending", "references"] == ["Good end."]
     assert (made.human().set_index("system_id")["ending"].groupby(level=0).mean()).to_dict() == {
         "right_ending": 1, "wrong_ending": 0}
 

@@ -1,8 +1,8 @@
 """Find an upstream file, verify it, and hand over its bytes.
 
 Routes, in order: the cache, the mirror folder in `NLGJUDGE_MIRROR`, the code host. A file
-is verified whatever its route, and written to the cache atomically, so that a process that
-dies or a full disk leaves no partial file.
+is verified whatever its route, and written to the cache atomically: an error or a full
+disk leaves nothing, a killed process at most a `.partial-` file that nothing ever reads.
 """
 
 import errno

@@ -166,7 +166,7 @@ def _cached(pairs, stemmer, kind):
 def _score_all(pairs, stemmer, kind):
     jobs = [(stemmer, kind, pairs[i:i + 250]) for i in range(0, len(pairs), 250)]
     if len(pairs) < _PARALLEL_FROM:
-        return np.concatenate([_score_chunk(job) for job in jobs])
+        return np.concatenate([_score_chunk(job) for job in jobs or [(stemmer, kind, [])]])
     with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
         return np.concatenate(list(pool.map(_score_chunk, jobs)))
 
@@ -182,7 +182,7 @@ def _score_chunk(job):
             hypothesis, reference = (re.sub(boundary, "\n", t) for t in (hypothesis, reference))
         found = scorer.score(reference, hypothesis)
         rows.append([value for metric in metrics for value in found[metric]])
-    return np.array(rows)
+    return np.array(rows).reshape(-1, 3 * len(metrics))
 
 
 @cache_forever

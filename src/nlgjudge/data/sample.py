@@ -134,12 +134,12 @@ def _news():
     items, ratings = [], []
     for document in documents("summarization"):
         outputs = {o["system_id"]: o for o in document["outputs"]}
-        pair = {"writer-sample": outputs["careful"], "text-davinci-002": outputs["lead"]}
+        pair = {"writer-sample": outputs["lead"], "text-davinci-002": outputs["embellished"]}
         for system_id, output in pair.items():
             items.append((None, document["doc_id"], system_id, document["source"],
                           output["hypothesis"], [], ""))
-        for aspect, parts in (("overall", tuple(outputs["careful"]["defects"])),
-                              ("informative", ("relevance",))):
+        for aspect, parts in (("overall", tuple(outputs["lead"]["defects"])),
+                              ("informative", ("relevance", "consistency"))):
             writer, model = (sum(len(o["defects"][p]) for p in parts) for o in pair.values())
             ratings.append((f"{document['doc_id']}/writer-sample", f"{aspect}_preference", "plain",
                             (1 + (model > writer) - (model < writer)) / 2))

@@ -55,7 +55,7 @@ def run(path, output, parameters=None, *, timeout=600):
                                    cwd=str(path.parent), kernel_name="python3",
                                    execution_timeout=timeout, log_output=False)
     except PapermillExecutionError as error:
-        raise NotebookError(f"{path.name}, cell {error.cell_index}: {error.ename}: "
+        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: {error.ename}: "
                             f"{_ANSI.sub('', error.evalue)}\n{error.source}") from error
     except DeadKernelError as error:
         raise NotebookError(f"{path.name}, cell {_last_cell(output)}: the kernel died (out of "
@@ -86,7 +86,10 @@ def check(path, parameters):
     if not any("parameters" in cell.metadata.get("tags", []) for cell in notebook.cells):
         raise NotebookError(f"{path.name}: no cell is tagged 'parameters'; tag the one that "
                             "assigns the notebook's settings")
-    known = papermill.inspect_notebook(str(path))
+    try:
+        known = papermill.inspect_notebook(str(path))
+    except ValueError as error:
+        raise NotebookError(f"{path.name}: {error}") from error
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise NotebookError(f"{path.name}: unknown parameter {', '.join(unknown)}; "
@@ -167,9 +170,11 @@ def _run_apart(name):
 
 
 def _last_cell(executed):
-    """Position of the cell that was running when an execution ended, as papermill notes it."""
+    """Position, in the notebook itself, of the last cell that was started."""
     if not executed.exists():
         return "unknown"
-    cells = nbformat.read(executed, as_version=4).cells
-    return next((i for i, c in enumerate(cells)
-                 if c.metadata.get("papermill", {}).get("status") == "running"), "unknown")
+    added = {"injected-parameters", "papermill-error-cell-tag"}
+    cells = [c.metadata for c in nbformat.read(executed, as_version=4).cells
+             if not added & set(c.metadata.get("tags", []))]
+    started = [i for i, m in enumerate(cells) if m.get("papermill", {}).get("start_time")]
+    return started[-1] if started else "unknown"

@@ -1,0 +1,229 @@
+"""Real Snakemake runs in a copy of the repository: what changed runs again, the rest does not."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.report import ledger, workflow
+from nlgjudge.report.published import KEY, all_published, published
+
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+# Each notebook says that it ran; they use different modules and different sample files.
+STORIES = """import nlgjudge.data.schema
+from nlgjudge.data.sample import documents
+print(len(list(documents("story"))), "stories")"""
+DIALOGUES = """import nlgjudge.metaeval.correlation
+from nlgjudge.data.sample import documents
+print(len(list(documents("dialogue"))), "dialogues")"""
+
+
+class House:
+    """A copy of the repository's skeleton that Snakemake runs in."""
+
+    def __init__(self, folder):
+        self.folder, home = folder, root()
+        for name in ("Snakefile", "data/registry.csv", "paper_tables/needs.csv"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(home / name, folder / name)
+        for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
+            shutil.copytree(home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "notebooks").mkdir()
+        self.notebook("stories", STORIES)
+        self.notebook("dialogues", DIALOGUES)
+        # The options are the Makefile's own, or the test would not say anything about it.
+        line = re.search(r"^SNAKEMAKE := snakemake (.*)$", (home / "Makefile").read_text("utf-8"), re.M)
+        self.options = line.group(1).split()
+
+    def path(self, name):
+        return self.folder / "notebooks" / f"{name}.ipynb"
+
+    def notebook(self, name, code):
+        start = f"open('../ran.txt', 'a').write('{name} ')"
+        cells = [new_markdown_cell(f"# {name}"), new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
+                 new_code_cell(start), new_code_cell(code),
+                 new_code_cell("import nlgjudge as nj\nnj.signature()")]
+        nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), self.path(name))
+
+    def edit(self, name, change):
+        notebook = nbformat.read(self.path(name), as_version=4)
+        change(notebook.cells)
+        nbformat.write(notebook, self.path(name))
+
+    def make(self):
+        """Run Snakemake; return what it returned and the names of the notebooks that started."""
+        log = self.folder / "ran.txt"
+        log.write_text("", encoding="utf-8")
+        environment = {k: v for k, v in os.environ.items() if k not in ("NLGJUDGE_OUT", "NLGJUDGE_MIRROR")} | {
+            "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
+            "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run([sys.executable, "-m", "snakemake", *self.options], cwd=self.folder,
+                              env=environment, capture_output=True, text=True, check=False)
+        return done, sorted(log.read_text(encoding="utf-8").split())
+
+    def reruns(self):
+        done, ran = self.make()
+        assert done.returncode == 0, done.stdout + done.stderr
+        return ran
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """A house in which everything is up to date; each test leaves it so."""
+    house = House(tmp_path_factory.mktemp("house"))
+    assert house.reruns() == ["dialogues", "stories"]
+    return house
+
+
+def append(path, text):
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def test_a_run_leaves_notebooks_coverage_and_ledger(house):
+    executed = nbformat.read(house.folder / "build" / "executed" / "stories.ipynb", as_version=4)
+    assert executed.cells[3].outputs[0]["text"] == "12 stories\n"
+    assert "cells" in (house.folder / "build" / "coverage.txt").read_text(encoding="utf-8")
+    assert len(ledger.read(house.folder / "paper_tables" / "ledger.csv")) == len(all_published())
+
+
+def test_nothing_changed_or_only_touched_runs_nothing(house):
+    assert house.reruns() == []
+    for path in (house.path("stories"), house.folder / "build" / "executed" / "stories.ipynb"):
+        path.touch()
+    assert house.reruns() == []
+
+
+def test_a_changed_cell_runs_its_notebook(house):
+    house.edit("stories", lambda cells: cells[3].update(source=STORIES + "\nsize"))
+    assert house.reruns() == ["stories"]
+    assert house.reruns() == []
+
+
+def test_outputs_written_into_a_notebook_run_nothing(house):
+    output = new_output("stream", name="stdout", text="12 dialogues\n")
+    house.edit("dialogues", lambda cells: cells[3].update(outputs=[output], execution_count=4))
+    assert house.reruns() == []
+
+
+def test_a_changed_data_file_runs_what_read_it(house):
+    append(house.folder / "data" / "sample" / "dialogue.jsonl", "{}\n")
+    assert house.reruns() == ["dialogues"]
+
+
+def test_a_changed_module_runs_what_imported_it(house):
+    append(house.folder / "src" / "nlgjudge" / "metaeval" / "correlation.py", "# changed\n")
+    assert house.reruns() == ["dialogues"]
+    append(house.folder / "src" / "nlgjudge" / "report" / "coverage.py", "# no notebook's\n")
+    assert house.reruns() == []
+
+
+def test_a_changed_source_of_the_data_runs_the_notebook(house):
+    """Data that a notebook could not have before, or has no more."""
+    def declare(notebook):
+        notebook.metadata["nlgjudge"] = {"benchmarks": ["openmeva"]}
+        nbformat.write(notebook, house.path("stories"))
+    resolved = house.folder / "build" / "sources.json"
+    resolved.write_text(json.dumps({"openmeva": ["sample", "a"]}), encoding="utf-8")
+    declare(nbformat.read(house.path("stories"), as_version=4))
+    assert house.reruns() == ["stories"]
+    resolved.write_text(json.dumps({"openmeva": ["real", "b"], "bagel": ["real", "c"]}), encoding="utf-8")
+    assert house.reruns() == ["stories"]
+    assert house.reruns() == []
+
+
+def test_a_failing_notebook_fails_the_command_by_name(house):
+    house.notebook("broken", "assert size > 5, 'size is too small'")
+    done, ran = house.make()
+    assert done.returncode != 0 and ran == ["broken"]
+    cause = "broken.ipynb, cell 3: AssertionError: size is too small"
+    assert cause in (house.folder / "build" / "failed" / "broken.txt").read_text(encoding="utf-8")
+    assert cause in done.stdout + done.stderr
+    assert not (house.folder / "build" / "executed" / "broken.ipynb").exists()
+    house.notebook("broken", "size")
+    assert house.reruns() == ["broken"]  # mended, it alone runs again
+    assert not (house.folder / "build" / "failed" / "broken.txt").exists()
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A repository with the printed tables and one empty notebook, without Snakemake."""
+    shutil.copytree(root() / "paper_tables" / "published", tmp_path / "paper_tables" / "published")
+    shutil.copy(root() / "paper_tables" / "needs.csv", tmp_path / "paper_tables")
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGJUDGE_OUT", raising=False)
+    for name in ("one", "two"):
+        nbformat.write(new_notebook(), tmp_path / "notebooks" / f"{name}.ipynb")
+    return tmp_path
+
+
+def part(notebook, row, sample):
+    table = published("geval", "table1")
+    ours = table[table["row"].eq(row) & table["aspect"].ne("AVG")][KEY].assign(ours=0.25, note="why")
+    return ledger.write(ledger.compare("geval", "table1", table, ours, evidence="recomputed",
+                                       notebook=notebook, sample=sample))
+
+
+def test_finish_writes_the_ledger_from_real_data_only(small):
+    said = []
+    part("one", "ROUGE-1", sample=True)
+    path = workflow.finish(said.append)
+    assert path == small / "build" / "sample" / "paper_tables" / "ledger.csv"
+    assert any(SAMPLE_NOTICE in line for line in said)
+    assert not (small / "paper_tables" / "ledger.csv").exists()
+
+    part("two", "ROUGE-2", sample=False)
+    assert workflow.finish(said.append) == small / "paper_tables" / "ledger.csv"
+    rows = ledger.read(small / "paper_tables" / "ledger.csv").set_index("row")
+    assert rows.loc["ROUGE-2", "notebook"].eq("two").sum() == 10
+    mine = rows.query("paper == 'geval' and artefact == 'table1'").loc["ROUGE-1"]
+    assert set(mine["verdict"]) == {"not_run"} and mine["ours"].isna().all()
+
+
+def test_finish_forgets_notebooks_that_are_gone_and_older_parts(small):
+    old = part("one", "ROUGE-1", sample=True)
+    os.utime(old, (time.time() - 60,) * 2)
+    part("one", "ROUGE-1", sample=False)
+    part("gone", "ROUGE-2", sample=False)
+    rows = ledger.read(workflow.finish(lambda line: None))
+    ran = rows[rows["verdict"] != "not_run"]
+    assert set(ran["notebook"]) == {"one"} and not pd.isna(ran["ours"]).any()
+
+
+def test_the_digest_is_of_cells_and_tags_without_outputs(small):
+    path = small / "notebooks" / "one.ipynb"
+
+    def digest(*cells):
+        nbformat.write(new_notebook(cells=list(cells)), path)
+        return workflow.source_digest("one")
+    plain = digest(new_code_cell("x = 1"))
+    assert plain == digest(new_code_cell("x = 1", execution_count=3, outputs=[
+        new_output("stream", name="stdout", text="1")]))
+    others = {digest(new_code_cell("x = 2")), digest(new_code_cell("x = 1"), new_markdown_cell("prose")),
+              digest(new_code_cell("x = 1", metadata={"tags": ["parameters"]})), plain}
+    assert len(others) == 4
+
+
+def test_dependencies_that_vanished_are_left_out(small):
+    assert workflow.dependencies("one") == []
+    note = small / "build" / "executed" / "one.deps.json"
+    note.parent.mkdir(parents=True)
+    note.write_text(json.dumps(["notebooks/one.ipynb", "gone.py"]), encoding="utf-8")
+    assert workflow.dependencies("one") == ["notebooks/one.ipynb"]
+
+
+def test_importing_the_workflow_is_light():
+    code = "import sys, nlgjudge.report.workflow; print(sorted({'pandas', 'numpy', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
