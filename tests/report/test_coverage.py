@@ -7,8 +7,10 @@ from nlgjudge.report.coverage import by_table, coverage, markdown, update_readme
 
 BEGIN, END = "<!-- results: generated from the ledger -->", "<!-- end of results -->"
 ROWS = pd.DataFrame([
-    ("dhp", "table4", "exact", "dhp_nb"), ("geval", "table1", "exact", "b"), ("geval", "table1", "exact", "a"),
-    ("geval", "table1", "close", "a"), ("geval", "table1", "differs", "a"), ("geval", "table1", "not_run", ""),
+    ("dhp", "table4", "exact", "dhp_nb"), ("geval", "table1", "exact", "b"),
+    ("geval", "table1", "exact", "a"),
+    ("geval", "table1", "close", "a"), ("geval", "table1", "differs", "a"),
+    ("geval", "table1", "not_run", ""),
     ("geval", "table2", "not_run", ""), ("geval", "table2", "sign_flipped", "c"),
 ], columns=["paper", "artefact", "verdict", "notebook"]).assign(row="A")
 

@@ -16,17 +16,17 @@ def cells(aspects, coefficients=("spearman",)):
 
 def table_of(printed, index, row="METRIC"):
     """A printed table of one row, with an average and a dash that a search must leave out."""
-    frame = pd.DataFrame([(row, *cell, f"{v:.3f}", round(v, 3)) for cell, v in zip(index, printed)]
-                         + [(row, "d", "AVG", "sample", "spearman", "0.999", 0.999),
-                            (row, "d", "lost", "sample", "spearman", "", np.nan)],
-                         columns=[*KEY, "printed", "value"])
-    return frame
+    lines = [(row, *cell, f"{v:.3f}", round(v, 3)) for cell, v in zip(index, printed)]
+    lines += [(row, "d", "AVG", "sample", "spearman", "0.999", 0.999),
+              (row, "d", "lost", "sample", "spearman", "", np.nan)]
+    return pd.DataFrame(lines, columns=[*KEY, "printed", "value"])
 
 
 def values_of(matrix, index):
-    return pd.DataFrame([(f"v{i}", *cell, value, 100, 3) for i, row in enumerate(matrix)
-                         for cell, value in zip(index, row)],
-                        columns=["metric", *KEY[1:], "ours", "n", "n_skipped"])
+    matrix = np.asarray(matrix)
+    frame = pd.DataFrame(index * len(matrix), columns=KEY[1:])
+    return frame.assign(metric=np.repeat([f"v{i}" for i in range(len(matrix))], len(index)),
+                        ours=matrix.ravel(), n=100, n_skipped=3)
 
 
 def find(printed, matrix, index, **options):
@@ -76,7 +76,7 @@ def rate(draw, accept=lambda found: found.explained):
     return hits / SEEDS
 
 
-@pytest.mark.parametrize("variants, aspects", [(2, 1), (40, 1), (40, 2), (80, 3)])
+@pytest.mark.parametrize("variants, aspects", [(2, 1), (40, 2), (60, 3)])
 def test_many_random_variants_do_not_explain_a_foreign_row(variants, aspects):
     def draw(rng):
         return rng.uniform(0, 0.4, aspects), rng.uniform(0, 0.4, (variants, aspects)), cells(aspects)
@@ -94,15 +94,15 @@ def test_near_identical_variants_explain_nothing():
 def test_variants_whose_cells_move_together_do_not_explain_a_foreign_row(noise):
     """All aspects follow one quality, as they do for metrics: four cells are then one chance."""
     def draw(rng):
-        matrix = (rng.uniform(0, 0.3, 4) + 0.3 * rng.uniform(0, 1, (41, 1))
-                  + rng.normal(0, noise, (41, 4)))
+        matrix = (rng.uniform(0, 0.3, 4) + 0.3 * rng.uniform(0, 1, (31, 1))
+                  + rng.normal(0, noise, (31, 4)))
         return matrix[0], matrix[1:], cells(4)
     assert rate(draw) <= CHANCE
 
 
 def test_coefficients_of_one_aspect_are_no_independent_evidence():
     def draw(rng):
-        matrix = rng.uniform(0, 0.4, (41, 1)) * [1, 1.05, 0.75]
+        matrix = rng.uniform(0, 0.4, (31, 1)) * [1, 1.05, 0.75]
         return matrix[0], matrix[1:], cells(1, ("spearman", "pearson", "kendall"))
     assert rate(draw) <= CHANCE
 
@@ -141,7 +141,7 @@ def test_best_and_summary():
     index = cells(6)
     matrix = np.random.default_rng(4).uniform(0, 0.5, (5, 6))
     tables = pd.concat([table_of(matrix[1], index, "A"), table_of(matrix[2] + 0.05, index, "B")])
-    searches = search(tables, {"A": ["v0", "v1"], "B": ["v2", "v3", "v4"]}, values_of(matrix, index))
+    searches = search(tables, {"A": ["v0", "v1", "v3", "v4"], "B": ["v2", "v3", "v4"]}, values_of(matrix, index))
     ours = best(searches)
     assert set(ours.loc[ours["row"] == "A", "variant"]) == {"v1"}
     assert set(ours.loc[ours["row"] == "B", "variant"]) == {"nearest: v2"}
@@ -149,7 +149,7 @@ def test_best_and_summary():
     assert (ours["note"] != "").all() and (ours["n_skipped"] == 3).all()
     shown = summary(searches)
     assert shown.index.tolist() == ["A", "B"]
-    assert shown["explained"].tolist() == [True, False] and shown["tried"].tolist() == [2, 3]
+    assert shown["explained"].tolist() == [True, False] and shown["tried"].tolist() == [4, 3]
     assert shown.loc["B", "worst"] == pytest.approx(0.05, abs=0.001)
 
 

@@ -1,0 +1,87 @@
+"""An OpenAI-compatible server on the loopback interface, with faults on demand."""
+
+import asyncio
+import json
+import threading
+from http import HTTPStatus
+
+
+def completion(texts, *, model="test-model", logprobs=None, finish="stop"):
+    """Body of a chat completion with one choice per text."""
+    return {"id": "c", "object": "chat.completion", "created": 0, "model": model,
+            "system_fingerprint": "fp_test", "usage": {
+                "prompt_tokens": 10, "completion_tokens": 2 * len(texts), "total_tokens": 10 + 2 * len(texts)},
+            "choices": [{"index": i, "finish_reason": finish, "logprobs": logprobs,
+                         "message": {"role": "assistant", "content": t}} for i, t in enumerate(texts)]}
+
+
+def error(status, message, **fields):
+    """An error as the API words it."""
+    return status, {"error": {"message": message, "type": "error", "param": None, "code": None} | fields}
+
+
+class Loopback:
+    """Serve on 127.0.0.1 in a thread of its own.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes the number of the call and the request's body; returns a body, or a tuple of
+        status, body and headers. A body may be a dict, bytes, or None to cut the connection.
+    delay : float
+        Seconds before each answer.
+    """
+
+    def __init__(self, answer, *, delay=0.0, port=0):
+        self.answer, self.delay, self.port = answer, delay, port
+        self.requests, self.headers = [], []
+
+    def __enter__(self):
+        self._loop = asyncio.new_event_loop()
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(ready,), daemon=True)
+        self._thread.start()
+        ready.wait(10)
+        return self
+
+    def __exit__(self, *_):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def _serve(self, ready):
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024))
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        self._loop.run_forever()
+
+    async def _connection(self, reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                lines = head.split("\r\n")
+                headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                self.headers.append(headers)
+                self.requests.append(body)
+                answer = self.answer(len(self.requests), lines[0].split(" ")[:2], body)
+                status, content, extra = 200, answer, {}
+                if isinstance(answer, tuple):
+                    status, content, extra = (*answer, {})[:3]
+                await asyncio.sleep(extra.pop("delay", self.delay))
+                if content is None:
+                    break
+                content = content if isinstance(content, bytes) else json.dumps(content).encode()
+                fields = {"content-type": "application/json", "content-length": len(content)} | extra
+                writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + "".join(
+                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n" + content)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()

@@ -1,0 +1,107 @@
+"""What every notebook must be (design, section 4)."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from nlgjudge.data.paths import root
+from nlgjudge.report.published import all_published
+
+NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
+TEXT_LIMIT = 6000  # characters of visible text in an output
+DECIMAL = re.compile(r"(?<![\w.])[-−]?(\d*\.\d{3,})(?![\w.]*\d)")
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request):
+    return nbformat.read(request.param, as_version=4)
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """Printed magnitudes; below 0.01 a number in a notebook is a tolerance, not a quotation."""
+    return {abs(v) for v in all_published()["value"].dropna() if abs(v) >= 0.01}
+
+
+def of(notebook, kind):
+    return [cell for cell in notebook.cells if cell.cell_type == kind]
+
+
+def tree(cell):
+    return ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
+
+
+def published_numbers(text, printed):
+    return [m.group() for m in DECIMAL.finditer(text) if float(m.group(1)) in printed]
+
+
+def texts(output):
+    """Visible text of an output: streams, plain text, and HTML without its tags."""
+    yield output.get("text", "")
+    data = output.get("data", {})
+    yield data.get("text/plain", "")
+    yield re.sub(r"<style.*?</style>|<[^>]*>", "", data.get("text/html", ""), flags=re.S)
+
+
+def test_code_is_short_and_defines_nothing(notebook):
+    for cell in of(notebook, "code"):
+        assert len(cell.source.splitlines()) <= 15, cell.source
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        assert not [node.name for node in ast.walk(tree(cell)) if isinstance(node, kinds)]
+
+
+def test_prose_keeps_up_with_code(notebook):
+    assert len(of(notebook, "markdown")) >= len(of(notebook, "code"))
+    assert notebook.cells[0].cell_type == "markdown" and notebook.cells[0].source.startswith("# ")
+
+
+def test_one_cell_holds_commented_parameters(notebook):
+    cell, = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
+    assert all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in tree(cell).body)
+    assert all("#" in line for line in cell.source.splitlines() if line.strip())
+
+
+def test_the_last_code_cell_signs(notebook):
+    last = of(notebook, "code")[-1]
+    assert notebook.cells.index(last) >= len(notebook.cells) - 2  # a source line may follow
+    called = [n.func for n in ast.walk(tree(last)) if isinstance(n, ast.Call)]
+    assert "signature" in {getattr(f, "attr", getattr(f, "id", "")) for f in called}
+
+
+def test_no_two_cells_are_equal(notebook):
+    sources = [c.source.strip() for c in notebook.cells]
+    assert "" not in sources
+    assert not {s for s in sources if sources.count(s) > 1}
+
+
+def test_no_published_number_is_typed(notebook, printed):
+    typed = [n for cell in notebook.cells for n in published_numbers(cell.source, printed)]
+    assert not typed, "take them from published() instead"
+
+
+@pytest.mark.parametrize("text, found", [
+    ("Spearman 0.014 of ROUGE-1", ["0.014"]), ("loses by .014.", [".014"]), ("x = -0.071", ["-0.071"]),
+    ("minus −0.071", ["−0.071"]), ("0.0140", ["0.0140"]), ("0.01", []), ("1.0.014", []), ("0.01401", []),
+    ("v0.014", []), ("0.014.5", []), ("10.014", []),
+])
+def test_the_search_for_published_numbers(text, found, printed):
+    assert published_numbers(text, printed) == found
+
+
+def test_outputs_are_committed_from_real_data(notebook):
+    codes = of(notebook, "code")
+    assert codes[-1].outputs, "run `make refresh`"
+    outputs = [o for c in codes for o in c.outputs]
+    assert not [o.ename for o in outputs if o.output_type == "error"]
+    assert not [o.text for o in outputs if o.output_type == "stream" and o.name == "stderr"]
+    assert not [t for o in outputs for t in texts(o) if "sample data" in t]
+    data = notebook.metadata["nlgjudge"]
+    assert set(data.get("data", {})) == set(data["benchmarks"])
+    assert all(source == "real" for source, _ in data.get("data", {}).values())
+
+
+def test_outputs_are_small(notebook):
+    lengths = [len(re.sub(r"\s+", " ", t)) for c in of(notebook, "code") for o in c.outputs for t in texts(o)]
+    assert max(lengths, default=0) <= TEXT_LIMIT
