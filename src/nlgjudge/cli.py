@@ -5,6 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+from nlgjudge.judging_cli import add_commands
+
 
 def main(arguments=None):
     """Run the command line and return its exit status."""
@@ -32,6 +34,7 @@ def _parser():
         action = data.add_parser(name, help=text)
         action.add_argument("benchmarks", nargs="*", help="default: all")
         action.set_defaults(function=function)
+    add_commands(commands)
     run = commands.add_parser("run", help="execute one notebook, strictly")
     run.add_argument("notebook", type=Path)
     run.add_argument("-o", "--output", type=Path, required=True)
@@ -151,15 +154,9 @@ def _finish(_):
 
 
 def _refresh(_):
-    from nlgjudge.data.paths import root
-    from nlgjudge.report import coverage, ledger, notebooks, workflow
+    from nlgjudge.report.notebooks import refresh
 
-    for name in workflow.notebooks():
-        executed = root() / "build" / "executed" / f"{name}.ipynb"
-        kept = notebooks.keep_outputs(executed, root() / "notebooks" / f"{name}.ipynb",
-                                      workflow.data(name))
-        print(f"{name}: {'outputs kept' if kept else 'ran on the sample, left as it is'}")
-    coverage.update_readme(root() / "README.md", ledger.read(root() / "paper_tables" / "ledger.csv"))
+    refresh()
 
 
 if __name__ == "__main__":

@@ -26,10 +26,17 @@ class Loopback:
     Parameters
     ----------
     answer : callable
-        Takes the number of the call and the request's body; returns a body, or a tuple of
-        status, body and headers. A body may be a dict, bytes, or None to cut the connection.
+        Takes the number of the call, its method and path, and the body; returns a body, or a
+        tuple of status, body and headers. A body may be a dict, bytes, or None to cut the
+        connection. Among the headers, `delay` is in seconds and `cut` leaves out so many bytes
+        at the end before it cuts the connection.
     delay : float
         Seconds before each answer.
+
+    Attributes
+    ----------
+    requests, headers : list
+        Bodies and headers in the order of their arrival.
     """
 
     def __init__(self, answer, *, delay=0.0, port=0):
@@ -59,6 +66,12 @@ class Loopback:
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         self._loop.run_forever()
+        server.close()
+        open_connections = asyncio.all_tasks(self._loop)
+        for task in open_connections:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*open_connections, return_exceptions=True))
+        self._loop.close()
 
     async def _connection(self, reader, writer):
         try:
@@ -73,14 +86,18 @@ class Loopback:
                 status, content, extra = 200, answer, {}
                 if isinstance(answer, tuple):
                     status, content, extra = (*answer, {})[:3]
+                extra = dict(extra)
                 await asyncio.sleep(extra.pop("delay", self.delay))
                 if content is None:
                     break
                 content = content if isinstance(content, bytes) else json.dumps(content).encode()
+                cut = extra.pop("cut", 0)
                 fields = {"content-type": "application/json", "content-length": len(content)} | extra
                 writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + "".join(
-                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n" + content)
+                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n" + content[:len(content) - cut])
                 await writer.drain()
+                if cut:
+                    break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:

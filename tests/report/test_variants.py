@@ -141,7 +141,8 @@ def test_best_and_summary():
     index = cells(6)
     matrix = np.random.default_rng(4).uniform(0, 0.5, (5, 6))
     tables = pd.concat([table_of(matrix[1], index, "A"), table_of(matrix[2] + 0.05, index, "B")])
-    searches = search(tables, {"A": ["v0", "v1", "v3", "v4"], "B": ["v2", "v3", "v4"]}, values_of(matrix, index))
+    rows = {"A": ["v0", "v1", "v3", "v4"], "B": ["v2", "v3", "v4"]}
+    searches = search(tables, rows, values_of(matrix, index))
     ours = best(searches)
     assert set(ours.loc[ours["row"] == "A", "variant"]) == {"v1"}
     assert set(ours.loc[ours["row"] == "B", "variant"]) == {"nearest: v2"}

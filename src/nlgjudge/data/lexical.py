@@ -19,6 +19,7 @@ import pandas as pd
 from nlgjudge.data.paths import cache
 
 STEMMERS = ("none", "porter", "porter_original")
+TOKENS = (*STEMMERS, "spaces")  # "spaces": the text cut at blanks, as the COCO caption metrics take it
 # How a text is cut into sentences for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
 AGGREGATIONS = ("first", "mean", "max")
@@ -39,8 +40,11 @@ class _Tokenizer:
                  "porter_original": PorterStemmer.ORIGINAL_ALGORITHM}
         self._stem = PorterStemmer(modes[stemmer]).stem if stemmer in modes else None
         self._known = {}
+        self._spaces = stemmer == "spaces"
 
     def tokenize(self, text):
+        if self._spaces:
+            return text.split()
         return [self._word(w) for w in re.findall(r"[a-z0-9]+", text.lower())]
 
     def _word(self, word):
@@ -51,18 +55,21 @@ class _Tokenizer:
         return self._known[word]
 
 
-def rouge(items, *, stemmer="porter", split="punctuation", against="references"):
+def rouge(items, *, stemmer="porter", split="punctuation", against="references", beta=1.0):
     """Score each hypothesis against each of its references.
 
     Parameters
     ----------
     items : pandas.DataFrame
         Columns `item_id, hypothesis, references` (and `source` where that is scored).
-    stemmer : {"none", "porter", "porter_original"}
+    stemmer : {"none", "porter", "porter_original", "spaces"}
+        The last keeps case and punctuation and cuts at blanks alone.
     split : {"whole", "period", "punctuation"}
         Sentence boundaries for ROUGE-L; with `whole` it is the plain longest common
         subsequence.
     against : {"references", "source"}
+    beta : float
+        Weight of recall in F; the COCO caption metrics use 1.2.
 
     Returns
     -------
@@ -75,9 +82,9 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references")
     ValueError
         For unknown options, or an item without references.
     """
-    if stemmer not in STEMMERS or split not in SPLITS or against not in ("references", "source"):
+    if stemmer not in TOKENS or split not in SPLITS or against not in ("references", "source"):
         raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
-                         f"{STEMMERS}, {tuple(SPLITS)}, ('references', 'source')")
+                         f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')")
     lists = items["references"] if against == "references" else items["source"].map(lambda s: [s])
     if (lists.map(len) == 0).any():
         raise ValueError(f"{int((lists.map(len) == 0).sum())} items have no reference; "
@@ -88,6 +95,10 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references")
     names = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
     values = np.hstack([_cached(pairs, stemmer, kind) for kind in ("ngrams", split)])
     frame = pd.DataFrame(values, columns=names)
+    if beta != 1:
+        for kind in "12L":
+            p, r = frame[f"rouge{kind}-p"], frame[f"rouge{kind}-r"]
+            frame[f"rouge{kind}-f"] = ((1 + beta**2) * p * r / (r + beta**2 * p)).fillna(0)
     frame.insert(0, "reference", [k[1] for k in keys])
     frame.insert(0, "item_id", [k[0] for k in keys])
     return frame
@@ -116,6 +127,8 @@ def over_references(scores, aggregation):
 def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("references",)):
     """Yield every documented variant of ROUGE-1, 2 and L.
 
+    The stemmer `spaces` comes with the F of beta 1.2 beside the plain one.
+
     Yields
     ------
     metric : {"rouge1", "rouge2", "rougeL"}
@@ -130,6 +143,9 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
         for stemmer in stemmers:
             for split in splits:
                 scores = rouge(items, stemmer=stemmer, split=split, against=target)
+                if stemmer == "spaces":
+                    coco = rouge(items, stemmer=stemmer, split=split, against=target, beta=1.2)
+                    scores = scores.assign(**{f"rouge{k}-f1.2": coco[f"rouge{k}-f"] for k in "12L"})
                 for aggregation in ("first",) if single else AGGREGATIONS:
                     reduced = over_references(scores, aggregation)
                     for column in reduced.columns[1:]:

@@ -7,11 +7,13 @@ more than the calls under way, and the same call goes on where it stopped.
 import asyncio
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 from tqdm import tqdm
 
-from nlgjudge.judging.server import CallFailed, JudgeError, Server
+from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
 from nlgjudge.judging.tasks import Reply
 
 CONCURRENCY = 64
@@ -19,14 +21,15 @@ GIVE_UP = 20  # failed items in a row
 
 
 class Limits(NamedTuple):
-    """What a run may use; None means no limit.
+    """What a judge may use in its lifetime; None means no limit.
 
     Attributes
     ----------
     calls : int
         Calls at most.
     cost : float
-        At most, in the price's currency; needs a price.
+        In the price's currency; needs a price. The call that reaches it is the last; calls
+        under way count as much as the mean of those before.
     per_minute, tokens_per_minute : float
         Calls and prompt tokens a minute at most.
     price : (float, float)
@@ -38,6 +41,9 @@ class Limits(NamedTuple):
     per_minute: float | None = None
     tokens_per_minute: float | None = None
     price: tuple | None = None
+
+
+_NO_LIMITS = Limits()
 
 
 class Live:
@@ -56,7 +62,7 @@ class Live:
         Show a bar with rate, errors and cost.
     """
 
-    def __init__(self, model, store, *, limits=Limits(), concurrency=CONCURRENCY, timeout=60,
+    def __init__(self, model, store, *, limits=_NO_LIMITS, concurrency=CONCURRENCY, timeout=60,
                  progress=False):
         if limits.cost is not None and not limits.price:
             raise JudgeError("a limit on cost needs a price: say what a million prompt and a million "
@@ -65,6 +71,7 @@ class Live:
         self.server = Server(model, timeout=timeout)
         self.concurrency, self.progress = concurrency, progress
         self.cost, self.failures, self.stopped = 0.0, 0, ""
+        self._answered = 0
 
     def replies(self, tasks):
         """Judge tasks, then yield their replies in order, stored ones at no cost.
@@ -84,7 +91,7 @@ class Live:
         JudgeError
             For a wrong key, an unknown model, an empty account, or too many failures.
         """
-        asyncio.run(self._run(tasks))
+        self._wait(tasks)
         for task in tasks:
             _, digest, n = self.server.request(task)
             have = self.store.get(digest)
@@ -115,20 +122,29 @@ class Live:
             plan["completion_tokens"] += missing * task.settings.get("max_tokens", 256)
         return plan | {"cost": self._cost(plan["prompt_tokens"], plan["completion_tokens"])}
 
+    def _wait(self, tasks):
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._run(tasks))
+        with ThreadPoolExecutor(1) as pool:  # a notebook runs a loop already
+            run = pool.submit(asyncio.run, self._run(tasks))
+            try:
+                return run.result()
+            except KeyboardInterrupt:
+                self._cancel()
+                raise
+
     async def _run(self, tasks):
-        self._todo, self._writes, self._in_a_row, self._due = iter(tasks), asyncio.Queue(), 0, 0.0
-        self.stopped = ""
+        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
+        self._writes, self._turn = asyncio.Queue(), asyncio.Lock()
+        self._in_a_row, self._due, self._under_way, self.stopped = 0, 0.0, 0, ""
         size = len(tasks) if hasattr(tasks, "__len__") else None
         writer = asyncio.create_task(self._write())
         try:
             with tqdm(total=size, unit="item", desc="judging", disable=not self.progress) as self._bar:
                 async with self.server.client() as client:
-                    # The first call alone: a wrong key or model shows once, and so does what
-                    # the server supports.
-                    await self._work(client, until_asked=True)
-                    async with asyncio.TaskGroup() as group:
-                        for _ in range(self.concurrency):
-                            group.create_task(self._work(client))
+                    await self._all(client, tasks)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
@@ -136,7 +152,22 @@ class Live:
             await writer
         if self.stopped:
             warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
-                          "the same call goes on from there", stacklevel=3)
+                          "another run goes on from there", stacklevel=3)
+
+    async def _all(self, client, tasks):
+        while True:
+            self._todo, self._asked_as = iter(tasks), set()
+            # The first call alone: a wrong key or model shows once, and so does what the
+            # server supports.
+            await self._work(client, until_asked=True)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.concurrency):
+                    group.create_task(self._work(client))
+            if self.stopped or self._asked_as <= {len(self.server.notices)}:
+                return
+            # A later answer showed what the server does not support: once more from the start,
+            # so that all items are asked alike.
+            self._bar.reset()
 
     async def _work(self, client, until_asked=False):
         for task in self._todo:
@@ -144,6 +175,7 @@ class Live:
             try:
                 await self._finish(client, task)
                 self._in_a_row = 0
+                self._asked_as.add(len(self.server.notices))
             except CallFailed as error:
                 self.failures += 1
                 self._in_a_row += 1
@@ -158,25 +190,47 @@ class Live:
 
     async def _finish(self, client, task):
         """Ask until the task has its samples or a limit is reached."""
+        malformed = 0
         while True:
             request, digest, n = self.server.request(task)
             have = self.store.get(digest)
             missing = [i for i in range(n) if i not in have]
             if not missing:
                 return
-            await self._pace(_tokens(task))
-            if self._at_limit():
-                return
-            found = await self.server.ask(client, request, len(missing))
-            if found is None:
+            async with self._turn:  # one waits for the pace, so that the others see a limit at once
+                if not self._at_limit():
+                    await self._pace(_tokens(task))
+                if self._at_limit():
+                    return
+            try:
+                found = await self._ask(client, request, len(missing))
+            except Malformed as error:
+                malformed += 1
+                if malformed == MALFORMED:
+                    raise CallFailed(f"{error}, {MALFORMED} times") from None
                 continue
-            for reply in found:
-                reply["cost"] = self._cost(reply["prompt_tokens"], reply["completion_tokens"])
-                self.cost += reply["cost"] or 0
-            done = asyncio.get_running_loop().create_future()
-            rows = [reply | {"key": digest, "sample": i} for i, reply in zip(missing, found)]
-            await self._writes.put((done, {digest: request}, rows))
-            await done
+            if found is not None:
+                await self._keep({digest: request}, [reply | {"key": digest, "sample": i}
+                                                     for i, reply in zip(missing, found)])
+                if len(found) == len(missing):
+                    return
+
+    async def _ask(self, client, request, count):
+        self._under_way += 1
+        try:
+            found = await self.server.ask(client, request, count)
+        finally:
+            self._under_way -= 1
+        for reply in found or []:
+            reply["cost"] = self._cost(reply["prompt_tokens"], reply["completion_tokens"])
+            self.cost += reply["cost"] or 0
+        self._answered += found is not None
+        return found
+
+    async def _keep(self, requests, rows):
+        done = asyncio.get_running_loop().create_future()
+        await self._writes.put((done, requests, rows))
+        await done
 
     async def _write(self):
         """Store replies as they come, several to a commit, and release their workers."""
@@ -211,8 +265,8 @@ class Live:
         calls, cost = self.limits.calls, self.limits.cost
         if calls is not None and self.server.calls >= calls:
             self.stopped = f"{calls} calls were allowed"
-        elif cost is not None and self.cost >= cost:
-            self.stopped = f"the cost reached {self.cost:.4f} of {cost}"
+        elif cost is not None and self.cost * (1 + self._under_way / max(self._answered, 1)) >= cost:
+            self.stopped = f"the cost reached {self.cost:.4f} of {cost}, {self._under_way} under way"
         return bool(self.stopped)
 
     def _cost(self, prompt, completion):

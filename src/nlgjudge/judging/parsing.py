@@ -17,7 +17,7 @@ FORMS = ("form", "stars", "number", "yes_no", "json")
 POLICIES = ("nan", "geval", "alttest", "drop")
 
 _WORDS = {w: float(i) for i, w in enumerate(
-    "zero one two three four five six seven eight nine ten".split())}
+    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))}
 _N = r"(-?\d+(?:[.,]\d+)?|" + "|".join(_WORDS) + r")(?:[ -]and[ -]a[ -]half)?(?![\w%])(?!\.\d)"
 _HALF = "and a half"
 _KEYS = r"(?:ratings?|scores?|stars?|grade|answer|evaluation|response|result)"

@@ -46,10 +46,14 @@ class Store:
         self._db, self._reader = (sqlite3.connect(self.path, timeout=60, check_same_thread=False)
                                   for _ in range(2))
         try:
+            tables = {name for name, in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+            if tables - {"requests", "replies", "batches"}:
+                raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(tables))}")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
+            self.close()
             raise ValueError(f"{path} is not a store of replies ({error}); name another file") from error
 
     def __enter__(self):

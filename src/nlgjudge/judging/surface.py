@@ -1,9 +1,7 @@
-"""A judge without a language model: ratings from what lies on a text's surface.
+"""A judge by rule: ratings from what lies on a text's surface, read as English.
 
-The offline default, and the baseline that an LLM judge has to beat before its agreement with
-people means anything: Durmus et al. 2022 (ACL, "Spurious Correlations in Reference-Free
-Evaluation of Text Generation") found learned metrics that leaned on such features. Every feature
-is in [0, 1], 1 the better end. Words and capitals are read as in English.
+The offline default, no language model, and what an LLM judge has to beat: Durmus et al. 2022 (ACL,
+"Spurious Correlations in Reference-Free Evaluation") found learned metrics leaning on such features.
 """
 
 import json
@@ -16,146 +14,155 @@ from nlgjudge.judging.tasks import Reply
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
 _BREAK = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
-# Three equal letters, a digit between letters, or five consonants in a row.
-_MALFORMED = re.compile(r"([^\W\d_])\1\1|[^\W\d_]\d+[^\W\d_]|[bcdfghjklmnpqrstvwxz]{5}")
-_PRONOUNS = frozenset("he she it they him her them his hers its their this that these those such".split())
-_FUNCTION = _PRONOUNS | frozenset(
-    "the and but for nor yet with from into onto over under about after before between through during "
-    "against without within who whom whose which what when where why how was were are been being have "
-    "has had having does did doing will would shall should can could may might must not all any each "
-    "some more most other than then there here too very just only also our your mine you we us me my i "
-    "a an in on at by of to as is be do if or so no up out off".split())
-# Words of a text that suits a source of n words are some 3 sqrt(n): 57 for 360, 21 for 50.
-_TARGET = 3.0
-
-WEIGHTS = {
-    "coherence": {"cohesion": 3, "overlap": 1, "variety": 1},
-    "consistency": {"known_entities": 3, "overlap": 2, "familiarity": 1},
-    "fluency": {"spelling": 2, "familiarity": 2, "variety": 1},
-    "relevance": {"overlap": 2, "length": 2, "variety": 1},
-    "informativeness": {"overlap": 2, "length": 2, "known_entities": 1},
-    "naturalness": {"spelling": 2, "familiarity": 1, "variety": 1},
-    "quality": {"spelling": 1, "familiarity": 1, "variety": 1, "overlap": 1, "length": 1},
-    "engagingness": {"length": 2, "variety": 1, "grounding": 1},
-    "groundedness": {"grounding": 3, "overlap": 1},
-    "understandability": {"spelling": 2, "familiarity": 1, "cohesion": 1},
-    "accuracy": {"known_entities": 2, "overlap": 1, "length": 1, "agreement": 2},
-    "equivalence": {"agreement": 3, "known_entities": 1},
-    "answer quality": {"agreement": 3, "known_entities": 1},
-}  # the rest, "overall" among them, weigh all features equally
+_RUN = re.compile(r"([^\W\d_])\1\1|[^\W\d_]\d+[^\W\d_]")
+_CLUSTER = re.compile(r"(?=([bcdfghjklmnpqrstvwxz]{3}))")
+_PRONOUNS = frozenset(_WORD.findall("he she it they him her them his hers its their this that these those"))
+_FUNCTION = _PRONOUNS | frozenset(_WORD.findall(
+    "the and but for with from into over about after before between through during against without who "
+    "whom whose which what when where why how was were are been being have has had having does did doing "
+    "will would shall should can could may might must not all any each some such more most other than then "
+    "there here too very just only also our your you we us me my i a an in on at by of to as is be do if "
+    "or so no up out off"))
+_USUAL = frozenset(_CLUSTER.findall(" ".join(_FUNCTION)))
+# Any other aspect, as quality and overall, weighs all features equally.
+WEIGHTS = {aspect: weights for aspects, weights in (
+    (["coherence"], {"cohesion": 3, "overlap": 1, "variety": 1}),
+    (["consistency"], {"known_entities": 3, "overlap": 2, "familiarity": 1}),
+    (["fluency", "naturalness", "understandability"], {"spelling": 2, "familiarity": 2, "variety": 1}),
+    (["relevance", "informativeness"], {"overlap": 2, "length": 2, "variety": 1}),
+    (["engagingness"], {"length": 2, "variety": 1, "grounding": 1}),
+    (["groundedness"], {"grounding": 3, "overlap": 1}),
+    (["accuracy", "equivalence", "answer quality"], {"agreement": 3, "known_entities": 1, "overlap": 1}),
+) for aspect in aspects}
 
 
 class Surface:
-    """A deterministic rule-based judge: the same task gets the same reply, n times over.
-
-    The rating is ``low + (high - low) * m``, m the mean of the features weighted by `WEIGHTS`.
-    A text without words gets the lowest rating. `agreement` counts only where the prompt shows
-    the reference, `grounding` only where there is a context.
-    """
+    """A deterministic rule-based judge; its rating is ``low + (high - low) * score(task)``."""
 
     name = "surface"
 
     def replies(self, tasks):
-        """Yield a `Reply` per sample of each of `tasks` (an iterable of `Task`)."""
+        """Yield n equal replies to each `Task`."""
         for task in tasks:
             low, high = task.scale or (0, 1)
             text = answer(low + (high - low) * score(task), task)
-            for index in range(task.n):
-                yield Reply(task.item_id, task.aspect, index, text)
+            yield from (Reply(task.item_id, task.aspect, index, text) for index in range(task.n))
 
 
 def answer(rating, task):
-    """Put a rating within the task's scale (0 to 1 where it has none) into the form asked for.
+    """Put a rating within the task's scale (0 to 1 where it has none) into the form that it asks for.
 
-    Rounded to half stars, to whole numbers on scales as wide as 0 to 100, to 0.01 otherwise. "Yes" says that
-    consistency is in the lower half of the scale, as G-Eval's question is whether there is an inconsistency;
-    of other aspects it says that they are in the upper half.
+    Rounded to half stars, to whole numbers where the scale is as wide as 0 to 100, else to 0.01. "Yes" is the
+    upper half of the scale, but the lower one of consistency: G-Eval asks for an inconsistency.
     """
     low, high = task.scale or (0, 1)
-    name = task.aspect or "rating"
-    if task.form == "stars":
-        return f"{min(max(round(2 * rating) / 2, low), high):g} stars"
-    if task.form == "number":
-        return f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}"
-    if task.form == "yes_no":
-        lower = rating < (low + high) / 2
-        return "Yes" if lower == (task.aspect == "consistency") else "No"
-    if task.form == "json":
-        return json.dumps({name: round(rating, 2)}, ensure_ascii=False)
-    if task.form == "text":
-        return f"By its surface alone, the text's {name} is {rating:.2f} from {low:g} to {high:g}."
-    return f"- {name[:1].upper()}{name[1:]}: {rating:.2f}"
+    name, halves = task.aspect or "rating", min(max(round(2 * rating) / 2, low), high)
+    lower, faults = rating < (low + high) / 2, task.aspect.lower() == "consistency"
+    return {
+        "stars": f"{halves:g} stars",
+        "number": f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}",
+        "yes_no": "Yes" if lower == faults else "No",
+        "json": json.dumps({name: round(rating, 2)}, ensure_ascii=False),
+        "text": f"By rule, the text's {name} is {rating:.2f} on a scale from {low:g} to {high:g}.",
+    }.get(task.form, f"- {name[:1].upper()}{name[1:]}: {rating:.2f}")
 
 
 def score(task):
-    """Weighted mean of the features of a `Task`, in [0, 1]; 0 for a text without words."""
+    """Mean of a task's features, weighted by `WEIGHTS`, in [0, 1]; 0 for a text without words.
+
+    The features' source is `source` and `context` together. `grounding` is the context's overlap with the
+    hypothesis, `agreement` the mean of the overlaps of hypothesis and reference with each other.
+    """
     hypothesis, source, context, reference = (
         task.fields.get(name) or "" for name in ("hypothesis", "source", "context", "reference"))
-    if not words(hypothesis):
+    if not _WORD.search(hypothesis):
         return 0.0
-    given = f"{source}\n{context}"
-    # Items carry a reference even for prompts that do not show it: looking would be cheating.
-    usable = {name: f for name, f in _FEATURES.items() if (name != "grounding" or context)
-              and (name != "agreement" or reference and reference in task.text)}
+    usable = dict(_FEATURES)
+    if context:
+        usable["grounding"] = lambda text, _: overlap(context, text)
+    # Items carry a reference even for prompts that do not show it, and then it must not be used.
+    if reference and reference in task.text:
+        usable["agreement"] = lambda text, _: (overlap(text, reference) + overlap(reference, text)) / 2
     weights = WEIGHTS.get(task.aspect.lower().replace("_", " "), dict.fromkeys(usable, 1))
-    weights = {name: weight for name, weight in weights.items() if name in usable}
-    return sum(weight * usable[name](hypothesis, given, context, reference)
-               for name, weight in weights.items()) / sum(weights.values())
+    given = f"{source}\n{context}"
+    parts = [(w, usable[name](hypothesis, given)) for name, w in weights.items() if name in usable]
+    return sum(w * value for w, value in parts) / sum(w for w, _ in parts)
 
 
-def overlap(text, other):
-    """Share of a text's content words that also occur in another text; 0 if it has none."""
-    found = _content(text)
-    known = _content_set(other)
-    return sum(word in known for word in found) / len(found) if found else 0.0
+def overlap(hypothesis, source):
+    """Share of the hypothesis's content words that the source has, in [0, 1]; 0 if it has none."""
+    content, known = _Text(hypothesis).content, _Text(source).vocabulary
+    return sum(word in known for word in content) / len(content) if content else 0.0
 
 
 def known_entities(hypothesis, source):
-    """1 / (1 + k), k the capitalised words within sentences and numbers that the source lacks."""
-    known = _vocabulary(source)
-    return 1 / (1 + sum(entity not in known for entity in _entities(hypothesis)))
+    """1 / (1 + k), k the different numbers, and capitalised words within sentences, that the source lacks."""
+    known = _Text(source).vocabulary
+    found = {word.lower() for sentence in _Text(hypothesis).sentences
+             for i, word in enumerate(_WORD.findall(sentence))
+             if word[0].isdigit() or (i and word[0].isupper())}
+    return 1 / (1 + len(found - known - _FUNCTION))
 
 
-def variety(hypothesis):
-    """1 minus the share of word trigrams, or of sentences if that is larger, that came before."""
-    found = words(hypothesis)
-    parts = list(zip(found, found[1:], found[2:])), [words(s) for s in sentences(hypothesis)]
-    return min((len(set(part)) / len(part) for part in parts if part), default=1.0)
+def variety(hypothesis, source=""):
+    """1 minus the share of word trigrams, or of sentences if larger, that came before, in [0, 1]."""
+    words, sentences = _Text(hypothesis).words, _Text(hypothesis).sentences
+    units = list(zip(words, words[1:], words[2:])), [sentence.lower() for sentence in sentences]
+    return min((len(set(unit)) / len(unit) for unit in units if unit), default=1.0)
 
 
 def length(hypothesis, source):
-    """n / t or t / n, whichever is below 1, for n words where t = 3 sqrt(words of the source) suit."""
-    n, target = len(words(hypothesis)), _TARGET * math.sqrt(len(words(source)))
-    return min(n, target) / max(n, target, 1.0)
+    """n/t or t/n, whichever is below 1, for n words; t = 3 sqrt(source's words): 57 for 360, 21 for 50."""
+    n, target = len(_Text(hypothesis).words), 3 * math.sqrt(len(_Text(source).words))
+    return min(n, target) / max(n, target, 1)
 
 
 def spelling(hypothesis, source):
-    """Share of words that look well-formed, 1 without words; there is no dictionary behind it.
-
-    Malformed are letter runs, digits between letters, five consonants in a row, and a word of four
-    letters or more that is not in the source, with over 2/3 of its character trigrams unseen there.
-    """
-    found, known, seen = words(hypothesis), _vocabulary(source), _trigrams(source)[0]
-    odd = sum(1 for w in found if w not in known and (_MALFORMED.search(w) or _unlikely(w, seen)))
-    return 1 - odd / len(found) if found else 1.0
+    """Share of words in [0, 1] that are the source's or have no letter three times in a row, no digit between
+    letters and, from four letters on, no trigram of consonants unknown to source and function words."""
+    words, known = _Text(hypothesis).words, _Text(source)
+    odd = sum(1 for word in words if word not in known.vocabulary and (
+        _RUN.search(word) or (len(word) > 3 and not known.clusters.issuperset(_CLUSTER.findall(word)))))
+    return 1 - odd / max(len(words), 1)
 
 
-def cohesion(hypothesis):
-    """Share of neighbouring sentences that share a content word or are joined by a pronoun.
-
-    The pronoun is one of the second sentence's first five words. 1 for a single sentence.
-    """
-    parts = sentences(hypothesis)
-    links = [not _PRONOUNS.isdisjoint(words(b)[:5]) or not _content_set(a).isdisjoint(_content_set(b))
+def cohesion(hypothesis, source=""):
+    """Share of neighbouring sentences in [0, 1] with a content word in common or a pronoun in the second's
+    first five words; 1 for a single sentence."""
+    parts = [_Text(sentence) for sentence in _Text(hypothesis).sentences]
+    links = [not _PRONOUNS.isdisjoint(b.words[:5]) or not set(a.content).isdisjoint(b.content)
              for a, b in zip(parts, parts[1:])]
     return sum(links) / len(links) if links else 1.0
 
 
 def familiarity(hypothesis, source):
-    """1 minus the mean surprisal of the hypothesis's character trigrams over that of an unseen one.
+    """1 minus the mean surprisal of the hypothesis's character trigrams, in units of an unseen one's,
+    under a model that adds one to the source's counts; in [0, 1]."""
+    grams, (gain, unseen) = _grams(hypothesis), _model(source)
+    return sum(gain.get(gram, 0.0) for gram in grams) / max(len(grams) * unseen, 1)
 
-    The model counts the source's trigrams and adds one, to an unseen one as well.
-    """
-    logs, ceiling = _trigrams(source)
-    grams = _grams(hypothesis)
-    return sum(logs.get(g, 0.0) for g in grams) / (len(grams) * ceiling) if grams else 0.0
+
+_FEATURES = {feature.__name__: feature for feature in (
+    overlap, known_entities, variety, length, spelling, cohesion, familiarity)}
+
+
+@lru_cache(maxsize=1024)  # systems share their sources
+class _Text:
+    def __init__(self, text):
+        self.words = _WORD.findall(text.lower())
+        self.vocabulary = frozenset(self.words)
+        self.content = [w for w in self.words if w not in _FUNCTION and (len(w) > 2 or w[0].isdigit())]
+        self.sentences = [sentence for sentence in _BREAK.split(text) if _WORD.search(sentence)]
+        self.clusters = {*_CLUSTER.findall(text.lower()), *_USUAL}
+
+
+@lru_cache(maxsize=256)
+def _model(text):
+    """Bits by which each trigram surprises less than an unseen one, and an unseen one's surprisal."""
+    counts = Counter(_grams(text))
+    return {g: math.log2(n + 1) for g, n in counts.items()}, math.log2(counts.total() + len(counts) + 1)
+
+
+def _grams(text):
+    text = f" {' '.join(text.lower().split())} "
+    return [*map("".join, zip(text, text[1:], text[2:]))]

@@ -106,6 +106,39 @@ def deviations(panels, *, title):
     return figure
 
 
+def curves(frame, *, x, y, hue, column, title, notice=""):
+    """Draw curves with bands, a panel for each value of a column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per draw; the line is the mean over rows with equal `x`, the band two
+        standard deviations.
+    x, y, hue, column : str
+        Columns of the frame.
+    title : str
+    notice : str
+        Written on the figure when the values come from the sample.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    values = list(dict.fromkeys(frame[column]))
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, len(values), figsize=(2.7 * len(values), 3.6), sharey=True,
+                                    layout="constrained", squeeze=False)
+        for axis, value in zip(axes.flat, values):
+            sns.lineplot(frame[frame[column] == value], x=x, y=y, hue=hue, errorbar=("sd", 2), ax=axis,
+                         palette="colorblind", marker="o", markersize=4, legend=axis is axes.flat[0])
+            axis.set(title=value)
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        axes.flat[0].legend_.remove()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+    return figure
+
+
 def save(figure, name, *, sample=False):
     """Save a figure as `figures/<name>.svg` and `.png`.
 

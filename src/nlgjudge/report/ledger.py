@@ -58,8 +58,9 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
         From `nlgjudge.report.published.published`.
     ours : pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
-        n_skipped, variant, evidence, note`. Printed averages are added where every cell
-        that they average is there.
+        n_skipped, variant, evidence, note`, and `relabelled`, true where `ours` is another
+        coefficient than the column's head says. Printed averages are added where every
+        cell that they average is there.
     evidence : str
         For rows without their own, one of `EVIDENCE`.
     notebook : str
@@ -89,6 +90,9 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     rows["difference"] = rows["ours"] - rows["value"]
     rows["verdict"] = [verdict(r.published, r.ours, (r.ci_low, r.ci_high))
                        for r in rows.itertuples()]
+    if "relabelled" in rows:
+        other = rows["relabelled"].eq(True) & rows["verdict"].isin(["exact", "close"])
+        rows.loc[other, "verdict"] = "relabelled"
     empty = rows["published"] == ""
     rows.loc[empty, "note"] = rows.loc[empty, "note_printed"]
     if sample:
@@ -113,7 +117,7 @@ def averages(table, ours):
                                                   suffixes=("_printed", ""))
     found = parts.groupby(group, sort=False).agg(
         ours=("ours", lambda v: v.mean() if v.notna().all() else np.nan))
-    for column in ("variant", "evidence", "note"):
+    for column in ("variant", "evidence", "note", "relabelled"):
         if column in ours:
             found[column] = parts.groupby(group, sort=False)[column].agg(
                 lambda v: v.iloc[0] if v.nunique(dropna=False) == 1 else None)

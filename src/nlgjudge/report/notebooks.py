@@ -17,7 +17,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data.paths import root
-from nlgjudge.report import workflow
+from nlgjudge.report import coverage, ledger, workflow
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -99,6 +99,8 @@ def check(path, parameters):
 def keep_outputs(executed, path, data):
     """Write an executed copy's outputs back, without the runner's traces.
 
+    Outputs from the sample, or without a recording, are not kept.
+
     Parameters
     ----------
     executed, path : path-like
@@ -112,7 +114,7 @@ def keep_outputs(executed, path, data):
     bool
         False when the copy was made from the sample, whose outputs are not kept.
     """
-    if any(source == "sample" for source, _ in data.values()):
+    if any(source != "real" for source, _ in data.values()):
         return False
     notebook = nbformat.read(executed, as_version=4)
     original = nbformat.read(path, as_version=4)
@@ -124,6 +126,15 @@ def keep_outputs(executed, path, data):
     original.metadata["nlgjudge"]["data"] = data
     nbformat.write(original, path)
     return True
+
+
+def refresh(say=print):
+    """Keep the outputs of the last run in `notebooks/` and its results in the README."""
+    for name in workflow.notebooks():
+        kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb",
+                            root() / "notebooks" / f"{name}.ipynb", workflow.data(name))
+        say(f"{name}: {'outputs kept' if kept else 'ran on the sample, left as it is'}")
+    coverage.update_readme(root() / "README.md", ledger.read(root() / "paper_tables" / "ledger.csv"))
 
 
 def validate():

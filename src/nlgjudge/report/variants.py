@@ -13,7 +13,7 @@ import pandas as pd
 from nlgjudge.report.published import KEY
 
 CELL = KEY[1:]
-CHANCE = 0.01
+CHANCE = 0.05
 
 
 class Search(NamedTuple):
@@ -136,14 +136,14 @@ def _search(row, printed, ours, values, tolerance):
 def luck(ours, distance):
     """Bound the chance that some variant comes as close in every cell without being right.
 
-    A variant that lies anywhere in a cell's range hits it with probability
-    2 x distance / range. Coefficients of one aspect and level move together, so only the
-    hardest of them counts; aspects and levels multiply, variants add up.
+    Cells move together from variant to variant, so they count along the principal axes of
+    the variants, not one by one: a row that lies anywhere in their range is hit along an
+    axis with probability width / range. Axes multiply, variants add up.
 
     Parameters
     ----------
     ours : pandas.DataFrame
-        Cells (index `dataset, aspect, level, coefficient`) by variants.
+        Cells by variants.
     distance : float
         Largest difference of the best variant; at least half a unit of the third digit.
 
@@ -152,6 +152,8 @@ def luck(ours, distance):
     float
         In [0, 1].
     """
-    spread = (ours.max(axis=1) - ours.min(axis=1)).clip(lower=1e-12)
-    hit = (2 * max(distance, 0.0005) / spread).clip(upper=1)
-    return float(min(1, ours.shape[1] * hit.groupby(["dataset", "aspect", "level"]).min().prod()))
+    points = ours.T.fillna(ours.mean(axis=1)).to_numpy()
+    axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+    spread = np.ptp(points @ axes.T, axis=0).clip(1e-12)
+    width = 2 * max(distance, 0.0005) * np.abs(axes).sum(axis=1)
+    return float(min(1, len(points) * (width / spread).clip(max=1).prod()))

@@ -19,6 +19,11 @@ def benchmarks(name):
     return _read(name)["metadata"].get("nlgjudge", {}).get("benchmarks", [])
 
 
+def recordings(name):
+    """Recordings that a notebook's metadata declares, as ``replay:NAME``."""
+    return [f"replay:{r}" for r in _read(name)["metadata"].get("nlgjudge", {}).get("recordings", [])]
+
+
 def source_digest(name):
     """Digest of a notebook's cells without their outputs, which decides on a rerun."""
     cells = [["".join(c["source"]), c["metadata"].get("tags", [])] for c in _read(name)["cells"]]
@@ -34,9 +39,9 @@ def dependencies(name):
 
 
 def data(name):
-    """Source and digest of each benchmark that a notebook declares, as last resolved."""
+    """Source and digest of each benchmark and recording of a notebook, as last resolved."""
     found = sources()
-    return {benchmark: found.get(benchmark) for benchmark in benchmarks(name)}
+    return {wanted: found.get(wanted) for wanted in [*benchmarks(name), *recordings(name)]}
 
 
 def committed(name):
@@ -45,7 +50,7 @@ def committed(name):
 
 
 def sources():
-    """By benchmark, the source and digest that `resolve` found."""
+    """By benchmark or recording, the source and digest that `resolve` found."""
     path = root() / "build" / "sources.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
@@ -61,8 +66,8 @@ def resolve(say=print):
     Returns
     -------
     dict of str to list of str
-        By benchmark, `real` or `sample` and the data's digest; kept in
-        `build/sources.json` too.
+        By benchmark or recording, `real`, `sample` or `absent` and the data's digest; kept
+        in `build/sources.json` too.
     """
     from nlgjudge.data.benchmarks import load
 
@@ -73,12 +78,22 @@ def resolve(say=print):
         found[benchmark] = [loaded.source, loaded.digest]
         say(f"  {benchmark:14} {loaded.source:6} {len(loaded.items):5} items"
             + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
+    for name in sorted({r for n in notebooks() for r in recordings(n)}):
+        found[name] = _recording(name.removeprefix("replay:"))
+        say(f"  {name:40} {found[name][0]}")
     path = root() / "build" / "sources.json"
     path.parent.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
     return found
+
+
+def _recording(name):
+    from nlgjudge.data.recordings import available, recorded_files
+
+    blobs = "".join(entry.blob for entry in recorded_files(name))
+    return ["real" if available(name) else "absent", hashlib.sha256(blobs.encode()).hexdigest()[:12]]
 
 
 def finish(say=print):

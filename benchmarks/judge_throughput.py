@@ -1,0 +1,129 @@
+"""How fast the live judge is, and what limits it: the server's latency or this machine's CPU.
+
+Serves a loopback endpoint of 200 ms latency in a process of its own, judges through it at
+concurrency 64, each run in a fresh process, and prints a table. Also the speed of the parser
+on replies made up here. ``python benchmarks/judge_throughput.py [--full] [--calls N]``
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import runpy
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from nlgjudge.judging.live import Live
+from nlgjudge.judging.parsing import parse_all
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Task
+
+LATENCY, CONCURRENCY = 0.2, 64
+LOOPBACK = Path(__file__).resolve().parents[1] / "tests" / "judging" / "loopback.py"
+WORDS = ("the", "summary", "covers", "main", "points", "of", "article", "but", "leaves", "out", "when", "and")
+
+
+class Stream:
+    """Tasks made as they are read, each with a prompt of some 2,000 characters."""
+
+    def __init__(self, number, n):
+        self.number, self.n = number, n
+
+    def __len__(self):
+        return self.number
+
+    def __iter__(self):
+        for i in range(self.number):
+            rng = random.Random(i)
+            text = f"Rate summary {i} from 1 to 5.\n" + " ".join(rng.choices(WORDS, k=400))
+            yield Task(f"item{i}", "coherence", text, {}, (1, 5), "form", self.n,
+                       {"temperature": 1, "max_tokens": 20})
+
+
+def serve():
+    """Answer until the standard input ends."""
+    helpers = runpy.run_path(str(LOOPBACK))
+    server = helpers["Loopback"](None, delay=LATENCY)
+
+    def answer(_, __, body):
+        server.requests.clear()
+        server.headers.clear()
+        return helpers["completion"]([f"Score: {1 + i % 5}" for i in range(json.loads(body).get("n", 1))])
+
+    server.answer = answer
+    with server:
+        print(server.url, flush=True)
+        sys.stdin.read()
+
+
+def client(number, n):
+    """Judge, and print what it took as JSON."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "replies.sqlite") as store:
+        live = Live("test-model", store, concurrency=CONCURRENCY)
+        start, used = time.perf_counter(), time.process_time()
+        replies = sum(1 for reply in live.replies(Stream(number, n)) if reply.text)
+        wall, cpu = time.perf_counter() - start, time.process_time() - used
+        assert replies == number * n and live.server.calls == number, (replies, live.server.calls)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
+    print(json.dumps({"calls": number, "n": n, "wall": wall, "cpu": cpu, "peak": peak}))
+
+
+def measure(number, n=1):
+    """Run `client` in a process of its own against a server in another."""
+    script = [sys.executable, __file__]
+    with subprocess.Popen([*script, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as server:
+        environment = os.environ | {"OPENAI_BASE_URL": server.stdout.readline().strip(),
+                                    "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        done = subprocess.run([*script, "--client", str(number), str(n)], env=environment, check=True,
+                              stdout=subprocess.PIPE, text=True)
+        server.stdin.close()
+    return json.loads(done.stdout)
+
+
+def parser_speed(number=20_000):
+    """Distinct replies parsed a second: short ones, and ones with a rationale."""
+    rng = random.Random(0)
+    short = [f"- {WORDS[i % 12]}{chr(97 + i % 26)}{i // 312}: {rng.randint(1, 5)}" for i in range(number)]
+    long = [f"{' '.join(rng.choices(WORDS, k=60))}.\nRating: {rng.randint(1, 5)}" for _ in range(number)]
+    for name, texts in (("short", short), ("with a rationale", long)):
+        start = time.perf_counter()
+        unread = parse_all(texts)["score"].isna().sum()
+        print(f"parser, {name:<16} {len(texts) / (time.perf_counter() - start):10,.0f} replies/s "
+              f"({unread} unread of {len(texts):,})")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--calls", type=int, default=2000)
+    options.add_argument("--full", action="store_true", help="100,000 tasks for the memory, not 20,000")
+    options.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("--client", type=int, nargs=2, help=argparse.SUPPRESS)
+    options = options.parse_args()
+    if options.serve:
+        return serve()
+    if options.client:
+        return client(*options.client)
+    ideal = CONCURRENCY / LATENCY
+    print(f"{'tasks':>8} {'n':>3} {'calls/s':>8} {'of ideal':>9} {'items/s':>8} {'samples/s':>10} "
+          f"{'CPU ms/call':>12} {'CPU use':>8} {'peak MiB':>9}")
+    runs = [measure(options.calls), measure(options.calls, 20), measure(100_000 if options.full else 20_000)]
+    for run in runs:
+        rate = run["calls"] / run["wall"]
+        print(f"{run['calls']:8,} {run['n']:3} {rate:8.0f} {rate / ideal:9.0%} {rate:8.0f} "
+              f"{rate * run['n']:10.0f} {1000 * run['cpu'] / run['calls']:12.2f} "
+              f"{run['cpu'] / run['wall']:8.0%} {run['peak']:9.0f}")
+    limit = "this machine's CPU" if runs[0]["cpu"] / runs[0]["wall"] > 0.9 else "the server's latency"
+    print(f"ideal {ideal:.0f} calls/s ({CONCURRENCY} at {LATENCY * 1000:.0f} ms), start-up of a run not counted; "
+          f"limited by {limit}")
+    print(f"peak memory {runs[2]['peak'] - runs[0]['peak']:+.0f} MiB from {runs[0]['calls']:,} to "
+          f"{runs[2]['calls']:,} tasks")
+    parser_speed()
+
+
+if __name__ == "__main__":
+    main()

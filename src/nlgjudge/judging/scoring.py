@@ -1,0 +1,113 @@
+"""From replies to an item's score.
+
+G-Eval (section 2, equation 1) weighs the allowed scores by their probability; with 20
+samples the same sum is their mean. What could not be parsed stays visible as a count.
+"""
+
+import math
+
+import pandas as pd
+
+from nlgjudge.judging.parsing import parse_all
+
+COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
+
+
+def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
+    """Parse replies, row by row.
+
+    Parameters
+    ----------
+    replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
+        With `item_id, aspect, sample_index, text` and perhaps `reason`.
+    form, scale, policy, key
+        As for `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, aspect, sample_index, text, score, reason`; a reply that was not given
+        keeps its own reason. Rows are numbered anew and grouped by aspect.
+    """
+    frame = replies if isinstance(replies, pd.DataFrame) else pd.DataFrame(
+        [r[:5] for r in replies], columns=["item_id", "aspect", "sample_index", "text", "reason"])
+    frame, parts = frame.reset_index(drop=True), []
+    for aspect, part in frame.groupby("aspect", sort=False):
+        parsed = parse_all(part["text"], form, scale[aspect] if isinstance(scale, dict) else scale,
+                           policy=policy, key=key)
+        given = part.loc[parsed.index, "reason"] if "reason" in part else ""
+        parsed["reason"] = parsed["reason"].where(pd.Series(given, index=parsed.index) == "", given)
+        parts.append(part[COLUMNS[:4]].join(parsed, how="right"))
+    return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def item_scores(parsed, *, samples=None):
+    """Average an item's samples.
+
+    Parameters
+    ----------
+    parsed : pandas.DataFrame
+        From `responses`.
+    samples : int, optional
+        Use the first so many.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, aspect, score` (NaN where no sample has one), `parsed, unparsed`
+        (counts).
+    """
+    if samples is not None:
+        parsed = parsed[parsed["sample_index"] < samples]
+    groups = parsed.groupby(["item_id", "aspect"], sort=False)["score"]
+    frame = groups.agg(score="mean", parsed="count", asked="size").reset_index()
+    frame["unparsed"] = frame.pop("asked") - frame["parsed"]
+    return frame
+
+
+def wide(scores):
+    """One column per aspect, ready for `Benchmark.with_scores`.
+
+    Parameters
+    ----------
+    scores : dict of str to pandas.DataFrame
+        By judge, from `item_scores`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id` and columns ``judge:aspect``.
+    """
+    columns = [frame.assign(column=judge + ":" + frame["aspect"]) for judge, frame in scores.items()]
+    return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
+
+
+def expected_score(logprobs, scale=(1, 5)):
+    """Weigh the allowed scores by their token probability (G-Eval, equation 1).
+
+    Parameters
+    ----------
+    logprobs : list
+        Per token ``[token, [[alternative, logprob], ...]]``, as a `Reply` holds them.
+    scale : (int, int)
+
+    Returns
+    -------
+    score : float
+        Over the first token that is an allowed score, renormalised over the allowed
+        scores among its alternatives; NaN where there is none.
+    outside : float
+        Probability that lies on none of them, in [0, 1].
+    """
+    allowed = {str(s) for s in range(int(scale[0]), int(scale[1]) + 1)}
+    for token, alternatives in logprobs:
+        if token.strip() not in allowed:
+            continue
+        weight = {}
+        for alternative, logprob in alternatives or [[token, 0.0]]:
+            if alternative.strip() in allowed:
+                score = int(alternative.strip())
+                weight[score] = weight.get(score, 0.0) + math.exp(logprob)
+        mass = sum(weight.values())
+        return sum(s * w for s, w in weight.items()) / mass, max(0.0, 1 - mass)
+    return math.nan, 1.0

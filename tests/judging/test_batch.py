@@ -1,0 +1,276 @@
+"""The Batch API on a loopback server: leave, come back in another process, ask for nothing twice."""
+
+import json
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from nlgjudge.judging import batch
+from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.server import JudgeError
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Task
+
+KEY = "sk-loopback-1234567890"
+COLLECT = """
+import json, sys
+from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Task
+with Store(sys.argv[1]) as store:
+    print(json.dumps(list(Batch("m", store).replies([Task(**t) for t in json.loads(sys.argv[2])]))))
+"""
+
+
+class Api:
+    """The endpoints of the Batch API; a batch runs when `finish` is called.
+
+    `batches` holds the batches, each with its `lines`; `fails` says which prompts fail.
+    """
+
+    def __init__(self):
+        self.files, self.batches, self.fails, self.refuse, self.at_once = {}, {}, set(), {}, False
+
+    def __call__(self, number, request, body):
+        method, path = request[0], request[1].removeprefix("/v1/")
+        if path in self.refuse:
+            return self.refuse[path]
+        parts = path.split("/")
+        if path == "files":
+            return self.upload(body)
+        if parts[0] == "files":
+            return self.files[parts[1]]
+        if method == "POST" and path == "batches":
+            made = self.create(json.loads(body))
+            return self.finish(made["id"]) if self.at_once else self.public(made)
+        found = self.batches[parts[1]]
+        if parts[2:] == ["cancel"]:
+            if found["status"] == "completed":
+                return 409, {"error": {"message": "cannot cancel a completed batch"}}
+            found["status"] = "cancelling"
+        return self.public(found)
+
+    def upload(self, body):
+        boundary = body.split(b"\r\n", 1)[0]
+        part = next(p for p in body.split(boundary) if b'name="file"' in p.split(b"\r\n\r\n", 1)[0])
+        content = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
+        return {"id": self.put(content), "object": "file", "purpose": "batch", "bytes": len(content)}
+
+    def put(self, content):
+        name = f"file-{len(self.files)}"
+        self.files[name] = content
+        return name
+
+    def create(self, asked):
+        lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
+        made = {"id": f"batch_{len(self.batches)}", "object": "batch", "created_at": 0, "status": "validating",
+                "output_file_id": None, "error_file_id": None, "lines": lines, **asked}
+        self.batches[made["id"]] = made
+        return made
+
+    @staticmethod
+    def public(made):
+        return {name: value for name, value in made.items() if name != "lines"}
+
+    def finish(self, name, status="completed", *, only=None, odd=()):
+        """Answer a batch's lines (the first `only`), `odd` lines of output in front."""
+        made, output, errors = self.batches[name], [*odd], []
+        for line in made["lines"][:only]:
+            prompt, n = line["body"]["messages"][0]["content"], line["body"].get("n", 1)
+            start = int(line["custom_id"].rsplit("-", 1)[1])
+            texts = [f"{prompt}\u2028 reply {start + i}" for i in range(n)]
+            body, status_code = self.completion(texts), 200
+            if prompt in self.fails:
+                body, status_code = {"error": {"message": "overloaded"}}, 500
+            (errors if prompt in self.fails else output).append(
+                {"id": "r", "custom_id": line["custom_id"], "error": None,
+                 "response": {"status_code": status_code, "request_id": "q", "body": body}})
+        files = {name: self.put("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
+                 for name, rows in (("output_file_id", output), ("error_file_id", errors)) if rows}
+        made.update(files, status=status)
+        return self.public(made)
+
+    def asked(self, name):
+        """Prompt and number of samples of each line."""
+        return [(line["body"]["messages"][0]["content"], line["body"].get("n", 1))
+                for line in self.batches[name]["lines"]]
+
+
+def tasks(*prompts, n=1, **settings):
+    return [Task(f"item-{p}", "fluency", p, {}, (1, 5), "form", n, settings) for p in prompts]
+
+
+def texts(judge, asked):
+    return [(r.item_id, r.sample_index, r.text, r.reason) for r in judge.replies(asked)]
+
+
+def reply(prompt, i=0):
+    return (f"item-{prompt}", i, f"{prompt}\u2028 reply {i}", "")
+
+
+def unanswered(prompt, i=0):
+    return (f"item-{prompt}", i, "", "not answered")
+
+
+@pytest.fixture
+def api(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    from loopback import Loopback, completion
+    made = Api()
+    made.completion = completion
+    with Loopback(made) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(name, "127.0.0.1")
+        made.server = server
+        yield made
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "replies.sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+def judge(store):
+    return Batch("m", store)
+
+
+def waits(judge, asked, message):
+    with pytest.raises(JudgeError, match=message):
+        next(judge.replies(asked))
+
+
+def test_another_process_collects(api, tmp_path):
+    path, asked = tmp_path / "replies.sqlite", tasks("a", "b", n=3, temperature=1)
+    with Store(path) as store:
+        waits(Batch("m", store), asked, "batch:m: 2 requests are waiting for batch_0; run the same call again")
+    command = [sys.executable, "-c", COLLECT, str(path), json.dumps([t._asdict() for t in asked])]
+    early = subprocess.run(command, capture_output=True, text=True)
+    assert early.returncode == 1 and "2 requests are waiting for batch_0" in early.stderr
+    api.finish("batch_0")
+    late = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [(r[0], r[2], r[3], r[4]) for r in json.loads(late.stdout)] == [
+        reply(p, i) for p in "ab" for i in range(3)]
+    body = api.batches["batch_0"]["lines"][0]["body"]
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "a"}], "temperature": 1, "n": 3}
+    assert list(api.batches) == ["batch_0"]
+    assert (api.batches["batch_0"]["endpoint"], api.batches["batch_0"]["completion_window"]) == (
+        "/v1/chat/completions", "24h")
+
+
+def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):
+    assert judge.submit(tasks("a", n=2)) == 1
+    assert judge.submit(tasks("a", n=2)) == 0  # under way
+    api.finish("batch_0")
+    assert judge.collect() == {"batch_0": "completed"}
+    seen = len(api.server.requests)
+    monkeypatch.delenv("OPENAI_API_KEY")  # what is stored needs neither key nor server
+    assert texts(judge, tasks("a", n=2)) == [reply("a", 0), reply("a", 1)]
+    assert texts(judge, tasks("a")) == [reply("a", 0)]  # fewer samples than there are
+    assert len(api.server.requests) == seen
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    waits(judge, tasks("a", "b", n=3), "2 requests are waiting for batch_1")
+    assert api.asked("batch_1") == [("a", 1), ("b", 3)]  # the third sample of a alone
+    api.finish("batch_1")
+    assert texts(judge, tasks("a", "b", n=3)) == [reply(p, i) for p in "ab" for i in range(3)]
+    assert store.totals()["replies"] == 6
+
+
+def test_failed_lines_are_submitted_once_more(api, judge):
+    api.fails = {"b", "c"}
+    waits(judge, tasks("a", "b", "c"), "3 requests are waiting for batch_0")
+    api.finish("batch_0")
+    waits(judge, tasks("a", "b", "c"), "2 requests are waiting for batch_1")
+    assert api.asked("batch_1") == [("b", 1), ("c", 1)]
+    api.fails = {"c"}
+    api.finish("batch_1")
+    expected = [reply("a"), reply("b"), unanswered("c")]
+    assert texts(judge, tasks("a", "b", "c")) == expected == texts(judge, tasks("a", "b", "c"))
+    assert list(api.batches) == ["batch_0", "batch_1"]
+    waits(judge, tasks("b", n=2), "1 requests are waiting for batch_2")  # a retry that succeeded holds nothing up
+
+
+def test_lines_that_hold_no_completion_count_as_failed(api, judge, store):
+    judge.submit(tasks("a", "b"))
+    lines = api.batches["batch_0"]["lines"]
+    odd = [{"custom_id": line["custom_id"], "response": response, "error": None} for line, response in zip(
+        lines, ({"status_code": 200, "body": {"detail": "busy"}}, None))]
+    api.finish("batch_0", only=0, odd=odd)
+    judge.collect()
+    assert api.asked("batch_1") == [("a", 1), ("b", 1)]
+    assert store.totals()["replies"] == 0
+
+
+@pytest.mark.parametrize("status", ["expired", "failed"])
+def test_expired_and_failed_batches_keep_what_they_answered(api, judge, status):
+    judge.submit(tasks("a", "b"))
+    done = 1 if status == "expired" else 0
+    api.finish("batch_0", status, only=done)
+    assert judge.collect() == {"batch_0": status}
+    assert api.asked("batch_1") == [("a", 1), ("b", 1)][done:]
+    api.finish("batch_1", status, only=0)
+    assert texts(judge, tasks("a", "b")) == [reply("a"), unanswered("b")] if done else [
+        unanswered("a"), unanswered("b")]
+
+
+def test_cancel_keeps_what_is_done_and_asks_for_nothing(api, judge, monkeypatch):
+    monkeypatch.setattr(batch, "LINES", 2)
+    judge.submit(tasks("a", "b", "c"))
+    api.finish("batch_1")  # over, but not collected: it can no longer be cancelled
+    judge.cancel()
+    assert [b["status"] for b in api.batches.values()] == ["cancelling", "completed"]
+    api.finish("batch_0", "cancelled", only=1)
+    assert judge.collect() == {"batch_0": "cancelled", "batch_1": "completed"}
+    assert list(api.batches) == ["batch_0", "batch_1"]
+    assert texts(judge, tasks("a", "c")) == [reply("a"), reply("c")]
+    waits(judge, tasks("a", "b", "c"), "1 requests are waiting for batch_2")
+    assert api.asked("batch_2") == [("b", 1)]
+
+
+def test_a_batch_has_so_many_lines_at_most(api, judge, monkeypatch):
+    monkeypatch.setattr(batch, "LINES", 2)
+    waits(judge, tasks(*"abcde"), "5 requests are waiting for batch_0, batch_1, batch_2;")
+    assert [len(b["lines"]) for b in api.batches.values()] == [2, 2, 1]
+    for name in list(api.batches):
+        api.finish(name)
+    assert texts(judge, tasks(*"abcde")) == [reply(p) for p in "abcde"]
+
+
+def test_batches_of_others_in_the_store_hold_nothing_up(api, judge, store):
+    Batch("other", store).submit(tasks("z"))
+    judge.submit(tasks("a"))
+    api.finish("batch_1")
+    assert texts(judge, tasks("a")) == [reply("a")]
+
+
+def test_a_batch_that_is_over_at_once_is_collected(api, judge):
+    api.at_once = True
+    judge.submit(tasks("a"))
+    assert texts(judge, tasks("a")) == [reply("a")]
+
+
+@pytest.mark.parametrize("path, doing", [("files", "the batch was not accepted"),
+                                         ("batches", "the batch was not accepted"),
+                                         ("batches/batch_0", "the batches could not be collected"),
+                                         ("batches/batch_0/cancel", "the batches could not be cancelled")])
+def test_errors_are_clear_and_hide_the_key(api, judge, store, path, doing):
+    if "batch_0" in path:
+        judge.submit(tasks("a"))
+    api.refuse[path] = 401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}
+    with pytest.raises(JudgeError, match=f"batch:m: {doing}: Incorrect API key provided: \\[key\\]") as caught:
+        judge.cancel() if "cancel" in path else next(judge.replies(tasks("a")))
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert len(store.batches()) == ("batch_0" in path)
+
+
+def test_without_a_key(api, judge, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(JudgeError, match="no key: set OPENAI_API_KEY, and OPENAI_BASE_URL"):
+        judge.submit(tasks("a"))
+    assert api.server.requests == []
