@@ -77,8 +77,8 @@ def measure(number, n=1):
     script = [sys.executable, __file__]
     with subprocess.Popen([*script, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as server:
-        environment = os.environ | {"OPENAI_BASE_URL": server.stdout.readline().strip(),
-                                    "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        environment = os.environ | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1") | {
+            "OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_API_KEY": "none"}
         done = subprocess.run([*script, "--client", str(number), str(n)], env=environment, check=True,
                               stdout=subprocess.PIPE, text=True)
         server.stdin.close()
@@ -118,8 +118,9 @@ def main():
               f"{rate * run['n']:10.0f} {1000 * run['cpu'] / run['calls']:12.2f} "
               f"{run['cpu'] / run['wall']:8.0%} {run['peak']:9.0f}")
     limit = "this machine's CPU" if runs[0]["cpu"] / runs[0]["wall"] > 0.9 else "the server's latency"
-    print(f"ideal {ideal:.0f} calls/s ({CONCURRENCY} at {LATENCY * 1000:.0f} ms), start-up of a run not counted; "
-          f"limited by {limit}")
+    steady = (runs[2]["calls"] - runs[0]["calls"]) / (runs[2]["wall"] - runs[0]["wall"])
+    print(f"ideal {ideal:.0f} calls/s, {CONCURRENCY} at {LATENCY * 1000:.0f} ms; once started {steady:.0f} "
+          f"calls/s, {steady / ideal:.0%}; limited by {limit}")
     print(f"peak memory {runs[2]['peak'] - runs[0]['peak']:+.0f} MiB from {runs[0]['calls']:,} to "
           f"{runs[2]['calls']:,} tasks")
     parser_speed()

@@ -22,6 +22,7 @@ _HOMES = {
     "item_scores": "judging.scoring",
     "wide": "judging.scoring",
     "interval": "metaeval.bootstrap",
+    "difference": "metaeval.bootstrap",
     "interval_table": "metaeval.bootstrap",
     "correlation": "metaeval.correlation",
     "correlation_table": "metaeval.correlation",

@@ -10,7 +10,8 @@ def completion(texts, *, model="test-model", logprobs=None, finish="stop"):
     """Body of a chat completion with one choice per text."""
     return {"id": "c", "object": "chat.completion", "created": 0, "model": model,
             "system_fingerprint": "fp_test", "usage": {
-                "prompt_tokens": 10, "completion_tokens": 2 * len(texts), "total_tokens": 10 + 2 * len(texts)},
+                "prompt_tokens": 10, "completion_tokens": 2 * len(texts),
+                "total_tokens": 10 + 2 * len(texts)},
             "choices": [{"index": i, "finish_reason": finish, "logprobs": logprobs,
                          "message": {"role": "assistant", "content": t}} for i, t in enumerate(texts)]}
 
@@ -94,7 +95,8 @@ class Loopback:
                 cut = extra.pop("cut", 0)
                 fields = {"content-type": "application/json", "content-length": len(content)} | extra
                 writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + "".join(
-                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n" + content[:len(content) - cut])
+                    f"{k}: {v}\r\n" for k, v in fields.items()).encode()
+                    + b"\r\n" + content[:len(content) - cut])
                 await writer.drain()
                 if cut:
                     break

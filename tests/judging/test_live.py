@@ -223,7 +223,7 @@ def test_an_error_of_one_item_does_not_stop_the_others(serve, store, monkeypatch
 def test_twenty_failures_in_a_row_end_the_run(serve, store):
     server = serve(lambda number, path, body: right(number, path, body) if number == 1
                    else error(400, "context too long"))
-    with pytest.raises(JudgeError, match="20 items failed in a row, the last with: context too long; what is"):
+    with pytest.raises(JudgeError, match="20 items failed in a row, the last with: context too long; "):
         list(Live("m", store, concurrency=8).replies(tasks(200)))
     assert 21 <= len(server.requests) <= 21 + 8
     assert store.totals()["replies"] == 1
@@ -318,7 +318,7 @@ def test_token_probabilities_are_stored(serve, store):
 def test_ignored_logprobs_become_twenty_samples(serve, store, given, number):
     server = serve(lambda _, __, body: completion(["4"] * json.loads(body).get("n", 1), logprobs=given))
     wanted = tasks(number, logprobs=True, temperature=0)
-    with pytest.warns(UserWarning, match="gives no token probabilities: scores are estimated from 20 samples"):
+    with pytest.warns(UserWarning, match="gives no token probabilities: scores are estimated from 20 sa"):
         found = list(Live("m", store).replies(wanted))
     assert len(found) == 20 * number and {r.text for r in found} == {"4"}
     bodies = [json.loads(b) for b in server.requests]
@@ -349,7 +349,7 @@ def test_a_filtered_reply_does_not_stand_for_missing_logprobs(serve, store):
 
 def test_a_limit_on_calls_is_exact_and_the_next_run_goes_on(serve, store):
     server = serve(right, delay=0.01)
-    with pytest.warns(UserWarning, match="stopped before the end: 25 calls were allowed; what is stored stays"):
+    with pytest.warns(UserWarning, match="stopped before the end: 25 calls were allowed; what is stored"):
         found = list(Live("m", store, limits=Limits(calls=25), concurrency=16).replies(tasks(60)))
     assert len(server.requests) == 25 == sum(r.text != "" for r in found) and len(found) == 60
     assert all(r.text for r in Live("m", store).replies(tasks(60)))
@@ -415,7 +415,7 @@ def test_the_bar_shows_calls_errors_and_cost(serve, store, capsys):
     list(Live("m", store, progress=True, limits=Limits(price=(1e6, 0))).replies(tasks(5)))
     shown = capsys.readouterr()
     assert "judging: 100%" in shown.err and "5/5" in shown.err
-    assert "calls=5, errors=1, cost=40.0000" in shown.err and shown.out == ""
+    assert "calls=5, cost=40.0000, errors=1" in shown.err and shown.out == ""
     list(Live("m", store).replies(tasks(3)))
     assert capsys.readouterr().err == ""
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 FORMS = ("form", "stars", "number", "yes_no", "json")
-POLICIES = ("nan", "geval", "alttest", "drop")
+POLICIES = ("nan", "leading_or_0", "store_3", "drop")
 
 _WORDS = {w: float(i) for i, w in enumerate(
     ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))}
@@ -118,7 +118,7 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", policy="nan"):
     texts : sequence of str
     form, scale, key
         As for `parse`.
-    policy : {"nan", "geval", "alttest", "drop"}
+    policy : {"nan", "leading_or_0", "store_3", "drop"}
         What an unparsed reply counts as. `nan`, the default, says so. The others repeat
         upstream's scripts: G-Eval's takes a leading number, else 0, and checks no range;
         AltTest's stores 3; `drop` leaves the row out.
@@ -131,10 +131,10 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", policy="nan"):
     if policy not in POLICIES:
         raise ValueError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
     texts = pd.Series(texts)
-    known = {t: _leading(t) if policy == "geval" else parse(t, form, scale, key=key)
+    known = {t: _leading(t) if policy == "leading_or_0" else parse(t, form, scale, key=key)
              for t in texts.unique()}
     frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
-    if policy == "alttest":
+    if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
     return frame.dropna(subset=["score"]) if policy == "drop" else frame
 

@@ -121,7 +121,7 @@ def names():
                       for aspect in table["aspects"]]
         else:
             found.append(name)
-    return found
+    return sorted(found)
 
 
 def _aspects():

@@ -46,7 +46,7 @@ def get_judge(spec, *, items=None, store=None, **options):
         if not Path(path + ".sqlite").is_file():
             raise FileNotFoundError(f"judge {spec!r}: no store {path}.sqlite")
         return ReplayStore(Store(path + ".sqlite"), model, **options)
-    if kind == "replay" and not name.endswith(".sqlite"):
+    if kind == "replay" and ".sqlite" not in name:
         return Replay(recording(name, items), name, **options)
     if kind in ("openai", "batch") and name:
         store = store or Store(cache() / "replies.sqlite")
@@ -77,7 +77,8 @@ def judge_items(items, prompts, judge, *, n=1, limit=None, policy="nan", setting
         What an unparsed reply counts as; see `nlgjudge.judging.parsing.parse_all`.
     settings : dict, optional
         Sampling parameters; `logprobs` makes the score the expected one (G-Eval,
-        equation 1) where the judge gives token probabilities.
+        equation 1) where the judge gives token probabilities, and NaN with the reason
+        `no_score_token` where no token of them is an allowed score.
     **options
         For `get_judge`.
 

@@ -7,6 +7,7 @@ digest of its full request and its sample index, never changes and never expires
 import gzip
 import json
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -46,15 +47,25 @@ class Store:
         self._db, self._reader = (sqlite3.connect(self.path, timeout=60, check_same_thread=False)
                                   for _ in range(2))
         try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise ValueError(f"{path} is not a store of replies ({error}); name another file") from error
+
+    def _prepare(self, tries=200):
+        try:
             tables = {name for name, in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
             if tables - {"requests", "replies", "batches"}:
                 raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(tables))}")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise ValueError(f"{path} is not a store of replies ({error}); name another file") from error
+        except sqlite3.OperationalError as error:
+            # Another process makes the file at this moment; SQLite does not wait here by itself.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or tries == 1:
+                raise
+            time.sleep(0.05)
+            self._prepare(tries - 1)
 
     def __enter__(self):
         return self

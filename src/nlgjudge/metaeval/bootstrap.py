@@ -8,10 +8,12 @@ uncertain about both.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from nlgjudge.metaeval.correlation import LEVELS, correlation, grouped
 
 UNITS = ("documents", "systems", "both")
+METHODS = ("percentile", "bca")
 _CELLS = 4_000_000  # numbers held at once
 
 
@@ -33,8 +35,8 @@ class Interval(NamedTuple):
 
 
 def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman", units="both",
-             resamples=1000, confidence=0.95, constant="skip", kendall="b"):
-    """Percentile bootstrap interval of a correlation.
+             resamples=1000, confidence=0.95, method="percentile", constant="skip", kendall="b"):
+    """Bootstrap interval of a correlation.
 
     Parameters
     ----------
@@ -46,6 +48,9 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     resamples : int
     confidence : float
         In (0, 1).
+    method : {"percentile", "bca"}
+        Plain quantiles, or bias-corrected and accelerated ones (Efron 1987), with the
+        acceleration from leaving out each resampled unit in turn.
 
     Returns
     -------
@@ -56,25 +61,46 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     ValueError
         For unknown options, and as `correlation` does.
     """
-    if units not in UNITS or level not in LEVELS or not 0 < confidence < 1 or resamples < 1:
-        raise ValueError(f"units={units!r}, level={level!r}, confidence={confidence}, resamples={resamples}: "
-                         f"expected one of {UNITS}, one of {LEVELS}, a share in (0, 1) and at least 1")
-    value = correlation(frame, metric, human, level=level, coefficient=coefficient, constant=constant,
-                        kendall=kendall).value
-    complete = frame.dropna(subset=[metric, human])
-    if complete.empty:
+    _check(units, level, confidence, resamples, method)
+    options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+    value = correlation(frame, metric, human, **options).value
+    matrices = _matrices(frame, [metric, human])
+    if matrices is None:
         return Interval(value, np.nan, np.nan, 0)
-    x, y = (complete.pivot(index="doc_id", columns="system_id", values=c).to_numpy(float)
-            for c in (metric, human))
-    draws = np.concatenate([
-        _statistic(*(_taken(m, rows, columns) for m in (x, y)), level, coefficient, constant, kendall)
-        for rows, columns in _indices(x.shape, units, resamples, level, rng)])
-    draws = draws[~np.isnan(draws)]
-    if not len(draws):
+    draws = _draws(matrices, units, resamples, rng, options)[0]
+    left_out = _left_out(matrices, units, options)[0] if method == "bca" else None
+    return _quantiles(value, draws, confidence, left_out)
+
+
+def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman", units="both",
+               resamples=1000, confidence=0.95, method="percentile", constant="skip", kendall="b"):
+    """Bootstrap interval of the difference between two metrics' correlations.
+
+    Both are computed on the same items, those with all three scores, and on the same
+    resamples.
+
+    Parameters
+    ----------
+    a, b : str
+        Columns of the two metrics; the rest as for `interval`.
+
+    Returns
+    -------
+    Interval
+        Of the correlation of `a` minus that of `b`.
+    """
+    _check(units, level, confidence, resamples, method)
+    options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+    shared = frame.dropna(subset=[a, b, human])
+    value = np.subtract(*(correlation(shared, metric, human, **options).value for metric in (a, b)))
+    matrices = _matrices(shared, [a, b, human])
+    if matrices is None:
         return Interval(value, np.nan, np.nan, 0)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), len(draws))
+    first, second = _draws(matrices, units, resamples, rng, options)
+    left_out = None
+    if method == "bca":
+        left_out = np.subtract(*_left_out(matrices, units, options))
+    return _quantiles(value, first - second, confidence, left_out)
 
 
 def interval_table(frame, cells, *, rng, **options):
@@ -99,6 +125,64 @@ def interval_table(frame, cells, *, rng, **options):
     found = [interval(frame, c.metric, c.aspect, rng=rng, level=c.level, coefficient=c.coefficient,
                       **options) for c in cells.itertuples()]
     return cells.assign(ci_low=[f.low for f in found], ci_high=[f.high for f in found])
+
+
+def _check(units, level, confidence, resamples, method):
+    if (units not in UNITS or level not in LEVELS or method not in METHODS or not 0 < confidence < 1
+            or resamples < 1):
+        raise ValueError(f"units={units!r}, level={level!r}, method={method!r}, confidence={confidence}, "
+                         f"resamples={resamples}: expected one of {UNITS}, one of {LEVELS}, "
+                         f"one of {METHODS}, a share in (0, 1) and at least 1")
+
+
+def _matrices(frame, columns):
+    """Documents x systems for each column, over items that have all; None where none has."""
+    complete = frame.dropna(subset=columns)
+    if complete.empty:
+        return None
+    return [complete.pivot(index="doc_id", columns="system_id", values=c).to_numpy(float) for c in columns]
+
+
+def _draws(matrices, units, resamples, rng, options):
+    """Statistic of each resample, a row for each metric; the last matrix is the humans'."""
+    parts = []
+    for rows, columns in _indices(matrices[0].shape, units, resamples, options["level"], rng):
+        *metrics, human = (_taken(m, rows, columns) for m in matrices)
+        parts.append([_statistic(m, human, **options) for m in metrics])
+    return np.concatenate(parts, axis=1)
+
+
+def _left_out(matrices, units, options):
+    """Statistic without each unit that is resampled, a row for each metric."""
+    documents, systems = matrices[0].shape
+    masks = []
+    if units != "systems" or systems == 1:
+        masks += [np.broadcast_to(np.eye(documents, dtype=bool)[:, :, None],
+                                  (documents, documents, systems))]
+    if units != "documents" and systems > 1:
+        masks += [np.broadcast_to(np.eye(systems, dtype=bool)[:, None, :], (systems, documents, systems))]
+    found = []
+    for mask in masks:
+        for part in np.array_split(mask, max(1, mask.size * systems // _CELLS)):
+            *metrics, human = (np.where(part, np.nan, m) for m in matrices)
+            found.append([_statistic(m, human, **options) for m in metrics])
+    return np.concatenate(found, axis=1)
+
+
+def _quantiles(value, draws, confidence, left_out):
+    draws = draws[~np.isnan(draws)]
+    if not len(draws):
+        return Interval(value, np.nan, np.nan, 0)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if left_out is not None:
+        below = ((draws < value).sum() + 0.5 * (draws == value).sum()) / len(draws)
+        bias = stats.norm.ppf(np.clip(below, 1 / (2 * len(draws)), 1 - 1 / (2 * len(draws))))
+        gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
+        acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1e-300)**1.5)
+        shifted = bias + stats.norm.ppf(tails)
+        tails = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    low, high = np.quantile(draws, tails)
+    return Interval(value, float(low), float(high), len(draws))
 
 
 def _indices(shape, units, resamples, level, rng):

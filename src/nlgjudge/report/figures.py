@@ -66,7 +66,7 @@ def _finish_comparison(left, right, labels, rows):
     right.set_xlim(-limit, limit)
     ticks = [t for t in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(t) <= limit]
     right.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    right.set_xlabel("ours − printed, in thousandths\n(band: equal to the printed digits)")
+    right.set_xlabel("ours − printed, in thousandths\n(band: the same digits; log scale beyond ±1)")
     for axis in (left, right):
         axis.grid(axis="y", visible=False)
     present = [v for v in COLOURS if v in set(rows["verdict"])]
@@ -93,9 +93,9 @@ def deviations(panels, *, title):
     """
     heights = [frame["label"].nunique() for frame in panels.values()]
     with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
-        figure, axes = plt.subplots(len(panels), 1, figsize=(9, 1.5 + 1.1 * len(panels) + 0.27 * sum(heights)),
-                                    layout="constrained", gridspec_kw={"height_ratios": heights},
-                                    squeeze=False)
+        height = 1.5 + 1.1 * len(panels) + 0.27 * sum(heights)
+        figure, axes = plt.subplots(len(panels), 1, figsize=(9, height), layout="constrained",
+                                    gridspec_kw={"height_ratios": heights}, squeeze=False)
         for axis, (label, frame) in zip(axes.flat, panels.items()):
             sns.stripplot(frame, x="value", y="label", hue="group", ax=axis, palette="colorblind",
                           size=5, jitter=False, dodge=frame["group"].nunique() > 1, alpha=0.7)

@@ -113,7 +113,8 @@ def summary(searches):
     frame = pd.DataFrame(searches).drop(columns="values")
     frame["variant"] = frame["variant"].str.replace(r"^\w+: ", "", regex=True)
     return frame.round({"worst": 4, "runner_up": 4}).assign(
-        chance=frame["chance"].map("{:.1g}".format)).set_index("row")
+        chance=[f"{c:.1g}" if t > 1 else "-" for c, t in zip(frame["chance"], frame["tried"])]
+    ).set_index("row")
 
 
 def _search(row, printed, ours, values, tolerance):

@@ -1,0 +1,113 @@
+"""The key is in no file and in no output, whatever the server says."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
+Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
+KEY = "sk-leak-7Qx81mZpR4-do-not-show"
+
+# What a user does, and what goes wrong: each error is printed as a traceback, as Python would.
+WORK = """
+import sys, traceback, warnings
+from pathlib import Path
+from nlgjudge.judging.live import Limits, Live
+from nlgjudge.judging.server import JudgeError
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Task
+
+store = Store("out/replies.sqlite")
+def run(word, number=3, **settings):
+    tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, (1, 5), "form", 2, settings)
+             for i in range(number)]
+    try:
+        for reply in Live("m", store, progress=True, concurrency=4, limits=Limits(calls=30)).replies(tasks):
+            print(reply)
+    except JudgeError as error:
+        print(error)
+        traceback.print_exc()
+run("plain", temperature=0)
+run("wrong key")
+run("no quota")
+run("no model")
+run("refused", 40)
+run("page")
+run("broken")
+store.export("out/replies.jsonl")
+store.export("out/replies.jsonl.gz")
+print("done")
+"""
+
+
+def answer(_, __, body):
+    body = json.loads(body)
+    word = body["messages"][0]["content"].rsplit(" ", 1)[0]
+    if "temperature" in body:
+        return error(400, f"'temperature' is not for {KEY}", param="temperature")
+    faults = {"wrong key": error(401, f"Incorrect API key provided: {KEY}"),
+              "no quota": (*error(429, f"{KEY} has no quota", code="insufficient_quota"),
+                           {"x-should-retry": "false"}),
+              "no model": error(404, f"no such model for {KEY}"),
+              "refused": error(400, f"Bearer {KEY} refused"),
+              "page": (400, f"Bearer {KEY} refused".encode(), {"content-type": "text/plain"}),
+              "broken": (200, f"<html>{KEY}".encode(), {"content-type": "text/html"})}
+    return faults.get(word) or completion(["Score: 4"] * body.get("n", 1))
+
+
+@pytest.fixture
+def server():
+    with Loopback(answer) as made:
+        yield made
+
+
+def environment(server, folder):
+    (folder / "tmp").mkdir(exist_ok=True)
+    return os.environ | {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1",
+                         "no_proxy": "127.0.0.1", "TMPDIR": str(folder / "tmp"),
+                         "IPYTHONDIR": str(folder / "ipython"), "XDG_CACHE_HOME": str(folder / "cache"),
+                         "PYTHONWARNINGS": "always"}
+
+
+def leaks(folder):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_script_leaves_the_key_nowhere(server, tmp_path):
+    done = subprocess.run([sys.executable, "-c", WORK], cwd=tmp_path, env=environment(server, tmp_path),
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
+    for expected in ("the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
+                     "the account has no quota left: [key] has no quota", "no model 'm'",
+                     "20 items failed in a row, the last with: Bearer [key] refused"):
+        assert expected in done.stdout
+    assert "Traceback" in done.stderr and "rejects temperature" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert {p.name for p in (tmp_path / "out").iterdir()} >= {"replies.sqlite", "replies.jsonl"}
+    assert f"bearer {KEY}".lower() in {h["authorization"] for h in server.headers}
+    assert leaks(tmp_path) == []
+
+
+def test_a_notebook_leaves_the_key_nowhere(server, tmp_path):
+    """Its outputs are kept: replies, warnings, and at the end an error that stops it."""
+    stop = 'list(Live("m", store).replies([Task("a", "b", "wrong key 1", {}, (1, 5), "form")]))'
+    notebook = new_notebook(cells=[new_code_cell(WORK), new_code_cell(stop)], metadata={
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
+    nbformat.write(notebook, tmp_path / "in.ipynb")
+    code = "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(server, tmp_path),
+                          capture_output=True, text=True, timeout=120)
+    assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
+    kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
+    assert "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept
+    assert KEY not in done.stdout + done.stderr
+    assert leaks(tmp_path) == []

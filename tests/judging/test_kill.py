@@ -1,0 +1,70 @@
+"""Ten kills in a run of 2,000 calls: nothing is lost that was stored, nothing is asked twice."""
+
+import json
+import os
+import random
+import runpy
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
+Loopback, completion = _helpers["Loopback"], _helpers["completion"]
+CALLS, KILLS, CONCURRENCY = 2000, 10, 16
+RUN = f"""
+import sys
+from nlgjudge.judging.live import Live
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Task
+tasks = [Task(f"item{{i}}", "coherence", f"Rate text {{i}}.", {{}}, (1, 5), "form") for i in range({CALLS})]
+with Store(sys.argv[1]) as store:
+    for reply in Live("m", store, concurrency={CONCURRENCY}).replies(tasks):
+        assert reply.text.startswith(f"Rate text {{reply.item_id[4:]}}. answer "), reply
+"""
+
+
+def run(path, server):
+    """Start a run in a process of its own."""
+    environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
+                                "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    return subprocess.Popen([sys.executable, "-c", RUN, path], env=environment)
+
+
+def stored(path):
+    """Rows of the store: prompt, sample, text."""
+    with closing(sqlite3.connect(path)) as database:
+        return [(json.loads(request)["messages"][0]["content"], sample, text) for request, sample, text in
+                database.execute("SELECT request, sample, text FROM replies JOIN requests USING (key)")]
+
+
+def test_kills_and_resumption(tmp_path):
+    path, sent, left = tmp_path / "replies.sqlite", {}, []
+    rng = random.Random(20240229)
+    moments = sorted(rng.sample(range(1, CALLS - 100), KILLS))
+
+    def answer(number, _, body):
+        prompt = json.loads(body)["messages"][0]["content"]
+        sent[number] = (prompt, 0, f"{prompt} answer {number}")
+        return completion([sent[number][2]])
+
+    with Loopback(answer, delay=0.02) as server:
+        for moment in moments:
+            with run(path, server) as process:
+                while len(server.requests) < moment and process.poll() is None:
+                    time.sleep(0.001)
+                time.sleep(rng.uniform(0, 0.03))
+                process.kill()
+            left.append(process.returncode)
+        with run(path, server) as process:
+            pass
+    assert left == [-signal.SIGKILL] * KILLS and process.returncode == 0
+    rows, answers = stored(path), set(sent.values())
+    assert len(rows) == CALLS == len({prompt for prompt, *_ in rows})  # nothing lost, nothing doubled
+    assert set(rows) <= answers  # each text is what the server sent for that prompt
+    assert len(sent) == len(server.requests) == len(answers)
+    lost = answers - set(rows)  # calls under way at a kill, the only ones that are paid twice
+    assert len(sent) == CALLS + len(lost) and KILLS <= len(lost) <= KILLS * CONCURRENCY

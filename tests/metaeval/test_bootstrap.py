@@ -1,0 +1,184 @@
+"""Intervals against a plain loop over the same draws, and their coverage of a planted correlation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.metaeval import bootstrap
+from nlgjudge.metaeval.bootstrap import UNITS, interval, interval_table
+from nlgjudge.metaeval.correlation import LEVELS, correlation, correlation_table
+
+COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
+RESAMPLES = 40
+
+
+def frame_of(x, y):
+    """A frame from two matrices of documents x systems."""
+    documents, systems = x.shape
+    return pd.DataFrame({"doc_id": np.repeat([f"d{d}" for d in range(documents)], systems),
+                         "system_id": [f"s{s}" for s in range(systems)] * documents,
+                         "f": x.ravel(), "h": y.ravel()})
+
+
+def gappy(seed, documents=9, systems=4):
+    """Ties and constant documents, missing scores, absent rows, and a document without any pair."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, (documents, systems)).astype(float)
+    x = y + rng.integers(0, 3, y.shape)
+    x[rng.random(x.shape) < 0.15], y[rng.random(y.shape) < 0.15] = np.nan, np.nan
+    x[0], y[1, 1:], x[2] = np.nan, np.nan, 2
+    frame = frame_of(x, y)
+    return frame[rng.random(len(frame)) > 0.1].sample(frac=1, random_state=seed)
+
+
+def by_loop(frame, units, seed, **options):
+    """Draw documents, then systems, and correlate each resample as a frame of its own."""
+    full = frame.dropna()
+    documents, systems = sorted(set(full["doc_id"])), sorted(set(full["system_id"]))
+    cells = {(r.doc_id, r.system_id): (r.f, r.h) for r in full.itertuples()}
+    rng = np.random.default_rng(seed)
+    rows, columns = (np.tile(np.arange(len(names)), (RESAMPLES, 1)) for names in (documents, systems))
+    if units != "systems" or len(systems) == 1:
+        rows = rng.integers(len(documents), size=(RESAMPLES, len(documents)))
+    if units != "documents" and len(systems) > 1:
+        columns = rng.integers(len(systems), size=(RESAMPLES, len(systems)))
+    values = []
+    for mine, its in zip(rows, columns):
+        drawn = pd.DataFrame([(d, s, *cells[documents[i], systems[j]]) for d, i in enumerate(mine)
+                              for s, j in enumerate(its) if (documents[i], systems[j]) in cells],
+                             columns=["doc_id", "system_id", "f", "h"])
+        values.append(correlation(drawn, "f", "h", **options).value)
+    values = [v for v in values if v == v]
+    return (*(np.quantile(values, [0.05, 0.95]) if values else (np.nan, np.nan)), len(values))
+
+
+def agree(frame, units, seed=3, **options):
+    ours = interval(frame, "f", "h", rng=np.random.default_rng(seed), units=units, resamples=RESAMPLES,
+                    confidence=0.9, **options)
+    expected = (correlation(frame, "f", "h", **options).value, *by_loop(frame, units, seed, **options))
+    np.testing.assert_allclose(ours, expected, atol=1e-12)
+    return ours
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
+def test_agrees_with_a_loop_on_ties_and_gaps(level, units, coefficient, kendall):
+    found = agree(gappy(5), units, level=level, coefficient=coefficient, kendall=kendall)
+    assert found.low < found.high and 0 < found.resamples <= RESAMPLES
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("constant", ["skip", "nan", "zero"])
+@pytest.mark.parametrize("units", UNITS)
+def test_policies_are_those_of_the_correlation(level, constant, units):
+    found = agree(gappy(1, 5, 3), units, level=level, constant=constant)
+    if level == "sample" and constant == "nan" and units == "systems":
+        assert found.resamples == 0  # the constant document is in every resample
+
+
+def test_zero_by_hand():
+    """Documents with correlations 1, 0 (constant) and none at all: means of two draws from 1 and 0."""
+    frame = frame_of(np.array([[1.0, 2], [3, 3], [np.nan, np.nan]]), np.array([[1.0, 2], [1, 2], [1, 2]]))
+    found = interval(frame, "f", "h", rng=np.random.default_rng(0), units="documents", resamples=500,
+                     confidence=0.8, constant="zero")
+    assert found == (pytest.approx(0.5), 0, pytest.approx(1), 500)  # each end is a quarter of the means
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_resample_without_any_pair_is_undefined(level):
+    """Each document has one of the systems: drawing the wrong two of both leaves nothing, not even a zero."""
+    frame = frame_of(*[np.array([[1, np.nan], [np.nan, 2]])] * 2)
+    assert 0 < agree(frame, "both", level=level, constant="zero").resamples < RESAMPLES
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_system_resamples_documents(units, level):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(30, 1))
+    frame = frame_of(x, x + rng.normal(size=(30, 1)))
+    found = agree(frame, units, level=level)
+    if level == "dataset":
+        assert found == agree(frame, "documents", level=level) and found.low < found.value < found.high
+    else:  # nothing to correlate with one system
+        assert np.isnan(found[:3]).all() and found.resamples == 0
+
+
+def normal_pair(rng, rho, *shape):
+    x, noise = rng.normal(size=(2, *shape))
+    return x, rho * x + (1 - rho**2) ** 0.5 * noise
+
+
+def test_coverage_of_clustered_items():
+    """Items of a document share a part, so that items drawn one by one would give too narrow an interval."""
+    covered, rng = 0, np.random.default_rng(20)
+    for _ in range(200):
+        shared, own = normal_pair(rng, 0.6, 50, 1), normal_pair(rng, 0.6, 50, 4)
+        frame = frame_of(*(a + b for a, b in zip(shared, own)))  # both parts correlate by 0.6, so the sum too
+        found = interval(frame, "f", "h", rng=rng, level="dataset", coefficient="pearson", units="documents",
+                         resamples=200, confidence=0.9)
+        covered += found.low <= 0.6 <= found.high
+    # 0.9 within four standard errors of 0.021; upwards less, as no interval is conservative
+    assert 0.82 * 200 <= covered <= 0.96 * 200
+
+
+def test_coverage_at_sample_level():
+    """Kendall's tau of normal pairs is 2/pi asin(rho) in expectation, for documents of any size."""
+    truth, covered, rng = 2 / np.pi * np.arcsin(0.5), 0, np.random.default_rng(21)
+    for _ in range(200):
+        frame = frame_of(*normal_pair(rng, 0.5, 30, 5))
+        found = interval(frame, "f", "h", rng=rng, coefficient="kendall", units="documents", resamples=200,
+                         confidence=0.9)
+        covered += found.low <= truth <= found.high
+    assert 0.82 * 200 <= covered <= 0.96 * 200
+
+
+def test_the_seed_decides_and_confidence_widens():
+    def of(seed, **options):
+        return interval(gappy(2), "f", "h", rng=np.random.default_rng(seed), level="dataset", **options)
+    assert of(1) == of(1) != of(2)
+    narrow, wide = of(1, confidence=0.5), of(1, confidence=0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_chunks_change_nothing(units, level, monkeypatch):
+    whole, one, some = (monkeypatch.setattr(bootstrap, "_CELLS", cells) or interval(
+        gappy(2), "f", "h", rng=np.random.default_rng(1), level=level, units=units, resamples=50)
+        for cells in (bootstrap._CELLS, 1, 2000))
+    assert one == pytest.approx(whole, abs=1e-12) and some == pytest.approx(whole, abs=1e-12)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"units": "raters"}, r"units='raters'.*expected one of \('documents', 'systems', 'both'\)"),
+    ({"level": "summary"}, r"level='summary'.*one of \('sample', 'dataset', 'system'\)"),
+    ({"confidence": 95}, "confidence=95, .*a share in"), ({"confidence": 0}, "confidence=0, "),
+    ({"resamples": 0}, "resamples=0: .*at least 1"),
+    ({"coefficient": "tau"}, "coefficient='tau': expected one of pearson, spearman, kendall"),
+    ({"metric": "g"}, r"the frame lacks \['g'\]"),
+])
+def test_unknown_options(options, message):
+    arguments = {"metric": "f", "human": "h", "rng": np.random.default_rng(0)} | options
+    with pytest.raises(ValueError, match=message):
+        interval(gappy(1), **arguments)
+
+
+def test_nothing_to_correlate_is_nan():
+    frame = gappy(1).assign(f=np.nan)
+    found = interval(frame, "f", "h", rng=np.random.default_rng(0))
+    assert np.isnan(found[:3]).all() and found.resamples == 0
+
+
+def test_table_gets_an_interval_a_line():
+    frame = gappy(6).assign(g=lambda d: -d["f"])
+    cells = correlation_table(frame, ["f", "g"], ["h"], levels=LEVELS, coefficients=("kendall",))
+    table = interval_table(frame, cells, rng=np.random.default_rng(0), units="documents", resamples=100)
+    assert list(table) == [*cells, "ci_low", "ci_high"]
+    rng = np.random.default_rng(0)  # one generator for all lines, in their order
+    for line in table.itertuples():
+        found = interval(frame, line.metric, "h", rng=rng, level=line.level, coefficient="kendall",
+                         units="documents", resamples=100)
+        assert (line.ours, line.ci_low, line.ci_high) == pytest.approx(found[:3])
+    assert "ci_low" not in cells

@@ -1,0 +1,244 @@
+"""Pairwise accuracy against loops over pairs and thresholds, and against arithmetic done by hand."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.metaeval.correlation import LEVELS
+from nlgjudge.metaeval.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+
+
+def frame_of(x, y):
+    """A frame from two matrices of documents x systems."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    documents, systems = x.shape
+    return pd.DataFrame({"doc_id": np.repeat([f"d{d:02d}" for d in range(documents)], systems),
+                         "system_id": [f"s{s:02d}" for s in range(systems)] * documents,
+                         "f": x.ravel(), "h": y.ravel()})
+
+
+def gappy(seed, documents=8, systems=5):
+    """Ties in both, missing scores and absent rows; one document keeps a single score."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, (documents, systems)).astype(float)
+    x = y + rng.integers(0, 6, y.shape) / 2
+    x[rng.random(x.shape) < 0.15], y[rng.random(y.shape) < 0.15], y[0, 1:] = np.nan, np.nan, np.nan
+    frame = frame_of(x, y)
+    return frame[rng.random(len(frame)) > 0.1].sample(frac=1, random_state=seed)
+
+
+def groups_of(frame, level):
+    """Lists of (metric, human), one per group."""
+    full = frame.dropna()
+    if level == "system":
+        return [list(full.groupby("system_id")[["f", "h"]].mean().itertuples(index=False, name=None))]
+    if level == "dataset":
+        return [list(zip(full["f"], full["h"]))]
+    found = [list(zip(g["f"], g["h"])) for _, g in full.groupby("doc_id")]
+    return [g for g in found if len(g) > 1]
+
+
+def by_loop(frame, level, epsilon):
+    """Mean over groups of the accuracy, the human and the metric ties."""
+    rows = []
+    for group in groups_of(frame, level):
+        pairs = [(a[0] - b[0], a[1] - b[1]) for a, b in combinations(group, 2)]
+        signs = [(0 if abs(f) <= epsilon + 1e-12 else np.sign(f), np.sign(h)) for f, h in pairs]
+        rows.append([np.mean([f == h for f, h in signs]), np.mean([h == 0 for _, h in signs]),
+                     np.mean([f == 0 for f, _ in signs])])
+    return np.mean(rows, axis=0)
+
+
+# Document a: pairs agree, agree, human tie with a metric difference of 0.1. Document b: all three
+# reversed, by 0.7, 0.1 and 0.6.
+TINY = frame_of([[0.1, 0.5, 0.4], [0.2, 0.9, 0.3]], [[1, 2, 2], [3, 1, 2]])
+
+
+def test_by_hand():
+    plain = pairwise_accuracy(TINY, "f", "h", epsilon=0)
+    assert plain == pytest.approx((2 / 6, 2, 0, 6, 0, 1 / 6, 0, ""))
+    best = pairwise_accuracy(TINY, "f", "h")  # 0.1 gains the tie in a and loses nothing in b
+    assert best[:-1] == pytest.approx((3 / 6, 2, 0, 6, 0.1, 1 / 6, 2 / 6))
+    assert best.chance_tied == pytest.approx(1 / 6) and best.chance_guess == pytest.approx(5 / 12)
+    means = pairwise_accuracy(TINY, "f", "h", level="system")  # f .15 .7 .35; h 2 1.5 2
+    # (1,2) reversed by 0.55, (1,3) tied with 0.2, (2,3) reversed by 0.35
+    assert means[:-1] == pytest.approx((1 / 3, 3, 0, 3, 0.2, 1 / 3, 1 / 3))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", range(6))
+def test_agrees_with_a_loop_over_pairs_and_thresholds(level, seed):
+    frame = gappy(seed)
+    thresholds = sorted({0.0} | {abs(a[0] - b[0]) for g in groups_of(frame, level)
+                                 for a, b in combinations(g, 2)})
+    every = [by_loop(frame, level, epsilon) for epsilon in thresholds]
+    for epsilon, (value, human, metric) in zip(thresholds, every):
+        found = pairwise_accuracy(frame, "f", "h", level=level, epsilon=epsilon)
+        assert (found.value, found.human_ties, found.metric_ties) == pytest.approx((value, human, metric))
+    top = max(value for value, *_ in every)
+    found = pairwise_accuracy(frame, "f", "h", level=level)
+    assert found.value == pytest.approx(top)
+    assert found.epsilon == pytest.approx(next(e for e, (v, *_) in zip(thresholds, every) if v > top - 1e-9))
+    assert found.n_pairs == sum(len(g) * (len(g) - 1) // 2 for g in groups_of(frame, level))
+    if level == "sample":
+        assert found.n == len(groups_of(frame, level))
+        assert found.n + found.n_skipped == frame["doc_id"].nunique()
+    assert found.n_skipped >= (level == "sample")
+
+
+def test_calibration_of_continuous_scores_is_the_best_of_all_thresholds():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, (20, 6))
+    frame = frame_of(y + rng.normal(size=y.shape), y)
+    found = pairwise_accuracy(frame, "f", "h", level="dataset")
+    full = list(zip(frame["f"], frame["h"]))
+    steps, orders = np.array([(a[0] - b[0], a[1] - b[1]) for a, b in combinations(full, 2)]).T
+    tied = np.abs(steps) <= np.abs(steps)[:, None]  # a row per threshold
+    values = np.where(tied, orders == 0, np.sign(steps) == np.sign(orders)).mean(axis=1)
+    assert found.value == pytest.approx(values.max())
+    assert found.epsilon == np.abs(steps)[values == values.max()].min()
+    assert found.value > max(found.chance_tied, pairwise_accuracy(frame, "f", "h", level="dataset",
+                                                                  epsilon=0).value)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_scale_and_rounding_change_nothing(level):
+    for seed in range(4):
+        frame = gappy(seed)
+        scaled = frame.assign(f=frame["f"] * 0.1 + 0.7, h=frame["h"] / 3 + 0.1)
+        for epsilon in (None, 0.5, 1.5):
+            plain = pairwise_accuracy(frame, "f", "h", level=level, epsilon=epsilon)
+            other = pairwise_accuracy(scaled, "f", "h", level=level,
+                                      epsilon=None if epsilon is None else epsilon * 0.1)
+            assert other[:4] == pytest.approx(plain[:4])
+            assert other[5:7] == pytest.approx(plain[5:7])
+            assert other.epsilon == pytest.approx(plain.epsilon * 0.1)
+
+
+def test_chance_levels_are_those_of_metrics_without_information():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, (30, 5))
+    tied = pairwise_accuracy(frame_of(np.full(y.shape, 0.3), y), "f", "h")
+    assert tied.value == tied.chance_tied == tied.human_ties and tied.metric_ties == 1
+    guesses = [pairwise_accuracy(frame_of(rng.normal(size=y.shape), y), "f", "h", epsilon=0).value
+               for _ in range(300)]
+    assert np.mean(guesses) == pytest.approx(tied.chance_guess, abs=0.01)
+    calibrated = [pairwise_accuracy(frame_of(rng.normal(size=y.shape), y), "f", "h") for _ in range(20)]
+    assert all(c.value >= c.chance_tied - 1e-12 for c in calibrated)
+    assert pairwise_accuracy(frame_of(y, y), "f", "h") == (1, 30, 0, 300, 0, *tied[5:6], tied[5], "")
+    reversed_ = pairwise_accuracy(frame_of(-y, y), "f", "h", epsilon=0)
+    assert reversed_.value == pytest.approx(tied.chance_tied)  # the ties alone are right
+
+
+def test_a_large_dataset():
+    rng = np.random.default_rng(2)
+    y = rng.integers(1, 6, (100, 16))
+    found = pairwise_accuracy(frame_of(y + rng.normal(size=y.shape), y), "f", "h", level="dataset")
+    assert found.n_pairs == 1600 * 1599 // 2 and found.chance_tied < found.value < 1
+
+
+def test_soft_accuracy_by_hand():
+    """Three documents, two systems; eight equally likely sign patterns."""
+    frame = frame_of([[3, 1], [2, 1], [4, 1]], [[1, 2], [3, 1], [2, 2]])
+    # f differs by 2, 1, 3: only +++ reaches 6, so 1/8; h by -1, 2, 0: 1 is reached by the sums
+    # 1 (+-), 3 (++), each a quarter: 1/2. Backwards: f always below 6 (sum >= -6): 1; h 3/4.
+    found = soft_pairwise_accuracy(frame, "f", "h", rng=np.random.default_rng(0), resamples=40_000)
+    assert found.value == pytest.approx(1 - (3 / 8 + 1 / 4) / 2, abs=0.01)
+    assert found[1:] == (1, 0, "")
+
+
+def soft_by_loop(frame, seed, resamples):
+    documents, systems = (sorted(set(frame.dropna()[c])) for c in ("doc_id", "system_id"))
+    signs = 2.0 * np.random.default_rng(seed).integers(2, size=(resamples, len(documents))) - 1
+    cells = {(r.doc_id, r.system_id): r for r in frame.dropna().itertuples()}
+    gaps = []
+    for a, b in product(systems, systems):
+        shared = [i for i, d in enumerate(documents) if (d, a) in cells and (d, b) in cells]
+        if a == b or not shared:
+            continue
+        p = []
+        for c in "fh":
+            steps = np.array([getattr(cells[documents[i], a], c) - getattr(cells[documents[i], b], c)
+                              for i in shared])
+            sums = [(row[shared] * steps).sum() for row in signs]
+            p.append((1 + sum(s >= steps.sum() - 1e-9 for s in sums)) / (1 + resamples))
+        gaps.append(abs(p[0] - p[1]))
+    return 1 - np.mean(gaps), len(gaps) // 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_soft_accuracy_agrees_with_a_loop_over_ties_and_gaps(seed):
+    frame = gappy(seed)
+    found = soft_pairwise_accuracy(frame, "f", "h", rng=np.random.default_rng(9), resamples=50)
+    value, pairs = soft_by_loop(frame, 9, 50)
+    assert found.value == pytest.approx(value) and found.n == pairs
+    assert found.n + found.n_skipped == 10
+
+
+def test_soft_accuracy_without_ties_is_the_published_mean_over_unordered_pairs():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 25, 6))
+    found = soft_pairwise_accuracy(frame_of(x, y), "f", "h", rng=np.random.default_rng(4), resamples=400)
+    signs = 2.0 * np.random.default_rng(4).integers(2, size=(400, 25)) - 1
+    p = []
+    for scores in (x, y):
+        steps = [scores[:, i] - scores[:, j] for i, j in combinations(range(6), 2)]
+        p.append([(signs @ step >= step.sum()).sum() for step in steps])
+    assert found.value == pytest.approx(1 - np.abs(np.subtract(*p)).mean() / 401)
+
+
+def test_soft_accuracy_of_perfect_reversed_and_constant_metrics():
+    rng = np.random.default_rng(5)
+    y = rng.integers(1, 6, (40, 5)) + np.arange(5) * 2.0  # systems far apart
+
+    def of(x, **names):
+        frame = frame_of(x, y)
+        return soft_pairwise_accuracy(frame.assign(system_id=frame["system_id"].replace(names)), "f", "h",
+                                      rng=np.random.default_rng(6)).value
+    assert of(y) == of(y / 10 + 3) == 1
+    assert of(-y) < 0.02
+    assert of(np.ones_like(y)) == pytest.approx(0.5, abs=1e-3)
+    assert of(np.round(y / 4)) == pytest.approx(of(np.round(y / 4), s00="z", s03="a"))  # order of names
+    noise = y + rng.normal(size=y.shape) * 30
+    assert 0.5 < of(noise) < 1
+
+
+def test_documents_without_a_pair_and_frames_without_any():
+    lone = frame_of([[1, np.nan], [np.nan, 2]], [[1, 2], [1, 2]])
+    for level, n in (("sample", 0), ("dataset", 2), ("system", 2)):
+        found = pairwise_accuracy(lone, "f", "h", level=level)
+        assert (found.n, found.n_pairs) == (n, 0 if level == "sample" else 1)
+    assert np.isnan(pairwise_accuracy(lone, "f", "h").value)
+    assert pairwise_accuracy(lone, "f", "h").reason == "no pair of items has both scores"
+    soft = soft_pairwise_accuracy(lone, "f", "h", rng=np.random.default_rng(0))
+    assert np.isnan(soft.value) and soft[1:] == (0, 1, "no two systems share a document with both scores")
+    empty = lone.assign(f=np.nan)
+    for level, skipped in (("sample", 2), ("dataset", 4), ("system", 2)):
+        found = pairwise_accuracy(empty, "f", "h", level=level)
+        assert np.isnan(found.value) and (found.n, found.n_skipped, found.n_pairs) == (0, skipped, 0)
+    assert soft_pairwise_accuracy(empty, "f", "h", rng=np.random.default_rng(0)).n_skipped == 1
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
+    ({"epsilon": -0.1}, r"epsilon=-0.1: expected None \(calibrated\) or a number from 0"),
+    ({"epsilon": np.nan}, "epsilon=nan: expected None"),
+])
+def test_options_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        pairwise_accuracy(TINY, "f", "h", **options)
+
+
+def test_frames_are_checked():
+    for function, options in ((pairwise_accuracy, {}),
+                              (soft_pairwise_accuracy, {"rng": np.random.default_rng(0)})):
+        with pytest.raises(ValueError, match="expected one row per"):
+            function(pd.concat([TINY, TINY[:1]]), "f", "h", **options)
+        with pytest.raises(ValueError, match="the frame lacks"):
+            function(TINY, "g", "h", **options)
+        with pytest.raises(ValueError, match="infinite scores"):
+            function(TINY.assign(f=np.inf), "f", "h", **options)
+    with pytest.raises(ValueError, match="resamples=0: expected at least 1"):
+        soft_pairwise_accuracy(TINY, "f", "h", rng=np.random.default_rng(0), resamples=0)
