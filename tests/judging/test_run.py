@@ -125,5 +125,5 @@ def test_errors_of_a_prompt_or_an_option_surface(items):
         judge_items(items, ["geval/nothing"], "surface")
     with pytest.raises(ValueError, match="judge 'gpt-4': expected openai:MODEL"):
         judge_items(items, [FLUENCY], "gpt-4")
-    with pytest.raises(ValueError, match="policy='zero': expected one of nan, geval"):
+    with pytest.raises(ValueError, match="policy='zero': expected one of nan, leading_or_0"):
         judge_items(items, [FLUENCY], "surface", policy="zero")
