@@ -117,6 +117,23 @@ def test_scale_and_rounding_change_nothing(level):
             assert other.epsilon == pytest.approx(plain.epsilon * 0.1)
 
 
+def test_the_smallest_of_equally_good_thresholds():
+    """Pairs in increasing order of the metric: humans tie, agree, tie, agree, ..."""
+    rng = np.random.default_rng(3)
+    for documents in (3, 7, 11):  # shares that are no binary fractions
+        y = np.tile([0, 0, 1, 1, 2, 2], (documents, 1))
+        frame = frame_of(y + rng.choice([0, 0.25, 0.5], size=y.shape), y)
+        every = [by_loop(frame, "sample", e)[0] for e in np.arange(0, 3, 0.25)]
+        expected = 0.25 * np.argmax(np.array(every) > max(every) - 1e-9)
+        assert pairwise_accuracy(frame, "f", "h").epsilon == expected
+
+
+def test_means_that_differ_by_rounding_are_tied():
+    x, y = [[1, 2], [1, 2]], [[0.1, 0.3], [0.2, 0.0]]  # 0.1 + 0.2 is not 0.3
+    assert pairwise_accuracy(frame_of(x, y), "f", "h", level="system").human_ties == 1
+    assert pairwise_accuracy(frame_of(y, x), "f", "h", level="system").metric_ties == 1
+
+
 def test_chance_levels_are_those_of_metrics_without_information():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, (30, 5))
@@ -175,6 +192,8 @@ def test_soft_accuracy_agrees_with_a_loop_over_ties_and_gaps(seed):
     value, pairs = soft_by_loop(frame, 9, 50)
     assert found.value == pytest.approx(value) and found.n == pairs
     assert found.n + found.n_skipped == 10
+    thirds = frame.assign(f=frame["f"] / 3, h=frame["h"] / 3)  # sums that are equal but for rounding
+    assert soft_pairwise_accuracy(thirds, "f", "h", rng=np.random.default_rng(9), resamples=50) == found
 
 
 def test_soft_accuracy_without_ties_is_the_published_mean_over_unordered_pairs():

@@ -139,6 +139,47 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     return figure
 
 
+def intervals(frame, *, column, title, lines=(), notice=""):
+    """Draw values with their intervals, a panel for each value of a column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `label, value, ci_low, ci_high, group` (colour) and the panels' column, in order.
+    column : str
+    title : str
+    lines : dict of str to float
+        By panel, a reference value, drawn as a dashed line.
+    notice : str
+        Written on the figure when the values come from the sample.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    panels, labels = (list(dict.fromkeys(frame[c])) for c in (column, "label"))
+    groups = list(dict.fromkeys(frame["group"]))
+    colours = dict(zip(groups, sns.color_palette("colorblind", len(groups))))
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels), 1.9 + 0.27 * len(labels)),
+                                    sharey=True, layout="constrained", squeeze=False)
+        for axis, panel in zip(axes.flat, panels):
+            part = frame[frame[column] == panel]
+            place = part["label"].map(labels.index)
+            axis.hlines(place, part["ci_low"], part["ci_high"], colors=part["group"].map(colours), lw=2)
+            axis.scatter(part["value"], place, c=list(part["group"].map(colours)), s=22, zorder=3)
+            if panel in lines:
+                axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
+            axis.set(title=panel)
+            axis.grid(axis="y", visible=False)
+        axes.flat[0].set_yticks(range(len(labels)), labels)
+        axes.flat[0].invert_yaxis()
+        handles = [plt.Line2D([], [], marker="o", color=colours[g], label=g) for g in groups]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)
+        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+    return figure
+
+
 def save(figure, name, *, sample=False):
     """Save a figure as `figures/<name>.svg` and `.png`.
 

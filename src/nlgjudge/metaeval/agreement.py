@@ -1,0 +1,247 @@
+"""Agreement among human raters, and whether a judge may stand in for one of them.
+
+The ceiling is what a rater attains against the others; alpha is Krippendorff's (2004, chapter 11);
+the alternative annotator test is that of Calderon, Reichart and Dror (2025, arXiv 2501.10970).
+"""
+
+from typing import NamedTuple
+
+import krippendorff
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from nlgjudge.metaeval.correlation import _check_options, correlation
+
+
+class Ceiling(NamedTuple):
+    """Mean correlation of a rater with the mean of the others.
+
+    Attributes
+    ----------
+    value : float
+        In [-1, 1], or NaN where no rater has a correlation.
+    n, n_skipped : int
+        Raters with a correlation, and without.
+    per_rater : pandas.DataFrame
+        `rater, value, n, n_skipped, reason`, as of `correlation`.
+    """
+
+    value: float
+    n: int
+    n_skipped: int
+    per_rater: pd.DataFrame
+
+
+class Alpha(NamedTuple):
+    """Krippendorff's alpha.
+
+    Attributes
+    ----------
+    value : float
+        At most 1; 0 is chance, NaN undefined (then `reason` says why).
+    n, n_skipped : int
+        Items with two or more ratings, and with fewer.
+    reason : str
+    """
+
+    value: float
+    n: int
+    n_skipped: int
+    reason: str = ""
+
+
+class AnnotatorTest(NamedTuple):
+    """Outcome of the alternative annotator test.
+
+    Attributes
+    ----------
+    winning_rate, advantage : float
+        Share of annotators whom the judge may replace (passes from 0.5), mean of `rho_judge`.
+    per_annotator : pandas.DataFrame
+        `rater, n, rho_judge, rho_human, p, p_adjusted, rejected`: rho is the probability to be at
+        least as close to the others; NaN with too few instances.
+    n, n_skipped : int
+        Instances with a judge's score and two or more ratings, and those without.
+    """
+
+    winning_rate: float
+    advantage: float
+    per_annotator: pd.DataFrame
+    n: int
+    n_skipped: int
+
+
+def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip", kendall="b"):
+    """Correlate each rater with the mean of the others.
+
+    A judge is compared to a mean of one rater more, and may exceed the ceiling by that alone.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Columns `doc_id, system_id, rater, score` of one aspect; NaN marks a missing rating.
+    level, coefficient, constant, kendall
+        As for `nlgjudge.metaeval.correlation.correlation`.
+
+    Returns
+    -------
+    Ceiling
+
+    Raises
+    ------
+    ValueError
+        As `alpha` and `correlation` do.
+    """
+    scores = _by_rater(ratings, ["doc_id", "system_id"])
+    rows = []
+    for rater in scores.columns:
+        pair = pd.DataFrame({"own": scores[rater], "others": scores.drop(columns=rater).mean(axis=1)})
+        rows.append((rater, *correlation(pair.reset_index(), "own", "others", level=level,
+                                         coefficient=coefficient, constant=constant, kendall=kendall)))
+    table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
+    defined = int(table["value"].notna().sum())
+    return Ceiling(float(table["value"].mean()), defined, len(table) - defined, table)
+
+
+def alpha(ratings, metric="ordinal"):
+    """Krippendorff's alpha of the ratings of one aspect.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Columns `item_id, rater, score`; NaN marks a missing rating.
+    metric : {"ordinal", "interval", "nominal"}
+        How differences between scores count.
+
+    Returns
+    -------
+    Alpha
+
+    Raises
+    ------
+    ValueError
+        For an unknown metric, missing columns, fewer than two raters, repeated or infinite scores.
+    """
+    _check_options(metric=(metric, ("nominal", "ordinal", "interval")))
+    scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
+    pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
+    n, skipped = len(pairable), len(scores) - len(pairable)
+    if not n or np.nanmin(pairable) == np.nanmax(pairable):
+        return Alpha(np.nan, n, skipped, "all ratings are equal" if n else "no item has two ratings")
+    value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
+    return Alpha(float(value), n, skipped)
+
+
+def agreement_strata(ratings):
+    """Sort items by the spread of their ratings, highest minus lowest.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        As for `alpha`, with the same errors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, n_raters, spread, stratum`, a row per item: category `full` (spread 0),
+        `within_one` (at most 1) or `more`; missing where fewer than two raters rated.
+    """
+    scores = _by_rater(ratings, ["item_id"])
+    count = scores.notna().sum(axis=1)
+    spread = (scores.max(axis=1) - scores.min(axis=1)).round(9).where(count > 1)
+    stratum = pd.cut(spread, [-np.inf, 0, 1, np.inf], labels=["full", "within_one", "more"])
+    return pd.DataFrame({"n_raters": count, "spread": spread, "stratum": stratum}).reset_index()
+
+
+def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, similarity="accuracy",
+                               keys=("item_id",), minimum=30):
+    """Test whether a judge represents the annotators as well as each of them does.
+
+    Each annotator is left out in turn: on each instance, whoever is more similar to the others,
+    judge or annotator, gets 1, both on a tie. The judge wins where a one-sided paired t-test
+    rejects that the annotator's mean exceeds the judge's by `epsilon` or more.
+
+    Parameters
+    ----------
+    ratings, judge : pandas.DataFrame
+        The `keys`, `score` and, of the ratings, `rater`; NaN marks a missing score. Instances
+        that only the judge scored are ignored.
+    epsilon, alpha : float
+        The judge's bonus for its cost in [0, 1], which the paper sets to 0.2 against experts, 0.15
+        against skilled annotators and 0.1 against a crowd; false discovery rate in (0, 1).
+    similarity : {"accuracy", "rmse"}
+        Share of the others with the same score (round a judge's first), or negative RMSE to them.
+    keys : sequence of str
+        What identifies an instance: ``("item_id", "aspect")`` pools aspects.
+    minimum : int
+        Annotators with fewer instances do not count; a t-test needs about 30.
+
+    Returns
+    -------
+    AnnotatorTest
+
+    Raises
+    ------
+    ValueError
+        As `alpha` does, for options out of range, and when no annotator has `minimum` instances.
+    """
+    _check_options(similarity=(similarity, ("accuracy", "rmse")))
+    if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:
+        raise ValueError(f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2")
+    scores = _by_rater(ratings, list(keys))
+    own = _scores(judge, list(keys)).reindex(scores.index)
+    usable = own.notna() & (scores.notna().sum(axis=1) > 1)
+    own, values = own[usable].to_numpy(), scores[usable].to_numpy()
+    rows = [(rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
+            for column, rater in enumerate(scores.columns)]
+    table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
+    tested = table["p"].notna()
+    if not tested.any():
+        raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
+    table.loc[tested, "p_adjusted"] = stats.false_discovery_control(table.loc[tested, "p"], method="by")
+    table["rejected"] = table["p_adjusted"] <= alpha
+    means = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
+    return AnnotatorTest(*means, table, len(values), len(scores) - len(values))
+
+
+def _leave_out(own, values, column, epsilon, similarity, minimum):
+    """Instances of an annotator, advantage of judge and annotator, p-value."""
+    mine = ~np.isnan(values[:, column])
+    others = np.delete(values, column, axis=1)[mine]  # every instance has one, or it would not be here
+    if len(others) < minimum:
+        return len(others), *[np.nan] * 3
+    judge, human = (_similarity(s[mine, None], others, similarity) for s in (own, values[:, column]))
+    slack = 1e-9 * max(1, np.nanmax(np.abs(others)))  # rounding of fractional scores breaks no tie
+    wins, losses = (judge >= human - slack).astype(float), (human >= judge - slack).astype(float)
+    gap, error = (losses - wins).mean() - epsilon, stats.sem(losses - wins)
+    p = stats.t.cdf(gap / error, len(others) - 1) if error else float(gap >= 0)
+    return len(others), wins.mean(), losses.mean(), p
+
+
+def _similarity(scores, others, similarity):
+    if similarity == "rmse":
+        return -np.sqrt(np.nanmean((scores - others) ** 2, axis=1))
+    return (scores == others).sum(axis=1)  # the number compares like the share
+
+
+def _by_rater(ratings, keys):
+    """Scores as a table of instances by raters."""
+    scores = _scores(ratings, [*keys, "rater"]).unstack("rater")
+    if scores.shape[1] < 2:
+        raise ValueError(f"expected two or more raters, got {list(scores.columns)}; a mean is none")
+    return scores
+
+
+def _scores(frame, keys):
+    """The column `score`, indexed by the keys."""
+    absent = [c for c in (*keys, "score") if c not in frame.columns]
+    if absent:
+        raise ValueError(f"expected columns {[*keys, 'score']}, the frame lacks {absent}; merge the items")
+    repeated = frame.duplicated(keys)
+    if repeated.any():
+        raise ValueError(f"expected one score per {keys}, got {int(repeated.sum())} repeated, first "
+                         f"{frame.loc[repeated, keys].iloc[0].tolist()}; choose one aspect")
+    if np.isinf(frame["score"].to_numpy(float)).any():
+        raise ValueError("infinite scores; use NaN for a missing score")
+    return frame.set_index(keys)["score"].astype(float)

@@ -1,0 +1,230 @@
+"""Pairwise accuracy with calibrated ties, and its soft version at system level.
+
+The accuracy acc_eq and the calibration of its threshold, one for all groups, are those of "Ties
+Matter" (Deutsch, Foster and Freitag 2023, arXiv 2305.14324); SPA compares p-values instead of
+signs (Thompson, Mathur, Deutsch and Khayrallah 2024, arXiv 2409.09598). Scores that differ by
+rounding alone count as equal.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nlgjudge.metaeval.correlation import LEVELS, _check_options, _checked, _matrix
+
+# Differences below this share of the largest score are rounding.
+_ROUNDING = 1e-12
+
+
+class PairwiseAccuracy(NamedTuple):
+    """Share of pairs that a metric orders, or ties, as humans do.
+
+    Attributes
+    ----------
+    value : float
+        In [0, 1], or NaN (then `reason` says why).
+    n : int
+        Units in the value: documents at sample level, items at dataset level, systems at
+        system level.
+    n_skipped : int
+        Units left out: documents with fewer than two items that have both scores, items or
+        systems without both.
+    n_pairs : int
+    epsilon : float
+        Pairs whose metric scores differ by at most this much are tied.
+    human_ties, metric_ties : float
+        Shares of pairs that are tied, weighted as in `value`; the metric's at `epsilon`.
+    reason : str
+        Why the value is NaN, empty otherwise.
+    """
+
+    value: float
+    n: int
+    n_skipped: int
+    n_pairs: int
+    epsilon: float
+    human_ties: float
+    metric_ties: float
+    reason: str = ""
+
+    @property
+    def chance_tied(self):
+        """Accuracy of a metric that ties all pairs: the humans' share of ties."""
+        return self.human_ties
+
+    @property
+    def chance_guess(self):
+        """Expected accuracy of a metric that orders pairs by coin and ties none."""
+        return (1 - self.human_ties) / 2
+
+
+class SoftPairwiseAccuracy(NamedTuple):
+    """One minus the mean difference of a metric's and humans' p-values.
+
+    Attributes
+    ----------
+    value : float
+        In [0, 1], or NaN (then `reason` says why); about 0.5 for a metric that ties all
+        systems.
+    n, n_skipped : int
+        Pairs of systems in the value, and those left out because they share no document.
+    reason : str
+        Why the value is NaN, empty otherwise.
+    """
+
+    value: float
+    n: int
+    n_skipped: int
+    reason: str = ""
+
+
+def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
+    """Accuracy of a metric over pairs, ties included (acc_eq).
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns `doc_id`, `system_id`, `metric` and `human`; one row per pair of keys.
+    metric, human : str
+        Names of two numeric columns; NaN marks a missing score, and an item that lacks
+        either is left out.
+    level : {"sample", "dataset", "system"}
+        Mean over documents of the accuracy within each; pairs of all items (memory grows
+        with their square); pairs of the systems' means.
+    epsilon : float, optional
+        Threshold of the metric's ties; by default calibrated: the smallest observed
+        difference, or 0, with the highest accuracy. A calibrated accuracy is never below
+        `chance_tied`.
+
+    Returns
+    -------
+    PairwiseAccuracy
+
+    Raises
+    ------
+    ValueError
+        For unknown levels, a negative or infinite epsilon, missing columns, duplicate keys or
+        infinite scores.
+    """
+    _check_options(level=(level, LEVELS))
+    if epsilon is not None and not 0 <= epsilon < np.inf:
+        raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
+    frame = _checked(frame, metric, human)
+    x, y, units = _groups(frame, metric, human, level)
+    steps, orders, weights, groups = _pairs(x, y)
+    n = groups if level == "sample" else x.shape[1]
+    if not groups:
+        return PairwiseAccuracy(np.nan, n, units - n, 0, np.nan, np.nan, np.nan,
+                                "no pair of items has both scores")
+    slack = _ROUNDING * np.nanmax(np.abs(x))
+    if epsilon is None:
+        epsilon = _calibrated(steps, orders, weights, slack)
+    tied = np.abs(steps) <= epsilon + slack
+    right = np.where(tied, orders == 0, steps * np.sign(orders) > 0)
+    value, human_ties, metric_ties = (float(min(1, weights[chosen].sum()))
+                                      for chosen in (right, orders == 0, tied))
+    return PairwiseAccuracy(value, n, units - n, len(steps), float(epsilon), human_ties, metric_ties)
+
+
+def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
+    """Compare a metric's confidence in each pair of systems with humans' confidence.
+
+    The p-value of "the first system is better" is that of a one-sided paired permutation
+    test: signs of the differences by document are flipped, alike for all pairs, for metric
+    and humans. Both directions of a pair count, so that the order of the systems does not
+    matter where sums tie; without ties that is the published mean over unordered pairs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As for `pairwise_accuracy`; a pair of systems is compared on the documents where both
+        have both scores.
+    metric, human : str
+    rng : numpy.random.Generator
+    resamples : int
+        At least 1; p-values are (c + 1) / (resamples + 1).
+
+    Returns
+    -------
+    SoftPairwiseAccuracy
+
+    Raises
+    ------
+    ValueError
+        For fewer than one resample, missing columns, duplicate keys or infinite scores.
+    """
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}: expected at least 1")
+    complete = _checked(frame, metric, human).dropna()
+    systems = frame["system_id"].nunique()
+    pairs, counted = systems * (systems - 1) // 2, 0
+    if not complete.empty:
+        x, y = (_matrix(complete, c) for c in (metric, human))
+        first, second = np.triu_indices(x.shape[1], 1)
+        shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
+        first, second, counted = first[shared], second[shared], int(shared.sum())
+    if not counted:
+        return SoftPairwiseAccuracy(np.nan, 0, pairs, "no two systems share a document with both scores")
+    signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
+    gaps = [np.abs(a - b) for a, b in zip(_p_values(x, first, second, signs),
+                                          _p_values(y, first, second, signs))]
+    return SoftPairwiseAccuracy(float(1 - np.mean(gaps)), counted, pairs - counted)
+
+
+def _groups(frame, metric, human, level):
+    """Scores as groups x members, NaN where an item lacks either, and the number of units."""
+    complete = frame.dropna()
+    if complete.empty or level == "sample":
+        x, y = (_matrix(complete, c) for c in (metric, human))
+        units = {"sample": frame["doc_id"].nunique(), "dataset": len(frame)}
+        return x, y, units.get(level, frame["system_id"].nunique())
+    if level == "dataset":
+        return *(complete[[c]].to_numpy(float).T for c in (metric, human)), len(frame)
+    means = complete.groupby("system_id", sort=True)[[metric, human]].mean()
+    return *(means[[c]].to_numpy(float).T for c in (metric, human)), frame["system_id"].nunique()
+
+
+def _pairs(x, y):
+    """Differences of metric and humans and the weight of each pair; number of groups with a pair."""
+    first, second = np.triu_indices(x.shape[1], 1)
+    steps, orders = (_differences(m, first, second) for m in (x, y))
+    present = ~np.isnan(steps)
+    counts = present.sum(axis=1, keepdims=True)
+    groups = int((counts > 0).sum())
+    weights = present / np.maximum(counts, 1) / max(groups, 1)
+    return steps[present], orders[present], weights[present], groups
+
+
+def _differences(scores, first, second):
+    """Differences of the pairs within each group, rounding set to 0; shape (n_groups, n_pairs)."""
+    found = scores[:, first] - scores[:, second]
+    size = np.nanmax(np.abs(scores), initial=0)
+    found[np.abs(found) <= _ROUNDING * size] = 0
+    return found
+
+
+def _calibrated(steps, orders, weights, slack):
+    """Smallest threshold, 0 or an observed difference, with the highest accuracy.
+
+    Pairs are sorted by the metric's difference: those up to a threshold are right where
+    humans tie, those above it where the signs agree.
+    """
+    sizes = np.abs(steps)
+    ranks = np.argsort(sizes)
+    sizes = sizes[ranks]
+    gains = weights * ((orders == 0) - 1.0 * (steps * np.sign(orders) > 0))  # of tying the pair
+    accuracies = np.concatenate([[0], np.cumsum(gains[ranks])])
+    zeros = int(np.searchsorted(sizes, 0, side="right"))
+    ends = np.flatnonzero(np.diff(sizes) > slack) + 1  # pairs that only rounding separates stay together
+    cuts = np.unique(np.concatenate([[zeros], ends[ends > zeros], [len(sizes)]]))
+    best = cuts[np.argmax(accuracies[cuts] >= accuracies[cuts].max() - 1e-9)]  # the first of equals
+    return sizes[best - 1] if best > zeros else 0.0
+
+
+def _p_values(scores, first, second, signs):
+    """P-values that the first system of each pair is better, and that the second is."""
+    steps = np.nan_to_num(scores[:, first] - scores[:, second])
+    observed, flipped = steps.sum(axis=0), signs @ steps
+    slack = _ROUNDING * np.abs(steps).sum(axis=0)
+    return [(1 + (side * flipped >= side * observed - slack).sum(axis=0)) / (1 + len(signs))
+            for side in (1, -1)]

@@ -1,0 +1,231 @@
+"""Correlations of two metrics whose scores are swapped, for thousands of swaps at once.
+
+The resampling of "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
+Methods" (Deutsch, Dror and Roth 2021, section 5): PERM-INPUTS, PERM-SYSTEMS and PERM-BOTH. With
+swap bits s, metric A holds x where s = 0 and y where s = 1, and B the rest; the sums that a
+correlation rests on are then linear or quadratic in s, so that matrix products give them.
+"""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from nlgjudge.metaeval.correlation import grouped
+
+_CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
+_BLOCK = 256       # resamples are held in blocks of this many
+_TILE = 128        # columns of a tile of a matrix product
+_ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
+_PAIRWISE = 3_000  # above this group size tables of all pairs take too much memory
+
+
+def standardised(x):
+    """Centre and scale a metric over all its items.
+
+    Ten decimals and exact sums keep the ties between metrics that are shuffled or linear copies
+    of each other, unless the rounding would tie two scores of one metric.
+
+    Parameters
+    ----------
+    x : numpy.ndarray, shape (n_documents, n_systems)
+        Not constant; NaN where a score is missing.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_documents, n_systems)
+    """
+    present = x[~np.isnan(x)] / np.nanmax(np.abs(x))
+    centred = present - math.fsum(present) / len(present)
+    scaled = centred / math.sqrt(math.fsum(centred**2) / len(present))
+    rounded = scaled.round(10)
+    z = np.full_like(x, np.nan)
+    z[~np.isnan(x)] = rounded if len(np.unique(rounded)) == len(np.unique(present)) else scaled
+    return z
+
+
+def swaps(shape, units, resamples, rng):
+    """Draw swap bits, eight resamples to a byte.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Documents and systems.
+    units : {"documents", "systems", "both"}
+        One bit for a whole document, for a whole system, or for each item.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray of uint8, shape (n_documents, n_systems, n_bytes)
+        `numpy.unpackbits` along the last axis gives the bits of a few more resamples than asked
+        for, in whole blocks; the first swaps nothing and comes on top.
+    """
+    drawn = {"documents": (shape[0], 1), "systems": (1, shape[1]), "both": shape}[units]
+    bits = rng.integers(256, size=(*drawn, (resamples // _BLOCK + 1) * _BLOCK // 8), dtype=np.uint8)
+    bits[..., 0] &= 127
+    return np.broadcast_to(bits, (*shape, bits.shape[-1]))
+
+
+def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
+    """Correlation of A with `h` minus that of B with `h`, for every resample.
+
+    Parameters
+    ----------
+    x, y, h : numpy.ndarray, shape (n_documents, n_systems)
+        Two standardised metrics and the human scores, NaN at the same items.
+    bits : numpy.ndarray
+        As from `swaps`.
+    level, coefficient, constant, kendall : str
+        As for `nlgjudge.metaeval.correlation.correlation`.
+
+    Returns
+    -------
+    numpy.ndarray, shape (8 * bits.shape[-1],)
+        NaN where either correlation is undefined.
+    """
+    if level == "system":
+        values = _of_systems(x, y, h, bits, coefficient, kendall)
+        first, second = np.nan_to_num(values) if constant == "zero" else values
+        return first - second
+    if level == "dataset":
+        x, y, h, bits = (m.reshape(1, -1, *m.shape[2:]) for m in (x, y, h, bits))
+    total, count = np.zeros((2, 2, 8 * bits.shape[-1]))
+    for document in range(len(x)):
+        keep = ~np.isnan(x[document])
+        values = _of_group(*(m[document][keep] for m in (x, y, h, bits)), coefficient, kendall)
+        defined = ~np.isnan(values)
+        total += values if constant == "nan" else np.where(defined, values, 0)
+        count += defined if constant == "skip" else 1
+    with np.errstate(invalid="ignore"):
+        first, second = total / count
+    return first - second
+
+
+def _of_systems(x, y, h, bits, coefficient, kendall):
+    """Both correlations of the systems' means; the means are rounded like the scores."""
+    present, n = ~np.isnan(x), len(h[0])
+    x, y = (np.nan_to_num(m) for m in (x, y))
+    human = np.nanmean(h, axis=0)
+    values = []
+    for chunk in _chunks(bits, n * max(n // 2, 1)):
+        moved = sum((y - x)[d, :, None] * np.unpackbits(chunk[d], axis=1) for d in range(len(x)))
+        means = (((x.sum(axis=0) + moved.T) / present.sum(axis=0)).round(10),
+                 ((y.sum(axis=0) - moved.T) / present.sum(axis=0)).round(10))
+        values.append([grouped(m, np.broadcast_to(human, m.shape), coefficient, kendall=kendall)
+                       for m in means])
+    return np.concatenate(values, axis=1)
+
+
+def _of_group(x, y, h, bits, coefficient, kendall):
+    """Both correlations of one document's (or all) items, shape (2, n_resamples)."""
+    if len(x) < 2:
+        return np.full((2, 8 * bits.shape[-1]), np.nan)
+    if coefficient == "pearson":
+        statistic, dtype = _moments(x, y, h)
+    elif len(x) <= _PAIRWISE:
+        statistic, dtype = _comparisons(x, y, h, coefficient, kendall)
+    else:
+        statistic, dtype = partial(_one_by_one, x, y, h, coefficient=coefficient, kendall=kendall), bool
+    return np.concatenate([statistic(np.unpackbits(chunk, axis=1).astype(dtype))
+                           for chunk in _chunks(bits, len(x))], axis=1)
+
+
+def _chunks(bits, cells):
+    step = max(1, _CELLS // (_BLOCK * cells)) * _BLOCK // 8
+    for start in range(0, bits.shape[-1], step):
+        yield bits[..., start:start + step]
+
+
+def _product(matrix, s):
+    """`matrix @ s` in tiles that stay on one thread: waiting for a busy one costs far more."""
+    result = np.empty((len(matrix), s.shape[1]), s.dtype)
+    step, width = _ALONE // (matrix.shape[1] * _TILE), _TILE
+    if step < 8:  # large enough for several threads
+        step, width = len(matrix), s.shape[1]
+    columns, target = (m.reshape(len(m), -1, width).swapaxes(0, 1) for m in (s, result))
+    for start in range(0, len(matrix), step):
+        np.matmul(matrix[start:start + step], columns, out=target[:, start:start + step])
+    return result
+
+
+def _one_by_one(x, y, h, s, coefficient, kendall):
+    mixed = np.where(s.T, y, x), np.where(s.T, x, y)
+    return np.stack([grouped(m, np.broadcast_to(h, m.shape), coefficient, kendall=kendall) for m in mixed])
+
+
+def _moments(x, y, h):
+    """Pearson: the sums of h a, a and a a are linear in s."""
+    middle, h = (x.mean() + y.mean()) / 2, h - h.mean()
+    sums = [np.stack([h * m, m, m * m]) for m in (x - middle, y - middle)]
+    start = [m.sum(axis=1, keepdims=True) for m in sums]
+    size = start[0][2] + start[1][2]
+
+    def statistic(s):
+        moved = _product(sums[1] - sums[0], s)
+        values = np.empty((2, s.shape[1]))
+        for row, (product, total, square) in enumerate((start[0] + moved, start[1] - moved)):
+            spread = square - total**2 / len(h)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values[row] = product / np.sqrt(spread * (h @ h))
+            doubtful = spread <= 1e-6 * size  # constant, or too close to it for this formula
+            if doubtful.any():
+                values[row, doubtful] = _one_by_one(x, y, h, s[:, doubtful] > 0, "pearson", "b")[row]
+        return values
+
+    if np.isnan(grouped(h[None], h[None], "pearson")[0]):
+        return lambda s: np.full((2, s.shape[1]), np.nan), bool
+    return statistic, float
+
+
+def _comparisons(x, y, h, coefficient, kendall):
+    """Spearman and Kendall from the signs of all pairs, which makes them exact integers.
+
+    A rank, doubled and centred, is the sum over j of sign(a_i - a_j). The numerator of either
+    coefficient is therefore the sum over i and j of w_ij sign(a_i - a_j), with w_ij = r_i - r_j
+    for Spearman (r: ranks of h) and sign(h_i - h_j) for Kendall. Which of four sign tables (x or
+    y against x or y) a pair takes depends on its two bits: a quadratic form in s. Ties enter
+    through t, the number of chosen scores of each value, which is linear in s.
+    """
+    n, weight = len(x), np.sign(h[:, None] - h)
+    variation, classes, largest = np.abs(weight).sum(), len(np.unique(h)), 1
+    if coefficient == "spearman":
+        rank = weight.sum(axis=1)
+        weight, variation, largest = rank[:, None] - rank, 4 * rank @ rank, 2 * n
+    dtype = np.float32 if 4 * largest * n * n < 2**24 else float  # single precision holds these integers
+    xx, xy, yy = (weight * np.sign(p[:, None] - q) for p, q in ((x, x), (x, y), (y, y)))
+    start = xx.sum(), yy.sum()
+    slopes = 2 * (xy.sum(axis=0) - xx.sum(axis=1)), 2 * (xy.sum(axis=1) - yy.sum(axis=1))
+    _, value, size = np.unique(np.concatenate([x, y]), return_inverse=True, return_counts=True)
+    member = (value == np.flatnonzero(size > 1)[:, None]).reshape(-1, 2, n).astype(int)
+    tied = member.sum(axis=2).T[:, :, None]
+    forms = np.concatenate([xx - xy - xy.T + yy, slopes, member[:, 1] - member[:, 0]]).astype(dtype)
+
+    def statistic(s):
+        forms_s = _product(forms, s)
+        bend = np.einsum("ij,ij->j", forms_s[:n], s)
+        values = np.empty((2, s.shape[1]))
+        for row, sign in enumerate((1, -1)):
+            agreement = (start[row] + forms_s[n + row] + bend).astype(float)
+            t = tied[row].astype(dtype) + sign * forms_s[n + 2:]
+            values[row] = _ratio(agreement, t, n, variation, classes, coefficient, kendall)
+        return values
+
+    return statistic, dtype
+
+
+def _ratio(agreement, t, n, variation, classes, coefficient, kendall):
+    """Coefficients from the quadratic form and the counts of ties; NaN for constant input."""
+    if coefficient == "spearman":
+        spread = (n**3 - n - (t * t * t - t).sum(axis=0).astype(float)) / 3
+    else:
+        spread = n * n - n - (t * t - t).sum(axis=0).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if coefficient == "kendall" and kendall == "c":
+            classes = np.minimum(classes, n - t.sum(axis=0) + (t > 0).sum(axis=0))
+            value = agreement / (n * n * (classes - 1) / classes)
+        else:
+            value = agreement / np.sqrt(spread * variation)
+    value[(spread <= 0) | (variation <= 0)] = np.nan
+    return value

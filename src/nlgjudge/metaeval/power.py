@@ -1,0 +1,150 @@
+"""Power of a comparison of two judges, and the smallest difference that a design can detect.
+
+Simulated from the data at hand (Card et al. 2020, "With Little Power Comes Great
+Responsibility"): documents and systems are resampled, judge a is the data's, judge b is a with
+noise that lowers its correlation with the human ratings by the effect. System level is left
+out: noise that is independent between items says nothing of biases towards systems.
+"""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from nlgjudge.metaeval.simulation import calibrated, fitted, rejections
+
+_STEPS = 8  # of the bisection
+
+
+def power(frame, a, b, human, *, documents, systems, rng, samples=1, effect=None, calls_per_item=1,
+          **options):
+    """Share of simulated studies that tell two judges apart.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `doc_id`, `system_id`, `a`, `human` and `b`, NaN for a missing score. Several rows
+        per pair of keys are a judge's samples of the item.
+    a, human : str
+    b : str or None
+        Second judge, of which `effect` and `shared` are estimated.
+    documents, systems, samples, effect : number or sequence of numbers
+        Designs, all combinations. `effect` is how much lower b's correlation is on average
+        over studies of the design; the observed difference by default (a is then the better).
+    rng : numpy.random.Generator
+    calls_per_item : int
+        Judge calls per sample of an item.
+    **options
+        `alpha` (0.05, two-sided), `simulations` (200), `level` ("sample" or "dataset"), `coefficient`
+        ("spearman"; Kendall's is tau b), `units` ("both"; what is resampled and what the
+        test takes to vary, the others are drawn without replacement), `sampling_sd`
+        (deviation of an item's samples, both judges'; from a's repeated rows) and `shared`
+        (in [0, 1], correlation of the judges' deviations from the human ratings; that of a
+        and b, or 1 without b: a plus noise, the easiest case, and no rejection without effect).
+
+    Returns
+    -------
+    pandas.DataFrame
+        `documents, systems, samples, effect, power, mc_error` (standard error of the
+        power), `difference` (mean over simulations) and `calls` (both judges').
+
+    Raises
+    ------
+    ValueError
+        For unknown options, missing columns, an effect out of reach, designs that are too
+        small, or several samples of unknown deviation.
+    """
+    study, rows = fitted(frame, a, b, human, compare=effect is None, **options), []
+    for size in _designs(study, documents, systems, samples):
+        curve = calibrated(study, size, rng)
+        for drop in np.atleast_1d(study.observed if effect is None else effect).astype(float):
+            share, difference = rejections(study, size, _spread(curve, drop), rng)
+            rows.append((*size, drop, share, _error(share, study.simulations), difference))
+    return _table(rows, "difference", calls_per_item)
+
+
+def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=1, power=0.8,
+                        calls_per_item=1, **options):
+    """Effect at which a design reaches a given power, by bisection on common random numbers.
+
+    Parameters
+    ----------
+    power : float
+        In (alpha, 1).
+    frame, a, b, human, documents, systems, rng, samples, calls_per_item, **options
+        As for `nlgjudge.metaeval.power.power`, which raises the same errors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `documents, systems, samples, effect` (NaN where none reaches the power), `power`
+        (the one asked for), `mc_error` (standard error of the effect: that of the power
+        over the slope of a probit line through the bisection), `reason` (why the effect is
+        NaN, empty otherwise) and `calls`.
+    """
+    study, rows = fitted(frame, a, b, human, **options), []
+    if not study.alpha < power < 1:
+        raise ValueError(f"power={power}: expected a share between alpha={study.alpha} and 1")
+    for size in _designs(study, documents, systems, samples):
+        curve, seed = calibrated(study, size, rng), int(rng.integers(2**62))
+
+        def at(drop, size=size, curve=curve, seed=seed):
+            return rejections(study, size, _spread(curve, drop), np.random.default_rng(seed))[0]
+
+        effect, error, reason = _bisected(at, max(0.0, curve[0][0]), curve[0][-1], power, study.simulations)
+        rows.append((*size, effect, power, error, reason))
+    return _table(rows, "reason", calls_per_item)
+
+
+def _table(rows, last, calls_per_item):
+    names = ["documents", "systems", "samples", "effect", "power", "mc_error", last]
+    table = pd.DataFrame(rows, columns=names)
+    return table.assign(calls=2 * table[names[:3]].prod(axis=1) * calls_per_item)
+
+
+def _designs(study, documents, systems, samples):
+    available, least = study.human.shape, {"dataset": 1, "sample": 3}[study.test["level"]]
+    for size in product(*(np.atleast_1d(v).tolist() for v in (documents, systems, samples))):
+        if size[0] < 2 or size[1] < least or size[2] < 1 or (size[1] > 1 and available[1] == 1):
+            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least} and 1, and "
+                             f"one system where the data have one (they have {available[1]})")
+        if size[2] > 1 and np.isnan(study.sampling):
+            raise ValueError(f"samples={size[2]}: the frame has one sample per item, so give sampling_sd")
+        fixed = {"documents": 1, "systems": 0}.get(study.test["units"])
+        if fixed is not None and size[fixed] > available[fixed]:
+            raise ValueError(f"units={study.test['units']!r} draws the rest without replacement: "
+                             f"expected at most {available[fixed]}, got {size[fixed]}")
+        yield size
+
+
+def _spread(curve, drop):
+    drops, spreads = curve
+    if not drops[0] <= drop <= drops[-1]:
+        raise ValueError(f"effect={drop:.3f}: on these data noise lowers b's correlation by {drops[0]:.3f} "
+                         f"to {drops[-1]:.3f}; choose one between, and an a that agrees with the ratings")
+    return np.sqrt(np.interp(drop, drops, spreads**2))  # a small loss is linear in the noise's variance
+
+
+def _error(share, simulations):
+    """Standard error of a share, with one more success and failure so that it is never 0."""
+    share = (share * simulations + 1) / (simulations + 2)
+    return np.sqrt(share * (1 - share) / simulations)
+
+
+def _bisected(at, low, high, power, simulations):
+    """Effect, its standard error, and why it is NaN."""
+    effects, shares = [low, high], [at(low), at(high)]
+    if shares[1] < power or shares[0] >= power:
+        return np.nan, np.nan, f"power {shares[0]:.2f} to {shares[1]:.2f} at effects {low:.2f} to {high:.2f}"
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        effects.append(middle)
+        shares.append(at(middle))
+        low, high = (middle, high) if shares[-1] < power else (low, middle)
+    effects, shares = np.array(effects), np.array(shares)
+    near = (np.abs(shares - power) < 0.35) & (shares < 0.99)
+    slope = np.polyfit(effects[near], stats.norm.ppf(shares[near].clip(0.01)), 1)[0] if near.sum() > 1 else 0
+    density = stats.norm.pdf(stats.norm.ppf(power))
+    error = _error(power, simulations) / (slope * density) if slope > 0 else np.nan
+    return (low + high) / 2, error, ""

@@ -1,0 +1,232 @@
+"""Is one metric's correlation with human ratings higher than another's?
+
+Paired permutation tests after Deutsch, Dror and Roth, "A Statistical Analysis of Summarization
+Evaluation Metrics Using Resampling Methods" (TACL 2021), section 5: PERM-INPUTS, PERM-SYSTEMS
+and PERM-BOTH, with (c + 1) / (n + 1). Williams' test is equation 7 of Steiger (1980), with
+n - 3 degrees of freedom; Holm's adjustment is for families of such tests.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from nlgjudge.metaeval.bootstrap import UNITS
+from nlgjudge.metaeval.correlation import _check_options, _checked, _matrix, correlation
+from nlgjudge.metaeval.permutation import differences, standardised, swaps
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+_ROUNDING = 1e-10  # differences closer than this are ties
+
+
+class PermutationTest(NamedTuple):
+    """The difference between two correlations and how often chance gives as much.
+
+    Attributes
+    ----------
+    difference : float
+        In [-2, 2]: correlation of `a` minus that of `b`, over the items with all three scores;
+        NaN where either is undefined (then `reason` says why).
+    p : float
+        In [1 / (resamples + 1), 1], or NaN.
+    resamples : int
+        Resamples in which both correlations were defined.
+    n : int
+        Units with all three scores: documents at sample level, items at dataset level,
+        systems at system level.
+    reason : str
+    """
+
+    difference: float
+    p: float
+    resamples: int
+    n: int
+    reason: str = ""
+
+
+class Williams(NamedTuple):
+    """Williams' t with n - 3 degrees of freedom, and its two-sided p; NaN where t is 0 / 0."""
+
+    t: float
+    p: float
+
+
+class WilliamsTest(NamedTuple):
+    """Williams' test of two metrics; fields as of `PermutationTest` and `Williams`."""
+
+    difference: float
+    t: float
+    p: float
+    n: int
+    reason: str = ""
+
+
+def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="spearman", units="both",
+                     resamples=999, constant="skip", kendall="b", alternative="two-sided"):
+    """Test the difference between two metrics' correlations with human ratings.
+
+    Only items with all three scores count. Each metric is standardised over them, since swapped
+    scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
+    probability one half, and both correlations are taken anew.
+
+    Parameters
+    ----------
+    frame, level, coefficient, constant, kendall
+        As for `nlgjudge.metaeval.correlation.correlation`.
+    a, b, human : str
+        Three different numeric columns; NaN marks a missing score.
+    rng : numpy.random.Generator
+    units : {"documents", "systems", "both"}
+        What is swapped as a whole: all scores of a document (the claim is about other documents),
+        all scores of a system (about other systems), or each item on its own (about both).
+    resamples : int
+        At least 1; p cannot fall below 1 / (resamples + 1).
+    alternative : {"two-sided", "greater", "less"}
+        Resamples as extreme as the observed difference count as more extreme; "greater": `a`
+        correlates better.
+
+    Returns
+    -------
+    PermutationTest
+
+    Raises
+    ------
+    ValueError
+        For unknown options, fewer than one resample, columns that are not three, and as
+        `correlation` does.
+    """
+    _check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}: expected at least 1")
+    options = dict(level=level, coefficient=coefficient, constant=constant, kendall=kendall)
+    frame, difference, n, reason = _observed(frame, a, b, human, options)
+    if reason:
+        return PermutationTest(difference, np.nan, 0, n, reason)
+    x, y, h = (_matrix(frame, column) for column in (a, b, human))
+    draws = differences(standardised(x), standardised(y), h, swaps(x.shape, units, resamples, rng), **options)
+    p, defined = _share(draws[0], draws[1:resamples + 1], alternative)
+    return PermutationTest(difference, p, defined, n, "" if defined else "undefined in every resample")
+
+
+def williams(r_a, r_b, r_ab, n):
+    """Williams' test of two correlations that share a variable.
+
+    Parameters
+    ----------
+    r_a, r_b : float
+        Correlations of a and of b with the shared variable, in [-1, 1].
+    r_ab : float
+        Correlation of a with b.
+    n : int
+        Observations, at least 4.
+
+    Returns
+    -------
+    Williams
+
+    Raises
+    ------
+    ValueError
+        For fewer than 4 observations, and for numbers that cannot be three variables' correlations.
+    """
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    if n < 4 or max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
+        raise ValueError(f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected three variables' correlations "
+                         "and at least 4 observations")
+    variance = (2 * max(determinant, 0) * (n - 1) / (n - 3)
+                + ((r_a + r_b) / 2)**2 * (1 - r_ab)**3) / ((n - 1) * (1 + r_ab) or np.nan)
+    if not variance > 1e-15:
+        return Williams(np.nan, np.nan)
+    t = (r_a - r_b) / math.sqrt(variance)
+    return Williams(float(t), float(2 * stats.t.sf(abs(t), n - 3)))
+
+
+def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
+    """Williams' test of two metrics' correlations with human ratings.
+
+    Parameters
+    ----------
+    frame, a, b, human
+        As for `permutation_test`.
+    level : {"dataset", "system"}
+        A mean over documents has no number of observations, so not sample level.
+    coefficient : {"pearson", "spearman", "kendall"}
+        The test's t distribution is derived for "pearson"; for the others it is an approximation.
+
+    Returns
+    -------
+    WilliamsTest
+
+    Raises
+    ------
+    ValueError
+        As `permutation_test` does.
+    """
+    _check_options(level=(level, ("dataset", "system")))
+    options = dict(level=level, coefficient=coefficient, constant="skip", kendall="b")
+    frame, difference, n, reason = _observed(frame, a, b, human, options)
+    if not reason and n < 4:
+        reason = f"Williams' test needs 4 observations, got {n}"
+    if reason:
+        return WilliamsTest(difference, np.nan, np.nan, n, reason)
+    pairs = ((a, human), (b, human), (a, b))
+    t, p = williams(*(correlation(frame, *pair, **options).value for pair in pairs), n)
+    return WilliamsTest(difference, t, p, n, f"{a} and {b} correlate perfectly" if math.isnan(t) else "")
+
+
+def holm(p_values):
+    """Adjust the p-values of a family of tests after Holm (1979).
+
+    Parameters
+    ----------
+    p_values : array_like, shape (n_tests,)
+        In [0, 1]; NaN is a test that gave no p, stays NaN and does not count in the family.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_tests,)
+        In the input's order.
+
+    Raises
+    ------
+    ValueError
+        For more than one dimension or values outside [0, 1].
+    """
+    p = np.array(p_values, float)
+    if p.ndim != 1 or (p < 0).any() or (p > 1).any():
+        raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
+    order = np.argsort(p)[:(~np.isnan(p)).sum()]  # NaN sorts last
+    p[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return p
+
+
+def _observed(frame, a, b, human, options):
+    """Complete items, difference, number of units, and the reason where the difference is NaN."""
+    if len({a, b, human}) < 3:
+        raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
+    for metric in (a, b):
+        _checked(frame, metric, human)
+    frame = frame.dropna(subset=[a, b, human])
+    n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
+        options["level"], frame["doc_id"].nunique())
+    found = [correlation(frame, metric, human, **options) for metric in (a, b)]
+    # What is undefined without a policy must not become 0 through one.
+    strict = found if options["constant"] == "skip" else [
+        correlation(frame, metric, human, **options | {"constant": "skip"}) for metric in (a, b)]
+    for pair in (strict, found):
+        reason = "; ".join(f"{m} with {human}: {c.reason}" for m, c in zip((a, b), pair) if c.reason)
+        if reason:
+            return frame, np.nan, n, reason if len(frame) else "no item has all three scores"
+    return frame, found[0].value - found[1].value, n, ""
+
+
+def _share(observed, draws, alternative):
+    draws = draws[~np.isnan(draws)]
+    if not len(draws):
+        return np.nan, 0
+    if alternative == "two-sided":
+        observed, draws = abs(observed), np.abs(draws)
+    elif alternative == "less":
+        observed, draws = -observed, -draws
+    return float((1 + (draws >= observed - _ROUNDING).sum()) / (1 + len(draws))), len(draws)
