@@ -242,9 +242,13 @@ def side_by_side(rows):
     -------
     pandas.DataFrame
         Indexed by `row`, columns by dataset (where there are several), aspect, level and
-        coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none.
+        coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
+        with our interval between the two where there is one.
     """
-    cell = [f"{ours:.3f} ({printed or '-'})" for ours, printed in zip(rows["ours"], rows["published"])]
+    bounds = [f" [{low:.2f}, {high:.2f}]" if low == low else ""
+              for low, high in zip(rows["ci_low"], rows["ci_high"])]
+    cell = [f"{ours:.3f}{bound} ({printed or '-'})"
+            for ours, bound, printed in zip(rows["ours"], bounds, rows["published"])]
     columns = [c for c in KEY[1:] if rows[c].nunique() > 1]
     wide = rows.assign(cell=cell).pivot(index="row", columns=columns, values="cell")
     order = rows[columns].drop_duplicates()

@@ -101,9 +101,10 @@ def best(searches):
     Returns
     -------
     pandas.DataFrame
-        `row, dataset, aspect, level, coefficient, ours, n, n_skipped, variant, note`.
+        `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant,
+        note`; `metric` is the variant's name among the values.
     """
-    return pd.concat([s.values.assign(row=s.row, note=s.note, variant=(
+    return pd.concat([s.values.assign(row=s.row, metric=s.variant, note=s.note, variant=(
         s.variant if s.explained else f"nearest: {s.variant}")) for s in searches],
         ignore_index=True)
 
