@@ -30,6 +30,7 @@ _HOMES = {
     "permutation_test": "metaeval.testing",
     "multiverse": "metaeval.multiverse",
     "flips": "metaeval.multiverse",
+    "curve": "metaeval.multiverse",
     "power": "metaeval.power",
     "smallest_detectable": "metaeval.power",
     "interval": "metaeval.bootstrap",
@@ -53,6 +54,7 @@ _HOMES = {
     "deviations": "report.figures",
     "curves": "report.figures",
     "intervals": "report.figures",
+    "specification_curve": "report.figures",
     "save_figure": "report.figures",
     "signature": "report.signature",
 }

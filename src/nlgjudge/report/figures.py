@@ -180,6 +180,46 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     return figure
 
 
+def specification_curve(table, *, factors, title, ylabel, notice=""):
+    """Draw a difference in every universe, and below it the choices that make each universe.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per universe, in order: `difference` and the factors, from
+        `nlgjudge.metaeval.multiverse.curve`.
+    factors : list of str
+    title, ylabel : str
+    notice : str
+        Written on the figure when the values come from the sample.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    table = table.dropna(subset=["difference"]).reset_index(drop=True)
+    options = [(f, o) for f in factors for o in dict.fromkeys(table[f].sort_values()) if o]
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+        figure, (top, bottom) = plt.subplots(
+            2, 1, figsize=(10, 3.4 + 0.22 * len(options)), sharex=True, layout="constrained",
+            gridspec_kw={"height_ratios": (2.6, 0.22 * len(options))})
+        colours = np.select([table["difference"] > 1e-12, table["difference"] < -1e-12],
+                            ["#2166ac", "#b2182b"], "#999999")
+        top.scatter(table.index, table["difference"], c=colours, s=9)
+        top.axhline(0, color="#555555", lw=0.8)
+        top.set_ylabel(ylabel)
+        for line, (factor, option) in enumerate(options):
+            chosen = table.index[table[factor] == option]
+            bottom.scatter(chosen, [line] * len(chosen), c=colours[chosen], marker="|", s=26, lw=0.9)
+        bottom.set_yticks(range(len(options)), [f"{f}: {o}" for f, o in options], fontsize=9)
+        bottom.invert_yaxis()
+        bottom.set_xlabel("universes, sorted")
+        for axis in (top, bottom):
+            axis.grid(axis="x", visible=False)
+        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+    return figure
+
+
 def save(figure, name, *, sample=False):
     """Save a figure as `figures/<name>.svg` and `.png`.
 
