@@ -488,6 +488,9 @@ def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, tmp_path, where
         while len(server.requests) < 40 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=30)[0] == "interrupted\n"
+        try:
+            assert process.communicate(timeout=30)[0] == "interrupted\n"
+        finally:
+            process.kill()
     with Store(path) as store:
         assert len(server.requests) - 8 <= store.totals()["replies"] <= len(server.requests) < 100_000

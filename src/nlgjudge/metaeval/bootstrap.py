@@ -145,8 +145,15 @@ def _matrices(frame, columns):
 
 def _draws(matrices, units, resamples, rng, options):
     """Statistic of each resample, a row for each metric; the last matrix is the humans'."""
-    parts = []
+    parts, once = [], None
+    if options["level"] == "sample" and (units == "documents" or matrices[0].shape[1] == 1):
+        # Documents are drawn as they are, so that their correlations do not change.
+        *metrics, human = (np.ascontiguousarray(m)[None] for m in matrices)
+        once = [_of_documents(m, human, **options) for m in metrics]
     for rows, columns in _indices(matrices[0].shape, units, resamples, options["level"], rng):
+        if once:
+            parts.append([_mean(values[0, rows], counted[0, rows]) for values, counted in once])
+            continue
         *metrics, human = (_taken(m, rows, columns) for m in matrices)
         parts.append([_statistic(m, human, **options) for m in metrics])
     return np.concatenate(parts, axis=1)
@@ -205,20 +212,11 @@ def _taken(matrix, rows, columns):
 
 def _statistic(x, y, level, coefficient, constant, kendall):
     """Correlation of each resample; arrays are resamples x documents x systems."""
-    size, documents, systems = x.shape
-    missing = np.isnan(x) | np.isnan(y)
     if level == "sample":
-        values = grouped(x.reshape(-1, systems), y.reshape(-1, systems), coefficient,
-                         kendall=kendall).reshape(size, documents)
-        counted = ~missing.all(axis=2)  # a document without any pair is left out under every policy
-        if constant == "skip":
-            counted &= ~np.isnan(values)
-        elif constant == "zero":
-            values = np.nan_to_num(values)
-        total, n = np.where(counted, values, 0).sum(axis=1), counted.sum(axis=1)
-        return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+        return _mean(*_of_documents(x, y, level, coefficient, constant, kendall))
+    missing = np.isnan(x) | np.isnan(y)
     if level == "dataset":
-        x, y = x.reshape(size, -1), y.reshape(size, -1)
+        x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
     else:
         counts = np.maximum((~missing).sum(axis=1), 1)
         x, y = (np.where(missing.all(axis=1), np.nan, np.where(missing, 0, m).sum(axis=1) / counts)
@@ -227,3 +225,21 @@ def _statistic(x, y, level, coefficient, constant, kendall):
     if constant == "zero":
         values = np.where(missing.all(axis=(1, 2)), np.nan, np.nan_to_num(values))
     return values
+
+
+def _of_documents(x, y, level, coefficient, constant, kendall):
+    """Correlation of each resample's documents, and whether it counts in the mean."""
+    size, documents, systems = x.shape
+    values = grouped(x.reshape(-1, systems), y.reshape(-1, systems), coefficient,
+                     kendall=kendall).reshape(size, documents)
+    counted = ~(np.isnan(x) | np.isnan(y)).all(axis=2)  # without any pair: left out under every policy
+    if constant == "skip":
+        counted &= ~np.isnan(values)
+    elif constant == "zero":
+        values = np.nan_to_num(values)
+    return values, counted
+
+
+def _mean(values, counted):
+    total, n = np.where(counted, values, 0).sum(axis=1), counted.sum(axis=1)
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
