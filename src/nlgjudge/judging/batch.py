@@ -10,7 +10,6 @@ import json
 from contextlib import contextmanager
 
 from nlgjudge.judging.server import JudgeError, Server, columns, message
-from nlgjudge.judging.tasks import Reply
 
 LINES = 50_000  # of one batch, the API's limit
 _OVER = {"completed", "failed", "expired", "cancelled"}
@@ -48,12 +47,7 @@ class Batch:
             raise JudgeError(f"{self.name}: {len(set().union(*waiting.values()))} requests are waiting for "
                              f"{', '.join(waiting)}; run the same call again later to collect (a batch takes "
                              "up to 24 hours)")
-        for task in tasks:
-            _, digest, n = self.server.request(task)
-            have = self.store.get(digest)
-            for i in range(n):
-                found = have.get(i, {"text": "", "reason": "not answered", "logprobs": []})
-                yield Reply(task.item_id, task.aspect, i, found["text"], found["reason"], found["logprobs"])
+        yield from self.server.stored(self.store, tasks)
 
     def submit(self, tasks):
         """Submit requests that are neither stored nor under way.

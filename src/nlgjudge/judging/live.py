@@ -14,7 +14,6 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
-from nlgjudge.judging.tasks import Reply
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
@@ -92,12 +91,7 @@ class Live:
             For a wrong key, an unknown model, an empty account, or too many failures.
         """
         self._wait(tasks)
-        for task in tasks:
-            _, digest, n = self.server.request(task)
-            have = self.store.get(digest)
-            for i in range(n):
-                found = have.get(i, {"text": "", "reason": "not answered", "logprobs": []})
-                yield Reply(task.item_id, task.aspect, i, found["text"], found["reason"], found["logprobs"])
+        yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
         """Say what a run would take.

@@ -9,7 +9,7 @@ kept out of every message.
 import os
 import warnings
 
-from nlgjudge.judging.tasks import key
+from nlgjudge.judging.tasks import Reply, key
 
 RETRIES = 6  # of a call that failed on the way; the client honours Retry-After
 MALFORMED = 3  # tries at an answer that is no answer
@@ -78,6 +78,15 @@ class Server:
             if name in _RENAMED:
                 request[_RENAMED[name]] = value
         return request, key(request), n
+
+    def stored(self, store, tasks):
+        """Yield a reply per sample from a store; one that is not there says `not answered`."""
+        for task in tasks:
+            _, digest, n = self.request(task)
+            have = store.get(digest)
+            for i in range(n):
+                found = have.get(i, {"text": "", "reason": "not answered", "logprobs": []})
+                yield Reply(task.item_id, task.aspect, i, found["text"], found["reason"], found["logprobs"])
 
     def body(self, request, count):
         """The body to send for `count` samples of a request."""
