@@ -94,7 +94,7 @@ def git_files(*options):
 
 
 def test_no_registry_host_and_no_path_of_one_machine():
-    registry = re.compile(r"(?:py" "pi|python" "hosted|ana" "conda|npm" "js)\.(?:org|com)", re.I)
+    registry = re.compile(r"(?:py" "pi|python" "hosted|ana" "conda|npm" r"js)\.(?:org|com)", re.I)
     local = re.compile(r"(?<![\w.:/~}$*)-])/(?:work|home|root|Users|mnt)/\w")
     # What the next commit would add counts too.
     names = git_files("--cached", "--others", "--exclude-standard")

@@ -182,3 +182,11 @@ def test_table_gets_an_interval_a_line():
                          units="documents", resamples=100)
         assert (line.ours, line.ci_low, line.ci_high) == pytest.approx(found[:3])
     assert "ci_low" not in cells
+
+
+def test_bca_of_a_perfect_metric():
+    """No unit moves the value, so the acceleration is 0 and the interval has no width."""
+    frame = pd.DataFrame([(f"d{i}", f"s{j}", (i * 7 + j * 3) % 11) for i in range(8) for j in range(5)],
+                         columns=["doc_id", "system_id", "human"]).assign(metric=lambda f: f["human"])
+    found = interval(frame, "metric", "human", rng=np.random.default_rng(0), method="bca", resamples=50)
+    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1), abs=1e-12)

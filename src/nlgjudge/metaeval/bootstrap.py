@@ -185,7 +185,8 @@ def _quantiles(value, draws, confidence, left_out):
         below = ((draws < value).sum() + 0.5 * (draws == value).sum()) / len(draws)
         bias = stats.norm.ppf(np.clip(below, 1 / (2 * len(draws)), 1 - 1 / (2 * len(draws))))
         gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
-        acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1e-300)**1.5)
+        gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
+        acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1)**1.5)
         shifted = bias + stats.norm.ppf(tails)
         tails = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
     low, high = np.quantile(draws, tails)
