@@ -462,10 +462,11 @@ def test_it_runs_where_a_loop_is_running(serve, store):
 
 
 INTERRUPTED = """
-import asyncio, json, sys
+import asyncio, signal, sys
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
 tasks = [Task(str(i), "a", f"Rate text {i}.", {}, (1, 5), "form") for i in range(100_000)]
 async def cell():
     list(Live("m", Store(sys.argv[1]), concurrency=4).replies(tasks))

@@ -154,8 +154,6 @@ class Live:
             # The first call alone: a wrong key or model shows once, and so does what the
             # server supports.
             await self._work(client, until_asked=True)
-            if asyncio.current_task().cancelling():
-                raise asyncio.CancelledError
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.concurrency):
                     group.create_task(self._work(client))
@@ -181,9 +179,7 @@ class Live:
             self._bar.set_postfix(calls=self.server.calls, errors=self.failures, cost=f"{self.cost:.4f}",
                                   refresh=False)
             self._bar.update()
-            # A library may swallow a cancellation that meets an answer; the count remains.
-            if (self.stopped or asyncio.current_task().cancelling()
-                    or (until_asked and self.server.calls > before)):
+            if self.stopped or (until_asked and self.server.calls > before):
                 return
 
     async def _finish(self, client, task):
