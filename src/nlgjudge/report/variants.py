@@ -13,6 +13,7 @@ import pandas as pd
 from nlgjudge.report.published import KEY
 
 CELL = KEY[1:]
+# Chosen with results in view: at 1% OpenMEVA's rows with three variants (0.6% to 3%) would not count.
 CHANCE = 0.05
 
 
