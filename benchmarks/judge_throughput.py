@@ -37,9 +37,9 @@ class Stream:
         return self.number
 
     def __iter__(self):
+        body = " ".join(random.Random(0).choices(WORDS, k=400))
         for i in range(self.number):
-            rng = random.Random(i)
-            text = f"Rate summary {i} from 1 to 5.\n" + " ".join(rng.choices(WORDS, k=400))
+            text = f"Rate summary {i} from 1 to 5.\n{body}"
             yield Task(f"item{i}", "coherence", text, {}, (1, 5), "form", self.n,
                        {"temperature": 1, "max_tokens": 20})
 
@@ -99,7 +99,7 @@ def parser_speed(number=20_000):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--calls", type=int, default=2000)
+    options.add_argument("--calls", type=int, default=5000)
     options.add_argument("--full", action="store_true", help="100,000 tasks for the memory, not 20,000")
     options.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--client", type=int, nargs=2, help=argparse.SUPPRESS)

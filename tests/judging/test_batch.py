@@ -238,6 +238,14 @@ def test_a_batch_has_so_many_lines_at_most(api, judge, monkeypatch):
     assert texts(judge, tasks(*"abcde")) == [reply(p) for p in "abcde"]
 
 
+def test_a_batch_has_so_many_bytes_at_most(api, judge, monkeypatch):
+    monkeypatch.setattr(batch, "BYTES", 2500)
+    judge.submit(tasks("a" * 900, "ü" * 150, *"cde", "f" * 4000))  # a ü escaped has six bytes
+    sizes = [[len(json.dumps(line)) + 1 for line in b["lines"]] for b in api.batches.values()]
+    assert sum(map(len, sizes)) == 6 and len(sizes[-1]) == 1
+    assert all(sum(part) <= 2500 < sum(part) + after[0] for part, after in zip(sizes, sizes[1:]))
+
+
 def test_batches_of_others_in_the_store_hold_nothing_up(api, judge, store):
     Batch("other", store).submit(tasks("z"))
     judge.submit(tasks("a"))

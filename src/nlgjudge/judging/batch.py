@@ -9,9 +9,11 @@ import io
 import json
 from contextlib import contextmanager
 
+import openai
+
 from nlgjudge.judging.server import JudgeError, Server, columns, message
 
-LINES = 50_000  # of one batch, the API's limit
+LINES, BYTES = 50_000, 100_000_000  # of one batch, the API's limits (of bytes, the older and smaller one)
 _OVER = {"completed", "failed", "expired", "cancelled"}
 
 
@@ -66,11 +68,9 @@ class Batch:
                                  "url": "/v1/chat/completions",
                                  "body": self.server.body(request, len(samples))}
                 self.store.add({digest: request}, [])
-        keys = list(lines)
-        for start in range(0, len(keys), LINES):
-            part = keys[start:start + LINES]
-            self._send(part, [lines[k] for k in part], attempt=1)
-        return len(keys)
+        for part in _parts(lines):
+            self._send(part, attempt=1)
+        return len(lines)
 
     def collect(self):
         """Fetch finished batches; failed lines are submitted once more.
@@ -125,7 +125,7 @@ class Batch:
         if failed and batch["attempt"] == 1 and found.status != "cancelled":
             sent = {line["custom_id"].rsplit("-", 1)[0]: line
                     for line in self._lines(client, found.input_file_id)}
-            self._send(failed, [sent[k] for k in failed], attempt=2)
+            self._send({k: sent[k] for k in failed}, attempt=2)
 
     def _lines(self, client, file_id):
         if not file_id:
@@ -133,25 +133,37 @@ class Batch:
         # Bytes: a text would be cut at every line separator that a reply holds.
         return [json.loads(line) for line in client.files.content(file_id).content.splitlines() if line]
 
-    def _send(self, keys, lines, attempt):
-        content = "\n".join(json.dumps(line) for line in lines).encode()
+    def _send(self, lines, attempt):
+        content = "\n".join(json.dumps(line) for line in lines.values()).encode()
         with self._client("the batch was not accepted") as client:
             file = client.files.create(file=("requests.jsonl", io.BytesIO(content)), purpose="batch")
             made = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions",
                                          completion_window="24h")
-        self.store.note_batch(made.id, attempt, "submitted", keys)  # over only once it is collected
+        self.store.note_batch(made.id, attempt, "submitted", list(lines))  # over only once it is collected
 
     @contextmanager
     def _client(self, problem):
-        from openai import OpenAI, OpenAIError
-
         try:
-            client = OpenAI(timeout=self.timeout)
-        except OpenAIError as error:
+            client = openai.OpenAI(timeout=self.timeout)
+        except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY, and OPENAI_BASE_URL for a server of your "
                              "own") from error
         try:
             with client:
                 yield client
-        except OpenAIError as error:
+        except openai.OpenAIError as error:
             raise JudgeError(f"{self.name}: {problem}: {message(error)}") from None
+
+
+def _parts(lines):
+    """Cut lines, by key, into batches that the API accepts."""
+    part, size = {}, 0
+    for digest, line in lines.items():
+        length = len(json.dumps(line)) + 1  # escaped, so that a character is a byte
+        if part and (len(part) == LINES or size + length > BYTES):
+            yield part
+            part, size = {}, 0
+        part[digest] = line
+        size += length
+    if part:
+        yield part

@@ -237,7 +237,8 @@ class Live:
                 group += [part] if more else []
             requests = {k: r for _, part, _ in group for k, r in part.items()}
             try:
-                await asyncio.to_thread(self.store.add, requests, [r for *_, part in group for r in part])
+                # Not in a thread: the wait for the interpreter's lock there is longer than the write.
+                self.store.add(requests, [r for *_, part in group for r in part])
             except Exception as error:  # a full disk, say: each worker gets it
                 outcome = error
             else:

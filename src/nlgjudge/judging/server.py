@@ -9,6 +9,8 @@ kept out of every message.
 import os
 import warnings
 
+import openai
+
 from nlgjudge.judging.tasks import Reply, key
 
 RETRIES = 6  # of a call that failed on the way; the client honours Retry-After
@@ -60,11 +62,9 @@ class Server:
         JudgeError
             When the environment holds no key.
         """
-        from openai import AsyncOpenAI, OpenAIError
-
         try:
-            return AsyncOpenAI(max_retries=RETRIES, timeout=self.timeout)
-        except OpenAIError as error:
+            return openai.AsyncOpenAI(max_retries=RETRIES, timeout=self.timeout)
+        except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
                              "server of your own, OPENAI_BASE_URL") from error
 
@@ -114,8 +114,6 @@ class Server:
         JudgeError
             For a wrong key, an unknown model or an empty account.
         """
-        import openai
-
         body = self.body(request, count)
         self.calls += 1
         try:
@@ -163,8 +161,6 @@ class Server:
             warnings.warn(f"{self.model}: {notice}", stacklevel=3)
 
     def _explained(self, error):
-        import openai
-
         text = message(error)
         for kind, meaning in ((openai.AuthenticationError, "the key in OPENAI_API_KEY was refused (401)"),
                               (openai.PermissionDeniedError, "the key may not use this model (403)"),
