@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from nlgjudge.metaeval.correlation import LEVELS, correlation, grouped
+from nlgjudge.metaeval.weighted import weighted
 
 UNITS = ("documents", "systems", "both")
 METHODS = ("percentile", "bca")
@@ -145,34 +146,39 @@ def _matrices(frame, columns):
 
 def _draws(matrices, units, resamples, rng, options):
     """Statistic of each resample, a row for each metric; the last matrix is the humans'."""
-    parts, once = [], None
-    if options["level"] == "sample" and (units == "documents" or matrices[0].shape[1] == 1):
-        # Documents are drawn as they are, so that their correlations do not change.
-        *metrics, human = (np.ascontiguousarray(m)[None] for m in matrices)
-        once = [_of_documents(m, human, **options) for m in metrics]
-    for rows, columns in _indices(matrices[0].shape, units, resamples, options["level"], rng):
-        if once:
-            parts.append([_mean(values[0, rows], counted[0, rows]) for values, counted in once])
-            continue
-        *metrics, human = (_taken(m, rows, columns) for m in matrices)
-        parts.append([_statistic(m, human, **options) for m in metrics])
+    *metrics, human = matrices
+    parts = []
+    for rows, columns in _indices(human.shape, units, resamples, options["level"], rng):
+        if options["level"] == "sample":
+            counts = np.ones((1, human.shape[1]))  # of systems that stay as they are
+            if units != "documents" and human.shape[1] > 1:
+                counts = (columns[:, :, None] == np.arange(human.shape[1])).sum(axis=1, dtype=float)
+            parts.append([_within(m, human, rows, counts, **options) for m in metrics])
+        else:
+            taken = [m[rows[:, :, None], columns[:, None, :]] for m in matrices]
+            parts.append([_across(m, taken[-1], **options) for m in taken[:-1]])
     return np.concatenate(parts, axis=1)
 
 
 def _left_out(matrices, units, options):
     """Statistic without each unit that is resampled, a row for each metric."""
-    documents, systems = matrices[0].shape
-    masks = []
-    if units != "systems" or systems == 1:
-        masks += [np.broadcast_to(np.eye(documents, dtype=bool)[:, :, None],
-                                  (documents, documents, systems))]
-    if units != "documents" and systems > 1:
-        masks += [np.broadcast_to(np.eye(systems, dtype=bool)[:, None, :], (systems, documents, systems))]
+    *metrics, human = matrices
+    documents, systems = human.shape
     found = []
-    for mask in masks:
-        for part in np.array_split(mask, max(1, mask.size * systems // _CELLS)):
-            *metrics, human = (np.where(part, np.nan, m) for m in matrices)
-            found.append([_statistic(m, human, **options) for m in metrics])
+    for size, axis in ((documents, 0), (systems, 1)):
+        if (units, axis) == ("systems", 0) and systems > 1 or axis and (units == "documents" or systems == 1):
+            continue
+        for left in np.array_split(np.arange(size), max(1, size * documents * systems // _CELLS)):
+            kept = np.arange(size) != left[:, None]
+            if options["level"] == "sample":
+                rows = np.nonzero(kept)[1].reshape(len(left), -1) if axis == 0 else \
+                    np.tile(np.arange(documents), (len(left), 1))
+                counts = np.ones((1, systems)) if axis == 0 else kept.astype(float)
+                found.append([_within(m, human, rows, counts, **options) for m in metrics])
+            else:
+                kept = np.expand_dims(kept, 2 - axis)
+                taken = [np.where(kept, m, np.nan) for m in matrices]
+                found.append([_across(m, taken[-1], **options) for m in taken[:-1]])
     return np.concatenate(found, axis=1)
 
 
@@ -182,7 +188,8 @@ def _quantiles(value, draws, confidence, left_out):
         return Interval(value, np.nan, np.nan, 0)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if left_out is not None:
-        below = ((draws < value).sum() + 0.5 * (draws == value).sum()) / len(draws)
+        equal = np.isclose(draws, value, rtol=0, atol=1e-12)  # all units drawn once, up to rounding
+        below = ((draws < value) & ~equal).mean() + equal.mean() / 2
         bias = stats.norm.ppf(np.clip(below, 1 / (2 * len(draws)), 1 - 1 / (2 * len(draws))))
         gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
         gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
@@ -201,20 +208,29 @@ def _indices(shape, units, resamples, level, rng):
         rows = rng.integers(documents, size=rows.shape)
     if units != "documents" and systems > 1:
         columns = rng.integers(systems, size=columns.shape)
-    members = documents * systems if level == "dataset" else systems
-    chunk = max(1, _CELLS // (documents * systems * max(members // 2, 1)))
+    items, members = documents * systems, documents * systems if level == "dataset" else systems
+    chunk = max(1, _CELLS // (documents + systems**2 if level == "sample" else items * max(members // 2, 1)))
     for start in range(0, resamples, chunk):
         yield rows[start:start + chunk], columns[start:start + chunk]
 
 
-def _taken(matrix, rows, columns):
-    return matrix[rows[:, :, None], columns[:, None, :]]
+def _within(x, y, rows, counts, level, coefficient, constant, kendall):
+    """Mean correlation within the documents of each resample; one vector of counts may serve all."""
+    documents, systems = x.shape
+    parts = max(1, documents * systems * max(len(counts), systems) // _CELLS)
+    values, counted = (np.concatenate(found, axis=1) for found in zip(*(
+        weighted(a, b, counts, coefficient, kendall)
+        for a, b in zip(np.array_split(x, parts), np.array_split(y, parts)))))
+    if constant == "skip":
+        counted &= ~np.isnan(values)
+    elif constant == "zero":
+        values = np.nan_to_num(values)
+    drawn = np.arange(len(counts))[:, None]
+    return _mean(values[drawn, rows], counted[drawn, rows])
 
 
-def _statistic(x, y, level, coefficient, constant, kendall):
-    """Correlation of each resample; arrays are resamples x documents x systems."""
-    if level == "sample":
-        return _mean(*_of_documents(x, y, level, coefficient, constant, kendall))
+def _across(x, y, level, coefficient, constant, kendall):
+    """Correlation over all items or over systems' means; arrays are resamples x documents x systems."""
     missing = np.isnan(x) | np.isnan(y)
     if level == "dataset":
         x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
@@ -226,19 +242,6 @@ def _statistic(x, y, level, coefficient, constant, kendall):
     if constant == "zero":
         values = np.where(missing.all(axis=(1, 2)), np.nan, np.nan_to_num(values))
     return values
-
-
-def _of_documents(x, y, level, coefficient, constant, kendall):
-    """Correlation of each resample's documents, and whether it counts in the mean."""
-    size, documents, systems = x.shape
-    values = grouped(x.reshape(-1, systems), y.reshape(-1, systems), coefficient,
-                     kendall=kendall).reshape(size, documents)
-    counted = ~(np.isnan(x) | np.isnan(y)).all(axis=2)  # without any pair: left out under every policy
-    if constant == "skip":
-        counted &= ~np.isnan(values)
-    elif constant == "zero":
-        values = np.nan_to_num(values)
-    return values, counted
 
 
 def _mean(values, counted):

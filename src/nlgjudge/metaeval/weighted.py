@@ -1,0 +1,73 @@
+"""Correlations within documents when a system counts several times, as in a resample of systems.
+
+A resample of systems is a vector of counts, so that all resamples of all documents come out of
+a few products of matrices. Ranks and pairs are counted in whole numbers and are exact.
+"""
+
+import numpy as np
+
+
+def weighted(x, y, counts, coefficient, kendall="b"):
+    """Correlate each document's systems under each vector of counts.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray, shape (n_documents, n_systems)
+        NaN where a score is missing; a system counts where both are present.
+    counts : numpy.ndarray, shape (n_resamples, n_systems)
+        How often each system was drawn.
+    coefficient : {"pearson", "spearman", "kendall"}
+    kendall : {"b", "c"}
+
+    Returns
+    -------
+    values : numpy.ndarray, shape (n_resamples, n_documents)
+        NaN where the systems drawn do not vary, or are fewer than two.
+    present : numpy.ndarray of bool, the same shape
+        Whether any system drawn has both scores.
+    """
+    present = ~(np.isnan(x) | np.isnan(y))
+    both = present[:, :, None] & present[:, None, :]
+    signs = [np.sign(a[:, :, None] - a[:, None, :], where=both, out=np.zeros(both.shape)) for a in (x, y)]
+    first, second = np.triu_indices(x.shape[1], 1)
+    pairs = counts[:, first] * counts[:, second]
+    upper = [s[:, first, second].T for s in signs]
+    untied = [pairs @ np.abs(s) for s in upper]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if coefficient == "kendall":
+            values = pairs @ (upper[0] * upper[1])
+            values /= np.sqrt(untied[0]) * np.sqrt(untied[1]) if kendall == "b" else \
+                _pairs_of_table(signs, both, present, counts)
+        elif coefficient == "spearman":
+            # A midrank less the mean rank is half the sum of the signs against the others.
+            ranks = [np.tensordot(counts, s, (1, 2)) for s in signs]
+            weights = counts[:, None, :] * present
+            values = _ratio(*(np.einsum("bds,bds,bds->bd", weights, *two) for two in (
+                ranks, ranks[:1] * 2, ranks[1:] * 2)))
+        else:
+            values = _pearson(x, y, present, counts)
+    values[(untied[0] == 0) | (untied[1] == 0)] = np.nan
+    return np.clip(values, -1, 1), counts @ present.T > 0
+
+
+def _pairs_of_table(signs, both, present, counts):
+    """Pairs that could be in order, given the smaller number of distinct scores (Stuart 1953)."""
+    weights = counts[:, None, :] * present
+    classes = [np.nan_to_num(weights / np.tensordot(counts, both & (s == 0), (1, 2))).sum(axis=2)
+               for s in signs]
+    fewer = np.minimum(*classes)
+    return weights.sum(axis=2)**2 * (fewer - 1) / fewer / 2
+
+
+def _pearson(x, y, present, counts):
+    total = counts @ present.T
+    # Centred and scaled within a document first, for the precision of the sums of squares.
+    x, y = (np.where(present, a - a.mean(axis=1, where=present, keepdims=True), 0) for a in (x, y))
+    x, y = (a / np.abs(a).max(axis=1, keepdims=True, initial=1e-300) for a in (x, y))
+    means = [counts @ a.T / total for a in (x, y)]
+    return _ratio(*(counts @ (a * b).T - total * m * n for a, b, m, n in (
+        (x, y, *means), (x, x, *means[:1] * 2), (y, y, *means[1:] * 2))))
+
+
+def _ratio(shared, one, other):
+    return shared / np.sqrt(one) / np.sqrt(other)
