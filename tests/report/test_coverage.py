@@ -3,16 +3,18 @@
 import pandas as pd
 import pytest
 
-from nlgjudge.report.coverage import by_table, coverage, markdown, update_readme
+from nlgjudge.data.paths import root
+from nlgjudge.report import ledger
+from nlgjudge.report.coverage import BLOCKS, by_table, coverage, findings, markdown, update_readme
 
-BEGIN, END = "<!-- results: generated from the ledger -->", "<!-- end of results -->"
 ROWS = pd.DataFrame([
     ("dhp", "table4", "exact", "dhp_nb"), ("geval", "table1", "exact", "b"),
     ("geval", "table1", "exact", "a"),
     ("geval", "table1", "close", "a"), ("geval", "table1", "differs", "a"),
     ("geval", "table1", "not_run", ""),
     ("geval", "table2", "not_run", ""), ("geval", "table2", "sign_flipped", "c"),
-], columns=["paper", "artefact", "verdict", "notebook"]).assign(row="A")
+], columns=["paper", "artefact", "verdict", "notebook"]).assign(row="A", variant="", note="",
+                                                              evidence="recomputed")
 
 
 def test_coverage_by_hand():
@@ -36,13 +38,67 @@ def test_markdown_links_the_notebooks():
 
 
 def test_update_readme_replaces_only_what_it_generated(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    readme, (results, found) = tmp_path / "README.md", BLOCKS.items()
+    old = "before\n{}\nold\n{}\nbetween\n{}\n{}\nafter\n"
+    readme.write_text(old.format(*results, *found), encoding="utf-8")
     for _ in range(2):
         update_readme(readme, ROWS)
-        text = readme.read_text(encoding="utf-8")
-        assert text == f"before\n{BEGIN}\n{markdown(ROWS)}\n{END}\nafter\n"
-    readme.write_text("no marks", encoding="utf-8")
-    with pytest.raises(ValueError, match="lacks the marks <!-- results"):
-        update_readme(readme, ROWS)
-    assert readme.read_text(encoding="utf-8") == "no marks"
+        assert readme.read_text(encoding="utf-8") == (
+            f"before\n{results[0]}\n{markdown(ROWS)}\n{results[1]}\nbetween\n"
+            f"{found[0]}\n{findings(ROWS)}\n{found[1]}\nafter\n")
+    for text, missing in (("no marks", "results"), ("{}\n{}\n".format(*results), "findings")):
+        readme.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=f"lacks the marks <!-- {missing}"):
+            update_readme(readme, ROWS)
+        assert readme.read_text(encoding="utf-8") == text
+
+
+def rows(paper, artefact, row, verdicts, variant, note, evidence="recomputed"):
+    return pd.DataFrame({"paper": paper, "artefact": artefact, "row": row, "verdict": verdicts.split(),
+                         "variant": variant, "note": note, "evidence": evidence})
+
+
+def test_findings_group_the_rows_that_share_a_variant():
+    fits = "all 2 cells within 0.0005; {} variants tried, the next best is 0.1 away"
+    found = findings(pd.concat([
+        rows("chatgpt", "table1", "ROUGE-1", "exact close", "rouge1: f, mean, porter", fits.format(9)),
+        rows("chatgpt", "table4", "ROUGE-1", "exact exact", "rouge1: f, mean, porter", fits.format(9)),
+        rows("chatgpt", "table4", "ROUGE-2", "exact exact", "rouge2: f, mean, porter", fits.format(27)),
+        rows("chatgpt", "table4", "PRISM", "not_run not_run", "", "needs a model", "none"),
+        rows("coascore", "table2", "ROUGE", "exact differs", "rouge1: f, mean, porter", "none found."),
+        rows("geval", "table2", "UniEval", "relabelled relabelled", "unieval | S, K", ""),
+        rows("geval_v1", "table2", "UniEval", "relabelled relabelled", "unieval | S, K", ""),
+        rows("chatgpt", "table6", "BARTScore", "exact", "bartscore", "one score, no variant to choose; 0.0"),
+        rows("chatgpt", "table6", "ROUGE-L", "exact", "rougeL-r", ""),
+        rows("geval", "table2", "G-EVAL-4", "close within_ci", "gpt-4o", "not the paper's judge",
+             "substitute_judge")])).splitlines()
+    study = "- **Is ChatGPT a Good NLG Evaluator?** · "
+    assert found == [
+        study + "Tables 1 and 4 · ROUGE-1 and ROUGE-2: 6 of 6 cells explained by *F, mean over references, "
+        "NLTK's stemmer*; 9–27 variants tried.",
+        "- **CoAScore** · Table 2 · ROUGE: 1 of 2 cells explained by *F, mean over references, NLTK's "
+        "stemmer*; 1 resist: none found.",
+        "- **G-Eval (EMNLP 2023 and arXiv v1)** · Table 2 · UniEval: 4 of 4 cells explained by "
+        "*unieval | S, K*, under other coefficients' names.",
+        study + "Table 6 · BARTScore: 1 of 1 cells explained by *the one score released*.",
+        study + "Table 6 · ROUGE-L: 1 of 1 cells explained by *recall*.",
+        "- **G-Eval (EMNLP 2023)** · Table 2 · G-EVAL-4: 1 of 2 cells met by another judge, *gpt-4o*; "
+        "1 resist: not the paper's judge."]
+
+
+def test_findings_are_cut_to_a_length_and_never_empty():
+    many = pd.concat([rows("geval", "table1", f"R{n}", "differs " * (n + 1), f"v{n}", "word " * 100)
+                      for n in range(6)])
+    lines = findings(many, most=4).splitlines()
+    assert [line.split(": ")[0].rsplit(" ", 1)[1] for line in lines[:4]] == ["R2", "R3", "R4", "R5"]
+    assert lines[4] == "- 2 smaller groups of rows are in the ledger alone."
+    assert all(len(line) < 400 and line.endswith("word ….") for line in lines[:4])
+    assert findings(many.assign(verdict="not_run")) == "Nothing has been compared yet."
+
+
+def test_findings_of_the_ledger_fit_a_readme_and_miss_no_compared_table():
+    kept = ledger.read(root() / "paper_tables" / "ledger.csv")
+    text = findings(kept, most=10**6)
+    for artefact, row in kept.loc[kept["verdict"] != "not_run", ["artefact", "row"]].drop_duplicates().values:
+        assert any(row in line and artefact[-1] in line.split(" · ")[1] for line in text.splitlines())
+    assert len(findings(kept).splitlines()) <= 41

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.report.figures import COLOURS, comparison, save
+from nlgjudge.report.figures import COLOURS, MARKERS, comparison, save, summary
 from nlgjudge.report.ledger import VERDICTS
 
 matplotlib.use("Agg")
@@ -91,3 +91,52 @@ def test_a_sample_figure_goes_to_its_own_folder(draw, tmp_path, monkeypatch):
     save(draw(notice=SAMPLE_NOTICE), "nb", sample=True)
     assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.*")) == [
         "sample/figures/nb.png", "sample/figures/nb.svg"]
+
+
+LEDGER = pd.DataFrame([
+    ("A", "0.100", 0.1004, 0.0, 0.2, "exact"), ("A", "0.200", 0.206, 0.1, 0.3, "close"),
+    ("B", "-0.300", 0.3, 0.2, 0.4, "sign_flipped"), ("B", "", np.nan, np.nan, np.nan, "not_run"),
+    ("B", "0.500", 0.1, np.nan, np.nan, "differs"), ("C", "0.900", np.nan, np.nan, np.nan, "not_run"),
+], columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"]).assign(evidence="substitute_judge")
+LEDGER["difference"] = LEDGER["ours"] - pd.to_numeric(LEDGER["published"])
+
+
+@pytest.fixture
+def summarised():
+    import matplotlib.pyplot as plt
+
+    yield lambda rows=LEDGER, **options: summary(rows, title="Paper", **options)
+    plt.close("all")
+
+
+def test_a_summary_plots_what_was_compared_by_verdict(summarised):
+    left, right = summarised().axes
+    drawn = {c.get_label(): (np.asarray(c.get_offsets()).tolist(), tuple(c.get_facecolor()[0]))
+             for c in left.collections if len(c.get_offsets()) and not c.get_label().startswith("_")}
+    ran = LEDGER[LEDGER["verdict"] != "not_run"]
+    assert drawn == {r.verdict.replace("_", " "): ([[float(r.published), r.ours]],
+                                                  matplotlib.colors.to_rgba(COLOURS[r.verdict]))
+                     for r in ran.itertuples()}
+    assert len(set(MARKERS.values())) == len(MARKERS) == len(VERDICTS)  # not by colour alone
+    bars = {t.get_text(): b.get_width() for t, b in zip(right.get_yticklabels(), right.patches)}
+    assert bars == {"exact": 1, "close": 1, "within ci": 0, "differs": 1, "sign flipped": 1, "relabelled": 0,
+                    "not run": 2}
+
+
+def test_a_summary_shows_intervals_in_full_and_names_what_lies_far_off(summarised):
+    left, _ = summarised().axes
+    ends = [segment[:, 1].tolist() for c in left.collections if hasattr(c, "get_segments")
+            for segment in c.get_segments() if len(segment)]
+    assert sorted(ends) == [[0.0, 0.2], [0.1, 0.3], [0.2, 0.4]]
+    assert left.get_xlim() == left.get_ylim() and left.get_xlim()[0] < -0.3 and left.get_xlim()[1] > 0.5
+    named, = left.texts  # of row B the cell 0.6 away, not the one 0.4 away; row A is within 0.1
+    assert named.get_text() == "B\n(substitute judge)" and named.xy == (-0.3, 0.3)
+
+
+def test_a_summary_counts_and_notices_in_its_title(summarised):
+    figure = summarised(notice=SAMPLE_NOTICE)
+    assert figure.get_suptitle() == (
+        f"Paper\n6 printed cells, 4 compared, 2 of them exact or close\n({SAMPLE_NOTICE})")
+    empty = summarised(LEDGER.assign(verdict="not_run"))
+    assert [t.get_text() for t in empty.axes[0].texts] == ["no cell compared yet"]
+    assert empty.axes[1].patches[-1].get_width() == 6

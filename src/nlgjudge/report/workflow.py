@@ -97,7 +97,7 @@ def _recording(name):
 
 
 def finish(say=print):
-    """Merge the notebooks' parts into the ledger and say how much reproduces.
+    """Merge the notebooks' parts into the ledger, draw a summary of each paper, say how much reproduces.
 
     The ledger in `paper_tables/` is written when a notebook ran on real data; on the sample
     alone it is left as it is, and the run's own ledger goes to `build/sample/`.
@@ -107,7 +107,8 @@ def finish(say=print):
     pathlib.Path
         The ledger that was written.
     """
-    from nlgjudge.report import coverage, ledger
+    from nlgjudge.report import coverage, figures, ledger
+    from nlgjudge.report.published import PAPERS
 
     folders = {False: root() / "build", True: root() / "build" / "sample" / "build"}
     names, parts = set(notebooks()), []
@@ -120,6 +121,10 @@ def finish(say=print):
     base = root() if real or not parts else root() / "build" / "sample"
     path = base / "paper_tables" / "ledger.csv"
     ledger.save(rows, path)
+    sample = base != root()
+    for paper, part in rows.groupby("paper", sort=False):
+        figure = figures.summary(part, title=PAPERS[paper], notice=SAMPLE_NOTICE if sample else "")
+        figures.save(figure, f"summary_{paper}", sample=sample)
     say(coverage.coverage(rows).to_string())
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(base / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)")

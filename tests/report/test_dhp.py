@@ -1,0 +1,67 @@
+"""DHP's settings, changes and votes."""
+
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+
+
+@pytest.fixture
+def statistics():
+    table = nj.published("dhp", "table2")
+    rows = table.loc[table["column"] == "Avg NLTK Statistics", "row"]
+    return pd.DataFrame({"ours": "", "verdict": "not_run", "note": "none"}, index=rows)
+
+
+def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    found = nj.settings(statistics, notebook="test")
+    assert found.groupby(["artefact", "verdict"]).size().to_dict() == {
+        ("table1", "same"): 21, ("table2", "not_run"): 7, ("table2", "same"): 12,
+        ("table2", "stand_in"): 9, ("table3", "not_run"): 24}
+    saved = pd.read_csv(tmp_path / "paper_tables" / "dhp_settings.csv", keep_default_na=False)
+    assert saved.equals(found)
+
+
+def test_another_size_is_seen(statistics, tmp_path, monkeypatch):
+    from nlgjudge.data import perturb
+
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    monkeypatch.setitem(perturb.DATASETS, "sumpubmed", ("summarization", {"deletions": (20, 99),
+                                                                         "typos": (20, 100)}))
+    found = nj.settings(statistics, notebook="test").set_index("row")
+    assert found.loc["Summarization / (C, R) Random Deletions", "verdict"] == "differs"
+    assert found.loc["Summarization / (C, R) Random Typos", "verdict"] == "same"
+
+
+@pytest.mark.parametrize("before, after, marked", [
+    ("a cat", "a ct", "a c<del style='color:#b2182b'>a</del>t"),
+    ("<b>", "<b>x", "&lt;b&gt;<ins style='color:#1b7837'>x</ins>"),
+    ("One. Two.", "One. Two.", "One. Two."),
+])
+def test_changes_are_marked_and_texts_escaped(before, after, marked):
+    assert nj.highlight(before, after) == marked
+
+
+def test_votes_become_weights_as_in_section_4_3_2():
+    cast = ["coherence"] * 4 + ["consistency"] + ["fluency"] * 5
+    votes = pd.DataFrame({"perturbation": "x", "metric": cast})
+    shares = nj.expert_weights(votes, ["coherence", "consistency", "fluency", "relevance"])
+    assert shares.loc["x"].tolist() == [0.4, 0.1, 0.5, 0.0]
+    with pytest.raises(ValueError, match="expected votes for fluency, got"):
+        nj.expert_weights(votes, ["fluency"])
+
+
+def test_the_survey_s_form_saves_complete_votes(tmp_path):
+    widgets = pytest.importorskip("ipywidgets")
+    path = tmp_path / "votes.csv"
+    form = nj.survey({"coherence": "order", "fluency": "grammar"}, {"typos": "t", "reordering": "r"}, path)
+    choices = [c for c in form.children if isinstance(c, widgets.RadioButtons)]
+    button, = (c for c in form.children if isinstance(c, widgets.Button))
+    button.click()
+    assert form.children[-1].value == "no metric chosen yet for typos, reordering" and not path.exists()
+    for choice, metric in zip(choices, ("fluency", "coherence")):
+        choice.value = metric
+    button.click()
+    button.click()
+    assert path.read_text() == "perturbation,metric\n" + 2 * "typos,fluency\nreordering,coherence\n"
