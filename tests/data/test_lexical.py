@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import lexical
+from nlgjudge.data import cached, lexical
+from nlgjudge.data.bleu import bleu
+from nlgjudge.data.meteor import meteor, meteor_missing
 
 
 def items(*pairs, **columns):
@@ -108,8 +110,8 @@ def test_cache_gives_identical_values_and_mends_itself(tree, texts, monkeypatch)
     files = sorted((tree.cache / "lexical").iterdir())
     assert [f.suffix for f in files] == [".npy", ".npy"]  # n-grams, and ROUGE-L in this split
     computed = []
-    score_all = lexical._score_all
-    monkeypatch.setattr(lexical, "_score_all", lambda *a: computed.append(a) or score_all(*a))
+    compute = cached._compute
+    monkeypatch.setattr(cached, "_compute", lambda *a: computed.append(a) or compute(*a))
     pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
     assert computed == []
     whole = [f.read_bytes() for f in files]
@@ -132,5 +134,42 @@ def test_parallel_equals_serial(tree, texts, monkeypatch):
     serial = lexical.rouge(texts)
     for file in (tree.cache / "lexical").iterdir():
         file.unlink()
-    monkeypatch.setattr(lexical, "_PARALLEL_FROM", 1)  # 300 pairs make two chunks
+    monkeypatch.setattr(cached, "_PARALLEL_FROM", 1)  # 300 pairs make five chunks
     pd.testing.assert_frame_equal(lexical.rouge(texts), serial, check_exact=True)
+
+
+def test_all_baselines_at_once_are_the_single_ones(tree, texts):
+    two = texts.assign(references=[[*r, "the cat sat ."] for r in texts["references"]])
+    two = two.sample(frac=1, random_state=0)
+    frame = lexical.lexical_baselines(two, "mean")
+    assert list(frame) == ["item_id", *(f"rouge{k}-{p}" for k in "12L" for p in "prf"), "bleu", "meteor"]
+    assert frame["item_id"].tolist() == two["item_id"].tolist()
+    pd.testing.assert_frame_equal(frame.iloc[:, :10], lexical.over_references(lexical.rouge(two), "mean"))
+    assert frame["bleu"].tolist() == bleu(two)["score"].tolist()
+    assert frame.attrs["missing"] == ({"meteor": meteor_missing()} if meteor_missing() else {})
+    if not meteor_missing():
+        assert frame["meteor"].tolist() == meteor(two)["score"].tolist()
+    with pytest.raises(ValueError, match="aggregation='last'"):
+        lexical.lexical_baselines(two, "last")
+
+
+@pytest.mark.parametrize("metric", [bleu, lambda i: bleu(i, "nltk, none"), meteor])
+def test_other_metrics_are_kept_by_content_too(tree, texts, monkeypatch, metric):
+    if metric is meteor and meteor_missing():
+        pytest.skip(meteor_missing())
+    first = metric(texts)
+    assert len(tree.cached()) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(cached, "_compute", lambda *a: pytest.fail("computed again"))
+        pd.testing.assert_frame_equal(metric(texts), first, check_exact=True)
+        renamed = metric(texts.assign(item_id=texts["item_id"] + "x"))  # the texts decide, not their names
+        assert renamed["score"].tolist() == first["score"].tolist()
+    changed = texts.assign(hypothesis=["the"] + texts["hypothesis"].tolist()[1:])
+    assert metric(changed)["score"].tolist()[1:] == first["score"].tolist()[1:] and len(tree.cached()) == 2
+
+
+def test_a_library_of_another_version_does_not_answer_from_the_cache(tree, texts, monkeypatch):
+    lexical.rouge(texts.head(3))
+    monkeypatch.setattr(cached, "version", lambda name: "0.0.1")
+    lexical.rouge(texts.head(3))
+    assert len(tree.cached()) == 4

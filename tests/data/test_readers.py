@@ -66,6 +66,12 @@ def test_news_is_599_comparisons_of_76_articles(real):
     systems = made.items.set_index("item_id")["system_id"]
     assert set(systems[overall["item_id"]]).isdisjoint({"text-davinci-002"})  # the writer's side is rated
     assert (made.items["system_id"] == "text-davinci-002").sum() == 76
+    # One evaluator is a writer and judged other writers' summaries in the place of their own.
+    by_pair = overall.groupby("item_id")["rater"].agg(["size", "first"])
+    assert by_pair["size"].value_counts().to_dict() == {6: 87, 5: 13, 1: 12}
+    (lone,) = by_pair.loc[by_pair["size"] == 1, "first"].unique()
+    own = overall["item_id"].str.endswith(f"/writer-{lone.replace('-', '')}")
+    assert own.any() and lone not in set(overall.loc[own, "rater"])
 
 
 def test_topical_chat_is_60_by_6_with_the_original_as_reference(real):
@@ -228,6 +234,10 @@ def test_news_preferences_are_the_writers(tree):
     tree.add("pairwise.json", json.dumps(rows[1:]).encode(), "fewer")
     with pytest.raises(ValueError, match="fewer: expected 599 comparisons, got 598"):
         others.read_news("fewer")
+    rows[1] = {**rows[1], "text-davinci-002_summary": "by another model"}  # of article a0 again
+    tree.add("pairwise.json", json.dumps(rows).encode(), "two")
+    with pytest.raises(ValueError, match="two: expected one article .*got two for a0/text-davinci-002"):
+        others.read_news("two")
 
 
 def test_answer_equivalence_averages_judgements(tree):

@@ -92,6 +92,7 @@ def test_recordings_of_texts_need_the_items():
 def test_every_recording_has_registered_files():
     found = {name: len(recordings.recorded_files(name)) for name in RECORDINGS}
     assert found == {**{f"closer_look/{form}": 4 for form in CLOSER_LOOK}, "alttest": 1, "geval/gpt-4": 4,
+                     "closer_look_summeval/geval": 4, "closer_look_summeval/geval_no_auto_cot": 4,
                      "llm_summeval/gpt-3.5/stars": 48, "llm_summeval/gpt-3.5/reason_then_score": 48,
                      "llm_summeval/gpt-4/reason_then_score": 48}
 
@@ -119,6 +120,17 @@ def test_geval_reads_all_samples_by_key(geval):
         ["dm-1/M1", "coherence", 0, "3"], ["dm-2/M0", "relevance", 0, "2"]]
     assert files == {entry.path: entry.blob for entry in geval}
     assert recordings.available("geval/gpt-4")
+
+
+def test_closer_look_on_summeval_has_gevals_layout(tree):
+    row = {"doc_id": "dm-1", "system_id": "M0", "all_responses": ["2", "Rating: 3"]}
+    for name in ("coh_geval", "flu_new_geval", "coh_geval_no_auto_cot"):
+        tree.add(f"results/summeval/gpt3.5_{name}.json", json.dumps([row]).encode(), "summeval",
+                 role="recording")
+    frame = recording("closer_look_summeval/geval")
+    assert frame.values.tolist() == [["dm-1/M0", aspect, i, text] for aspect in ("coherence", "fluency")
+                                     for i, text in enumerate(["2", "Rating: 3"])]
+    assert len(recording("closer_look_summeval/geval_no_auto_cot")) == 2
 
 
 def test_a_file_that_cannot_be_had_is_named(geval, tree):

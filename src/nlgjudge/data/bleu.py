@@ -8,6 +8,8 @@ import warnings
 
 import pandas as pd
 
+from nlgjudge.data import cached
+
 # Name, library, smoothing, and its constant. An epsilon of 1e-15 is what the COCO caption
 # metrics, and nlg-eval after them, add to counts: a missing order all but annihilates a score.
 VARIANTS = {
@@ -36,7 +38,7 @@ def bleu(items, variant="sacrebleu, exp"):
     Returns
     -------
     pandas.DataFrame
-        `item_id, score` in [0, 1].
+        `item_id, score` in [0, 1]. Cached by content below `data/cache/lexical/`.
 
     Raises
     ------
@@ -48,9 +50,8 @@ def bleu(items, variant="sacrebleu, exp"):
     if (items["references"].map(len) == 0).any():
         raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
                          "them out")
-    library, method, constant = VARIANTS[variant]
-    score = _nltk(method, constant) if library == "nltk" else _sacrebleu(method)
-    values = [score(h, r) for h, r in zip(items["hypothesis"], items["references"])]
+    texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
+    values = cached.scores(_score, texts, *VARIANTS[variant], libraries=VARIANTS[variant][:1])
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
@@ -58,6 +59,11 @@ def bleu_variants(items):
     """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does."""
     for variant in VARIANTS:
         yield "bleu4", variant, bleu(items, variant)
+
+
+def _score(texts, library, method, constant):
+    score = _nltk(method, constant) if library == "nltk" else _sacrebleu(method)
+    return [score(hypothesis, references) for hypothesis, references in texts]
 
 
 def _nltk(method, epsilon):
@@ -77,4 +83,4 @@ def _sacrebleu(method):
     from sacrebleu.metrics import BLEU
 
     metric = BLEU(smooth_method=method, effective_order=True)  # as it advises for sentences
-    return lambda hypothesis, references: metric.sentence_score(hypothesis, list(references)).score / 100
+    return lambda hypothesis, references: metric.sentence_score(hypothesis, references).score / 100

@@ -1,29 +1,25 @@
-"""ROUGE against each reference, kept per reference so that every variant can be derived.
+"""ROUGE against each reference, kept per reference, and all lexical baselines at once.
 
 rouge-score does the counting. Published ROUGE differs in stemmer, sentence splitting,
 precision or recall or F, and in what is done with several references; the papers rarely
 say which, so the parts are kept apart.
 """
 
-import hashlib
-import json
-import os
 import re
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache as cache_forever
-from importlib.metadata import version
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.paths import cache
+from nlgjudge.data import cached
+from nlgjudge.data.bleu import bleu
+from nlgjudge.data.meteor import meteor, meteor_missing
 
 STEMMERS = ("none", "porter", "porter_original")
 TOKENS = (*STEMMERS, "spaces")  # "spaces": the text cut at blanks, as the COCO caption metrics take it
 # How a text is cut into sentences for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
 AGGREGATIONS = ("first", "mean", "max")
-_PARALLEL_FROM = 4000
 
 
 class _Tokenizer:
@@ -93,7 +89,8 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
             for position in range(len(texts))]
     pairs = [(h, text) for h, texts in zip(items["hypothesis"], lists) for text in texts]
     names = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
-    values = np.hstack([_cached(pairs, stemmer, kind) for kind in ("ngrams", split)])
+    values = np.hstack([cached.scores(_score, pairs, stemmer, kind, libraries=("rouge-score", "nltk"))
+                        for kind in ("ngrams", split)])
     frame = pd.DataFrame(values, columns=names)
     if beta != 1:
         for kind in "12L":
@@ -122,6 +119,36 @@ def over_references(scores, aggregation):
         raise ValueError(f"aggregation={aggregation!r}: expected one of {AGGREGATIONS}")
     groups = scores.drop(columns="reference").groupby("item_id", sort=False)
     return getattr(groups, aggregation)().reset_index()
+
+
+def lexical_baselines(items, aggregation="max"):
+    """Score each hypothesis with ROUGE, BLEU and METEOR in their default variants.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, hypothesis, references`.
+    aggregation : {"first", "mean", "max"}
+        Of ROUGE over references; BLEU counts all of them together, METEOR takes the best.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id`, `rouge1-p` to `rougeL-f`, `bleu`, `meteor`, all in [0, 1]. Where METEOR
+        cannot run, its column is NaN and `frame.attrs["missing"]["meteor"]` says what it
+        needs.
+
+    Raises
+    ------
+    ValueError
+        For an unknown aggregation, or an item without references.
+    """
+    frame = over_references(rouge(items), aggregation)
+    reason = meteor_missing()
+    frame["bleu"] = bleu(items)["score"]
+    frame["meteor"] = np.nan if reason else meteor(items)["score"]
+    frame.attrs["missing"] = {"meteor": reason} if reason else {}
+    return frame
 
 
 def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("references",)):
@@ -159,36 +186,8 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
                             ["item_id", "score"], axis=1)
 
 
-def _cached(pairs, stemmer, kind):
-    key = json.dumps([pairs, stemmer, kind, version("rouge-score"), version("nltk"), 2])
-    path = cache() / "lexical" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npy"
-    try:
-        values = np.load(path, allow_pickle=False)
-        if len(values) == len(pairs):
-            return values
-    except (OSError, ValueError, EOFError):
-        pass  # not there yet, or cut short: computed anew below
-    values = _score_all(pairs, stemmer, kind)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}-{os.getpid()}.npy")
-    try:
-        np.save(temporary, values)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return values
-
-
-def _score_all(pairs, stemmer, kind):
-    jobs = [(stemmer, kind, pairs[i:i + 250]) for i in range(0, len(pairs), 250)]
-    if len(pairs) < _PARALLEL_FROM:
-        return np.concatenate([_score_chunk(job) for job in jobs or [(stemmer, kind, [])]])
-    with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
-        return np.concatenate(list(pool.map(_score_chunk, jobs)))
-
-
-def _score_chunk(job):
-    stemmer, kind, pairs = job
+def _score(pairs, stemmer, kind):
+    """Rows of precision, recall and F: of ROUGE-1 and 2 for `ngrams`, else of ROUGE-L in a split."""
     boundary = SPLITS.get(kind)
     metrics = ["rouge1", "rouge2"] if kind == "ngrams" else ["rougeLsum" if boundary else "rougeL"]
     scorer = _scorer(stemmer, *metrics)
@@ -201,7 +200,7 @@ def _score_chunk(job):
     return np.array(rows).reshape(-1, 3 * len(metrics))
 
 
-@cache_forever
+@cache
 def _scorer(stemmer, *metrics):
     from rouge_score import rouge_scorer
 

@@ -86,14 +86,18 @@ def read_news(name):
     """Read 599 comparisons of writers' summaries with text-davinci-002's.
 
     The rating of a writer's summary is the evaluator's preference for it over the model's
-    summary of the same article: 1, 0, or 0.5 for equally good.
+    summary of the same article: 1, 0, or 0.5 for equally good. The file's key says
+    text-davinci-002, where G-Eval (section 4) writes text-davinci-003.
     """
     files, items, ratings = {}, {}, []
     for row in _json(entries(name, role="data")[0], files):
         doc_id = row["article_id"]
         for system_id, text in ((f"writer-{row['writer_id']}", row["writer_summary"]),
                                 ("text-davinci-002", row["text-davinci-002_summary"])):
-            items[doc_id, system_id] = (None, doc_id, system_id, row["article_text"], text, [], "")
+            item = (None, doc_id, system_id, row["article_text"], text, [], "")
+            if items.setdefault((doc_id, system_id), item) != item:
+                raise ValueError(f"{name}: expected one article and one text per item, got two for "
+                                 f"{doc_id}/{system_id}; check the file")
         key = f"{doc_id}/writer-{row['writer_id']}"
         for aspect in ("overall", "informative"):
             ratings.append((key, f"{aspect}_preference", row["evaluator_id"],

@@ -1,6 +1,6 @@
 """Recorded replies of judges, as others published them, joined to the benchmarks by key.
 
-gpt-3.5-turbo-0613 on Topical-Chat (Chiang and Lee 2023: four prompts, 20 samples),
+gpt-3.5-turbo-0613 on Topical-Chat and SummEval (Chiang and Lee 2023: 20 samples),
 gpt-3.5-turbo-0301 and gpt-4-0314 on twelve of SummEval's systems (Shen et al. 2023), six
 judges of 2024 on all of SummEval (Calderon et al. 2025, scores alone), and G-Eval's GPT-4.
 """
@@ -19,6 +19,8 @@ _CLOSER = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
 RECORDINGS = {
     **{f"closer_look/{form}": ("topical_chat", f"results/topical_chat/gpt3.5_*_{form}.json")
        for form in _CLOSER},
+    **{f"closer_look_summeval/{form}": ("summeval", f"results/summeval/gpt3.5_*_{form}.json")
+       for form in _CLOSER[:2]},
     "llm_summeval/gpt-3.5/stars": ("summeval", "gpt-3.5-turbo-0301/*_stareval.txt"),
     "llm_summeval/gpt-3.5/reason_then_score": ("summeval", "gpt-3.5-turbo-0301/*_rts.txt"),
     "llm_summeval/gpt-4/reason_then_score": ("summeval", "gpt-4-0314/*_rts.txt"),
@@ -120,10 +122,10 @@ def _alttest(_, content, __, model):
 
 
 def _geval(entry, content, *_):
-    aspect = _ASPECTS[entry.path.split("gpt4_")[1].split("_")[0]]
+    aspect = _ASPECTS[entry.path.split("/")[-1].split("_")[1]]
     return [(f"{row['doc_id']}/{row['system_id']}", aspect, i, text)
             for row in json.loads(content) for i, text in enumerate(row["all_responses"])]
 
 
-_READERS = {"closer_look": _closer_look, "llm_summeval": _llm_summeval, "alttest": _alttest,
-            "geval": _geval}
+_READERS = {"closer_look": _closer_look, "closer_look_summeval": _geval, "llm_summeval": _llm_summeval,
+            "alttest": _alttest, "geval": _geval}

@@ -1,0 +1,77 @@
+"""Scores kept by content: texts that were scored once, with the same options, are read back.
+
+Values lie below `data/cache/`, a file for each set of texts, options and library versions.
+What is missing, cut short or of another set is computed anew, in several processes where
+there is much of it.
+"""
+
+import hashlib
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+
+from nlgjudge.data.paths import cache
+
+_FORMAT = 3  # of the files and of what stands in their names
+_CHUNK = 64
+_PARALLEL_FROM = 300_000  # characters; below that, starting processes costs more than it saves
+
+
+def scores(function, texts, *options, libraries=(), folder="lexical", parallel=True):
+    """Score texts with a function, or read what it gave for the same texts before.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of texts and the options and gives a number, or a row of numbers, for
+        each text. At module level, so that other processes find it.
+    texts : list
+        Of lists, nested as the function wants them, of strings.
+    *options
+        Strings or numbers.
+    libraries : sequence of str
+        Distributions whose versions decide whether earlier values still hold.
+    folder : str
+        Below `data/cache/`.
+    parallel : bool
+        Whether the function may be given parts of the texts in several processes.
+
+    Returns
+    -------
+    numpy.ndarray
+        One entry or row per text.
+    """
+    key = json.dumps([texts, function.__module__, function.__qualname__, options,
+                      [version(name) for name in libraries], _FORMAT])
+    path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npy"
+    try:
+        values = np.load(path, allow_pickle=False)
+        if len(values) == len(texts):
+            return values
+    except (OSError, ValueError, EOFError):
+        pass  # not there yet, or cut short: computed anew below
+    values = _compute(function, texts, options, parallel and len(key) >= _PARALLEL_FROM)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}-{os.getpid()}.npy")
+    try:
+        np.save(temporary, values)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return values
+
+
+def _compute(function, texts, options, parallel):
+    if not parallel or len(texts) <= _CHUNK:
+        return np.asarray(function(texts, *options), dtype=float)
+    parts = [texts[i:i + _CHUNK] for i in range(0, len(texts), _CHUNK)]
+    with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
+        return np.concatenate(list(pool.map(partial(_part, function, options), parts)))
+
+
+def _part(function, options, texts):
+    return np.asarray(function(texts, *options), dtype=float)

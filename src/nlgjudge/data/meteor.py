@@ -1,0 +1,178 @@
+"""METEOR as papers compute it: NLTK's, NLTK's with its old fault, and Java's METEOR 1.5.
+
+Lavie and Agarwal 2007: words match exactly, then by stem, then by WordNet synonym;
+``(1 - gamma * (chunks / matches)**beta) * P R / (alpha P + (1 - alpha) R)`` with NLTK's
+alpha 0.9, beta 3, gamma 0.5. Before NLTK 3.6.3 a word matched by its stem stayed in the list
+and could match again as a synonym (nltk pull request 2763), so that P and R may pass 1.
+METEOR 1.5 (Denkowski and Lavie 2014), which the COCO caption tools wrap, adds paraphrases,
+weights and parameters of its own.
+"""
+
+import io
+import os
+import shutil
+import warnings
+from functools import cache, partial
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+
+from nlgjudge.data import cached
+
+# The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
+# the others of NLTK cut at blanks.
+VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
+DEBIAN = Path("/usr/share/wordnet")
+
+
+class MeteorMissing(RuntimeError):
+    """What a variant of METEOR needs is not installed; the message says what to install."""
+
+
+def meteor_missing(variant="nltk"):
+    """Say what a variant of METEOR lacks on this machine; empty where it can run."""
+    if variant == "1.5":
+        if find_spec("pycocoevalcap") and shutil.which("java"):
+            return ""
+        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install --no-deps pycocoevalcap`, "
+                "104 MB) and a Java runtime (`java`)")
+    if _wordnet_home():
+        return ""
+    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN}: install it with "
+            "`python -m nltk.downloader wordnet` or, on Debian, `apt-get install wordnet-base`")
+
+
+def meteor(items, variant="nltk"):
+    """METEOR of each hypothesis against the best of its references.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, hypothesis, references`.
+    variant : {"nltk", "nltk, words", "nltk before 3.6.3", "1.5"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, score` in [0, 1], but for ``nltk before 3.6.3``, which can pass 1. Cached by
+        content below `data/cache/lexical/`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown variant, or an item without references.
+    MeteorMissing
+        Where WordNet, or Java and METEOR 1.5, are not installed.
+    """
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r}: expected one of {VARIANTS}")
+    if (items["references"].map(len) == 0).any():
+        raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
+                         "them out")
+    if reason := meteor_missing(variant):
+        raise MeteorMissing(reason)
+    texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
+    if variant == "1.5":
+        values = cached.scores(_java, texts, libraries=["pycocoevalcap"], parallel=False)
+    else:
+        values = cached.scores(_nltk, texts, variant, _wordnet_home(), libraries=["nltk"], parallel=False)
+    return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
+
+
+def meteor_variants(items):
+    """Yield ``"meteor"``, the name and the scores of each variant that can run here."""
+    for variant in VARIANTS:
+        if not meteor_missing(variant):
+            yield "meteor", variant, meteor(items, variant)
+
+
+def _wordnet_home():
+    """Where WordNet is: a name in NLTK's data folders, a folder of its own, or None."""
+    import nltk
+
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            nltk.data.find(name)
+            return name
+        except LookupError:
+            continue
+    return str(DEBIAN) if (DEBIAN / "data.noun").is_file() else None
+
+
+def _wordnet(home):
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):
+        """Debian's WordNet has no `lexnames` and no `index.sense`; METEOR asks for neither."""
+
+        def open(self, file):
+            names = "".join(f"{i:02} {i:02} 1\n" for i in range(45))
+            return io.StringIO(names) if file == "lexnames" else super().open(file)
+
+        def map_wn(self, version="wordnet"):
+            return None  # to another version's synsets, for other languages
+
+    if home == str(DEBIAN) and home not in nltk.data.path:
+        nltk.data.path.append(home)  # NLTK opens corpora below these folders alone
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that other languages are missing
+        return Reader(home if home == str(DEBIAN) else nltk.data.find(home), None)
+
+
+class _Known:
+    """Stems and synsets, each looked up once in a process."""
+
+    def __init__(self, home):
+        from nltk.stem.porter import PorterStemmer
+
+        self.stem = cache(PorterStemmer().stem)
+        self.synsets = cache(_wordnet(home).synsets)
+
+
+@cache
+def _known(home, process):
+    return _Known(home)
+
+
+def _nltk(texts, variant, home):
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+    from nltk.translate.meteor_score import single_meteor_score
+
+    words = NLTKWordTokenizer().tokenize if variant == "nltk, words" else str.split
+    one = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
+    known = _known(home, os.getpid())  # of its own: a forked process would share the files' positions
+    one = partial(one, stemmer=known, wordnet=known)
+    return [max(one(words(reference), words(hypothesis)) for reference in references)
+            for hypothesis, references in texts]
+
+
+def _before_3_6_3(reference, hypothesis, *, stemmer, wordnet):
+    from nltk.translate.meteor_score import exact_match, stem_match, wordnetsyn_match
+
+    matches, left, right = exact_match(hypothesis, reference)
+    for stage in (partial(stem_match, stemmer=stemmer), partial(wordnetsyn_match, wordnet=wordnet)):
+        found = stage([word for _, word in left], [word for _, word in right])[0]
+        matches += [(left[i][0], right[j][0]) for i, j in found]  # left and right stay as they were
+    if not matches:
+        return 0.0
+    matches.sort(key=lambda match: match[0])
+    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matches))
+    precision, recall = len(matches) / len(hypothesis), len(matches) / len(reference)
+    return (1 - 0.5 * (chunks / len(matches)) ** 3) * precision * recall / (0.9 * precision + 0.1 * recall)
+
+
+def _java(texts):
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    def line(text):  # its protocol has a line a text and bars between them
+        return " ".join(text.replace("|||", " ").split())
+
+    tool = Meteor()
+    try:
+        return tool.compute_score({i: list(map(line, references)) for i, (_, references) in enumerate(texts)},
+                                  {i: [line(hypothesis)] for i, (hypothesis, _) in enumerate(texts)})[1]
+    except (ValueError, OSError) as error:
+        raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error

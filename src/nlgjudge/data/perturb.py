@@ -1,0 +1,283 @@
+"""DHP's perturbations of good texts (Wang et al. 2024, section 4.1, tables 1 and 2, appendix B).
+
+Edits by rule, of the kinds and sizes that Table 2 prints. Where the paper has a language model
+rewrite, a stand-in by rule lets the full matrix run offline, and the column `origin` says so;
+`nlgjudge.judging.rewriting` puts a model's texts in its place.
+
+Draws come from `random.Random` seeded with a string, which Python keeps the same everywhere. The four
+kinds of typo are those of the `typo` package, which itself reseeds the global generator and, where
+it swaps equal letters, changes nothing, so that k calls make fewer than k errors.
+"""
+
+import random
+import re
+from typing import NamedTuple
+
+import pandas as pd
+from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+# Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. Those of the edits
+# that a model makes in the paper ("one or more") are ours, and so is the 5 of a story's deletions, lost
+# from the text at hand: its typos have 5.
+_SIZES = {
+    "summarization": {"fictional entities": (1, 4), "grammatical errors": (2, 6), "reordering": (2, 0),
+                      "rewriting and insertion": (1, 2)},
+    "story": {"deletions": (5,), "typos": (5,), "fictional entities": (1,), "grammatical errors": (1,),
+              "random ending": (1,), "wrong ending": (1,)},
+    "question_answering": {"deletions": (5, 25), "typos": (5, 25), "fictional entities": (1, 4),
+                           "grammatical errors": (1, 4), "random answer": (1,)},
+    "translation": {"deletions": (10, 50), "typos": (10, 50), "word deletions": (5, 25),
+                    "fictional entities": (1, 4), "grammatical errors": (2, 6)},
+}
+DATASETS = {
+    "summeval": ("summarization", {"deletions": (10, 50), "typos": (10, 50)}),
+    "sumpubmed": ("summarization", {"deletions": (20, 100), "typos": (20, 100)}),
+    "story_cloze": ("story", {}), "answer_equivalence": ("question_answering", {}),
+    "wmt22_de_en": ("translation", {}), "wmt22_zh_en": ("translation", {}),
+}
+LEVELS = {"deletions": "character", "typos": "character", "word deletions": "word",
+          "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
+_KEYS = {c: row[max(i - 1, 0):i] + row[i + 1:i + 2]
+         for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm") for i, c in enumerate(row)}
+_WRONG = {a: b for pair in (
+    "is are", "was were", "has have", "does do", "he him", "she her", "they them", "we us", "a an", "in at",
+    "to for", "of from", "on into", "with by", "who which", "this these", "that those", "their them",
+    "his him", "and but") for a, b in (pair.split(), pair.split()[::-1])}
+_OPENINGS = ("In other words: ", "Put differently: ", "That is to say: ")
+_PUNKT = PunktSentenceTokenizer()
+
+
+class TooShort(ValueError):
+    """A text has fewer places for an edit than the edit needs."""
+
+
+class Perturbation(NamedTuple):
+    """A kind of damage and its size.
+
+    Attributes
+    ----------
+    name, degree : str
+        As ``"deletions"``; ``"minor"``, ``"major"`` or empty.
+    k : int
+        Edits; 0 for all.
+    """
+
+    name: str
+    degree: str
+    k: int
+
+    @property
+    def label(self):
+        """Name and degree."""
+        return f"{self.name}, {self.degree}" if self.degree else self.name
+
+    @property
+    def level(self):
+        """One of character, word and sentence."""
+        return LEVELS.get(self.name, "sentence")
+
+    @property
+    def origin(self):
+        """`rule`, or `stand-in` for what a language model writes in the paper."""
+        return "stand-in" if self.name in _STAND_INS else "rule"
+
+
+class Versions(NamedTuple):
+    """Texts and their damaged copies.
+
+    Attributes
+    ----------
+    items : pandas.DataFrame
+        The items' columns, `item_id` made unique, and `original` (the item's own id),
+        `perturbation` (``"original"`` for the text itself), `level`, `origin`.
+    left_out : pandas.DataFrame
+        `original, perturbation, reason` of copies that could not be made.
+    """
+
+    items: pd.DataFrame
+    left_out: pd.DataFrame
+
+
+def perturbations(dataset):
+    """List a dataset's perturbations with their sizes (Table 2).
+
+    Parameters
+    ----------
+    dataset : str
+        One of `DATASETS`.
+
+    Returns
+    -------
+    list of Perturbation
+
+    Raises
+    ------
+    KeyError
+        For another dataset.
+    """
+    if dataset not in DATASETS:
+        raise KeyError(f"DHP has no perturbations for {dataset!r}; it has some for {', '.join(DATASETS)}")
+    task, own = DATASETS[dataset]
+    return [Perturbation(name, degree if len(sizes) > 1 else "", k)
+            for name, sizes in (own | _SIZES[task]).items()
+            for degree, k in zip(("minor", "major"), sizes)]
+
+
+def perturb(items, plan, *, seed=0):
+    """Damage each text in each way of a plan.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from
+        `nlgjudge.data.perturbable.originals`.
+    plan : list of Perturbation
+    seed : int
+        A copy depends on it, on the item's id and on the perturbation alone, so that it stays the
+        same whatever else is made; random endings and answers depend on the other items too.
+
+    Returns
+    -------
+    Versions
+    """
+    rows, left_out = [items.assign(original=items["item_id"], perturbation="original", level="",
+                                   origin="original")], []
+    for wanted in plan:
+        texts = {}
+        for item in items.itertuples():
+            rng = random.Random(f"{seed}/{wanted.label}/{item.item_id}")
+            try:
+                texts[item.Index] = _edited(item, items, wanted, rng)
+            except TooShort as error:
+                left_out.append((item.item_id, wanted.label, str(error)))
+        made = items.loc[list(texts)]
+        rows.append(made.assign(
+            item_id=made["item_id"] + "#" + wanted.label, hypothesis=pd.Series(texts, dtype=object),
+            original=made["item_id"], perturbation=wanted.label, level=wanted.level, origin=wanted.origin))
+    return Versions(pd.concat(rows, ignore_index=True),
+                    pd.DataFrame(left_out, columns=["original", "perturbation", "reason"]))
+
+
+def _edited(item, items, wanted, rng):
+    if wanted.name == "wrong ending":
+        return item.wrong
+    if wanted.name.startswith("random "):
+        others = items.loc[(items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis),
+                           "hypothesis"]
+        return others.iloc[_chosen(range(len(others)), 1, rng, "other texts")[0]]
+    return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
+
+
+def delete_characters(text, k, rng):
+    """Delete k alphanumeric characters; `rng` is a `random.Random`. Raises `TooShort`."""
+    gone = set(_chosen([i for i, c in enumerate(text) if c.isalnum()], k, rng, "letters and digits"))
+    return "".join(c for i, c in enumerate(text) if i not in gone)
+
+
+def add_typos(text, k, rng):
+    """Make k errors at letters of their own: one missing, doubled by a neighbouring key, replaced by one,
+    or swapped with the next. `rng` is a `random.Random`. Raises `TooShort`."""
+    letters = [i for i, c in enumerate(text) if c.lower() in _KEYS]
+    taken, edits = set(), []
+    for i in rng.sample(letters, len(letters)):
+        kind, key = rng.choice(("missing", "extra", "nearby", "swap")), rng.choice(_KEYS[text[i].lower()])
+        if i in taken:
+            continue
+        key, follows = key.upper() if text[i].isupper() else key, text[i + 1:i + 2]
+        if kind == "swap" and (i + 1 in taken or follows == text[i] or follows.lower() not in _KEYS):
+            kind = "nearby"  # a swap of equal letters would be no error
+        taken |= {i, i + 1} if kind == "swap" else {i}
+        edits.append({"missing": (i, i + 1, ""), "extra": (i, i, key), "nearby": (i, i + 1, key),
+                      "swap": (i, i + 2, follows + text[i])}[kind])
+        if len(edits) == k:
+            return _replaced(text, edits)
+    raise TooShort(f"expected room for {k} typos that do not overlap, got {len(edits)}")
+
+
+def delete_words(text, k, rng):
+    """Delete k words in a row, never all; `rng` is a `random.Random`. Raises `TooShort`."""
+    words = list(re.finditer(r"\S+\s*", text))
+    if len(words) <= k:
+        raise TooShort(f"expected more than {k} words, got {len(words)}")
+    first = rng.randrange(len(words) - k + 1)
+    before, after = text[:words[first].start()], text[words[first + k - 1].end():]
+    return before + after if after else before.rstrip()
+
+
+def reorder(text, k, rng):
+    """Permute k sentences (0 for all), never as they were; `rng` is a `random.Random`. Raises `TooShort`."""
+    spans = sentences(text)
+    parts = [text[a:b] for a, b in spans]
+    if len(parts) < max(k, 2) or len(set(parts)) < 2:
+        raise TooShort(f"expected {max(k, 2)} sentences, not all equal, to reorder, got {len(parts)}")
+    while True:
+        places = rng.sample(range(len(parts)), k or len(parts))
+        new = rng.sample(places, len(places))
+        if [parts[i] for i in new] != [parts[i] for i in places]:
+            return _replaced(text, [(*spans[i], parts[j]) for i, j in zip(places, new)])
+
+
+def invent_entities(text, k, rng):
+    """Stand-in: replace k numbers, names within sentences or, where there are fewer, long words by invented
+    ones. `rng` is a `random.Random`. Raises `TooShort`."""
+    words = list(re.finditer(r"\w+", text))
+    named = [m for m in words if m[0][0].isdigit()
+             or (m[0][0].isupper() and not re.search(r"(^|[.!?]\W*)$", text[:m.start()]))]
+    others = sorted((m for m in words if m not in named and len(m[0]) > 3), key=lambda m: -len(m[0]))
+    found = _chosen(named + others[:max(k - len(named), 0)], k, rng, "names, numbers or long words")
+    return _replaced(text, [(*m.span(), _invented(m[0], rng)) for m in found])
+
+
+def make_ungrammatical(text, k, rng):
+    """Stand-in: get k words wrong in number, tense, case or preposition; `rng` is a `random.Random`. Raises
+    `TooShort`."""
+    places = [(m, wrong) for m in re.finditer(r"[^\W\d_]+", text) if (wrong := _ungrammatical(m[0]))]
+    return _replaced(text, [(*m.span(), wrong) for m, wrong in _chosen(places, k, rng, "words to get wrong")])
+
+
+def repeat_sentences(text, k, rng):
+    """Stand-in: repeat k sentences right after themselves; `rng` is a `random.Random`. Raises `TooShort`."""
+    spans = _chosen(sentences(text), k, rng, "sentences")
+    return _replaced(text, [(b, b, f" {rng.choice(_OPENINGS)}{text[a:b]}") for a, b in spans])
+
+
+EDITS = {"deletions": delete_characters, "typos": add_typos, "word deletions": delete_words,
+         "fictional entities": invent_entities, "grammatical errors": make_ungrammatical,
+         "reordering": reorder, "rewriting and insertion": repeat_sentences}
+_STAND_INS = ("fictional entities", "grammatical errors", "rewriting and insertion")
+
+
+def sentences(text):
+    """Start and end of each sentence, by NLTK's Punkt without its downloaded list of abbreviations."""
+    return list(_PUNKT.span_tokenize(text))
+
+
+def _chosen(places, k, rng, what):
+    if len(places) < k:
+        raise TooShort(f"expected at least {k} {what}, got {len(places)}")
+    return rng.sample(places, k)
+
+
+def _replaced(text, edits):
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _invented(word, rng):
+    while True:
+        if word[0].isdigit():
+            new = "".join(rng.choice("123456789") for _ in word)
+        else:
+            syllables = range(len(word) // 2 + 1)
+            new = "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in syllables)
+            new = new.upper() if word.isupper() else new.title() if word[0].isupper() else new
+        if new != word:
+            return new
+
+
+def _ungrammatical(word):
+    low = word.lower()
+    wrong = _WRONG.get(low) or next((low[:-len(end)] for end in ("ed", "s") if low.endswith(end)
+                                     and len(low) > len(end) + 2 and not low.endswith("ss")), "")
+    return wrong.title() if word[0].isupper() else wrong

@@ -1,0 +1,186 @@
+"""METEOR by hand on a WordNet of three words, and against the rows that papers print."""
+
+import multiprocessing
+import os
+import sys
+import types
+import zipfile
+
+import nltk
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.data import meteor as module
+from nlgjudge.data.meteor import MeteorMissing, meteor, meteor_missing, meteor_variants
+
+NLTK = [v for v in module.VARIANTS if v.startswith("nltk")]
+
+
+def items(*pairs):
+    return pd.DataFrame({"item_id": [f"i{n}" for n in range(len(pairs))], "hypothesis": [h for h, _ in pairs],
+                         "references": [[r] if isinstance(r, str) else r for _, r in pairs]})
+
+
+def one(hypothesis, reference, variant="nltk"):
+    return meteor(items((hypothesis, reference)), variant)["score"].item()
+
+
+@pytest.fixture
+def files():
+    """WordNet's files as Debian has them: car and auto are synonyms, like is a verb."""
+    head = "  1 a licence stands here\n"
+    found = {f"{kind}.{pos}": head for kind in ("data", "index") for pos in ("noun", "verb", "adj", "adv")}
+    found |= {name: "" for name in ("noun.exc", "verb.exc", "adj.exc", "adv.exc", "cntlist.rev")}
+    at = f"{len(head):08}"
+    found["data.noun"] += f"{at} 06 n 02 car 0 auto 0 000 | a vehicle\n"
+    found["index.noun"] += f"auto n 1 0 1 0 {at}\ncar n 1 0 1 0 {at}\n"
+    found["data.verb"] += f"{at} 37 v 01 like 0 000 00 | find pleasing\n"
+    found["index.verb"] += f"like v 1 0 1 0 {at}\n"
+    return found
+
+
+@pytest.fixture
+def nowhere(tree, tmp_path, monkeypatch):
+    """Neither NLTK's data nor Debian's package."""
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(module, "DEBIAN", tmp_path / "wordnet")
+    return tmp_path
+
+
+@pytest.fixture
+def wordnet(nowhere, files):
+    (nowhere / "wordnet").mkdir()
+    for name, text in files.items():
+        (nowhere / "wordnet" / name).write_text(text)
+
+
+def test_by_hand(wordnet):
+    """Exact: the, sat, in; by stem: cats, cat; synonyms: car, auto. Five of six words, in two chunks."""
+    expected = 5 / 6 * (1 - 0.5 * (2 / 5) ** 3)  # P = R = F = 5/6, and a penalty of 0.032: 0.8067
+    for variant in NLTK:
+        assert one("The cats sat in a car", "the cat sat in an auto", variant) == pytest.approx(expected)
+
+
+def test_recall_weighs_more_and_the_best_reference_counts(wordnet):
+    # P 2/2, R 2/4: F = 0.5 / (0.9 + 0.05); one chunk of two matches: 1 - 0.5 / 8
+    short = 0.5 / 0.95 * (1 - 0.5 * (1 / 2) ** 3)
+    assert one("a b", "a b c d") == pytest.approx(short)
+    assert one("a b", ["x y", "a b c d", "z"]) == pytest.approx(short)
+    assert one("", "a b") == one("x", "a b") == 0
+
+
+def test_words_counted_twice_before_nltk_3_6_3(wordnet):
+    """The example and both values of nltk issue 2729 (0.655, and 0.809 before)."""
+    pair = "I likes pizza", "I really like pizza"
+    # P 3/3, R 3/4, two chunks; before, likes matched like twice: P 4/3, R 4/4, three chunks
+    now, before = one(*pair), one(*pair, "nltk before 3.6.3")
+    assert now == pytest.approx(0.75 / 0.975 * (1 - 0.5 * (2 / 3) ** 3))
+    assert before == pytest.approx(4 / 3 / 1.3 * (1 - 0.5 * (3 / 4) ** 3))
+    assert (round(now, 3), round(before, 3)) == (0.655, 0.809)
+
+
+def test_words_are_cut_from_punctuation_on_request(wordnet):
+    assert one("x.", "x .") == 0
+    assert one("x.", "x .", "nltk, words") == pytest.approx(1 - 0.5 / 8)  # x and the stop, one chunk of two
+
+
+def test_wordnet_in_nltk_data_comes_first(nowhere, files, monkeypatch):
+    folder = nowhere / "nltk_data" / "corpora"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(nltk.data, "path", [str(folder.parent)])
+    with zipfile.ZipFile(folder / "wordnet.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"wordnet/{name}", text)
+    assert meteor_missing() == ""
+    assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+
+
+def test_missing_wordnet_says_what_to_install(nowhere):
+    with pytest.raises(MeteorMissing, match="needs WordNet.*nltk.downloader wordnet.*apt-get install"):
+        one("a", "a")
+    assert meteor_missing("nltk before 3.6.3") == meteor_missing()
+    frame = nj.lexical_baselines(items(("a b", "a b")))
+    assert frame["meteor"].isna().all() and frame.attrs["missing"] == {"meteor": meteor_missing()}
+
+
+def test_missing_meteor_15_says_what_to_install(wordnet, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(MeteorMissing, match="pip install --no-deps pycocoevalcap.*Java"):
+        one("a", "a", "1.5")
+    assert [variant for _, variant, _ in meteor_variants(items(("a", "a")))] == NLTK
+
+
+def test_meteor_15_is_given_a_line_a_text(tree, monkeypatch):
+    """What the caption tools' wrapper gets, in its place a count of words."""
+    given = {}
+
+    class Meteor:
+        def compute_score(self, references, hypotheses):
+            given.update(references=references, hypotheses=hypotheses)
+            return 0.0, [len(text.split()) for text, in hypotheses.values()]
+
+    stand_in = types.ModuleType("pycocoevalcap.meteor.meteor")
+    stand_in.Meteor = Meteor
+    for name in ("pycocoevalcap", "pycocoevalcap.meteor"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+    assert module._java([("a\nb ||| c", ["d\te", "f"]), ("", ["g"])]) == [3, 0]
+    assert given == {"references": {0: ["d e", "f"], 1: ["g"]}, "hypotheses": {0: ["a b c"], 1: [""]}}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_reads_wordnet_for_itself(wordnet, nowhere):
+    """Otherwise both move the position in the same open file, and read another word's line."""
+    folder, words = nowhere / "wordnet", range(1500)
+    with open(folder / "data.noun", "a") as data, open(folder / "index.noun", "a") as index:
+        for n in words:
+            at = f"{data.tell():08}"
+            data.write(f"{at} 06 n 02 one{n} 0 other{n} 0 000 | a word\n")
+            index.write(f"one{n} n 1 0 1 0 {at}\nother{n} n 1 0 1 0 {at}\n")
+    home = module._wordnet_home()
+    assert module._nltk([("car", ["auto"])], "nltk", home) == [0.5]  # WordNet is open now
+    texts = [(f"one{n}", [f"other{n}"]) for n in words]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        jobs = [pool.apply_async(module._nltk, (texts[::step], "nltk", home)) for step in (1, -1, 1)]
+        assert [set(job.get(60)) for job in jobs] == [{0.5}] * 3
+
+
+def test_unknown_variant_and_missing_references(wordnet):
+    with pytest.raises(ValueError, match="variant='java': expected one of .*1.5"):
+        one("a", "a", "java")
+    with pytest.raises(ValueError, match="1 items have no reference"):
+        meteor(items(("a", "a"), ("b", [])))
+
+
+@pytest.fixture
+def cells(real, pytestconfig, monkeypatch):
+    """Pairs of our value and the print, for one row of a table, over the 300 responses of Topical-Chat."""
+    def compare(paper, table, variant, names):
+        if reason := meteor_missing(variant):
+            pytest.skip(reason)
+        chats = real("topical_chat")
+        frame = chats.with_scores(meteor(chats.items, variant).rename(columns={"score": "ours"}))
+        frame = frame[frame["system_id"] != "Original Ground Truth"]
+        monkeypatch.setenv("NLGJUDGE_ROOT", str(pytestconfig.rootpath))
+        printed = nj.published(paper, table).query("row == 'METEOR' and dataset == 'topical_chat' "
+                                                   "and aspect != 'AVG'")
+        return [(nj.correlation(frame, "ours", names.get(c.aspect, c.aspect), level=c.level,
+                                coefficient=c.coefficient).value, float(c.printed))
+                for c in printed.itertuples()]
+    return compare
+
+
+@pytest.mark.parametrize("table, count", [("table2", 3), ("table4", 4), ("table13", 12)])
+def test_meteor_row_of_coascore(cells, table, count):
+    names = {"interest": "engagingness", "context": "coherence"}
+    found = cells("coascore", table, "nltk before 3.6.3", names)
+    assert len(found) == count
+    assert [ours for ours, _ in found] == pytest.approx([printed for _, printed in found], abs=0.001)
+
+
+@pytest.mark.parametrize("paper", ["geval", "geval_v1"])
+def test_meteor_row_of_geval_table_2(cells, paper):
+    found = cells(paper, "table2", "1.5", {})
+    assert len(found) == 8
+    assert [ours for ours, _ in found] == pytest.approx([printed for _, printed in found], abs=0.001)

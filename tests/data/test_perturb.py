@@ -1,0 +1,243 @@
+"""DHP's perturbations: exactly so many edits, nothing else moved, the same texts everywhere."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.data import perturb as p
+from nlgjudge.data.sample import documents
+from nlgjudge.judging.tasks import Reply
+
+TEXTS = [d["references"][0] for d in documents("summarization")]
+LABELS = {d: [w.label for w in nj.perturbations(d)] for d in p.DATASETS}
+SEEDS = range(25)
+
+
+def kept_in_order(short, long):
+    rest = iter(long)
+    return all(c in rest for c in short)
+
+
+@pytest.mark.parametrize("k", [1, 10, 50])
+def test_deletions_take_k_alphanumerics_and_nothing_else(k):
+    for text in TEXTS:
+        for seed in SEEDS:
+            short = p.delete_characters(text, k, random.Random(seed))
+            gone = Counter(text) - Counter(short)
+            assert gone.total() == k and all(c.isalnum() for c in gone)
+            assert kept_in_order(short, text)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_each_typo_is_one_error_at_a_letter_of_its_own(k):
+    """Letters apart from each other cannot hide one another's errors, so they can be counted."""
+    letters = "q W e r t y u i o p"
+    for seed in SEEDS:
+        changed = p.add_typos(letters, k, random.Random(seed)).split(" ")
+        wrong = [(old, new) for old, new in zip(letters.split(" "), changed, strict=True) if old != new]
+        assert len(wrong) == k
+        assert all(new == "" or new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
+
+
+def test_typos_leave_everything_but_letters():
+    for text in TEXTS:
+        for seed in SEEDS:
+            changed = p.add_typos(text, 50, random.Random(seed))
+            others = [re.sub(r"[A-Za-z]", "", t) for t in (text, changed)]
+            assert sorted(others[0]) == sorted(others[1]) and abs(len(changed) - len(text)) <= 50
+
+
+def test_a_typo_changes_the_text_even_among_equal_letters():
+    assert all(p.add_typos("llll", 1, random.Random(s)) != "llll" for s in range(200))
+    found = {p.add_typos("ab", 1, random.Random(s)) for s in range(500)}
+    assert {"ba", "a", "b"} <= found and all(len(t) <= 3 for t in found)
+
+
+@pytest.mark.parametrize("k", [5, 25])
+def test_word_deletions_take_k_words_in_a_row(k):
+    for text in TEXTS:
+        words = text.split()
+        for seed in SEEDS:
+            short = p.delete_words(text, k, random.Random(seed)).split()
+            assert any(words[:i] + words[i + k:] == short for i in range(len(words) - k + 1))
+
+
+@pytest.mark.parametrize("k", [2, 0])
+def test_reordering_moves_whole_sentences_and_is_never_the_identity(k):
+    for text in TEXTS:
+        before = [text[a:b] for a, b in p.sentences(text)]
+        for seed in SEEDS:
+            changed = p.reorder(text, k, random.Random(seed))
+            after = [changed[a:b] for a, b in p.sentences(changed)]
+            moved = sum(a != b for a, b in zip(before, after, strict=True))
+            assert sorted(before) == sorted(after) and moved >= 2 and (k == 0 or moved == 2)
+    assert p.reorder("Yes. Yes. No.", 0, random.Random(1)) != "Yes. Yes. No."
+
+
+@pytest.mark.parametrize("name, k", [("fictional entities", 1), ("fictional entities", 4),
+                                     ("grammatical errors", 2), ("grammatical errors", 6)])
+def test_stand_ins_change_k_words(name, k):
+    for text in TEXTS:
+        for seed in SEEDS:
+            changed = p.EDITS[name](text, k, random.Random(seed))
+            before, after = (re.findall(r"\w+|\W+", t) for t in (text, changed))
+            assert sum(a != b for a, b in zip(before, after, strict=True)) == k
+
+
+def test_entities_are_names_and_numbers_first():
+    text = "The mayor met Ada Lovelace in Turin on 3 June."
+    changed = {a for s in range(100) for a, b in zip(text.split(), p.invent_entities(
+        text, 1, random.Random(s)).split()) if a != b}
+    assert changed == {"Ada", "Lovelace", "Turin", "3", "June."}
+    invented = p.invent_entities("cells express actin", 1, random.Random(0))
+    assert re.fullmatch("cells (?!express)[a-z]+ actin", invented)
+
+
+def test_rewriting_repeats_a_sentence_right_after_itself():
+    text = "It rained. We stayed in."
+    found = {p.repeat_sentences(text, 1, random.Random(s)) for s in range(50)}
+    assert found == {f"It rained. {o}It rained. We stayed in." for o in p._OPENINGS} | {
+        f"It rained. We stayed in. {o}We stayed in." for o in p._OPENINGS}
+
+
+@pytest.mark.parametrize("edit, text, k, message", [
+    (p.delete_characters, "a b!", 3, "expected at least 3 letters and digits, got 2"),
+    (p.add_typos, "a 1 b", 3, "expected room for 3 typos that do not overlap, got 2"),
+    (p.delete_words, "one two", 2, "expected more than 2 words, got 2"),
+    (p.reorder, "Only one.", 2, "expected 2 sentences, not all equal, to reorder, got 1"),
+    (p.reorder, "So. So.", 0, "expected 2 sentences, not all equal, to reorder, got 2"),
+    (p.invent_entities, "it is so", 1, "expected at least 1 names, numbers or long words, got 0"),
+    (p.make_ungrammatical, "big dog", 1, "expected at least 1 words to get wrong, got 0"),
+    (p.repeat_sentences, "One. Two.", 3, "expected at least 3 sentences, got 2"),
+])
+def test_a_text_that_is_too_short_says_so(edit, text, k, message):
+    with pytest.raises(p.TooShort, match=message):
+        edit(text, k, random.Random(0))
+
+
+def test_the_same_seed_gives_the_same_text_everywhere():
+    """Written down once; another machine or Python that gives others has broken every stored reply."""
+    text = "It closes the old bridge on 3 June. Walkers may cross, to be safe."
+    found = {name: edit(text, k, random.Random("7/x/1")) for (name, edit), k in zip(
+        p.EDITS.items(), (5, 5, 4, 1, 2, 2, 1))}
+    assert found == GOLDEN
+
+
+GOLDEN = {
+    "deletions":
+        "It closs the od bidge on 3 June. Wakers may ross, to be safe.",
+    "typos":
+        "It closse the okd btidge on 3 June. Walers may coss, to be safe.",
+    "word deletions":
+        "It closes the June. Walkers may cross, to be safe.",
+    "fictional entities":
+        "It closes the old bridge on 4 June. Walkers may cross, to be safe.",
+    "grammatical errors":
+        "It close the old bridge into 3 June. Walkers may cross, to be safe.",
+    "reordering":
+        "Walkers may cross, to be safe. It closes the old bridge on 3 June.",
+    "rewriting and insertion":
+        "It closes the old bridge on 3 June. In other words: It closes the old bridge on 3 June. "
+        "Walkers may cross, to be safe.",
+}
+
+
+def test_table_2_s_sizes():
+    """DHP, Table 2 (page 14): k by dataset; 12, 6, 9 and 10 sets of damaged texts (Table 1)."""
+    sizes = {d: {w.label: w.k for w in nj.perturbations(d)} for d in p.DATASETS}
+    assert [sizes["summeval"][f"typos, {d}"] for d in ("minor", "major")] == [10, 50]
+    assert [sizes["sumpubmed"][f"deletions, {d}"] for d in ("minor", "major")] == [20, 100]
+    assert [sizes["answer_equivalence"][f"typos, {d}"] for d in ("minor", "major")] == [5, 25]
+    assert [sizes["wmt22_zh_en"][f"word deletions, {d}"] for d in ("minor", "major")] == [5, 25]
+    assert sizes["summeval"]["reordering, minor"] == 2 and sizes["summeval"]["reordering, major"] == 0
+    assert sizes["story_cloze"]["typos"] == 5
+    assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
+    with pytest.raises(KeyError, match="no perturbations for 'bagel'; it has some for summeval"):
+        nj.perturbations("bagel")
+
+
+@pytest.mark.parametrize("dataset", p.DATASETS)
+def test_versions_of_a_dataset(dataset):
+    items = nj.originals(nj.load(dataset, "sample"))
+    made, left_out = nj.perturb(items, nj.perturbations(dataset), seed=3)
+    assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * (1 + len(LABELS[dataset]))
+    assert (made[made["perturbation"] == "original"]["hypothesis"].tolist() == items["hypothesis"].tolist())
+    joined = made.merge(items[["item_id", "hypothesis"]], left_on="original", right_on="item_id")
+    damaged = joined[joined["perturbation"] != "original"]
+    assert (damaged["hypothesis_x"] != damaged["hypothesis_y"]).all()
+    stand_ins = set(made.loc[made["origin"] == "stand-in", "perturbation"].str.split(",").str[0])
+    assert stand_ins == {w.name for w in nj.perturbations(dataset)} & {
+        "fictional entities", "grammatical errors", "rewriting and insertion"}
+    again = nj.perturb(items.iloc[::-1], nj.perturbations(dataset), seed=3).items
+    same = made.merge(again, on="item_id")
+    edits = ~same["perturbation_x"].str.startswith("random")
+    assert len(same) == len(made) and (same["hypothesis_x"] == same["hypothesis_y"])[edits].all()
+
+
+def test_random_endings_come_from_another_story_and_wrong_ones_from_the_same():
+    stories = nj.load("story_cloze", "sample")
+    items = nj.originals(stories)
+    made = nj.perturb(items, nj.perturbations("story_cloze")).items
+    endings = stories.items.set_index(["doc_id", "system_id"])["hypothesis"]
+    for row in made[made["perturbation"] == "wrong ending"].itertuples():
+        assert row.hypothesis == endings[row.doc_id, "wrong_ending"]
+    owner = {text: key for (key, kind), text in endings.items() if kind == "right_ending"}
+    for row in made[made["perturbation"] == "random ending"].itertuples():
+        assert owner[row.hypothesis] != row.doc_id
+
+
+def test_what_is_left_out_is_counted():
+    items = nj.originals(nj.load("summeval", "sample"))
+    items.loc[0, "hypothesis"] = "Too short."
+    made, left_out = nj.perturb(items, nj.perturbations("summeval"))
+    missing = left_out[left_out["original"] == items.loc[0, "item_id"]]
+    assert {"deletions, minor", "reordering, minor"} <= set(missing["perturbation"])
+    assert not made["item_id"].isin(missing["original"] + "#" + missing["perturbation"]).any()
+
+
+class Model:
+    """Writes steps, then the text in capitals; of one text nothing, of another no change."""
+
+    name = "model"
+
+    def __init__(self):
+        self.asked = []
+
+    def replies(self, tasks):
+        for number, task in enumerate(tasks):
+            self.asked.append(task)
+            text = task.fields.get("hypothesis", "1. Do it.")
+            answers = ["", text, text.upper()] if task.fields else [text] * 3
+            yield Reply(task.item_id, "", 0, answers[min(number, 2)])
+
+
+def test_a_model_takes_the_stand_ins_place():
+    items = nj.originals(nj.load("summeval", "sample"), 5)
+    versions, model = nj.perturb(items, nj.perturbations("summeval")), Model()
+    made, left_out = nj.rewrite(versions, "summarization", model, temperature=0)
+    assert set(made["origin"]) == {"original", "rule", "llm:model"}
+    assert (made["origin"] == "llm:model").sum() == 6 * 3
+    assert left_out["reason"].value_counts().to_dict() == {"an empty reply": 6, "nothing was changed": 6}
+    steps = [t for t in model.asked if t.item_id == "adjustment steps"]
+    assert len(steps) == 5  # the sixth prompt is printed with its steps
+    printed = [t for t in model.asked if t.item_id.endswith("#fictional entities, minor")]
+    assert all("substitute only one critical named entity within the summary" in t.text for t in printed)
+    other = next(t for t in model.asked if t.item_id.endswith("#grammatical errors, major"))
+    assert "1. Do it." in other.text and other.fields["hypothesis"] in other.text
+    assert other.settings == {"temperature": 0}
+
+
+def test_the_chosen_originals_of_the_real_data(real):
+    """Appendix A; Table 2 prints 4.0 sentences for SummEval, 1.1 for zh-en and 3.8 for de-en."""
+    chosen = nj.originals(real("summeval"))
+    assert len(chosen) == 100 and (chosen["references"].map(len) <= 10).all()
+    assert round(chosen["hypothesis"].map(lambda t: len(p.sentences(t))).mean(), 1) == 4.0
+    for name, printed in (("wmt22_zh_en", 1.1), ("wmt22_de_en", 3.8)):
+        chosen = nj.originals(real(name))
+        assert len(chosen) == 100 and (chosen["hypothesis"].str.len() > 300).all()
+        assert abs(chosen["hypothesis"].map(lambda t: len(p.sentences(t))).mean() - printed) < 0.2
+    chosen = nj.originals(real("sumpubmed"))
+    assert len(chosen) == 100 and not chosen["hypothesis"].str.contains("RESULTS|BACKGROUND").any()
