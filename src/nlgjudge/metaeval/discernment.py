@@ -1,0 +1,283 @@
+"""Discernment: whether a judge rates damaged texts lower (DHP, Wang et al. 2024, section 4.3).
+
+A signed-rank test of original against damaged for each metric, the metrics' p-values combined by their
+harmonic mean, D = log_0.05 p, and its average over levels and minimum. Everything is kept in logarithms.
+
+The paper's two formulas are not the same at equal weights: its unweighted sum lacks the factor M of a
+mean, so that D is larger by log_20 M for every judge and never below D with expert weights. The default
+is the normalised form, the harmonic mean of Wilson 2019; `form="as_printed"` has the paper's.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
+from scipy.stats import norm, rankdata
+
+FORMS = ("normalised", "as_printed")
+ZEROS = ("wilcox", "pratt")
+METHODS = ("auto", "exact", "normal")
+EXACT = 25  # differences up to which "auto" enumerates
+_CELLS = 4_000_000  # numbers held at once
+_LOG20 = np.log(20)
+STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
+
+
+class SignedRank(NamedTuple):
+    """One-sided test that originals are rated higher.
+
+    Attributes
+    ----------
+    log_p : float
+        Natural logarithm; 0 where all differences are zero.
+    n, zeros : int
+        Pairs with both ratings, and those of them that are equal.
+    note : str
+        ``"all differences are zero: p = 1"``, ``"no pairs"`` or empty.
+    """
+
+    log_p: float
+    n: int
+    zeros: int
+    note: str
+
+
+def signed_rank(original, damaged, *, zeros="wilcox", method="auto"):
+    """Wilcoxon's signed-rank test that originals are rated higher than their damaged copies.
+
+    Parameters
+    ----------
+    original, damaged : array of float
+        Paired ratings; pairs with a NaN are left out.
+    zeros : {"wilcox", "pratt"}
+        Drop equal pairs before ranking (scipy's default, and so the paper's) or after.
+    method : {"auto", "exact", "normal"}
+        Distribution given the ranks, ties included, or the normal approximation without correction for
+        continuity, which is what `scipy.stats.wilcoxon` takes where there are ties; "auto" is exact up
+        to 25 unequal pairs, exact up to 1000.
+
+    Returns
+    -------
+    SignedRank
+
+    Raises
+    ------
+    ValueError
+        For lengths that differ or unknown options.
+    """
+    original, damaged = np.asarray(original, float), np.asarray(damaged, float)
+    if original.shape != damaged.shape or original.ndim != 1:
+        raise ValueError(f"expected two lists of one length, got shapes {original.shape} and {damaged.shape}")
+    differences = original - damaged
+    n, equal = int(np.isfinite(differences).sum()), int((differences == 0).sum())
+    note = "no pairs" if not n else "all differences are zero: p = 1" if n == equal else ""
+    return SignedRank(float(log_p(differences, zeros=zeros, method=method)), n, equal, note)
+
+
+def log_p(differences, *, zeros="wilcox", method="auto"):
+    """Natural logarithms of one-sided p-values along the last axis; NaN where there is no pair.
+
+    Parameters
+    ----------
+    differences : numpy.ndarray
+        Original minus damaged, NaN for a missing rating.
+    zeros, method
+        As for `signed_rank`.
+    """
+    if zeros not in ZEROS or method not in METHODS:
+        raise ValueError(f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}")
+    # Sums and differences of decimals that are equal on paper must tie.
+    differences = np.round(np.asarray(differences, float), 9)
+    ranks = rankdata(np.abs(differences), axis=-1, nan_policy="omit")
+    if zeros == "wilcox":
+        ranks = ranks - (differences == 0).sum(axis=-1, keepdims=True)
+    ranks = np.where(np.nan_to_num(differences) == 0, 0, ranks)
+    signed = np.where(ranks > 0, np.sign(differences) * ranks, 0).sum(axis=-1)
+    counted = (ranks > 0).sum(axis=-1)
+    # Half the sum of squared ranks over two is the variance, ties and dropped zeros included.
+    with np.errstate(invalid="ignore"):
+        found = norm.logsf(signed / np.sqrt((ranks**2).sum(axis=-1)))
+    small = counted <= {"auto": EXACT, "exact": 1000, "normal": -1}[method]  # 2**-1075 is no longer a float
+    if small.any():
+        found = np.array(found)
+        found[small] = _exact(ranks[small], signed[small])
+    found = np.where(counted == 0, 0.0, found)
+    return np.where(np.isfinite(differences).any(axis=-1), found, np.nan)
+
+
+def _exact(ranks, signed):
+    """Logarithm of the share of sign patterns whose sum is at least the one seen, row by row."""
+    doubled, found = np.rint(2 * ranks).astype(int), []
+    doubled = np.sort(doubled, axis=-1)[:, -max((doubled > 0).sum(axis=-1).max(), 1):]
+    total = doubled.sum(axis=-1)
+    least = np.rint(total / 2 + signed).astype(int)  # twice the sum of positive ranks
+    for rows in np.array_split(np.arange(len(doubled)), max(1, len(doubled) * (total.max() + 1) // _CELLS)):
+        sums = np.arange(total[rows].max() + 1)
+        share = np.zeros((len(rows), len(sums)))
+        share[:, 0] = 1
+        for rank in doubled[rows].T:
+            before = sums - rank[:, None]
+            moved = np.take_along_axis(share, np.maximum(before, 0), axis=1)
+            share = (share + np.where(before >= 0, moved, 0)) / 2
+        found.append(np.where(sums >= least[rows, None], share, 0).sum(axis=1))
+    with np.errstate(divide="ignore"):
+        return np.log(np.minimum(np.concatenate(found), 1))
+
+
+def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
+    """Harmonic mean of p-values along the last axis, in logarithms (section 4.3.2; Wilson 2019).
+
+    Parameters
+    ----------
+    log_p : array of float
+        Natural logarithms, a metric each.
+    weights : array of float, optional
+        At least 0 with sum 1 along the last axis: the paper's form with expert weights.
+    form : {"normalised", "as_printed"}
+        Without weights, M over the sum of 1/p, or 1 over that sum.
+
+    Returns
+    -------
+    numpy.ndarray
+        Natural logarithm of the combined p; NaN where a metric that counts has none.
+
+    Raises
+    ------
+    ValueError
+        For an unknown form or weights that are none.
+    """
+    log_p = np.asarray(log_p, float)
+    if form not in FORMS:
+        raise ValueError(f"form={form!r}: expected one of {FORMS}")
+    if weights is None:
+        share = 1.0 if form == "as_printed" else 1 / log_p.shape[-1]
+        return -logsumexp(-log_p, b=share, axis=-1)
+    weights = np.asarray(weights, float)
+    if (weights < 0).any() or not np.allclose(weights.sum(axis=-1), 1):
+        raise ValueError(f"expected weights of at least 0 that sum to 1, got {weights.tolist()}")
+    return -logsumexp(np.where(weights > 0, -log_p, 0), b=weights, axis=-1)
+
+
+def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", method="auto"):
+    """Discernment of a judge for each perturbation (section 4.3.3).
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        `original` (id of the text), `perturbation` (``"original"`` for the text itself), `level`,
+        `aspect`, `score` (NaN where missing), a row per version and metric.
+    weights : pandas.DataFrame, optional
+        Expert weights: perturbations by name (without degree) x aspects, rows summing to 1; uniform
+        by default, which makes D_EW equal to the normalised D.
+    form, zeros, method
+        As for `harmonic_mean_p` and `signed_rank`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By perturbation: `level, D, D_EW`, `n` (pairs, the fewest over metrics), `zeros` (share of
+        equal pairs), `note`, and each aspect's own D as `D:aspect`. D is 0 at p = 1 and 1 at 0.05.
+
+    Raises
+    ------
+    ValueError
+        Without originals or for weights that lack a perturbation or aspect.
+    """
+    differences, labels, aspects = _differences(scores)
+    logs = log_p(differences, zeros=zeros, method=method)
+    equal, pairs = (differences == 0).sum(axis=-1), np.isfinite(differences).sum(axis=-1)
+    table = pd.DataFrame({
+        "level": labels, "D": _d(harmonic_mean_p(logs, form=form)),
+        "D_EW": _d(harmonic_mean_p(logs, _weights(weights, labels.index, aspects))),
+        "n": pairs.min(axis=1), "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
+        "note": [", ".join(a for a, same in zip(aspects, row) if same) for row in equal == pairs]})
+    table["note"] = table["note"].where(table["note"] == "", "no differences, p = 1: " + table["note"])
+    return table.join(pd.DataFrame(_d(logs), labels.index, [f"D:{a}" for a in aspects]))
+
+
+def overall_discernment(table):
+    """Average of D over levels, each level's mean counting once, and minimum (section 4.3.3).
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `discernment`.
+
+    Returns
+    -------
+    pandas.Series
+        `D_avg, D_min, D_avg_EW, D_min_EW`.
+    """
+    return pd.Series(_overall(table[["D", "D_EW"]].to_numpy().T, table["level"]), STATISTICS)
+
+
+def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidence=0.95, form="normalised",
+                         zeros="wilcox", method="auto"):
+    """Percentile bootstrap over texts of the four overall scores.
+
+    A resample repeats texts, and D follows the sample's size and not only the judge, so an interval is
+    about as many other texts, not about more of them.
+
+    Parameters
+    ----------
+    scores, weights, form, zeros, method
+        As for `discernment`.
+    rng : numpy.random.Generator
+    resamples : int
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    pandas.DataFrame
+        By statistic: `value, ci_low, ci_high`.
+    """
+    if resamples < 1 or not 0 < confidence < 1:
+        raise ValueError(f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
+                         "in (0, 1)")
+    differences, labels, aspects = _differences(scores)
+    shares, size = _weights(weights, labels.index, aspects), differences.shape[-1]
+    parts, draws = -(-resamples * differences.size // _CELLS), []
+    for count in np.diff(np.linspace(0, resamples, parts + 1, dtype=int)):
+        drawn = np.moveaxis(differences[..., rng.integers(size, size=(count, size))], -2, 0)
+        logs = log_p(drawn, zeros=zeros, method=method)
+        both = np.stack([_d(harmonic_mean_p(logs, form=form)), _d(harmonic_mean_p(logs, shares))])
+        draws.append(_overall(both, labels))
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
+    value = overall_discernment(discernment(scores, weights, form=form, zeros=zeros, method=method))
+    return pd.DataFrame({"value": value, "ci_low": low, "ci_high": high})
+
+
+def _differences(scores):
+    """Array of perturbation x metric x text, the perturbations' levels, and the metrics."""
+    wide = scores.pivot(index="original", columns=["perturbation", "aspect"], values="score")
+    if "original" not in wide.columns.get_level_values(0):
+        raise ValueError("expected rows with perturbation 'original' to compare with, got "
+                         f"{sorted(scores['perturbation'].unique())}")
+    levels = scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
+    aspects = list(dict.fromkeys(scores["aspect"]))
+    values = [[wide["original", a] - wide.get((p, a), np.nan) for a in aspects] for p in levels.index]
+    return np.array(values, float), levels, aspects
+
+
+def _weights(weights, perturbations, aspects):
+    if weights is None:
+        return np.full((len(perturbations), len(aspects)), 1 / len(aspects))
+    names = [label.split(",")[0] for label in perturbations]
+    absent = [*sorted(set(names) - set(weights.index)), *[a for a in aspects if a not in weights]]
+    if absent:
+        raise ValueError(f"expected weights for every perturbation and aspect; {', '.join(absent)} have none")
+    return weights.loc[names, aspects].to_numpy(float)
+
+
+def _d(logs):
+    return -logs / _LOG20 + 0.0  # no -0.0
+
+
+def _overall(values, levels):
+    """Average and minimum of the last axis, which are perturbations; first axis D and D with weights."""
+    levels = np.asarray(levels)
+    average = np.mean([values[..., levels == level].mean(axis=-1) for level in dict.fromkeys(levels)], axis=0)
+    return np.stack([average[0], values.min(axis=-1)[0], average[1], values.min(axis=-1)[1]])

@@ -1,0 +1,187 @@
+"""DHP's settings against what this code does, its damage made visible, and its survey as a form."""
+
+import difflib
+import html
+import re
+
+import pandas as pd
+
+from nlgjudge.data.paths import out
+from nlgjudge.data.perturb import DATASETS, LEVELS, perturbations
+from nlgjudge.report.published import published
+
+_TASKS = {"Summarization": "summeval", "Story Completion": "story_cloze",
+          "Question Answering": "answer_equivalence", "Translation": "wmt22_de_en"}
+# Table 2 calls them "Random Deletions" at two levels.
+_NAMES = {"deletions": "Random Deletions", "typos": "Random Typos", "word deletions": "Random Deletions",
+          "fictional entities": "Fictional Named Entities", "grammatical errors": "Grammatical Errors",
+          "reordering": "Reordering", "rewriting and insertion": "Rewriting and Insertion",
+          "random ending": "Random Ending Sentence", "wrong ending": "Wrong Ending Sentence",
+          "random answer": "Random Answer"}
+
+
+def highlight(before, after):
+    """Show a change as HTML: deletions struck through, insertions underlined.
+
+    Parameters
+    ----------
+    before, after : str
+
+    Returns
+    -------
+    str
+    """
+    parts, pieces = [], [re.findall(r"\w|\W", text) for text in (before, after)]
+    if len(after) > len(before) + 25 or sorted(before) == sorted(after):  # whole sentences came or moved
+        pieces = [re.findall(r"\S+\s*", text) for text in (before, after)]
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, *pieces, autojunk=False).get_opcodes():
+        old, new = html.escape("".join(pieces[0][a:b])), html.escape("".join(pieces[1][c:d]))
+        parts += [old] if kind == "equal" else [f"<del style='color:#b2182b'>{old}</del>" * bool(old),
+                                                f"<ins style='color:#1b7837'>{new}</ins>" * bool(new)]
+    return "".join(parts)
+
+
+def settings(statistics, *, notebook, sample=False):
+    """Compare the printed settings and statistics of DHP's tables 1 to 3 with ours, and save them.
+
+    Parameters
+    ----------
+    statistics : pandas.DataFrame
+        By row label of Table 2's statistics: `ours` (as printed, or empty), `verdict`, `note`.
+    notebook : str
+    sample : bool
+        Whether the statistics come from the sample; they are then kept apart.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `artefact, row, column, published, ours, verdict, notebook, note`, a row per printed line, as
+        saved in `paper_tables/dhp_settings.csv`. Verdict `same`: our plan says what is printed; `stand_in`:
+        by rule where the paper asks a model, `not_run`: nothing of it ran; `within_range` and `differs`: of
+        statistics.
+    """
+    rows = []
+    for artefact in ("table1", "table2", "table3"):
+        for line in published("dhp", artefact).itertuples():
+            found = _STATED[artefact](line, statistics)
+            rows.append((artefact, line.row, line.column, line.printed, *found[:2], notebook, found[2]))
+    names = ["artefact", "row", "column", "published", "ours", "verdict", "notebook", "note"]
+    table = pd.DataFrame(rows, columns=names)
+    folder = out(sample) / "paper_tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    table.to_csv(folder / "dhp_settings.csv", index=False, lineterminator="\n")
+    return table
+
+
+def _table1(line, _):
+    dataset = _TASKS[line.row.split(" / ")[0]]
+    if line.column == "Metrics":
+        from nlgjudge.judging.prompts import names
+
+        name = f"dhp/{DATASETS[dataset][0]}/{line.printed.lower().replace(' ', '_')}"
+        return (line.printed, "same", f"prompt {name}") if name in names() else ("", "not_run", "no prompt")
+    level = {"C": "character", "W": "word", "S": "sentence"}[line.printed[0]]
+    plan = [w for w in perturbations(dataset) if w.level == level]
+    names = dict.fromkeys(f"{_NAMES[w.name]} ({'L' if w.origin == 'stand-in' else 'R'})" for w in plan)
+    double = " (M)" if any(w.degree == "minor" for w in plan) else ""
+    ours = f"{line.printed[0]}{double} : {' , '.join(names)}"
+    return ours, "same" if sorted(ours.split()) == sorted(line.printed.split()) else "differs", ""
+
+
+def _table2(line, statistics):
+    if line.column != "Description":
+        return tuple(statistics.loc[line.row, ["ours", "verdict", "note"]])
+    task, _, rest = line.row.partition(" / ")
+    kind, name = re.fullmatch(r"\(., (.)\) (.*)", rest).groups()
+    level = {"C": "character", "W": "word"}.get(rest[1], "sentence")
+    names = [ours for ours, printed in _NAMES.items()
+             if printed == name and LEVELS.get(ours, "sentence") == level]
+    tasks = [d for d in DATASETS if DATASETS[d][0] == DATASETS[_TASKS[task]][0]]
+    sizes = {d: [w.k for w in perturbations(d) if w.name in names] for d in tasks}
+    ours = "; ".join(dict.fromkeys("k=" + "/".join(str(k or "all") for k in ks) for ks in sizes.values()))
+    if kind == "L":
+        return ours, "stand_in", "the stand-in's sizes are ours; nj.rewrite asks any live judge instead"
+    if not line.printed:
+        return ours, "not_run", line.note
+    printed = re.findall(r"k=(\w+)|Add (\d+)", line.printed)
+    ks = ["".join(pair) for pair in printed]
+    # A row that names no dataset holds for each of its task.
+    wanted = [str(k or "all") for d in (tasks if len(ks) > 2 else tasks[:1]) for k in sizes[d]]
+    return ours, "same" if ks in ([], wanted) and wanted else "differs", ""
+
+
+def _table3(line, _):
+    return "", "not_run", "a live judge: -p judge openai:MODEL; version and source are as printed"
+
+
+_STATED = {"table1": _table1, "table2": _table2, "table3": _table3}
+
+
+def survey(metrics, issues, path):
+    """Show the expert survey of Figure 5 as a form that writes votes.
+
+    Parameters
+    ----------
+    metrics : dict of str to str
+        Definition by metric.
+    issues : dict of str to str
+        Description of a quality issue by perturbation.
+    path : str or pathlib.Path
+        A CSV; each press of the button adds a line per issue: `perturbation, metric`.
+
+    Returns
+    -------
+    ipywidgets.VBox
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without ipywidgets.
+    """
+    try:
+        import ipywidgets
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("the survey's form needs ipywidgets: pip install ipywidgets; or write the "
+                                  "votes as a CSV with columns perturbation, metric") from error
+    head = [ipywidgets.HTML(f"<b>{html.escape(m)}</b>: {html.escape(d)}") for m, d in metrics.items()]
+    choices = {name: ipywidgets.RadioButtons(options=list(metrics), value=None) for name in issues}
+    button, said = ipywidgets.Button(description="Save votes"), ipywidgets.Label()
+    rows = [part for name, text in issues.items() for part in (ipywidgets.Label(text), choices[name])]
+
+    def save(_):
+        unanswered = [name for name, choice in choices.items() if choice.value is None]
+        if unanswered:
+            said.value = f"no metric chosen yet for {', '.join(unanswered)}"
+            return
+        votes = pd.DataFrame({"perturbation": list(choices), "metric": [c.value for c in choices.values()]})
+        new = not pd.io.common.file_exists(path)
+        votes.to_csv(path, mode="a", header=new, index=False, lineterminator="\n")
+        said.value = f"{len(votes)} votes added to {path}"
+
+    button.on_click(save)
+    return ipywidgets.VBox([*head, *rows, button, said])
+
+
+def expert_weights(votes, metrics):
+    """Turn votes into weights (section 4.3.2: votes of 4, 1 and 5 are weights of 0.4, 0.1 and 0.5).
+
+    Parameters
+    ----------
+    votes : pandas.DataFrame
+        `perturbation, metric`, a row per vote.
+    metrics : list of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        Perturbations x metrics, rows summing to 1.
+
+    Raises
+    ------
+    ValueError
+        For a vote for another metric.
+    """
+    if not set(votes["metric"]) <= set(metrics):
+        raise ValueError(f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}")
+    counts = pd.crosstab(votes["perturbation"], votes["metric"]).reindex(columns=metrics, fill_value=0)
+    return counts.div(counts.sum(axis=1), axis=0)
