@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.metaeval import bootstrap
-from nlgjudge.metaeval.bootstrap import UNITS, interval, interval_table
+from nlgjudge.metaeval import resampling
+from nlgjudge.metaeval.bootstrap import UNITS, interval, interval_table, mean_interval
 from nlgjudge.metaeval.correlation import LEVELS, correlation, correlation_table
+from nlgjudge.metaeval.planted import planted
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 RESAMPLES = 40
@@ -145,9 +146,9 @@ def test_the_seed_decides_and_confidence_widens():
 @pytest.mark.parametrize("units", UNITS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_chunks_change_nothing(units, level, monkeypatch):
-    whole, one, some = (monkeypatch.setattr(bootstrap, "_CELLS", cells) or interval(
+    whole, one, some = (monkeypatch.setattr(resampling, "_CELLS", cells) or interval(
         gappy(2), "f", "h", rng=np.random.default_rng(1), level=level, units=units, resamples=50)
-        for cells in (bootstrap._CELLS, 1, 2000))
+        for cells in (resampling._CELLS, 1, 2000))
     assert one == pytest.approx(whole, abs=1e-12) and some == pytest.approx(whole, abs=1e-12)
 
 
@@ -190,3 +191,44 @@ def test_bca_of_a_perfect_metric():
                          columns=["doc_id", "system_id", "human"]).assign(metric=lambda f: f["human"])
     found = interval(frame, "metric", "human", rng=np.random.default_rng(0), method="bca", resamples=50)
     assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1), abs=1e-12)
+
+
+@pytest.mark.parametrize("units, method", [("documents", "percentile"), ("both", "percentile"),
+                                           ("both", "bca")])
+def test_mean_of_one_frame_is_resampled_together(units, method):
+    """Twice the same column is no news; the negated column cancels in every resample, not only on average."""
+    frame = planted(np.random.default_rng(0), documents=20, systems=6)
+    frame["negated"] = -frame["a"]
+    options = dict(units=units, method=method, resamples=200)
+    once, twice, cancelled = (mean_interval([(frame, metric, "human") for metric in metrics],
+                                            rng=np.random.default_rng(1), **options)
+                              for metrics in (["a"], ["a", "a"], ["a", "negated"]))
+    assert twice == pytest.approx(once)
+    assert cancelled[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    alone = interval(frame, "a", "human", rng=np.random.default_rng(np.random.default_rng(1).integers(2**62)),
+                     **options)
+    assert once == pytest.approx(alone)
+
+
+def test_mean_over_frames_of_their_own_narrows():
+    """Two independent halves: the mean's interval is about 1/sqrt(2) as wide as one's."""
+    frames = [planted(np.random.default_rng(seed), documents=60, systems=8, of_systems=0) for seed in (1, 2)]
+    one, two = (mean_interval([(frame, "a", "human") for frame in some], rng=np.random.default_rng(0),
+                              units="documents", resamples=2000) for some in (frames[:1], frames))
+    assert 0.6 < (two.high - two.low) / (one.high - one.low) < 0.82
+    assert two.value == pytest.approx(np.mean([correlation(f, "a", "human").value for f in frames]))
+
+
+def test_mean_of_nothing():
+    with pytest.raises(ValueError, match="no parts"):
+        mean_interval([], rng=np.random.default_rng(0))
+    empty = planted(np.random.default_rng(0)).assign(a=np.nan)
+    assert np.isnan(mean_interval([(empty, "a", "human")], rng=np.random.default_rng(0))[:3]).all()
+
+
+def test_bias_is_not_split_by_rounding():
+    """Resamples with each system once equal the value up to rounding and count half on either side."""
+    frame = planted(np.random.default_rng(3), documents=8, systems=3)
+    found = [interval(frame.assign(a=frame["a"] * scale), "a", "human", rng=np.random.default_rng(0),
+                      units="systems", method="bca", coefficient="pearson") for scale in (1, 1 / 3, 7e5)]
+    assert found[1] == pytest.approx(found[0], abs=1e-9) and found[2] == pytest.approx(found[0], abs=1e-9)

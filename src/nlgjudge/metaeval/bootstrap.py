@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.metaeval.correlation import LEVELS, correlation, grouped
-from nlgjudge.metaeval.weighted import weighted
+from nlgjudge.metaeval.correlation import LEVELS, correlation
+from nlgjudge.metaeval.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
 METHODS = ("percentile", "bca")
-_CELLS = 4_000_000  # numbers held at once
 
 
 class Interval(NamedTuple):
@@ -68,8 +67,8 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     matrices = _matrices(frame, [metric, human])
     if matrices is None:
         return Interval(value, np.nan, np.nan, 0)
-    draws = _draws(matrices, units, resamples, rng, options)[0]
-    left_out = _left_out(matrices, units, options)[0] if method == "bca" else None
+    draws = resampled(matrices, units, resamples, rng, options)[0]
+    left_out = without_each(matrices, units, options)[0] if method == "bca" else None
     return _quantiles(value, draws, confidence, left_out)
 
 
@@ -97,10 +96,10 @@ def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman
     matrices = _matrices(shared, [a, b, human])
     if matrices is None:
         return Interval(value, np.nan, np.nan, 0)
-    first, second = _draws(matrices, units, resamples, rng, options)
+    first, second = resampled(matrices, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out = np.subtract(*_left_out(matrices, units, options))
+        left_out = np.subtract(*without_each(matrices, units, options))
     return _quantiles(value, first - second, confidence, left_out)
 
 
@@ -128,6 +127,47 @@ def interval_table(frame, cells, *, rng, **options):
     return cells.assign(ci_low=[f.low for f in found], ci_high=[f.high for f in found])
 
 
+def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, method="percentile",
+                  **options):
+    """Bootstrap interval of the mean of several correlations, as tables print in a column AVG.
+
+    Parameters
+    ----------
+    parts : list of (pandas.DataFrame, str, str)
+        Frame, metric and human column of each. Parts of one frame are resampled together, over
+        the items that have all their scores; other frames by themselves.
+    rng, units, resamples, confidence, method, **options
+        As for `interval`; `level`, `coefficient`, `constant` and `kendall` hold for all parts.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        As `interval` does, and for no parts.
+    """
+    options = {"level": "sample", "coefficient": "spearman", "constant": "skip", "kendall": "b"} | options
+    _check(units, options["level"], confidence, resamples, method)
+    if not parts:
+        raise ValueError("no parts: expected a list of (frame, metric, human)")
+    value = np.mean([correlation(*part, **options).value for part in parts])
+    draws, left_out = [], []
+    for frame in {id(part[0]): part[0] for part in parts}.values():
+        columns = [part[1:] for part in parts if part[0] is frame]
+        complete, seed = frame.dropna(subset=[c for pair in columns for c in pair]), rng.integers(2**62)
+        if complete.empty:
+            return Interval(value, np.nan, np.nan, 0)
+        matrices = [_matrices(complete, pair) for pair in columns]
+        draws += [resampled(m, units, resamples, np.random.default_rng(seed), options)[0] for m in matrices]
+        if method == "bca":
+            without = sum(without_each(m, units, options)[0] for m in matrices)
+            left_out.append(value + (without - np.nanmean(without)) / len(parts))
+    return _quantiles(value, np.mean(draws, axis=0), confidence,
+                      np.concatenate(left_out) if left_out else None)
+
+
 def _check(units, level, confidence, resamples, method):
     if (units not in UNITS or level not in LEVELS or method not in METHODS or not 0 < confidence < 1
             or resamples < 1):
@@ -142,44 +182,6 @@ def _matrices(frame, columns):
     if complete.empty:
         return None
     return [complete.pivot(index="doc_id", columns="system_id", values=c).to_numpy(float) for c in columns]
-
-
-def _draws(matrices, units, resamples, rng, options):
-    """Statistic of each resample, a row for each metric; the last matrix is the humans'."""
-    *metrics, human = matrices
-    parts = []
-    for rows, columns in _indices(human.shape, units, resamples, options["level"], rng):
-        if options["level"] == "sample":
-            counts = np.ones((1, human.shape[1]))  # of systems that stay as they are
-            if units != "documents" and human.shape[1] > 1:
-                counts = (columns[:, :, None] == np.arange(human.shape[1])).sum(axis=1, dtype=float)
-            parts.append([_within(m, human, rows, counts, **options) for m in metrics])
-        else:
-            taken = [m[rows[:, :, None], columns[:, None, :]] for m in matrices]
-            parts.append([_across(m, taken[-1], **options) for m in taken[:-1]])
-    return np.concatenate(parts, axis=1)
-
-
-def _left_out(matrices, units, options):
-    """Statistic without each unit that is resampled, a row for each metric."""
-    *metrics, human = matrices
-    documents, systems = human.shape
-    found = []
-    for size, axis in ((documents, 0), (systems, 1)):
-        if (units, axis) == ("systems", 0) and systems > 1 or axis and (units == "documents" or systems == 1):
-            continue
-        for left in np.array_split(np.arange(size), max(1, size * documents * systems // _CELLS)):
-            kept = np.arange(size) != left[:, None]
-            if options["level"] == "sample":
-                rows = np.nonzero(kept)[1].reshape(len(left), -1) if axis == 0 else \
-                    np.tile(np.arange(documents), (len(left), 1))
-                counts = np.ones((1, systems)) if axis == 0 else kept.astype(float)
-                found.append([_within(m, human, rows, counts, **options) for m in metrics])
-            else:
-                kept = np.expand_dims(kept, 2 - axis)
-                taken = [np.where(kept, m, np.nan) for m in matrices]
-                found.append([_across(m, taken[-1], **options) for m in taken[:-1]])
-    return np.concatenate(found, axis=1)
 
 
 def _quantiles(value, draws, confidence, left_out):
@@ -198,52 +200,3 @@ def _quantiles(value, draws, confidence, left_out):
         tails = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
     low, high = np.quantile(draws, tails)
     return Interval(value, float(low), float(high), len(draws))
-
-
-def _indices(shape, units, resamples, level, rng):
-    """Yield row and column numbers of as many resamples as fit into memory together."""
-    documents, systems = shape
-    rows, columns = (np.tile(np.arange(size), (resamples, 1)) for size in shape)
-    if units != "systems" or systems == 1:
-        rows = rng.integers(documents, size=rows.shape)
-    if units != "documents" and systems > 1:
-        columns = rng.integers(systems, size=columns.shape)
-    items, members = documents * systems, documents * systems if level == "dataset" else systems
-    chunk = max(1, _CELLS // (documents + systems**2 if level == "sample" else items * max(members // 2, 1)))
-    for start in range(0, resamples, chunk):
-        yield rows[start:start + chunk], columns[start:start + chunk]
-
-
-def _within(x, y, rows, counts, level, coefficient, constant, kendall):
-    """Mean correlation within the documents of each resample; one vector of counts may serve all."""
-    documents, systems = x.shape
-    parts = max(1, documents * systems * max(len(counts), systems) // _CELLS)
-    values, counted = (np.concatenate(found, axis=1) for found in zip(*(
-        weighted(a, b, counts, coefficient, kendall)
-        for a, b in zip(np.array_split(x, parts), np.array_split(y, parts)))))
-    if constant == "skip":
-        counted &= ~np.isnan(values)
-    elif constant == "zero":
-        values = np.nan_to_num(values)
-    drawn = np.arange(len(counts))[:, None]
-    return _mean(values[drawn, rows], counted[drawn, rows])
-
-
-def _across(x, y, level, coefficient, constant, kendall):
-    """Correlation over all items or over systems' means; arrays are resamples x documents x systems."""
-    missing = np.isnan(x) | np.isnan(y)
-    if level == "dataset":
-        x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
-    else:
-        counts = np.maximum((~missing).sum(axis=1), 1)
-        x, y = (np.where(missing.all(axis=1), np.nan, np.where(missing, 0, m).sum(axis=1) / counts)
-                for m in (x, y))
-    values = grouped(x, y, coefficient, kendall=kendall)
-    if constant == "zero":
-        values = np.where(missing.all(axis=(1, 2)), np.nan, np.nan_to_num(values))
-    return values
-
-
-def _mean(values, counted):
-    total, n = np.where(counted, values, 0).sum(axis=1), counted.sum(axis=1)
-    return np.where(n > 0, total / np.maximum(n, 1), np.nan)

@@ -6,6 +6,8 @@ a few products of matrices. Ranks and pairs are counted in whole numbers and are
 
 import numpy as np
 
+_FEW = 64  # systems, up to which it is faster to list the pairs
+
 
 def weighted(x, y, counts, coefficient, kendall="b"):
     """Correlate each document's systems under each vector of counts.
@@ -29,25 +31,30 @@ def weighted(x, y, counts, coefficient, kendall="b"):
     present = ~(np.isnan(x) | np.isnan(y))
     both = present[:, :, None] & present[:, None, :]
     signs = [np.sign(a[:, :, None] - a[:, None, :], where=both, out=np.zeros(both.shape)) for a in (x, y)]
-    first, second = np.triu_indices(x.shape[1], 1)
-    pairs = counts[:, first] * counts[:, second]
-    upper = [s[:, first, second].T for s in signs]
-    untied = [pairs @ np.abs(s) for s in upper]
+    untied = [_ordered(np.abs(s), counts) for s in signs] if coefficient != "spearman" else []
     with np.errstate(invalid="ignore", divide="ignore"):
         if coefficient == "kendall":
-            values = pairs @ (upper[0] * upper[1])
+            values = _ordered(signs[0] * signs[1], counts)
             values /= np.sqrt(untied[0]) * np.sqrt(untied[1]) if kendall == "b" else \
                 _pairs_of_table(signs, both, present, counts)
         elif coefficient == "spearman":
             # A midrank less the mean rank is half the sum of the signs against the others.
-            ranks = [np.tensordot(counts, s, (1, 2)) for s in signs]
-            weights = counts[:, None, :] * present
-            values = _ratio(*(np.einsum("bds,bds,bds->bd", weights, *two) for two in (
-                ranks, ranks[:1] * 2, ranks[1:] * 2)))
+            ranks, weights = [np.tensordot(counts, s, (1, 2)) for s in signs], counts[:, None, :] * present
+            shared, *untied = (np.einsum("bds,bds,bds->bd", weights, *two)
+                               for two in (ranks, ranks[:1] * 2, ranks[1:] * 2))
+            values = shared / np.sqrt(untied[0]) / np.sqrt(untied[1])
         else:
             values = _pearson(x, y, present, counts)
     values[(untied[0] == 0) | (untied[1] == 0)] = np.nan
     return np.clip(values, -1, 1), counts @ present.T > 0
+
+
+def _ordered(signs, counts):
+    """Sum of `signs` over the pairs of systems drawn."""
+    if signs.shape[1] > _FEW:
+        return np.einsum("bds,bs->bd", np.tensordot(counts, signs, (1, 1)), counts) / 2
+    first, second = np.triu_indices(signs.shape[1], 1)
+    return (counts[:, first] * counts[:, second]) @ signs[:, first, second].T
 
 
 def _pairs_of_table(signs, both, present, counts):
@@ -65,9 +72,6 @@ def _pearson(x, y, present, counts):
     x, y = (np.where(present, a - a.mean(axis=1, where=present, keepdims=True), 0) for a in (x, y))
     x, y = (a / np.abs(a).max(axis=1, keepdims=True, initial=1e-300) for a in (x, y))
     means = [counts @ a.T / total for a in (x, y)]
-    return _ratio(*(counts @ (a * b).T - total * m * n for a, b, m, n in (
-        (x, y, *means), (x, x, *means[:1] * 2), (y, y, *means[1:] * 2))))
-
-
-def _ratio(shared, one, other):
+    shared, one, other = (counts @ (a * b).T - total * m * n for a, b, m, n in (
+        (x, y, *means), (x, x, *means[:1] * 2), (y, y, *means[1:] * 2)))
     return shared / np.sqrt(one) / np.sqrt(other)
