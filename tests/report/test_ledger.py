@@ -5,8 +5,20 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.metaeval.correlation import correlation_table
+from nlgjudge.metaeval.planted import planted
 from nlgjudge.report import ledger
-from nlgjudge.report.ledger import COLUMNS, EVIDENCE, VERDICTS, compare, merge, side_by_side, verdict, write
+from nlgjudge.report.ledger import (
+    COLUMNS,
+    EVIDENCE,
+    VERDICTS,
+    averages,
+    compare,
+    merge,
+    side_by_side,
+    verdict,
+    write,
+)
 from nlgjudge.report.published import KEY, all_published, published
 
 CELL = ["paper", "artefact", *KEY]
@@ -108,6 +120,18 @@ def test_evidence_variant_note_and_interval_of_a_row():
     assert found["verdict"].to_dict() == {"A": "within_ci", "B": "exact"}
     assert found["variant"].to_dict() == {"A": "recall", "B": "f"}
     assert found.loc["B", ["n", "n_skipped"]].tolist() == [99, 1]
+
+
+def test_averages_with_intervals_resample_the_aspects_together():
+    """The second aspect is the first one with its sign changed, so their mean is 0 in every resample."""
+    frame = planted(np.random.default_rng(0), documents=20, systems=6).rename(columns={"human": "coherence"})
+    frame["fluency"] = -frame["coherence"]
+    cells = pd.DataFrame([("sample", "coherence"), ("sample", "fluency"), ("sample", "AVG")],
+                         columns=["level", "aspect"]).assign(row="x", dataset="d", coefficient="kendall")
+    ours = correlation_table(frame, ["a"], ["coherence", "fluency"], coefficients=("kendall",), dataset="d")
+    found = averages(cells, ours.assign(row="x"), {"d": frame}, rng=np.random.default_rng(0), resamples=100)
+    assert found[["aspect", "level", "coefficient"]].values.tolist() == [["AVG", "sample", "kendall"]]
+    assert found[["ours", "ci_low", "ci_high"]].to_numpy() == pytest.approx(0, abs=1e-12)
 
 
 def test_an_average_inherits_what_its_cells_share():

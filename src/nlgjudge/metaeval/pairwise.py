@@ -157,12 +157,11 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
         raise ValueError(f"resamples={resamples}: expected at least 1")
     complete = _checked(frame, metric, human).dropna()
     systems = frame["system_id"].nunique()
-    pairs, counted = systems * (systems - 1) // 2, 0
-    if not complete.empty:
-        x, y = (_matrix(complete, c) for c in (metric, human))
-        first, second = np.triu_indices(x.shape[1], 1)
-        shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
-        first, second, counted = first[shared], second[shared], int(shared.sum())
+    pairs = systems * (systems - 1) // 2
+    x, y = (_matrix(complete, c) for c in (metric, human))
+    first, second = np.triu_indices(x.shape[1], 1)
+    shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
+    first, second, counted = first[shared], second[shared], int(shared.sum())
     if not counted:
         return SoftPairwiseAccuracy(np.nan, 0, pairs, "no two systems share a document with both scores")
     signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
@@ -173,15 +172,14 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
 
 def _groups(frame, metric, human, level):
     """Scores as groups x members, NaN where an item lacks either, and the number of units."""
-    complete = frame.dropna()
-    if complete.empty or level == "sample":
-        x, y = (_matrix(complete, c) for c in (metric, human))
-        units = {"sample": frame["doc_id"].nunique(), "dataset": len(frame)}
-        return x, y, units.get(level, frame["system_id"].nunique())
-    if level == "dataset":
-        return *(complete[[c]].to_numpy(float).T for c in (metric, human)), len(frame)
-    means = complete.groupby("system_id", sort=True)[[metric, human]].mean()
-    return *(means[[c]].to_numpy(float).T for c in (metric, human)), frame["system_id"].nunique()
+    units = len(frame) if level == "dataset" else frame[
+        "doc_id" if level == "sample" else "system_id"].nunique()
+    frame = frame.dropna()
+    if frame.empty or level == "sample":
+        return *(_matrix(frame, c) for c in (metric, human)), units
+    if level == "system":
+        frame = frame.groupby("system_id")[[metric, human]].mean()
+    return *(frame[[c]].to_numpy(float).T for c in (metric, human)), units
 
 
 def _pairs(x, y):
@@ -214,11 +212,10 @@ def _calibrated(steps, orders, weights, slack):
     sizes = sizes[ranks]
     gains = weights * ((orders == 0) - 1.0 * (steps * np.sign(orders) > 0))  # of tying the pair
     accuracies = np.concatenate([[0], np.cumsum(gains[ranks])])
-    zeros = int(np.searchsorted(sizes, 0, side="right"))
-    ends = np.flatnonzero(np.diff(sizes) > slack) + 1  # pairs that only rounding separates stay together
-    cuts = np.unique(np.concatenate([[zeros], ends[ends > zeros], [len(sizes)]]))
+    # Pairs that only rounding separates stay together; all those of difference 0 come first.
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(sizes, append=np.inf) > slack) + 1])
     best = cuts[np.argmax(accuracies[cuts] >= accuracies[cuts].max() - 1e-9)]  # the first of equals
-    return sizes[best - 1] if best > zeros else 0.0
+    return sizes[best - 1] if best else 0.0
 
 
 def _p_values(scores, first, second, signs):

@@ -16,7 +16,6 @@ from nlgjudge.metaeval.correlation import grouped
 _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
 _BLOCK = 256       # resamples are held in blocks of this many
 _TILE = 128        # columns of a tile of a matrix product
-_ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
 _PAIRWISE = 3_000  # above this group size tables of all pairs take too much memory
 
 
@@ -139,15 +138,9 @@ def _chunks(bits, cells):
 
 
 def _product(matrix, s):
-    """`matrix @ s` in tiles that stay on one thread: waiting for a busy one costs far more."""
-    result = np.empty((len(matrix), s.shape[1]), s.dtype)
-    step, width = _ALONE // (matrix.shape[1] * _TILE), _TILE
-    if step < 8:  # large enough for several threads
-        step, width = len(matrix), s.shape[1]
-    columns, target = (m.reshape(len(m), -1, width).swapaxes(0, 1) for m in (s, result))
-    for start in range(0, len(matrix), step):
-        np.matmul(matrix[start:start + step], columns, out=target[:, start:start + step])
-    return result
+    """`matrix @ s` in tiles, most of which stay on one thread: waiting for a busy one costs far more."""
+    tiles = matrix @ s.reshape(len(s), -1, _TILE).swapaxes(0, 1)
+    return tiles.swapaxes(0, 1).reshape(len(matrix), -1)
 
 
 def _one_by_one(x, y, h, s, coefficient, kendall):

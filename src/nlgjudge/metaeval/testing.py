@@ -210,12 +210,10 @@ def _observed(frame, a, b, human, options):
     frame = frame.dropna(subset=[a, b, human])
     n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
         options["level"], frame["doc_id"].nunique())
-    found = [correlation(frame, metric, human, **options) for metric in (a, b)]
     # What is undefined without a policy must not become 0 through one.
-    strict = found if options["constant"] == "skip" else [
-        correlation(frame, metric, human, **options | {"constant": "skip"}) for metric in (a, b)]
-    for pair in (strict, found):
-        reason = "; ".join(f"{m} with {human}: {c.reason}" for m, c in zip((a, b), pair) if c.reason)
+    for constant in dict.fromkeys(("skip", options["constant"])):
+        found = [correlation(frame, m, human, **options | {"constant": constant}) for m in (a, b)]
+        reason = "; ".join(f"{m} with {human}: {c.reason}" for m, c in zip((a, b), found) if c.reason)
         if reason:
             return frame, np.nan, n, reason if len(frame) else "no item has all three scores"
     return frame, found[0].value - found[1].value, n, ""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.metaeval.bootstrap import mean_interval
 from nlgjudge.report.published import KEY, all_published
 
 COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
@@ -59,8 +60,8 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     ours : pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
         n_skipped, variant, evidence, note`, and `relabelled`, true where `ours` is another
-        coefficient than the column's head says. Printed averages are added where every
-        cell that they average is there.
+        coefficient than the column's head says. Without any, printed averages are added by
+        `averages`.
     evidence : str
         For rows without their own, one of `EVIDENCE`.
     notebook : str
@@ -79,7 +80,8 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
         For repeated cells, cells that the table does not print, or unknown evidence.
     """
     _check(table, ours, evidence)
-    ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
+    if "AVG" not in set(ours["aspect"]):
+        ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
     rows = table.rename(columns={"note": "note_printed"}).merge(ours, on=KEY, validate="1:1")
     rows = rows.assign(paper=paper, artefact=artefact, notebook=notebook,
                        published=rows["printed"])
@@ -100,16 +102,26 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     return rows[COLUMNS]
 
 
-def averages(table, ours):
+def averages(table, ours, frames=None, **options):
     """Average our cells as the table averages its own.
 
     A printed average is the mean of the row's cells at its level and coefficient; QAGS
     averages over its two parts.
 
+    Parameters
+    ----------
+    table, ours : pandas.DataFrame
+        As for `compare`; with `frames`, `ours` has the column `metric` too.
+    frames : dict of str to pandas.DataFrame, optional
+        Scores by dataset, for intervals.
+    **options
+        Of `nlgjudge.metaeval.bootstrap.mean_interval`: `rng` and others.
+
     Returns
     -------
     pandas.DataFrame
-        `row, dataset, aspect, level, coefficient, ours` of the averages that can be formed.
+        `row, dataset, aspect, level, coefficient, ours` of the averages that can be formed, and
+        with `frames` `ci_low, ci_high`.
     """
     group = ["row", "level", "coefficient"]
     wanted = table[table["aspect"] == "AVG"].drop_duplicates(KEY)
@@ -121,7 +133,14 @@ def averages(table, ours):
         if column in ours:
             found[column] = parts.groupby(group, sort=False)[column].agg(
                 lambda v: v.iloc[0] if v.nunique(dropna=False) == 1 else None)
-    return wanted[KEY].merge(found.reset_index(), on=group).dropna(subset=["ours"])
+    found = wanted[KEY].merge(found.reset_index(), on=group).dropna(subset=["ours"])
+    if frames is None:
+        return found
+    cells = {key: [(frames[c.dataset], c.metric, c.aspect) for c in part.itertuples()]
+             for key, part in parts.groupby(group)}
+    bounds = [mean_interval(cells[r.row, r.level, r.coefficient], level=r.level, coefficient=r.coefficient,
+                            **options)[1:3] for r in found.itertuples()]
+    return found.assign(ci_low=[low for low, _ in bounds], ci_high=[high for _, high in bounds])
 
 
 def write(rows):
