@@ -98,7 +98,8 @@ def test_outputs_are_committed_from_real_data(notebook):
     assert not [o.text for o in outputs if o.output_type == "stream" and o.name == "stderr"]
     assert not [t for o in outputs for t in texts(o) if "sample data" in t]
     data = notebook.metadata["nlgjudge"]
-    declared = {*data["benchmarks"], *(f"replay:{name}" for name in data.get("recordings", []))}
+    declared = {*data["benchmarks"], *(f"replay:{name}" for name in data.get("recordings", [])),
+                *data.get("resources", [])}
     assert set(data.get("data", {})) == declared
     assert all(source == "real" for source, _ in data.get("data", {}).values())
 

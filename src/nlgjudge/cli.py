@@ -3,8 +3,12 @@
 import argparse
 import sys
 import time
+from collections import Counter
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
+from nlgjudge import extend_cli, own_cli
 from nlgjudge.judging_cli import add_commands
 
 
@@ -35,43 +39,39 @@ def _parser():
         action.add_argument("benchmarks", nargs="*", help="default: all")
         action.set_defaults(function=function)
     add_commands(commands)
+    extend_cli.add_commands(commands)
+    own_cli.add_commands(commands)
     run = commands.add_parser("run", help="execute one notebook, strictly")
     run.add_argument("notebook", type=Path)
     run.add_argument("-o", "--output", type=Path, required=True)
     run.add_argument("-p", "--parameter", nargs=2, action="append", default=[],
                      metavar=("NAME", "VALUE"))
     run.set_defaults(function=_run)
-    for name, function, text in (("resolve", _resolve, "find the data that the notebooks need"),
-                                 ("validate", _validate, "compare the notebooks' outputs, or run them "
-                                                         "where their data is not here"),
-                                 ("finish", _finish, "merge the ledger and print the coverage"),
-                                 ("refresh", _refresh, "keep executed outputs and the README's "
-                                                       "results in the repository")):
-        commands.add_parser(name, help=text).set_defaults(function=function)
+    for name, home, text in (
+            ("resolve", "workflow", "find the data that the notebooks need"),
+            ("validate", "notebooks", "compare outputs, or run the notebooks where their data is not here"),
+            ("finish", "workflow", "merge the ledger and print the coverage"),
+            ("refresh", "notebooks", "keep executed outputs and the README's results in the repository")):
+        commands.add_parser(name, help=text).set_defaults(function=partial(_step, home, name))
     return parser
 
 
 def _chosen(options):
     from nlgjudge.data.registry import entries
 
-    for name in options.benchmarks:
-        entries(name)  # an unknown name is an error that lists the known
-    return [e for e in entries() if not options.benchmarks or e.benchmark in options.benchmarks]
+    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in entries(name)]
 
 
 def _list(options):
-    from itertools import groupby
-
     from nlgjudge.data.fetch import local
 
-    chosen = _chosen(options)
-    key = lambda e: (e.benchmark, e.role, e.repository, e.licence, e.citation)  # noqa: E731
+    found = [((*e[:3], e.licence, e.citation), local(e) is not None) for e in _chosen(options)]
+    files, here = Counter(kind for kind, _ in found), Counter(kind for kind, is_here in found if is_here)
     print(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
-    for (benchmark, role, repository, licence, citation), group in groupby(
-            sorted(chosen, key=key), key):
-        group = list(group)
-        here = sum(local(e) is not None for e in group)
-        print(f"{benchmark:19}{role:12}{f'{here}/{len(group)}':>9}  {licence:18}  {citation} ({repository})")
+    for kind in sorted(files):
+        benchmark, role, repository, licence, citation = kind
+        share = f"{here[kind]}/{files[kind]}"
+        print(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
     print("\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
           "NLGJUDGE_HUMANMT.")
 
@@ -97,17 +97,12 @@ def _fetch(options):
 def _verify(options):
     from nlgjudge.data.fetch import check, local
 
-    absent = bad = 0
     chosen = _chosen(options)
-    for entry in chosen:
-        path = local(entry)
-        problem = check(entry, path.read_bytes()) if path else ""
-        absent += path is None
-        if problem:
-            bad += 1
-            print(f"{path} {problem}", file=sys.stderr)
-    print(f"{len(chosen) - absent - bad} files verified, {bad} bad, {absent} not here")
-    return 1 if bad or absent == len(chosen) else 0
+    here = [(path, check(entry, path.read_bytes())) for entry in chosen if (path := local(entry))]
+    bad = [f"{path} {problem}" for path, problem in here if problem]
+    print(*bad, sep="\n", end="\n" if bad else "", file=sys.stderr)
+    print(f"{len(here) - len(bad)} files verified, {len(bad)} bad, {len(chosen) - len(here)} not here")
+    return 1 if bad or not here else 0
 
 
 def _run(options):
@@ -134,29 +129,10 @@ def _value(text):
         return text
 
 
-def _resolve(_):
-    from nlgjudge.report.workflow import resolve
-
-    print("data:")
-    resolve()
-
-
-def _validate(_):
-    from nlgjudge.report.notebooks import validate
-
-    validate()
-
-
-def _finish(_):
-    from nlgjudge.report.workflow import finish
-
-    finish()
-
-
-def _refresh(_):
-    from nlgjudge.report.notebooks import refresh
-
-    refresh()
+def _step(home, name, _):
+    if name == "resolve":
+        print("data:")
+    getattr(import_module(f"nlgjudge.report.{home}"), name)()
 
 
 if __name__ == "__main__":

@@ -18,15 +18,16 @@ def test_counts_are_repetitions(systems, coefficient, kendall):
     drawn = rng.integers(systems, size=(7, systems))
     counts = (drawn[:, :, None] == np.arange(systems)).sum(axis=1, dtype=float)
     values, present = weighted(x, y, counts, coefficient, kendall)
-    expected = np.array([grouped(x[:, columns], y[:, columns], coefficient, kendall=kendall) for columns in drawn])
+    expected = np.array([grouped(x[:, columns], y[:, columns], coefficient, kendall=kendall)
+                         for columns in drawn])
     np.testing.assert_allclose(values, expected, atol=1e-12)
     assert np.isnan(values[:, 1]).all() and present.all()
 
 
 def test_by_hand():
-    """Scores 1 2 3 against 1 3 2, the last system drawn twice, the first not: pairs (2,3) twice, discordant."""
-    values, present = weighted(np.array([[1., 2, 3]]), np.array([[1., 3, 2]]), np.array([[0., 1, 2], [3, 0, 0]]),
-                               "kendall")
-    assert values[0, 0] == -1 and np.isnan(values[1, 0]) and present.all()
+    """Scores 1 2 3 against 1 3 2 without the first and the last twice: both pairs of 2 and 3 are discordant."""
+    counts = np.array([[0., 1, 2], [3, 0, 0]])
+    values, present = weighted(np.array([[1., 2, 3]]), np.array([[1., 3, 2]]), counts, "kendall")
+    assert values[0, 0] == pytest.approx(-1) and np.isnan(values[1, 0]) and present.all()
     values, present = weighted(np.array([[np.nan, 2]]), np.array([[1., 2]]), np.array([[1., 0]]), "pearson")
     assert np.isnan(values).all() and not present.any()

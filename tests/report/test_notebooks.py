@@ -3,10 +3,12 @@
 import json
 
 import nbformat
+import nltk
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, run
+from nlgjudge.data import meteor
+from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, run, validate
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -129,10 +131,11 @@ def test_outputs_are_kept_without_the_runners_traces(write):
     assert keep_outputs(executed_copy(path), path, data) and path.read_bytes() == first
 
 
-def test_outputs_of_a_sample_run_are_refused(write):
+@pytest.mark.parametrize("lacking", [{"openmeva": ["sample", "abc"]}, {"wordnet": ["absent", ""]}])
+def test_outputs_of_a_run_that_lacked_something_are_refused(write, lacking):
     path = write("size")
     before = path.read_bytes()
-    assert keep_outputs(executed_copy(path), path, {"openmeva": ["sample", "abc"]}) is False
+    assert keep_outputs(executed_copy(path), path, {"bagel": ["real", "d"]} | lacking) is False
     assert path.read_bytes() == before
 
 
@@ -142,3 +145,23 @@ def test_outputs_of_another_notebook_are_refused(write):
     with pytest.raises(ValueError):
         keep_outputs(executed_copy(other), path, {"openmeva": ["real", "abc"]})
     assert path.read_bytes() == before
+
+
+def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # both set anew by validate, and undone after the test
+    monkeypatch.setenv("NLGJUDGE_OUT", "")
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "wordnet")
+    (tmp_path / "notebooks").mkdir()
+    path = write("print(size)", name="notebooks/tiny")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text="4\n")]  # it prints 3
+    notebook.metadata["nlgjudge"] = {"resources": ["wordnet"], "data": {"wordnet": ["real", ""]}}
+    nbformat.write(notebook, path)
+    validate()
+    assert (tmp_path / "build" / "validated" / "executed" / "tiny.ipynb").exists()
+    (tmp_path / "wordnet").mkdir()
+    (tmp_path / "wordnet" / "data.noun").touch()
+    with pytest.raises(NotebookError, match="compared outputs"):
+        validate()

@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 import nbformat
+import nltk
 import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from nlgjudge.data import meteor
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.report import ledger, workflow
 from nlgjudge.report.published import KEY, all_published, published
@@ -140,6 +142,17 @@ def test_a_changed_source_of_the_data_runs_the_notebook(house):
     assert house.reruns() == ["stories"]
 
 
+def test_a_resource_that_appears_runs_the_notebook(house):
+    notebook = nbformat.read(house.path("dialogues"), as_version=4)
+    notebook.metadata["nlgjudge"] = {"benchmarks": [], "resources": ["wordnet"]}
+    nbformat.write(notebook, house.path("dialogues"))
+    resolved = house.folder / "build" / "sources.json"
+    before = json.loads(resolved.read_text(encoding="utf-8"))
+    for presence in ("absent", "real"):
+        resolved.write_text(json.dumps(before | {"wordnet": [presence, ""]}), encoding="utf-8")
+        assert house.reruns() == ["dialogues"]
+
+
 def test_a_failing_notebook_fails_the_command_by_name(house):
     house.notebook("broken", "assert size > 5, 'size is too small'")
     done, ran = house.make()
@@ -219,6 +232,26 @@ def test_dependencies_that_vanished_are_left_out(small):
     note.parent.mkdir(parents=True)
     note.write_text(json.dumps(["notebooks/one.ipynb", "gone.py"]), encoding="utf-8")
     assert workflow.dependencies("one") == ["notebooks/one.ipynb"]
+
+
+def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
+    def declare(*names):
+        notebook = new_notebook(metadata={"nlgjudge": {"resources": names}})
+        nbformat.write(notebook, small / "notebooks" / "one.ipynb")
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(meteor, "DEBIAN", small / "wordnet")
+    declare("wordnet")
+    said = []
+    workflow.resolve(said.append)
+    assert workflow.data("one") == {"wordnet": ["absent", ""]} and workflow.data("two") == {}
+    assert [line.split() for line in said] == [["wordnet", "absent"]]
+    (small / "wordnet").mkdir()
+    (small / "wordnet" / "data.noun").touch()
+    workflow.resolve(said.append)
+    assert workflow.data("one") == {"wordnet": ["real", ""]}
+    declare("meteor-1.4")
+    with pytest.raises(ValueError, match="resource 'meteor-1.4': expected one of wordnet, meteor-1.5"):
+        workflow.resolve(said.append)
 
 
 def test_importing_the_workflow_is_light():

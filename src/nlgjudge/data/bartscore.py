@@ -27,12 +27,13 @@ _NAMES = {"litepyramid_recall": "pyramid_recall", "fact": "consistency"}
 _COUNTS = {"summeval": (100, 1600), "newsroom": (60, 420), "realsumm": (100, 2400),
            "qags_cnn": (235, 235), "qags_xsum": (239, 239), "bagel": (404, 404)}
 # A score file holds numpy scalars; nothing else that a pickle could call is let through.
-_NUMPY = {("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"),
-          ("numpy", "dtype")}
+_NUMPY = {("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype")}
 
 
 class _Unpickler(pickle.Unpickler):
-    allowed = frozenset()
+    def __init__(self, content, allowed):
+        super().__init__(io.BytesIO(content))
+        self.allowed = allowed
 
     def find_class(self, module, name):
         if (module, name) in self.allowed:
@@ -40,10 +41,6 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(
             f"the pickle names {module}.{name}; expected only dicts, lists, strings and numbers, "
             "so it was not read: loading it could run foreign code")
-
-
-class _ScoreUnpickler(_Unpickler):
-    allowed = frozenset(_NUMPY)
 
 
 def unpickle(content, *, scores=False):
@@ -61,7 +58,7 @@ def unpickle(content, *, scores=False):
         When it names any other global, or is cut short.
     """
     try:
-        return (_ScoreUnpickler if scores else _Unpickler)(io.BytesIO(content)).load()
+        return _Unpickler(content, _NUMPY if scores else ()).load()
     except (EOFError, ValueError, IndexError, KeyError, AttributeError) as error:
         raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
 
@@ -70,22 +67,20 @@ def read(name):
     """Read one of the six benchmarks, with released scores where their files can be had."""
     entry = entries(name, path="data.pkl")[0]
     documents = unpickle(fetch.read(entry))
-    files = {entry.path: entry.blob}
-    scores = []
-    released = [*entries(name, path="final_p.pkl")]
+    files, scores = {entry.path: entry.blob}, []
+    released = entries(name, path="final_p.pkl")
     if name in ("summeval", "bagel"):
         released += entries(name, role="scores", path=f"data/{name}.json")
     for extra in released:
+        origin = "chatgpt" if extra.path.endswith("json") else "bartscore"
         try:
             content = fetch.read(extra)
-            layout = (json.loads(content) if extra.path.endswith("json")
-                      else unpickle(content, scores=True))
+            layout = json.loads(content) if origin == "chatgpt" else unpickle(content, scores=True)
         except fetch.DataUnavailable:
             continue
         except pickle.UnpicklingError as error:
             warnings.warn(f"{extra.path}: released scores left out, {error}", stacklevel=3)
             continue
-        origin = "chatgpt" if extra.path.endswith("json") else "bartscore"
         scores += _scores(layout, _ASPECTS[name], origin)
         files[extra.path] = extra.blob
     ratings = list(_experts(files)) if name == "summeval" else []

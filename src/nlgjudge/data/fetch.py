@@ -2,7 +2,7 @@
 
 Routes, in order: the cache, the mirror folder in `NLGJUDGE_MIRROR`, the code host. A file
 is verified whatever its route, and written to the cache atomically: an error or a full
-disk leaves nothing, a killed process at most a `.partial-` file that nothing ever reads.
+disk leaves nothing, a killed process at most a `.partial-` folder that nothing ever reads.
 """
 
 import errno
@@ -68,16 +68,7 @@ def local(entry):
 
 
 def _from_cache(entry, _):
-    path = _inside(cache(), entry.location)
-    if not path.is_file():
-        return None, f"cache: no {path}"
-    content = path.read_bytes()
-    problem = check(entry, content)
-    if problem:
-        path.unlink(missing_ok=True)
-        return None, f"cache: removed {path}, {problem}"
-    use(path)
-    return content, ""
+    return _from_folder("cache", cache(), entry)
 
 
 def _from_mirror(entry, _):
@@ -88,15 +79,22 @@ def _from_mirror(entry, _):
         raise NotADirectoryError(
             f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
             "owner/repository/commit/path, or set it to nothing to do without")
-    path = _inside(Path(folder), entry.location)
+    return _from_folder("mirror", Path(folder), entry)
+
+
+def _from_folder(name, folder, entry):
+    path = _inside(folder, entry.location)
     if not path.is_file():
-        return None, f"mirror: no {path}"
+        return None, f"{name}: no {path}"
     content = path.read_bytes()
     problem = check(entry, content)
-    if problem:
-        return None, f"mirror: {path} {problem}"
-    use(path)
-    return content, ""
+    if not problem:
+        use(path)
+        return content, ""
+    if name == "cache":  # a mirror is not ours to mend
+        path.unlink(missing_ok=True)
+        return None, f"cache: removed {path}, {problem}"
+    return None, f"mirror: {path} {problem}"
 
 
 def _from_upstream(entry, progress):
@@ -108,22 +106,17 @@ def _from_upstream(entry, progress):
         return None, f"network: {base} did not answer earlier ({_unreachable[base]})"
     target = _inside(cache(), entry.location)
     try:
-        temporary = _temporary(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
+            temporary = Path(folder, target.name)
+            if problem := _download(base, url, temporary, progress):
+                return None, f"network: {problem}"
+            content = temporary.read_bytes()
+            if problem := check(entry, content):
+                return None, f"network: {url} {problem}"
+            os.replace(temporary, target)
     except OSError as error:
         raise _write_error(error, target, entry) from error
-    try:
-        problem = _download(base, url, temporary, progress)
-        if problem:
-            return None, f"network: {problem}"
-        content = temporary.read_bytes()
-        problem = check(entry, content)
-        if problem:
-            return None, f"network: {url} {problem}"
-        os.replace(temporary, target)
-    except OSError as error:
-        raise _write_error(error, target, entry) from error
-    finally:
-        temporary.unlink(missing_ok=True)
     use(target)
     return content, ""
 
@@ -154,13 +147,6 @@ def _inside(folder, location):
         raise ValueError(f"the registry's path {location} would leave {folder}; "
                          "correct that row of data/registry.csv")
     return path
-
-
-def _temporary(target):
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".partial-")
-    os.close(handle)
-    return Path(name)
 
 
 def _download(base, url, path, progress):

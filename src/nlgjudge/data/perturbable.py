@@ -4,7 +4,6 @@ DHP (section 5) takes reference texts and asks judges to tell them from damaged 
 these benchmarks have items and mostly no ratings: the hypothesis is the text to perturb.
 """
 
-import csv
 import json
 import os
 import random
@@ -27,8 +26,7 @@ def read_wmt22(name):
     """Read WMT-22 general test segments; the human reference is the hypothesis."""
     source, = entries(name, path=f"src.{name[6:8]}")
     reference, = entries(name, path="ref.A.en")
-    texts = [fetch.read(e).decode("utf-8").removesuffix("\n").split("\n")
-             for e in (source, reference)]
+    texts = [fetch.read(e).decode("utf-8").removesuffix("\n").split("\n") for e in (source, reference)]
     items = [(None, f"{number:04d}", "reference", original, translation, [translation], "")
              for number, (original, translation) in enumerate(zip(*texts, strict=True))]
     return build(name, items, [], files={e.path: e.blob for e in (source, reference)},
@@ -70,19 +68,16 @@ def read_story_cloze(name):
     """Read the Story Cloze CSV that `NLGJUDGE_STORY_CLOZE` names (licence on request)."""
     path = _named("NLGJUDGE_STORY_CLOZE", name, "the validation CSV of the Story Cloze Test")
     items, ratings = [], []
-    with open(use(path), newline="", encoding="utf-8-sig") as handle:
-        columns = ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)),
-                   "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding"]
-        for row in _rows(handle, path, columns):
-            opening = " ".join(row[f"InputSentence{i}"] for i in range(1, 5))
-            right = int(row["AnswerRightEnding"])
-            endings = {i: row[f"RandomFifthSentenceQuiz{i}"] for i in (1, 2)}
-            for i, ending in endings.items():
-                system_id = "right_ending" if i == right else "wrong_ending"
-                key = f"{row['InputStoryid']}/{system_id}"
-                items.append((key, row["InputStoryid"], system_id, opening, ending,
-                              [endings[right]], ""))
-                ratings.append((key, "ending", "mean", float(i == right)))
+    for row in _rows(path, ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)),
+                            "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding"]):
+        opening = " ".join(row[f"InputSentence{i}"] for i in range(1, 5))
+        right = int(row["AnswerRightEnding"])
+        endings = {i: row[f"RandomFifthSentenceQuiz{i}"] for i in (1, 2)}
+        for i, ending in endings.items():
+            system_id = "right_ending" if i == right else "wrong_ending"
+            key = f"{row['InputStoryid']}/{system_id}"
+            items.append((key, row["InputStoryid"], system_id, opening, ending, [endings[right]], ""))
+            ratings.append((key, "ending", "mean", float(i == right)))
     return build(name, items, ratings)
 
 
@@ -94,13 +89,11 @@ def read_iwslt14(name):
     """
     path = _named("NLGJUDGE_HUMANMT", name, "a folder with HumanMT's ratings.csv") / "ratings.csv"
     items, ratings = {}, []
-    with open(use(path), newline="", encoding="utf-8") as handle:
-        columns = ["segment", "source", "reference", "translation", "rater", "score"]
-        for row in _rows(handle, path, columns):
-            key = f"{row['segment']}/translation"
-            items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
-                          [row["reference"]], "")
-            ratings.append((key, "overall", row["rater"], float(row["score"])))
+    for row in _rows(path, ["segment", "source", "reference", "translation", "rater", "score"]):
+        key = f"{row['segment']}/translation"
+        items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
+                      [row["reference"]], "")
+        ratings.append((key, "overall", row["rater"], float(row["score"])))
     return build(name, items.values(), ratings, expect=(1000, 1000))
 
 
@@ -191,9 +184,8 @@ def _named(variable, name, what):
     return Path(path)
 
 
-def _rows(handle, path, columns):
-    reader = csv.DictReader(handle)
-    absent = [c for c in columns if c not in (reader.fieldnames or [])]
-    if absent:
+def _rows(path, columns):
+    table = pd.read_csv(use(path), dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    if absent := [c for c in columns if c not in table]:
         raise ValueError(f"{path}: expected columns {columns}, lacks {absent}")
-    return reader
+    return table.to_dict("records")

@@ -1,47 +1,16 @@
 """The repository's own sample: texts with planted defects, rated by counting them.
 
 `data/sample/README.md` holds the rubric: a rating is the top of the scale minus a step per
-defect, and three raters apply it plainly, strictly and leniently.
+defect, and three raters apply it plainly, strictly and leniently. `data/sample/rubric.csv` says
+which file stands in for which benchmark, and per aspect whose defects count on which scale.
 """
 
 import json
 
+import pandas as pd
+
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.schema import build
-
-# An aspect's scale and the number of defects that reach its lower end, where it is not
-# 1 to 5 in four steps; by file, or by benchmark where that has a scale of its own.
-_DEFAULT = (1, 5, 4)
-_SCALES = {
-    "dialogue": {"naturalness": (1, 3, 2), "coherence": (1, 3, 2), "engagingness": (1, 3, 2),
-                 "groundedness": (0, 1, 2), "understandability": (0, 1, 2)},
-    "data_to_text": dict.fromkeys(("informativeness", "naturalness", "quality"), (1, 6, 5)),
-    "question_answering": {"equivalence": (0, 1, 1)},
-    "realsumm": {"pyramid_recall": (0, 1, 4)},
-    "qags_cnn": {"consistency": (0, 1, 4)},
-    "qags_xsum": {"consistency": (0, 1, 4)},
-}
-# Which file stands in for which benchmark, and aspects that count other aspects' defects.
-_STANDS_FOR = {
-    "summeval": ("summarization", {}),
-    "summeval_crowd": ("summarization", {}),
-    "newsroom": ("summarization", {"informativeness": ("relevance", "consistency")}),
-    "realsumm": ("summarization", {"pyramid_recall": ("relevance",)}),
-    "qags_cnn": ("summarization", {"consistency": ("consistency",)}),
-    "qags_xsum": ("summarization", {"consistency": ("consistency",)}),
-    "sumpubmed": ("summarization", {}),
-    "bagel": ("data_to_text", {}),
-    "openmeva": ("story", {}),
-    "story_cloze": ("story", {}),
-    "topical_chat": ("dialogue", {"overall": tuple(_SCALES["dialogue"])}),
-    "answer_equivalence": ("question_answering", {}),
-    "wmt22_de_en": ("translation", {}),
-    "wmt22_zh_en": ("translation", {}),
-    "iwslt14": ("translation", {}),
-}
-_KEEP = {"newsroom": ("coherence", "relevance", "informativeness", "fluency"),
-         "realsumm": ("pyramid_recall",), "qags_cnn": ("consistency",),
-         "qags_xsum": ("consistency",)}
 
 
 def read(name):
@@ -64,9 +33,9 @@ def read(name):
     """
     if name == "news":
         return _news()
-    file, derived = _STANDS_FOR[name]
+    rubric = pd.read_csv(use(_folder() / "rubric.csv")).groupby("benchmark").get_group(name)
     items, ratings = [], []
-    for document in documents(file):
+    for document in documents(rubric["file"].iloc[0]):
         if name in ("sumpubmed", "wmt22_de_en", "wmt22_zh_en"):
             items.append((None, document["doc_id"], "reference", document["source"],
                           document["references"][0], document["references"], ""))
@@ -77,7 +46,7 @@ def read(name):
                 ratings.append((f"{document['doc_id']}/{system_id}", "ending", "mean",
                                 float(system_id == "right_ending")))
         else:
-            for item, rated in _outputs(name, file, document, derived):
+            for item, rated in _outputs(name, document, rubric):
                 items.append(item)
                 ratings += rated
     return build(name, items, ratings, source="sample")
@@ -85,7 +54,7 @@ def read(name):
 
 def documents(file):
     """Yield the documents of one sample file, as written."""
-    with open(use(root() / "data" / "sample" / f"{file}.jsonl"), encoding="utf-8") as handle:
+    with open(use(_folder() / f"{file}.jsonl"), encoding="utf-8") as handle:
         for line in handle:
             yield json.loads(line)
 
@@ -111,7 +80,11 @@ def rate(defects, low=1, high=5, steps=4):
     return {rater: max(low, high - (high - low) * min(n / steps, 1)) for rater, n in counted.items()}
 
 
-def _outputs(name, file, document, derived):
+def _folder():
+    return root() / "data" / "sample"
+
+
+def _outputs(name, document, rubric):
     for output in document["outputs"]:
         doc_id, system_id = document["doc_id"], output["system_id"]
         references = document["references"]
@@ -119,14 +92,14 @@ def _outputs(name, file, document, derived):
             doc_id, system_id, references = f"{doc_id}-{system_id}", "0", [document["source"]]
         item = (None, doc_id, system_id, document["source"], output["hypothesis"], references,
                 document["context"])
-        defects = {aspect: len(found) for aspect, found in output["defects"].items()}
-        counts = defects | {aspect: sum(defects[a] for a in parts) for aspect, parts in derived.items()}
-        rated = []
-        for aspect in _KEEP.get(name, counts):
-            scale = _SCALES.get(name, _SCALES.get(file, {})).get(aspect, _DEFAULT)
-            rated += [(f"{doc_id}/{system_id}", aspect, rater, score)
-                      for rater, score in rate(counts[aspect], *scale).items()]
-        yield item, rated
+        rated = ((r.aspect, rate(_count(output, r.defects.split()), r.low, r.high, r.steps))
+                 for r in rubric.itertuples())
+        yield item, [(f"{doc_id}/{system_id}", aspect, rater, score)
+                     for aspect, scores in rated for rater, score in scores.items()]
+
+
+def _count(output, aspects):
+    return sum(len(output["defects"][aspect]) for aspect in aspects)
 
 
 def _news():
@@ -140,7 +113,7 @@ def _news():
                           output["hypothesis"], [], ""))
         for aspect, parts in (("overall", tuple(outputs["lead"]["defects"])),
                               ("informative", ("relevance", "consistency"))):
-            writer, model = (sum(len(o["defects"][p]) for p in parts) for o in pair.values())
+            writer, model = (_count(output, parts) for output in pair.values())
             ratings.append((f"{document['doc_id']}/writer-sample", f"{aspect}_preference", "plain",
                             (1 + (model > writer) - (model < writer)) / 2))
     return build("news", items, ratings, source="sample")

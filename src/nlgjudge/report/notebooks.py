@@ -99,20 +99,20 @@ def check(path, parameters):
 def keep_outputs(executed, path, data):
     """Write an executed copy's outputs back, without the runner's traces.
 
-    Outputs from the sample, or without a recording, are not kept.
+    Outputs from the sample, or without a recording or a resource, are not kept.
 
     Parameters
     ----------
     executed, path : path-like
         The executed copy and the notebook.
     data : dict
-        By benchmark, source and digest of what it ran on; kept in the metadata, so that
-        outputs are compared only where the same data can be had.
+        By benchmark, recording or resource, source and digest of what it ran on; kept in the
+        metadata, so that outputs are compared only where the same can be had.
 
     Returns
     -------
     bool
-        False when the copy was made from the sample, whose outputs are not kept.
+        False when the outputs are not kept.
     """
     if any(source != "real" for source, _ in data.values()):
         return False
@@ -133,7 +133,7 @@ def refresh(say=print):
     for name in workflow.notebooks():
         kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb",
                             root() / "notebooks" / f"{name}.ipynb", workflow.data(name))
-        say(f"{name}: {'outputs kept' if kept else 'ran on the sample, left as it is'}")
+        say(f"{name}: {'outputs kept' if kept else 'ran without some of its data, left as it is'}")
     coverage.update_readme(root() / "README.md", ledger.read(root() / "paper_tables" / "ledger.csv"))
 
 

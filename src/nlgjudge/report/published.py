@@ -24,10 +24,9 @@ def tables():
     list of (str, str)
         Paper key and artefact key, as ``("geval_v1", "table2")``, in reading order.
     """
-    found = [path.stem.rsplit("_", 1) for path in _folder().glob("*_table*.csv")]
-    order = list(PAPERS)
-    return sorted(((p, a) for p, a in found if "coefficient" in _columns(p, a)),
-                  key=lambda t: (order.index(t[0]), int(re.sub(r"\D", "", t[1]))))
+    found = [tuple(path.stem.rsplit("_", 1)) for path in _folder().glob("*_table*.csv")
+             if "coefficient" in path.read_text(encoding="utf-8").partition("\n")[0]]
+    return sorted(found, key=lambda t: ([*PAPERS].index(t[0]), int(re.sub(r"\D", "", t[1]))))
 
 
 def published(paper, artefact):
@@ -79,8 +78,3 @@ def all_published():
 
 def _folder():
     return root() / "paper_tables" / "published"
-
-
-def _columns(paper, artefact):
-    with open(_folder() / f"{paper}_{artefact}.csv", encoding="utf-8") as handle:
-        return handle.readline()

@@ -8,6 +8,9 @@ import json
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 
+# What a notebook may do without, and the variant of METEOR that cannot.
+RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
+
 
 def notebooks():
     """Names of the repository's notebooks, sorted."""
@@ -22,6 +25,11 @@ def benchmarks(name):
 def recordings(name):
     """Recordings that a notebook's metadata declares, as ``replay:NAME``."""
     return [f"replay:{r}" for r in _read(name)["metadata"].get("nlgjudge", {}).get("recordings", [])]
+
+
+def resources(name):
+    """Optional resources that a notebook's metadata declares, names of `RESOURCES`."""
+    return _read(name)["metadata"].get("nlgjudge", {}).get("resources", [])
 
 
 def source_digest(name):
@@ -39,9 +47,9 @@ def dependencies(name):
 
 
 def data(name):
-    """Source and digest of each benchmark and recording of a notebook, as last resolved."""
+    """Source and digest of each benchmark, recording and resource of a notebook, as last resolved."""
     found = sources()
-    return {wanted: found.get(wanted) for wanted in [*benchmarks(name), *recordings(name)]}
+    return {wanted: found.get(wanted) for wanted in [*benchmarks(name), *recordings(name), *resources(name)]}
 
 
 def committed(name):
@@ -50,13 +58,13 @@ def committed(name):
 
 
 def sources():
-    """By benchmark or recording, the source and digest that `resolve` found."""
+    """By benchmark, recording or resource, the source and digest that `resolve` found."""
     path = root() / "build" / "sources.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def resolve(say=print):
-    """Find out which of the notebooks' benchmarks can be had, downloading what is missing.
+    """Find out what of the notebooks' data can be had, downloading what is missing, and which resources.
 
     Parameters
     ----------
@@ -66,8 +74,13 @@ def resolve(say=print):
     Returns
     -------
     dict of str to list of str
-        By benchmark or recording, `real`, `sample` or `absent` and the data's digest; kept
-        in `build/sources.json` too.
+        By benchmark, recording or resource, `real`, `sample` or `absent` and the data's digest
+        (none of a resource); kept in `build/sources.json` too.
+
+    Raises
+    ------
+    ValueError
+        For a resource that is not in `RESOURCES`.
     """
     from nlgjudge.data.benchmarks import load
 
@@ -80,6 +93,9 @@ def resolve(say=print):
             + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
     for name in sorted({r for n in notebooks() for r in recordings(n)}):
         found[name] = _recording(name.removeprefix("replay:"))
+        say(f"  {name:40} {found[name][0]}")
+    for name in sorted({r for n in notebooks() for r in resources(n)}):
+        found[name] = _resource(name)
         say(f"  {name:40} {found[name][0]}")
     path = root() / "build" / "sources.json"
     path.parent.mkdir(exist_ok=True)
@@ -94,6 +110,14 @@ def _recording(name):
 
     blobs = "".join(entry.blob for entry in recorded_files(name))
     return ["real" if available(name) else "absent", hashlib.sha256(blobs.encode()).hexdigest()[:12]]
+
+
+def _resource(name):
+    from nlgjudge.data.meteor import meteor_missing
+
+    if name not in RESOURCES:
+        raise ValueError(f"resource {name!r}: expected one of {', '.join(RESOURCES)}")
+    return ["absent" if meteor_missing(RESOURCES[name]) else "real", ""]
 
 
 def finish(say=print):
