@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import nlgjudge as nj
 from nlgjudge import extend_cli, own_cli
 from nlgjudge.judging_cli import add_commands
 
@@ -57,9 +58,7 @@ def _parser():
 
 
 def _chosen(options):
-    from nlgjudge.data.registry import entries
-
-    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in entries(name)]
+    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in nj.entries(name)]
 
 
 def _list(options):

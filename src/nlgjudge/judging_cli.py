@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import nlgjudge as nj  # a name is imported when it is used, so that other commands start fast
+
 
 def add_commands(commands):
     """Add the judging commands to the console script's parser."""
@@ -18,7 +20,7 @@ def add_commands(commands):
     judge.add_argument("--limit", type=int, help="judge the first so many items")
     judge.add_argument("--temperature", type=float)
     judge.add_argument("--max-tokens", type=int)
-    judge.add_argument("--logprobs", action="store_true", help="weigh scores by token probability")
+    judge.add_argument("--logprobs", action="store_const", const=True, help="weigh by token probability")
     judge.add_argument("--max-calls", type=int)
     judge.add_argument("--max-cost", type=float)
     judge.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
@@ -38,12 +40,12 @@ def add_commands(commands):
 
 
 def _prompts(options):
-    from nlgjudge.judging.prompts import names, prompt
+    from nlgjudge.judging.prompts import names
 
     if options.action == "list":
         print("\n".join(names()))
         return
-    found = prompt(options.name)
+    found = nj.prompt(options.name)
     words = "the paper's words" if found.exact else "own words, in the paper's form"
     print(f"# {found.name}, {words}\n# {found.source}\n# aspect {found.aspect or 'any'}, "
           f"scale {list(found.scale)}, reply form {found.form}, digest {found.digest}\n")
@@ -58,50 +60,45 @@ def _store(path):
 
 
 def _judge(options):
-    from nlgjudge.data.benchmarks import load
     from nlgjudge.judging.live import Limits
-    from nlgjudge.judging.prompts import names, prompt
-    from nlgjudge.judging.run import get_judge, judge_items
+    from nlgjudge.judging.prompts import names
     from nlgjudge.judging.tasks import Tasks
 
     wanted = [n for given in options.prompts for n in names() if n == given or n.startswith(given)]
     if not wanted:
         raise ValueError(f"no prompt is called or begins with {' or '.join(options.prompts)}; "
                          "`nlgjudge prompts list` names them")
-    benchmark = load(options.benchmark)
+    benchmark = nj.load(options.benchmark)
     items = benchmark.items.head(options.limit) if options.limit else benchmark.items
-    settings = {k: v for k, v in (("temperature", options.temperature), ("max_tokens", options.max_tokens),
-                                  ("logprobs", options.logprobs or None)) if v is not None}
+    settings = {k: getattr(options, k) for k in ("temperature", "max_tokens", "logprobs")}
+    settings = {k: v for k, v in settings.items() if v is not None}
     live = options.judge.startswith("openai:")
     extra = {"limits": Limits(options.max_calls, options.max_cost, options.per_minute,
                               options.tokens_per_minute, options.price and tuple(options.price)),
              "concurrency": options.concurrency, "progress": True} if live else {}
     with _store(options.store) as store:
-        judge = get_judge(options.judge, items=items, store=store, **extra)
+        judge = nj.get_judge(options.judge, items=items, store=store, **extra)
         if live:
-            plans = [judge.plan(Tasks(items, prompt(n), n=options.samples, **settings)) for n in wanted]
+            plans = [judge.plan(Tasks(items, nj.prompt(n), n=options.samples, **settings)) for n in wanted]
             total = {k: sum(p[k] for p in plans) if plans[0][k] is not None else "unknown (give --price)"
                      for k in plans[0]}
             print("plan: " + ", ".join(f"{k} {v}" for k, v in total.items()))
         if options.plan:
             return
-        responses = judge_items(items, wanted, judge, n=options.samples, settings=settings)
+        responses = nj.judge_items(items, wanted, judge, n=options.samples, settings=settings)
     _report(benchmark, responses, options.output)
 
 
 def _report(benchmark, responses, output):
-    from nlgjudge.judging.scoring import item_scores, wide
-    from nlgjudge.metaeval.correlation import correlation
-
     if output:
         responses.to_csv(output, index=False)
-    scores = item_scores(responses)
-    frame = benchmark.with_scores(wide({"judge": scores}))
+    scores = nj.item_scores(responses)
+    frame = benchmark.with_scores(nj.wide({"judge": scores}))
     print(f"{responses['score'].notna().sum()} replies parsed, {responses['score'].isna().sum()} not "
           f"{benchmark.notice}")
     for aspect in sorted(set(scores["aspect"]) & set(benchmark.aspects)):
         for level in ("sample", "dataset"):
-            found = correlation(frame, f"judge:{aspect}", aspect, level=level)
+            found = nj.correlation(frame, f"judge:{aspect}", aspect, level=level)
             print(f"{aspect:20} {level:8} Spearman {found.value:6.3f}  (n {found.n}, left out "
                   f"{found.n_skipped})")
 

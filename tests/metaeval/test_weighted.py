@@ -25,7 +25,7 @@ def test_counts_are_repetitions(systems, coefficient, kendall):
 
 
 def test_by_hand():
-    """Scores 1 2 3 against 1 3 2 without the first and the last twice: both pairs of 2 and 3 are discordant."""
+    """Scores 1 2 3 against 1 3 2, the first left out, the last twice: both pairs are discordant."""
     counts = np.array([[0., 1, 2], [3, 0, 0]])
     values, present = weighted(np.array([[1., 2, 3]]), np.array([[1., 3, 2]]), counts, "kendall")
     assert values[0, 0] == pytest.approx(-1) and np.isnan(values[1, 0]) and present.all()

@@ -17,9 +17,8 @@ from nlgjudge.report.published import KEY, all_published
 TABLE = ["paper", "artefact"]
 LINE = [*TABLE, "row", "level"]
 VERSIONS = {"geval": "geval_v1", "geval_v1": "geval"}
-ROUNDING = 0.0005  # half a unit of the third digit
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
-WITHIN = 2 * ROUNDING + SLACK  # a rounded average against the mean of rounded cells
+WITHIN = 2 * 0.0005 + SLACK  # a rounded average against the mean of rounded cells, three digits each
 CHANCE = 0.05
 NAMES = {"MOVERSscore": "MoverScore", "CoAScore (AC=5)": "CoAScore(n=5)",
          "CoAScore (AC=10)": "CoAScore(n=10)", "CoAScore (AC=20)": "CoAScore(n=20)"}
@@ -69,10 +68,8 @@ def printed_averages(cells=None):
         mean=lambda v: v.mean(skipna=False), cells="size").reset_index()
     found = cells[(cells["aspect"] == "AVG") & cells["value"].notna()].merge(means, on=by, how="left")
     found["difference"] = found["value"] - found["mean"]
-    found["consistent"] = (found["difference"].abs() <= WITHIN).astype("boolean").mask(
-        found["mean"].isna())
-    found[["cause", "candidates"]] = ""
-    found[["tried", "chance"]] = [0, np.nan]
+    found["consistent"] = (found["difference"].abs() <= WITHIN).astype("boolean").mask(found["mean"].isna())
+    found = found.assign(cause="", candidates="", tried=0, chance=np.nan)
     lines, columns = _lines(cells), ["cause", "candidates", "tried", "chance"]
     for line, group in found[~found["consistent"].fillna(True)].groupby(LINE, sort=False):
         found.loc[group.index, columns] = _explain(line, group, lines)
@@ -96,10 +93,9 @@ def _explain(line, group, lines):
     total = sum(max(map(np.size, options)) for *_, members in families for _, options in members)
     luck, candidates = np.zeros(len(wrong), bool), [[k] if k else [] for k in kept]
     for family, tolerance, members in families:
-        for _, options in members:
-            luck |= _fits(options, wrong, tolerance).all(axis=1)
-        for label, options in members:
-            fit = _fits(options, values[None], tolerance)[0]
+        fits = {label: _fits(options, np.vstack([values, wrong]), tolerance) for label, options in members}
+        luck |= np.any([fit[1:].all(axis=1) for fit in fits.values()], axis=0)
+        for label, (fit, *_) in fits.items():
             if fit.all() and luck.mean() <= CHANCE:
                 return [[f"{family}: {label}", "", total, luck.mean()]] * len(names)
             for i in np.flatnonzero(fit):
@@ -186,13 +182,13 @@ def versions(old="geval_v1", new="geval", cells=None):
     cells = all_published() if cells is None else cells
     cells, by = cells[cells["value"].notna()], ["artefact", *KEY]
     both = [cells.loc[cells["paper"] == paper, [*by, "printed", "value"]] for paper in (old, new)]
-    both = both[0].merge(both[1], on=by, how="outer", sort=False, suffixes=("_old", "_new"))
-    only = both["value_old"].isna(), both["value_new"].isna()
-    both["change"] = np.select(only, [f"only in {new}", f"only in {old}"], "value")
+    both = both[0].merge(both[1], on=by, how="outer", suffixes=("_old", "_new"), indicator="change")
+    both["change"] = both["change"].map({"both": "value", "left_only": f"only in {old}",
+                                         "right_only": f"only in {new}"}).astype(str)
     both["difference"] = both["value_new"] - both["value_old"]
     both = both.rename(columns={"printed_old": "old", "printed_new": "new"})
-    return both.loc[both["difference"] != 0, [*by, "old", "new", "difference", "change"]].reset_index(
-        drop=True)
+    columns = [*by, "old", "new", "difference", "change"]
+    return both.loc[both["difference"] != 0, columns].reset_index(drop=True)
 
 
 def shared_baselines(cells=None):
@@ -220,8 +216,8 @@ def shared_baselines(cells=None):
     loose = [b in UNNAMED.get(a, []) or a in UNNAMED.get(b, []) for a, b in zip(one, two)]
     pairs = pairs.assign(metric=one.where(one == two, one + " ~ " + two))[one.eq(two) | np.array(loose)]
     pairs["difference"] = pairs["value_other"] - pairs["value"]
-    pairs["largest"] = pairs.assign(d=pairs["difference"].abs()).groupby(
-        ["metric", *KEY[1:]])["d"].transform("max")
+    one_cell = [pairs[c] for c in ("metric", *KEY[1:])]
+    pairs["largest"] = pairs["difference"].abs().groupby(one_cell).transform("max")
     lines, equal = [f"{c}{end}" for end in ("", "_other") for c in (*TABLE, "row")], _equal_rows(cells)
     for line, group in pairs.groupby(lines, sort=False):
         pairs.loc[group.index, "cause"] = _cause(line, group["difference"].abs().max(), equal)
