@@ -1,0 +1,187 @@
+"""CoAScore: a chain of relevant aspects before the score that is wanted.
+
+Gong and Mao 2023 (arXiv 2312.10355), section 3: (1) the judge lists n aspects relevant to the
+target, (2) scores them all in one call, (3) scores the target with their definitions and
+scores before it. `llmscore` is the baseline without a chain. The ablations of section 4.6 are
+a parameter each of `coascore`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.judging.aspects import dataset_aspects, item_tasks, relevant_aspects, score_aspects, stage
+from nlgjudge.judging.run import get_judge
+from nlgjudge.judging.scoring import COLUMNS, responses
+
+SCORES = ("judged", "none", "random")
+FINAL = ("judge", "average")
+_STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
+_TYPICAL = 190  # characters of an aspect with its definition, as Table 9 prints them
+
+
+class Chain(NamedTuple):
+    """What a run of CoAScore gave.
+
+    Attributes
+    ----------
+    responses : pandas.DataFrame
+        `item_id, aspect, sample_index, text, score, reason` of the target, as
+        `nlgjudge.judging.run.judge_items` gives them; `used` counts the scored aspects shown.
+    aspects : list of nlgjudge.judging.aspects.Aspect
+    aspect_scores : pandas.DataFrame
+        As from `nlgjudge.judging.aspects.score_aspects`; where no scores were wanted they are NaN
+        with the reason `not_asked`.
+    """
+
+    responses: pd.DataFrame
+    aspects: list
+    aspect_scores: pd.DataFrame
+
+
+def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=None):
+    """Score items without a chain (Table 8).
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, source, hypothesis, references, context`.
+    judge : str or object
+        A name for `nlgjudge.judging.run.get_judge`, or anything with `replies(tasks)`.
+    task, aspect : str
+        As for `nlgjudge.judging.aspects.stage`.
+    cot : bool
+        LLMScore_CoT: reasons first. Of its words the paper prints "Let's think step by step:".
+    scale : (int, int)
+    settings : dict, optional
+        Sampling parameters; temperature 0 by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `nlgjudge.judging.run.judge_items`.
+    """
+    asked = stage("llmscore", task, aspect, scale)
+    if cot:
+        body = asked.body.rpartition("\n\n")[0]
+        asked = asked._replace(body=f"{body}\n\n{_STEP_BY_STEP}", exact=False)
+    return _ask(judge, item_tasks(items, asked, settings), asked)
+
+
+def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", final="judge", scale=(1, 5),
+             settings=None, rng=None):
+    """Score items by the chain of aspects (Table 11).
+
+    Parameters
+    ----------
+    items, judge, task, aspect, scale, settings
+        As for `llmscore`.
+    n : int
+        Aspects to generate; section 4.6 goes from 5 to 20.
+    aspects : list of Aspect or "inter", optional
+        Instead of generated ones; ``"inter"`` takes the task's other rated aspects.
+    scores : {"judged", "none", "random"}
+        The judge's own, definitions alone, or whole numbers drawn evenly from the scale.
+    final : {"judge", "average"}
+        Let the judge score the target, or take the mean of the aspects' scores.
+    rng : numpy.random.Generator
+        For random scores.
+
+    Returns
+    -------
+    Chain
+        An item without any scored aspect has no score, with the reason `no_aspect_scores`.
+
+    Raises
+    ------
+    ValueError
+        For unknown options, random scores without `rng`, or an average without scores.
+    """
+    if scores not in SCORES or final not in FINAL or (scores == "none" and final == "average"):
+        raise ValueError(f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
+                         "and scores to average")
+    judge = get_judge(judge) if isinstance(judge, str) else judge
+    if isinstance(aspects, str):
+        aspects = [a for key, a in dataset_aspects(task).items() if key != aspect]
+    aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
+    found = (score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
+             if scores == "judged" else _unjudged(items, aspects, scale, scores, rng))
+    table = found[found["reason"] != "extra_aspect"].pivot(index="item_id", columns="aspect", values="score")
+    table = table.reindex(index=items["item_id"], columns=[a.name for a in aspects])
+    end = _averaged(table, aspect) if final == "average" else _chained(
+        items, judge, task, aspect, aspects, table, scores == "none", scale, settings)
+    return Chain(end.assign(used=end["item_id"].map(table.notna().sum(axis=1))), aspects, found)
+
+
+def plan_coascore(items, task, aspect, *, n=5, scores="judged", final="judge", price=None):
+    """Say what a run takes before it is made, at four characters a token.
+
+    Parameters
+    ----------
+    items, task, aspect, n, scores, final
+        As for `coascore`; aspects are taken to be as long as Table 9's.
+    price : (float, float), optional
+        Of a million prompt and a million completion tokens.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By stage, with LLMScore for comparison and the chain's total: `calls,
+        calls_per_item, prompt_tokens, completion_tokens, cost` (NaN without a price).
+    """
+    shown, none = "x" * n * _TYPICAL, items.head(0)
+    fields = {"n": n, "aspects": shown, "scores": shown + "x" * 14 * n * (scores != "none")}
+    rows = {}
+    for label, name, asked, reply in (
+            ("LLMScore", "llmscore", items, 4), ("1 aspects", "aspects", items.head(1), n * _TYPICAL),
+            ("2 aspect scores", "aspect_scores", items if scores == "judged" else none, 20 * n),
+            ("3 target", "chain", items if final == "judge" else none, 4)):
+        tasks = item_tasks(asked, stage(name, task, aspect), None, {
+            field: dict.fromkeys(asked["item_id"], value) for field, value in fields.items()})
+        rows[label] = (len(tasks), len(tasks) / len(items), sum(len(t.text) for t in tasks) // 4,
+                       len(tasks) * reply // 4)
+    frame = pd.DataFrame(rows, index=["calls", "calls_per_item", "prompt_tokens", "completion_tokens"]).T
+    frame.loc["CoAScore"] = frame.iloc[1:].sum()
+    return frame.assign(cost=frame.iloc[:, 2:] @ list(price or (np.nan, np.nan)) / 1e6)
+
+
+def _unjudged(items, aspects, scale, scores, rng):
+    """Stage 2 without a judge: random scores, or none."""
+    if scores == "random" and not isinstance(rng, np.random.Generator):
+        raise ValueError("random scores need rng=numpy.random.default_rng(seed)")
+    keys = pd.MultiIndex.from_product([items["item_id"], [a.name for a in aspects]], names=COLUMNS[:2])
+    drawn = rng.integers(scale[0], scale[1] + 1, len(keys)).astype(float) if scores == "random" else np.nan
+    return keys.to_frame(index=False).assign(
+        sample_index=0, text="", score=drawn, reason="" if scores == "random" else "not_asked", reply_key="")
+
+
+def _chained(items, judge, task, aspect, aspects, table, bare, scale, settings):
+    """Stage 3, for the items that have something to show."""
+    asked = stage("chain", task, aspect, scale)
+    if bare:
+        body = asked.body.replace("some scores for different", "some different")
+        asked = asked._replace(body=body.replace("the scores for different", "the different"), exact=False)
+    shown = {item: "\n\n".join(
+        f"{a.name}: {a.definition}" + ("" if bare else f"\n\nScore: {float(row[a.name])}")
+        for a in aspects if bare or pd.notna(row[a.name])) for item, row in table.iterrows()}
+    able = items[items["item_id"].map(shown) != ""]
+    found = _ask(judge, item_tasks(able, asked, settings, {"scores": shown}), asked)
+    left = items.loc[~items["item_id"].isin(able["item_id"]), "item_id"]
+    return pd.concat([found, _without(left, aspect)], ignore_index=True) if len(left) else found
+
+
+def _averaged(table, aspect):
+    mean = table.mean(axis=1)
+    found = _without(mean.index, aspect).assign(score=mean.to_numpy())
+    return found.assign(reason=found["reason"].where(found["score"].isna(), ""))
+
+
+def _without(ids, aspect):
+    return pd.DataFrame({"item_id": ids, "aspect": aspect, "sample_index": 0, "text": "", "score": np.nan,
+                         "reason": "no_aspect_scores"})
+
+
+def _ask(judge, tasks, asked):
+    judge = get_judge(judge) if isinstance(judge, str) else judge
+    return responses(judge.replies(tasks), form=asked.form, scale=asked.scale)

@@ -1,0 +1,85 @@
+"""A judge without language goes through CoAScore's stages: for tests, simulations and `surface`.
+
+It is asked one aspect at a time, and weighs the scores that it is shown as an equal of the
+judges that gave them. So what a chain is worth can be derived: see `expected_chain`. Never a result.
+"""
+
+import json
+import re
+
+import numpy as np
+
+from nlgjudge.judging.aspects import parse_aspects
+from nlgjudge.judging.parsing import parse
+from nlgjudge.judging.surface import answer
+from nlgjudge.judging.tasks import Reply
+
+_SHOWN = re.compile(r"^Score: (\S+)$", re.MULTILINE)
+
+
+class Chained:
+    """Let a judge that rates one aspect at a time answer all of CoAScore's prompts.
+
+    Parameters
+    ----------
+    judge : object
+        With `replies(tasks)`, as `nlgjudge.judging.surface.Surface` or
+        `nlgjudge.judging.simulated.Simulated`; it sees each aspect as a task of its own.
+    aspects : list of nlgjudge.judging.aspects.Aspect
+        What it names when asked for relevant aspects, the first n of them.
+    own : float
+        How many of the scores that it is shown its own view weighs as much as: with k scores
+        shown its answer is (own * view + their sum) / (own + k).
+    """
+
+    def __init__(self, judge, aspects, own=5.0):
+        self.judge, self.aspects, self.own, self.name = judge, aspects, own, f"chained:{judge.name}"
+
+    def replies(self, tasks):
+        """Yield a reply to each task of any stage."""
+        for task in tasks:
+            yield Reply(task.item_id, task.aspect, 0, self._text(task))
+
+    def _text(self, task):
+        if task.form == "text":
+            return "\n".join(f"{a.name}: {a.definition}" for a in self.aspects[:int(task.fields["n"])])
+        if "aspects" in task.fields:
+            asked = parse_aspects(task.fields["aspects"])
+            return json.dumps({a.name: self._view(task, a.name) for a in asked})
+        shown = [float(s) for s in _SHOWN.findall(task.fields.get("scores", ""))]
+        view = self._view(task, task.aspect)
+        return answer((self.own * view + sum(shown)) / (self.own + len(shown)), task)
+
+    def _view(self, task, aspect):
+        reply, = self.judge.replies([task._replace(aspect=aspect, form="number")])
+        return parse(reply.text, "number", task.scale).score
+
+
+def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, random=False, scale=(1, 5)):
+    """Correlation that the chain of a `Chained` judge should have with the ratings.
+
+    View and aspect scores are the rating plus errors, those of the aspects in part one error
+    that they share with the view (a halo).
+
+    Parameters
+    ----------
+    n : int or numpy.ndarray
+        Aspects; 0 is the judge without a chain.
+    own : float
+        As for `Chained`; 0 averages the aspects.
+    rating, view, aspect, shared : float
+        Standard deviations of the ratings, of the view's and each aspect's own error, and of
+        the shared error.
+    random : bool
+        Whether the aspects' scores are whole numbers drawn evenly from the scale.
+
+    Returns
+    -------
+    numpy.ndarray
+        Pearson correlation, without clipping and rounding to the scale.
+    """
+    n = np.asarray(n, float)
+    levels = scale[1] - scale[0] + 1
+    weight = (own + (0 if random else n)) / (own + n)  # of what view and aspects have in common
+    noise = (own * view) ** 2 + n * ((levels**2 - 1) / 12 if random else aspect**2)
+    return weight * rating / np.sqrt(weight**2 * (rating**2 + shared**2) + noise / (own + n) ** 2)
