@@ -99,12 +99,12 @@ _HOMES = {
     "own_data": "data.own_data",
     "check_own_data": "data.own_data",
     "evaluate": "report.own_data",
-    "plan": "report.own_data",
+    "evaluation_plan": "report.own_data",
     "verdicts": "report.own_data",
-    "page": "report.own_data",
+    "evaluation_page": "report.own_data",
     "signature": "report.signature",
 }
-_ALIASES = {"save_figure": "save"}
+_ALIASES = {"save_figure": "save", "evaluation_plan": "plan", "evaluation_page": "page"}
 __all__ = list(_HOMES)
 
 

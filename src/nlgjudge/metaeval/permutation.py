@@ -15,7 +15,8 @@ from nlgjudge.metaeval.correlation import grouped
 
 _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
 _BLOCK = 256       # resamples are held in blocks of this many
-_TILE = 128        # columns of a tile of a matrix product
+_TILE = 128        # columns of a tile of a matrix product, at most
+_ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
 _PAIRWISE = 3_000  # above this group size tables of all pairs take too much memory
 
 
@@ -138,8 +139,11 @@ def _chunks(bits, cells):
 
 
 def _product(matrix, s):
-    """`matrix @ s` in tiles, most of which stay on one thread: waiting for a busy one costs far more."""
-    tiles = matrix @ s.reshape(len(s), -1, _TILE).swapaxes(0, 1)
+    """`matrix @ s` in tiles that stay on one thread: waiting for a busy one costs far more."""
+    width = min(_TILE, 2 ** int(math.log2(max(_ALONE // matrix.size, 1))))
+    if width < 8:  # large enough for several threads
+        return matrix @ s
+    tiles = matrix @ s.reshape(len(s), -1, width).swapaxes(0, 1)
     return tiles.swapaxes(0, 1).reshape(len(matrix), -1)
 
 

@@ -1,0 +1,51 @@
+"""The parts of the console script that extend the repository: `new ablation` and `sweep`."""
+
+import re
+from pathlib import Path
+
+
+def add_commands(commands):
+    """Add the extending commands to the console script's parser."""
+    new = commands.add_parser("new", help="a fresh notebook from a template")
+    new.add_argument("kind", choices=["ablation"])
+    new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
+    new.set_defaults(function=_new)
+    sweep = commands.add_parser("sweep", help="run a notebook over a grid of its parameters")
+    sweep.add_argument("grid", type=Path, help="YAML: notebook, parameters (lists are combined), figure")
+    sweep.add_argument("--jobs", type=int, help="cells at once")
+    sweep.add_argument("--executor", choices=["local", "slurm"], default="local")
+    sweep.add_argument("--sbatch", default="", metavar="OPTIONS", help="as --sbatch='--time=30 --mem=4G'")
+    sweep.add_argument("--cell", type=int, help="run this one alone, as the executors do")
+    sweep.set_defaults(function=_sweep)
+
+
+def _new(options):
+    import nbformat
+
+    from nlgjudge.data.paths import root
+
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
+        raise ValueError(f"name {options.name!r}: expected lower-case letters, digits and _, as my_idea")
+    path = root() / "notebooks" / f"ablation_{options.name}.ipynb"
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: choose another name, or delete it")
+    notebook = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
+    notebook.metadata["nlgjudge"].pop("data", None)  # of the template's outputs
+    title, _, rest = notebook.cells[0].source.partition("\n")
+    notebook.cells[0].source = f"# Ablation: {options.name.replace('_', ' ')}\n{rest}"
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("template_ablation", path.stem)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(notebook, path)
+    print(f"{path}: set `change` in its parameters cell and say in the text what you ask")
+
+
+def _sweep(options):
+    from nlgjudge.report import sweep
+
+    if options.cell is not None:
+        sweep.run_cell(sweep.read(options.grid), options.cell)
+        return
+    table = sweep.sweep(options.grid, jobs=options.jobs, executor=options.executor, options=options.sbatch)
+    print(f"{len(table)} rows in {sweep.read(options.grid).folder / 'results.csv'}")

@@ -1,0 +1,269 @@
+"""Ablations: planted changes come back, and what was changed is what is shown."""
+
+import ast
+import json
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+import nlgjudge as nj
+from nlgjudge import cli
+from nlgjudge.data.paths import root
+from nlgjudge.judging.live import Limits, Live
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.tasks import Reply
+from nlgjudge.report import ablation
+from nlgjudge.report.notebooks import run
+
+PROMPT = {"prompt": "geval/dialogue/{aspect}"}
+_helpers = runpy.run_path(str(root() / "tests" / "judging" / "loopback.py"))
+
+
+@pytest.fixture(scope="module")
+def chats():
+    return nj.load("topical_chat", "sample")  # 10 dialogues, 5 responses each
+
+
+def ablate(benchmark, baseline, variant, aspects=("coherence",), **options):
+    options = {"level": "dataset", "resamples": 100, "permutations": 199} | options
+    return nj.ablate(benchmark, PROMPT | baseline, PROMPT | variant, rng=np.random.default_rng(0),
+                     aspects=list(aspects), **options)
+
+
+def simulated(chats, seed=0, **settings):
+    human = chats.ratings.groupby(["item_id", "aspect"])["score"].mean().to_dict()
+    return {"judge": nj.Simulated(truth=human, rng=np.random.default_rng(seed), **settings)}
+
+
+class Says:
+    """A judge that gives the same samples to every item but the first, which gets a 2."""
+
+    name = "says"
+
+    def __init__(self, *samples):
+        self.samples = samples
+
+    def replies(self, tasks):
+        for number, task in enumerate(tasks):
+            for i in range(task.n):
+                yield Reply(task.item_id, task.aspect, i, str(self.samples[i] if number else 2))
+
+
+def test_planted_noise_is_found_and_its_sign_follows_the_roles(chats):
+    clear, noisy = simulated(chats), simulated(chats, noise=2)
+    lost, = ablate(chats, clear, noisy).result.to_dict("records")
+    assert lost["baseline"] > 0.95 and lost["difference"] < -0.2 and lost["p"] < 0.02
+    assert lost["ci_low"] <= lost["difference"] <= lost["ci_high"] < 0
+    won, = ablate(chats, simulated(chats, noise=2), simulated(chats)).result.to_dict("records")
+    assert won["difference"] == pytest.approx(-lost["difference"])
+
+
+def test_no_change_in_the_scores_is_no_difference(chats):
+    found = ablate(chats, {"samples": 1}, {"samples": 3})  # the rule always replies the same
+    assert found.result["difference"].item() == 0 and found.result["p"].item() == 1
+    assert found.shifts["changed"].item() == 0 and found.parameters.loc["samples"].tolist() == [1, 3]
+
+
+def test_the_result_is_that_of_the_functions_beneath(chats):
+    aspects = ["coherence", "engagingness"]
+    found = ablate(chats, {}, {"prompt": [f"geval/dialogue/{a}" for a in aspects]}, aspects, level="sample")
+    judged = nj.wide({"own": nj.item_scores(nj.judge_items(
+        chats.items, [f"geval/dialogue/{a}" for a in aspects], "surface"))})
+    frame = chats.with_scores(judged.assign(both=(judged["own:coherence"] + judged["own:engagingness"]) / 2))
+    own, both = (nj.correlation(frame, c, "coherence").value for c in ("own:coherence", "both"))
+    first = found.result.iloc[0]
+    assert first[["baseline", "variant", "difference"]].tolist() == pytest.approx([own, both, both - own])
+    assert found.result["holm"].tolist() == nj.holm(found.result["p"]).tolist()
+    assert found.result["n"].tolist() == [10, 10]
+    assert found.prompts["coherence"].startswith(
+        "geval/dialogue/coherence -> geval/dialogue/coherence, geval/dialogue/engagingness: lines out 0, in ")
+
+
+@pytest.mark.parametrize("estimator, expected", [("median", 1), ("mode", 1)])
+def test_estimators_by_hand(chats, estimator, expected):
+    # Samples 1, 1, 3: mean 5/3, median and mode 1; the first item has 2 throughout. 50 items.
+    judge = {"judge": Says(1, 1, 3), "samples": 3}
+    shift = ablate(chats, judge, judge | {"estimator": estimator}).shifts.loc["coherence"]
+    assert shift["baseline"] == pytest.approx((2 + 49 * 5 / 3) / 50)
+    assert shift["variant"] == pytest.approx((2 + 49 * expected) / 50)
+    assert shift["shift"] == pytest.approx(49 * (expected - 5 / 3) / 50) and shift["changed"] == 0.98
+    assert shift[["baseline_values", "variant_values"]].tolist() == [2, 2]
+
+
+def test_unparsed_replies_are_counted_and_left_out_of_the_pairs(chats):
+    found = ablate(chats, simulated(chats), simulated(chats, refusals=0.3))
+    missing = found.cost.loc["variant", "unparsed"]
+    assert found.cost.loc["baseline", "unparsed"] == 0 < missing < 50
+    assert found.shifts["items"].item() == found.result["n"].item() == 50 - missing
+
+
+def test_wording_and_scale(chats):
+    scaled = {"words": {"(1-3)": "(1-10)", "scale of 1-3": "scale of 1-10"}, "scale": [1, 10]}
+    found = ablate(chats, {}, scaled)
+    text = found.prompts["coherence"].splitlines()
+    assert "-Coherence (1-3) Does the response follow on from the conversation?" in text
+    assert "+Coherence (1-10) Does the response follow on from the conversation?" in text
+    assert sum(line[0] == "+" for line in text[2:]) == 2
+    assert set(found.parameters.index) == {"words", "scale"}
+    # The rule rates low + (high - low) * share: from 1 + 2 s to 1 + 9 s, in replies of two digits.
+    was, now = found.shifts.loc["coherence", ["baseline", "variant"]]
+    assert now == pytest.approx(1 + 9 * (was - 1) / 2, abs=0.05)
+    name = "geval/dialogue/coherence"
+    assert found.digests[f"baseline: {name}"] == nj.prompt(name).digest != found.digests[f"variant: {name}"]
+
+
+def test_prompts_that_are_not_ours_are_counted_not_shown(chats, monkeypatch):
+    monkeypatch.setattr(ablation, "prompt", lambda name: nj.prompt("geval/dialogue/coherence")._replace(
+        name=f"upstream:{name}", body=f"kept\nsecret of {name}\n{{{{Response}}}}"))
+    found = ablate(chats, {"prompt": "a"}, {"prompt": "b"})
+    assert found.prompts == {"coherence": "upstream:a -> upstream:b: lines out 1, in 1"}
+
+
+def test_perturbed_texts_lose_their_rating(chats):
+    found = ablate(chats, {}, {"perturb": ["typos", "", 5]}, ["naturalness"])
+    assert found.shifts["items"].item() == 50 and found.shifts["shift"].item() < -0.02
+    assert not found.prompts
+
+
+def test_systems_and_items_can_be_left_out(chats):
+    found = ablate(chats, {}, {"scale": [1, 10]}, leave_out=["garbled"], limit=12)
+    assert found.shifts["items"].item() == 12 and found.cost["samples"].tolist() == [12, 12]
+
+
+@pytest.mark.parametrize("baseline, variant, message", [
+    ({}, {}, "the variant equals the baseline: change one of judge, prompt"),
+    ({}, {"sample": 2}, r"settings \['sample'\].*expected settings among judge, prompt"),
+    ({}, {"estimator": "best"}, "estimator 'best': expected .* an estimator among mean, median, mode"),
+    ({}, {"words": {"four stars": "five"}}, "geval/dialogue/coherence has no 'four stars' to replace"),
+    ({"judge": "replay:closer_look/geval"}, {"judge": "replay:closer_look/geval", "words": {"a": "b"}},
+     "holds answers to what was asked then, so words and perturb cannot change"),
+])
+def test_what_cannot_be_compared(chats, baseline, variant, message):
+    with pytest.raises(ValueError, match=message):
+        ablate(chats, baseline, variant)
+
+
+def test_a_judge_that_is_asked_needs_a_prompt(chats):
+    with pytest.raises(KeyError, match="no prompt ''; there are"):
+        ablate(chats, {}, {"prompt": ""})
+
+
+def test_calls_and_cost_of_a_live_judge(chats, tmp_path, monkeypatch):
+    def answer(_, __, body):
+        asked = json.loads(body)
+        return _helpers["completion"]([str(1 + len(asked["messages"][0]["content"]) % 3)] * asked.get("n", 1))
+
+    with _helpers["Loopback"](answer) as server, Store(tmp_path / "replies.sqlite") as store:
+        for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", "sk-none"),
+                            ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
+            monkeypatch.setenv(name, value)
+        live = {"judge": Live("test-model", store, limits=Limits(calls=30)), "price": [2.0, 10.0]}
+        setups = live, live | {"prompt": "geval/dialogue_no_steps/{aspect}"}
+        cost = ablate(chats, *setups, limit=15).cost
+        assert cost["calls"].tolist() == cost["new_calls"].tolist() == [15, 15] and len(server.requests) == 30
+        again = ablate(chats, *setups, limit=15).cost
+    assert again["new_calls"].tolist() == [0, 0] and again["calls"].tolist() == [15, 15]
+    # A reply of one digit counts as one token; a prompt's characters by four, and one more.
+    texts = [json.loads(body)["messages"][0]["content"] for body in server.requests]
+    tokens = sum(len(t) // 4 + 1 for t in texts)
+    assert cost["prompt_tokens"].sum() == tokens and cost["completion_tokens"].tolist() == [15, 15]
+    assert cost["cost"].sum() == pytest.approx((2 * tokens + 10 * 30) / 1e6)
+
+
+def test_a_rule_costs_nothing_and_results_are_saved(chats, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    found = ablate(chats, {}, {"samples": 2})
+    assert found.cost[["calls", "cost"]].to_numpy().tolist() == [[0, 0], [0, 0]]
+    assert found.save("mine") == tmp_path / "sample" / "build" / "ablation" / "mine.csv"
+    assert found.save("mine").read_text(encoding="utf-8").startswith("aspect,level,coefficient,n,baseline,")
+
+
+def test_recorded_judges():
+    """gpt-3.5-turbo-0613 on Topical-Chat, by way of the notebook of G-Eval's Table 2."""
+    if not nj.available("closer_look/geval"):
+        pytest.skip("needs the recordings of A-Closer-Look")
+    chats = nj.load("topical_chat", "real")
+    twenty = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval",
+              "samples": 20}
+    found = ablate(chats, twenty, twenty | {"samples": 1})
+    parsed = nj.responses(nj.recording("closer_look/geval", chats.items), scale=(1, 3))
+    frame = chats.with_scores(nj.wide({"all": nj.item_scores(parsed),
+                                       "one": nj.item_scores(parsed, samples=1)}))
+    shared = frame.dropna(subset=["all:coherence", "one:coherence"])
+    expected = [nj.correlation(shared, f"{s}:coherence", "coherence", level="dataset").value
+                for s in ("all", "one")]
+    assert found.result[["baseline", "variant"]].iloc[0].tolist() == pytest.approx(expected)
+    assert found.cost["samples"].tolist() == [20 * found.cost.loc["variant", "calls"],
+                                              found.cost.loc["variant", "calls"]]
+
+
+def test_a_recording_whose_prompt_is_not_registered():
+    names = [f"llm_summeval/{model}/reason_then_score" for model in ("gpt-3.5", "gpt-4")]
+    if not nj.available(*names):
+        pytest.skip("needs the recordings of LLM_summeval")
+    setups = [{"judge": f"replay:{name}", "prompt": ""} for name in names]
+    found = ablate(nj.load("summeval", "real"), *setups, ["fluency"], level="sample")
+    assert set(found.digests.values()) == {"unknown"} and found.cost["prompt_tokens"].isna().all()
+    assert found.shifts["items"].item() == 1200  # 12 of the 16 systems were judged
+
+
+def changes():
+    """The settings that the template's table offers, as written there."""
+    template = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
+    table = "\n".join(c.source for c in template.cells if c.cell_type == "markdown")
+    return [ast.literal_eval(text) for text in re.findall(r"^\|[^|]+\| `(\{.*\})` \|$", table, re.M)]
+
+
+def test_every_change_that_the_template_offers_works(chats):
+    offered = changes()
+    assert {key for change in offered for key in change} >= set(ablation.SETTINGS) - {"price"}
+    for change in offered:
+        if not str(change.get("judge", "")).startswith("openai:"):
+            assert len(ablate(chats, {"samples": 20}, change).result) == 1, change
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """Another root, with the registry, the sample and the template."""
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(root() / "notebooks" / "template_ablation.ipynb", tmp_path / "notebooks")
+    shutil.copytree(root() / "data" / "sample", tmp_path / "data" / "sample")
+    shutil.copy(root() / "data" / "registry.csv", tmp_path / "data")
+    for name, value in (("ROOT", str(tmp_path)), ("MIRROR", ""), ("OFFLINE", "1"),
+                        ("OUT", str(tmp_path / "out"))):
+        monkeypatch.setenv(f"NLGJUDGE_{name}", value)
+    return tmp_path
+
+
+def test_new_ablation_is_named_empty_and_runs(checkout, capsys):
+    assert cli.main(["new", "ablation", "my_idea"]) == 0
+    assert "set `change`" in capsys.readouterr().out
+    path = checkout / "notebooks" / "ablation_my_idea.ipynb"
+    made = nbformat.read(path, as_version=4)
+    assert made.cells[0].source.startswith("# Ablation: my idea\n")
+    assert not [c for c in made.cells if "template_ablation" in c.source or c.get("outputs")]
+    assert "data" not in made.metadata["nlgjudge"]
+    run(path, checkout / "out" / "run.ipynb", {"change": {"scale": [1, 10]}, "aspects": ["coherence"],
+                                               "resamples": 50, "permutations": 99})
+    saved = checkout / "out" / "sample" / "build" / "ablation" / "ablation_my_idea.csv"
+    assert saved.read_text(encoding="utf-8").count("\n") == 2
+
+
+def test_new_ablation_never_overwrites(checkout, capsys):
+    path = checkout / "notebooks" / "ablation_mine.ipynb"
+    path.write_text("mine", encoding="utf-8")
+    assert cli.main(["new", "ablation", "mine"]) == 1
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert "ablation_mine.ipynb is there already: choose another name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["My Idea", "../x", "", "1st", "x.ipynb"])
+def test_new_ablation_refuses_odd_names(checkout, capsys, name):
+    assert cli.main(["new", "ablation", name]) == 1
+    assert "expected lower-case letters" in capsys.readouterr().err
+    assert [p.name for p in Path(checkout / "notebooks").iterdir()] == ["template_ablation.ipynb"]

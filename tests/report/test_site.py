@@ -1,0 +1,369 @@
+"""The site: what its pages are made from, the pages themselves, and what a browser makes of them."""
+
+import re
+import runpy
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pandas as pd
+import pytest
+
+import nlgjudge
+from nlgjudge.data import fetch
+from nlgjudge.data.benchmarks import READERS, load
+from nlgjudge.data.paths import root
+from nlgjudge.report import ledger, site
+from nlgjudge.report.published import KEY, published
+
+_chromium = runpy.run_path(str(Path(__file__).parents[1] / "chromium.py"))
+EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
+needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
+in_browser = [needs_sphinx, *_chromium["MARKS"]]
+PRINTED = {"geval": (3, 2), "chatgpt": (7, 1), "dhp": (3, 6), "coascore": (15, 4)}  # tables, figures
+
+
+def browser_test(test):
+    for mark in in_browser:
+        test = mark(test)
+    return test
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return ledger.read(root() / "paper_tables" / "ledger.csv")
+
+
+@pytest.fixture(scope="module")
+def books():
+    return site.notebooks()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the built site; a warning of Sphinx is an error."""
+    base = tmp_path_factory.mktemp("site")
+    for command in ([str(root() / "site" / "build.py"), base / "source"],
+                    ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees",
+                     base / "source", base / "html"]):
+        ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    return base / "html"
+
+
+@pytest.fixture(scope="module")
+def page():
+    with _chromium["browser"]() as opened:
+        yield opened
+
+
+# ---- what the pages are made from
+
+
+def test_every_notebook_is_taken_with_its_title_verdict_and_figures(books):
+    assert set(books) == {p.stem for p in (root() / "notebooks").glob("*.ipynb")}
+    assert books["chatgpt_table6_openmeva"]["group"] == "chatgpt"
+    assert books["template_ablation"]["group"] == "ablation"
+    for name, book in books.items():
+        assert book["title"] and book["short"][0].isupper(), name
+        nbformat.validate(nbformat.from_dict(book["book"]))
+        for cell in book["book"]["cells"]:
+            if any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
+                assert len(cell["metadata"]["mystnb"]["image"]["alt"]) > 30, name
+
+
+def test_the_verdicts_first_sentences():
+    book = site.notebooks()["chatgpt_table1_table4_summeval"]
+    whole = "".join(book["book"]["cells"][1]["source"])
+    assert 1 < len(book["leads"]) == whole.count("\n\n") + 1
+    assert all(lead in whole and lead.endswith(".") for lead in book["leads"])
+
+
+def part(verdicts):
+    """G-Eval's Table 2, of which some cells have these verdicts and the others were lost in print."""
+    table = published("geval", "table2").head(6)
+    assert len(verdicts) <= 6
+    found = table[KEY].assign(paper="geval", artefact="table2", published="0.1", ours=0.1, verdict="exact",
+                              notebook="", note="", variant="", evidence="recomputed")
+    for column in ("ci_low", "ci_high", "n", "n_skipped", "difference"):
+        found[column] = float("nan")
+    found["verdict"] = [*verdicts, *["not_run"] * (6 - len(verdicts))]
+    found["published"] = ["0.1"] * len(verdicts) + [""] * (6 - len(verdicts))
+    found["note"] = ["needs a model" if v == "not_run" else "because" for v in found["verdict"]]
+    return found
+
+
+@pytest.mark.parametrize("verdicts, status, missing", [
+    (["exact", "close", "relabelled", "sign_flipped"], "reproduced", 0),
+    (["exact", "differs"], "partly", 0),
+    (["exact", "not_run", "not_run"], "partly", 2),
+    (["not_run"], "needs", 1),
+])
+def test_status_of_a_table_from_its_cells(verdicts, status, missing, books):
+    found = next(a for a in site.paper("geval", part(verdicts), books)["artefacts"] if a["artefact"] == "table2")
+    assert found["status"] == status and found["notebooks"] == ["geval_table2_topical_chat"]
+    assert sum(n for *_, n in found["missing"]) == missing
+    (label, counts), = found["versions"]
+    assert label == "G-Eval" and counts["cells"] == 6
+
+
+def test_a_cell_that_was_not_run_links_to_its_tables_notebook(books):
+    frame = part(["exact", "not_run"]).assign(ours=[0.12345, *[float("nan")] * 5])
+    cells = site.cells(frame, books)
+    assert set(map(tuple, cells["notebook"])) == {("geval_table2_topical_chat",)}
+    assert cells["ours"].tolist() == ["0.123", *[""] * 5] and cells["table"].unique().tolist() == ["Table 2"]
+
+
+def test_coverage_names_every_table_and_figure(rows, books):
+    for paper, (tables, figures) in PRINTED.items():
+        found = site.paper(paper, rows, books)["artefacts"]
+        names = [a["label"] for a in found]
+        assert sorted(names) == sorted([f"Table {n + 1}" for n in range(tables)]
+                                       + [f"Figure {n + 1}" for n in range(figures)])
+        for artefact in found:
+            assert artefact["status"] in ("reproduced", "partly", "needs", "nothing to compute"), artefact
+            assert bool(artefact["needs"]) == (artefact["status"] in ("partly", "needs")) or artefact["versions"]
+            assert all(name in books for name in artefact["notebooks"])
+        listed = pd.read_csv(root() / "site" / "artefacts.csv", keep_default_na=False, dtype=str)
+        listed = listed[listed["paper"] == paper]
+        in_ledger = set(rows.loc[rows["paper"] == paper, "artefact"])
+        assert set(listed.loc[listed["status"] == "", "artefact"]) == in_ledger
+        assert set(listed["notebook"]) - {""} <= set(books)
+
+
+def test_every_benchmark_has_source_example_and_use(rows, books):
+    found = {b["benchmark"]: b for b in site.benchmarks(rows, books)}
+    assert set(found) == set(READERS)
+    free = {"story_cloze", "iwslt14"}  # no registered file
+    for name, benchmark in found.items():
+        assert all(f["source"] == f["source"] and f["licence"] for f in benchmark["files"])
+        assert bool(benchmark["files"]) == (name not in free)
+        assert benchmark["example"][0]["source"] and benchmark["example"][0]["hypothesis"]
+    assert ("CoAScore", "coascore", "table", "4") in found["topical_chat"]["tables"]
+    assert "geval_table2_topical_chat" in found["topical_chat"]["notebooks"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_counts_of_a_benchmark_are_those_of_its_files(name, rows):
+    try:
+        items = load(name, "real").items
+    except fetch.DataUnavailable as error:
+        pytest.skip(str(error).split("\n")[0])
+    listed = pd.read_csv(root() / "site" / "benchmarks.csv", index_col="benchmark").loc[name]
+    assert (listed["documents"], listed["items"]) == (items["doc_id"].nunique(), len(items))
+
+
+def test_the_api_has_every_public_name_once():
+    names = [name for modules in site.api().values() for found in modules.values() for _, name in found]
+    assert sorted(n for n in names if "::" not in n) == sorted(nlgjudge.__all__)
+    assert ("class", "Simulated") in site.api()["judging"]["judging.chained"] + site.api()["judging"].get(
+        "judging.simulated", [])
+
+
+# ---- the pages
+
+
+class Links(HTMLParser):
+    """What a page links to and loads, its anchors, and its images."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loaded, self.anchors, self.images = [], [], {""}, []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.anchors |= {attributes.get("id"), attributes.get("name")}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        elif tag == "img":
+            self.images.append((attributes.get("src", ""), attributes.get("alt", "")))
+        loaded = attributes.get("src") or (attributes.get("href") if tag == "link" else None)
+        self.loaded += [loaded] if loaded else []
+
+
+@pytest.fixture(scope="module")
+def parsed(built):
+    return {path: Links(path) for path in sorted(built.rglob("*.html")) if "_static" not in path.parts}
+
+
+@needs_sphinx
+def test_links_resolve(built, parsed):
+    wrong = []
+    for path, found in parsed.items():
+        for link in [*found.links, *found.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme in ("http", "https", "data"):
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = parsed[target].anchors if target in parsed else {"", parts.fragment}
+            if not target.is_file() or (unquote(parts.fragment) not in known):
+                wrong.append((path.relative_to(built), link))
+    assert len(parsed) > 50 and not wrong
+
+
+@needs_sphinx
+def test_nothing_is_loaded_from_elsewhere(built, parsed):
+    foreign = [(path.name, link) for path, found in parsed.items() for link in found.loaded
+               if urlsplit(link).scheme in ("http", "https") or link.startswith("//")]
+    assert not foreign
+    styles = "".join(p.read_text("utf-8") for p in (built / "_static").rglob("*.css"))
+    assert not re.findall(r"(?:@import|url\()\s*['\"]?(?:https?:)?//[^)]*", styles)
+
+
+@needs_sphinx
+def test_every_image_has_a_text_in_its_place(parsed):
+    images = [(path.name, *image) for path, found in parsed.items() for image in found.images]
+    assert len(images) > 10
+    assert not [i for i in images if len(i[2]) < 20 or i[2].endswith((".png", ".svg"))]
+
+
+@needs_sphinx
+def test_every_notebook_is_in_the_contents_and_formulas_are_drawn(built, parsed, books):
+    contents = {link.split("#")[0] for link in parsed[built / "index.html"].links}
+    assert {f"notebooks/{name}.html" for name in books} | {"ledger.html", "glossary.html"} <= contents
+    text = (built / "notebooks" / "chatgpt_table6_openmeva.html").read_text("utf-8")
+    assert "<mfrac>" in text and "\\frac" not in text.split("<math", 1)[1].split("</math>")[0]
+
+
+@needs_sphinx
+def test_benchmark_pages_show_the_sample_and_say_so(built):
+    text = (built / "benchmarks" / "topical_chat.html").read_text("utf-8")
+    assert "Sample data, not comparable with the papers" in text and "An octopus has three hearts" in text
+
+
+# ---- in a browser
+
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@browser_test
+def test_pages_load_quietly_and_fit_a_phone(page, built, parsed):
+    page.show(390, 844)
+    wide = []
+    for path in parsed:
+        page.open(path.as_uri())
+        if page.js(OVERFLOW) > 0:
+            wide.append((path.name, page.js(OVERFLOW)))
+    assert not wide
+    assert not page.errors
+    assert not [url for url in page.requests if not url.startswith((built.as_uri(), "data:", "about:"))]
+
+
+def column(page, name):
+    """Visible texts of a column of the ledger."""
+    return page.js("""(() => { const table = document.querySelector("table.ledger");
+        const at = [...table.tHead.rows[0].cells].findIndex((c) => c.dataset.name === "%s");
+        return [...table.tBodies[0].rows].filter((r) => r.checkVisibility()).map((r) => r.cells[at].textContent.trim())
+        })()""" % name)
+
+
+def click(page, name):
+    page.js(f"""document.querySelector('th[data-name="{name}"] button').click()""")
+
+
+def choose(page, **values):
+    """Fill fields of the filter, found by their labels."""
+    for name, value in values.items():
+        page.js(f"""(() => {{ const label = [...document.querySelectorAll(".ledger-filter label")].find(
+            (l) => l.textContent.trim().startsWith("{name}"));
+            const field = label.querySelector("input, select"); field.value = "{value}";
+            field.dispatchEvent(new Event("input", {{bubbles: true}})) }})()""")
+
+
+@browser_test
+def test_the_ledger_sorts(page, built, rows):
+    page.show()
+    page.open((built / "ledger.html").as_uri())
+    assert 100 < len(column(page, "ours")) < len(rows)  # the rest is drawn when asked for
+    page.js("document.querySelector('.ledger-filter button').click()")
+    assert len(column(page, "ours")) == len(rows)
+    numbers = sorted(float(f"{v:.3f}") for v in rows["ours"].dropna())
+    for expected in (numbers, numbers[::-1]):  # a second click turns the order round
+        click(page, "ours")
+        found = column(page, "ours")
+        assert [float(v) for v in found if v] == expected
+        assert not any(found[len(numbers):])  # empty cells come last, both ways
+    click(page, "table")
+    found = [int(name.removeprefix("Table ")) for name in column(page, "table")]
+    assert found == sorted(found) and found[-1] > 9  # Table 10 after Table 9
+    assert page.js("document.querySelectorAll('th[aria-sort]').length") == 1
+
+
+@browser_test
+def test_the_ledger_filters(page, built, rows):
+    page.show()
+    page.open((built / "ledger.html").as_uri())
+    choose(page, paper="ChatGPT", verdict="exact")
+    chatgpt = rows[(rows["paper"] == "chatgpt") & (rows["verdict"] == "exact")]
+    assert 0 < len(column(page, "row")) == len(chatgpt)
+    assert set(column(page, "paper")) == {"ChatGPT"} and set(column(page, "verdict")) == {"exact"}
+    choose(page, text="rouge-2  KENDALL")
+    expected = chatgpt[(chatgpt["row"] == "ROUGE-2") & (chatgpt["coefficient"] == "kendall")]
+    assert 0 < len(column(page, "row")) == len(expected)
+    assert page.js("document.querySelector('.ledger-filter output').textContent") == \
+        f"{len(expected)} of {len(rows)} cells"
+    choose(page, text="no such words")
+    assert column(page, "row") == []
+    choose(page, text="", paper="", verdict="")
+    page.js("window.dispatchEvent(new Event('beforeprint'))")  # a print has every cell that is chosen
+    assert len(column(page, "row")) == len(rows)
+
+
+@browser_test
+def test_a_coverage_page_opens_its_cells_in_the_ledger(page, built, parsed, rows):
+    link = next(n for n in parsed[built / "papers" / "geval.html"].links if "G-Eval%20v1" in n and "Table%203" in n)
+    page.show()
+    page.open(f"{(built / 'papers').as_uri()}/{link}")
+    expected = rows[(rows["paper"] == "geval_v1") & (rows["artefact"] == "table3")]
+    assert len(column(page, "row")) == len(expected) and set(column(page, "paper")) == {"G-Eval v1"}
+
+
+CONTRAST = """((selector) => {
+    const rgb = (c) => c.match(/[\\d.]+/g).map(Number);
+    const light = (c) => { const [r, g, b] = rgb(c).map((v) => (v /= 255) <= 0.04045 ? v / 12.92
+        : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+    const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+        if ((rgb(c)[3] ?? 1) > 0) return c } return "rgb(255, 255, 255)" };
+    return [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility()).slice(0, 300).map((e) => {
+        const [a, b] = [light(getComputedStyle(e).color), light(behind(e))];
+        return [e.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)] })
+    })("td, th button, .verdict, article p, article a:not(.headerlink), label, select, input, output, pre span")"""
+
+
+@browser_test
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["ledger", "index", "papers/geval", "notebooks/chatgpt_table6_openmeva"])
+def test_text_is_legible_in_light_and_in_dark(page, built, name, scheme):
+    page.show(scheme=scheme)
+    page.open((built / f"{name}.html").as_uri())
+    assert page.js("document.documentElement.dataset.theme") == scheme
+    faint = [found for found in page.js(CONTRAST) if found[1] < 4.5]
+    assert not faint
+
+
+@browser_test
+@pytest.mark.parametrize("name", ["ledger", "notebooks/chatgpt_table6_openmeva"])
+def test_a_print_has_no_bars_and_no_boxes_that_scroll(page, built, name):
+    page.show(1040 if name == "ledger" else 718, 1000, media="print")  # A4 less its margins, the ledger's lying
+    page.open((built / f"{name}.html").as_uri())
+    assert page.js("""[...document.querySelectorAll(".bd-sidebar-primary, .bd-sidebar-secondary, .ledger-filter label")]
+                      .every((e) => !e.checkVisibility())""")
+    assert page.js("""[...document.querySelectorAll("table, img")].filter((e) => e.checkVisibility()
+                      && e.getBoundingClientRect().right > innerWidth + 1).length""") == 0
+    assert page.js("""[...document.querySelectorAll(".ledger-box")].every(
+                      (e) => e.scrollHeight <= e.clientHeight + 1 && e.scrollWidth <= e.clientWidth + 1)""")
+
+
+@browser_test
+def test_search_finds_a_glossary_entry_without_a_server(page, built):
+    page.show()
+    page.open(f"{(built / 'search.html').as_uri()}?q=discernment")
+    found = _chromium["until"](lambda: page.js("[...document.querySelectorAll('#search-results li a')]"
+                                               ".map((a) => a.getAttribute('href'))"), "results")
+    assert any(link.startswith("glossary.html") for link in found)

@@ -1,0 +1,254 @@
+"""Notebooks in JupyterLab itself: opened in a browser, run to the end, and looked at; a report on a phone.
+
+Headless Chromium is driven over its DevTools protocol. Skipped where either program is missing.
+"""
+
+import contextlib
+import json
+import os
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import nbformat
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.data.paths import root
+from nlgjudge.report.own_data import limited
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome on PATH"),
+    pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed"),
+    pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed"),
+]
+TOKEN = "only-for-this-test"
+_helpers = runpy.run_path(str(Path(__file__).parent / "judging" / "loopback.py"))
+PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
+CELLS = f"{PANEL}.content.widgets.filter(c => c.model.type === 'code')"
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+PROGRESS = """import nlgjudge as nj
+items = nj.load("summeval", "sample").items
+judge = nj.get_judge("openai:test-model", progress=True)
+scores = nj.judge_items(items, ["geval/summarization/fluency"], judge)["score"]
+assert (scores == 4).all()"""
+
+
+def until(condition, what, seconds):
+    """Wait for a true value and return it."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.2)
+    return found
+
+
+def stop(process):
+    """End a process with all that it started."""
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, signum)
+            process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A model that gives every text a 4, slowly enough to watch."""
+    with _helpers["Loopback"](lambda *_: _helpers["completion"](["4"]), delay=0.05) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory, server):
+    """JupyterLab's address and the folder that it shows; its kernels use the sample."""
+    home = tmp_path_factory.mktemp("lab")
+    work = home / "work"
+    work.mkdir()
+    folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = os.environ | folders | {
+        "NLGJUDGE_ROOT": str(root()), "NLGJUDGE_OUT": str(home / "out"), "NLGJUDGE_MIRROR": "",
+        "NLGJUDGE_OFFLINE": "1", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "spaces"),
+        "IPYTHONDIR": str(home / "ipython"), "no_proxy": "127.0.0.1"}
+    with open(home / "log", "w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.port=0",
+             "--ServerApp.ip=127.0.0.1", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={work}",
+             "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
+             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
+            env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        def address():
+            assert process.poll() is None, (home / "log").read_text()[-2000:]
+            note = next(iter((home / "runtime").glob("jpserver-*.json")), None)
+            return note and json.loads(note.read_text() or "{}").get("url")
+
+        url = until(address, "JupyterLab's start", 60)
+        yield url, work
+        ask(url, "api/shutdown", "POST")  # kernels go with the server
+        process.wait(20)
+    finally:
+        stop(process)
+
+
+def ask(url, path, method="GET"):
+    """Call the server's own interface."""
+    request = Request(f"{url}{path}", method=method, headers={"Authorization": f"token {TOKEN}"})
+    with urlopen(request, timeout=20) as answer:
+        return json.loads(answer.read() or "null")
+
+
+class Page:
+    """A browser page and what it said on its console."""
+
+    def __init__(self, url):
+        import websocket
+
+        self.socket = websocket.create_connection(url, timeout=60, suppress_origin=True)
+        self.number, self.errors, self.hosts = 0, [], set()
+        for name in ("Runtime.enable", "Page.enable", "Network.enable"):
+            self.send(name)
+
+    def send(self, method, **parameters):
+        """Send a command and return its result, noting exceptions and hosts on the way."""
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while (message := json.loads(self.socket.recv())).get("id") != self.number:
+            if message["method"] == "Runtime.exceptionThrown":
+                self.errors.append(message["params"]["exceptionDetails"]["text"])
+            elif message["method"] == "Network.requestWillBeSent":
+                self.hosts.add(message["params"]["request"]["url"])
+        if "context" in message.get("error", {}).get("message", ""):
+            return {"result": {}}  # the page was being replaced
+        return message["result"]
+
+    def js(self, code):
+        """Evaluate an expression, awaiting promises; `app` is JupyterLab."""
+        result = self.send("Runtime.evaluate", expression=f"(async (app) => {code})(window.jupyterapp)",
+                           awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """An empty page of a browser."""
+    profile = tmp_path_factory.mktemp("profile")
+    process = subprocess.Popen(
+        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
+         "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--no-proxy-server",
+         "--window-size=1200,900", f"--user-data-dir={profile}", "about:blank"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        note = profile / "DevToolsActivePort"
+        port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start", 60)
+        with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=20) as answer:
+            target = next(t for t in json.load(answer) if t["type"] == "page")
+        opened = Page(target["webSocketDebuggerUrl"])
+        yield opened
+        opened.socket.close()
+    finally:
+        stop(process)
+
+
+@pytest.fixture
+def run(lab, page):
+    """Open a notebook without outputs, run all its cells and wait for the last; end its kernel afterwards."""
+    url, work = lab
+
+    def opened(notebook, name):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        nbformat.write(notebook, work / f"{name}.ipynb")
+        page.send("Page.navigate", url=f"{url}lab/tree/{name}.ipynb?token={TOKEN}&reset")
+        until(lambda: page.js(f"app?.shell && {PANEL}?.sessionContext.session?.kernel?.status === 'idle'"),
+              "an idle kernel", 60)
+        page.js(f"{{ app.shell.activateById({PANEL}.id);"
+                " app.commands.execute('notebook:run-all-cells') }")  # not awaited: it lasts
+        return until(lambda: finished(page), f"the end of {name}", 100)
+
+    yield opened
+    page.js(f"{PANEL}.context.save()")  # else the next page asks whether to leave
+    for session in ask(url, "api/sessions"):
+        ask(url, f"api/sessions/{session['id']}", "DELETE")
+
+
+def finished(page):
+    """Outputs of the cells, as nbformat has them, when all have run or one has failed."""
+    states = page.js(f"{CELLS}.map(c => [c.model.executionCount, c.model.sharedModel.getOutputs()])")
+    failed = any(o["output_type"] == "error" for _, outputs in states for o in outputs)
+    busy = page.js(f"{PANEL}.sessionContext.session.kernel.status !== 'idle'")
+    return states if failed or (all(count for count, _ in states) and not busy) else None
+
+
+def shown(page, place, selector):
+    """Scroll to a code cell and return size and text of what is visible of a part of its output."""
+    return until(lambda: page.js(f"""{{
+        const content = {PANEL}.content, cell = {CELLS}[{place}];
+        await content.scrollToItem(content.widgets.indexOf(cell));
+        const part = cell.node.querySelector('.jp-OutputArea {selector}');
+        part?.scrollIntoView({{block: 'center'}});
+        const box = part?.getBoundingClientRect();
+        if (!box || !box.width || !box.height || !part.checkVisibility()) return null;
+        const top = document.elementFromPoint(box.x + box.width / 2, Math.min(box.y + box.height / 2, 880));
+        return part.contains(top) ? {{width: box.width, height: box.height, text: part.innerText,
+                                      natural: part.naturalWidth}} : null }}"""),
+                 f"output {selector} of code cell {place}", 20)
+
+
+@pytest.mark.parametrize("name", ["00_tour", "chatgpt_table6_openmeva", "template_ablation"])
+def test_a_notebook_runs_and_shows_its_figures(name, run, page):
+    cells = run(nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4), name)
+    outputs = [(place, output) for place, (_, found) in enumerate(cells) for output in found]
+    assert not [o.get("evalue") for _, o in outputs if o["output_type"] == "error"]
+    assert not [o["text"] for _, o in outputs if o.get("name") == "stderr"]
+    figures = [place for place, o in outputs if "image/png" in o.get("data", {})]
+    assert figures
+    for place in figures:
+        box = shown(page, place, "img")
+        assert box["natural"] > 300 and box["width"] > 300 and box["height"] > 100
+    tables = [place for place, o in outputs if "<table" in "".join(o.get("data", {}).get("text/html", ""))]
+    assert tables and shown(page, tables[0], "table")["text"].strip()
+    assert not page.errors
+
+
+def test_a_progress_bar_is_drawn(run, page, server):
+    cell = nbformat.v4.new_code_cell(PROGRESS)
+    (_, outputs), = run(nbformat.v4.new_notebook(cells=[cell], metadata=KERNEL), "progress")
+    assert not [o["evalue"] for o in outputs if o["output_type"] == "error"]
+    text = shown(page, 0, "pre")["text"]
+    assert "100%|██████████|" in text and "72/72" in text and "calls=72" in text
+    assert text.strip().count("judging:") == 1  # one bar that moved, not a line for every step
+    assert len(server.requests) == 72
+
+
+def test_an_error_would_be_seen(run):
+    cells = [nbformat.v4.new_code_cell(text) for text in ("1 / 0", "2")]
+    (_, outputs), (count, _) = run(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), "error")
+    assert [o["ename"] for o in outputs] == ["ZeroDivisionError"] and count is None
+
+
+def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):
+    sample = nj.load("summeval", "sample")
+    found = nj.evaluate(limited(sample, 3), resamples=20, permutations=19)
+    path = nj.evaluation_page(found, tmp_path / "report.html", notes=["longword" * 30])
+    page.send("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    page.send("Page.navigate", url=path.as_uri())
+    until(lambda: page.js("document.readyState === 'complete'"), "the report", 20)
+    assert page.js("document.documentElement.scrollWidth") <= 390
+    strips = page.js("[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)")
+    assert len(strips) == len(found.table) and min(strips) > 300
+
+
+def test_nothing_else_was_asked(page):
+    """After the tests above: the browser spoke to this machine only."""
+    assert page.hosts and not [url for url in page.hosts if url.startswith("http")
+                               and not url.startswith(("http://127.0.0.1:", "http://localhost:"))]
