@@ -79,7 +79,9 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     rng : numpy.random.Generator
     units : {"documents", "systems", "both"}
         What is swapped as a whole: all scores of a document (the claim is about other documents),
-        all scores of a system (about other systems), or each item on its own (about both).
+        all scores of a system (about other systems), or each item on its own (about both, if
+        items are independent). Where a judge's errors stick to systems, the first and the last
+        speak of these systems only, and reject a true null several times too often beyond them.
     resamples : int
         At least 1; p cannot fall below 1 / (resamples + 1).
     alternative : {"two-sided", "greater", "less"}
