@@ -8,10 +8,10 @@ MIRROR := $(wildcard ../shared/data/github)
 export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
-SNAKEMAKE := snakemake --cores all --quiet --rerun-triggers mtime params code
+SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test refresh lint lock clean
+.PHONY: help reproduce test refresh site lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,12 +36,17 @@ test: .venv/stamp ## unit tests, doctests and validation of the notebooks
 refresh: reproduce ## keep the executed outputs in notebooks/ and the results in the README
 	@nlgjudge refresh
 
+site: .venv/stamp ## build the site from the notebooks as committed: build/site/html/index.html
+	@python site/build.py build/site/source
+	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
+	@echo "open build/site/html/index.html"
+
 lint: .venv/stamp ## style of the code and of the notebooks
-	ruff check src tests notebooks
+	ruff check src tests notebooks site
 
 lock: ## pin the default set and the development tools again
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
-	  --extra dev pyproject.toml -o requirements.lock
+	  --extra dev --extra site pyproject.toml -o requirements.lock
 
 clean: ## remove what a run made; downloads in data/cache stay
 	rm -rf build .snakemake

@@ -98,7 +98,8 @@ def test_modules_and_functions_are_short(path):
 
 def test_the_package_is_thin():
     """Lines of code, without docstrings, comments and blank lines."""
-    assert sum(code_lines(path) for path in MODULES) < 4000
+    # Four papers' pipelines, statistics, site and sweeps; past this, something is in the wrong place.
+    assert sum(code_lines(path) for path in MODULES) < 6000
 
 
 def code_lines(path):

@@ -6,7 +6,7 @@ from pathlib import Path
 def add_commands(commands):
     """Add the command to the console script's parser."""
     evaluate = commands.add_parser("evaluate", help="which judge agrees with your own raters")
-    evaluate.add_argument("file", type=Path, help="CSV with source, hypothesis, system, human:ASPECT[:RATER], "
+    evaluate.add_argument("file", type=Path, help="CSV: source, hypothesis, system, human:ASPECT[:RATER] and "
                           "perhaps references, context, doc_id")
     evaluate.add_argument("--judge", default="surface", help="or openai:MODEL, replay:STORE.sqlite:MODEL")
     evaluate.add_argument("--task", default="", help="of the prompts, as summarization or dialogue")

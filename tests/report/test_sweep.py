@@ -10,16 +10,17 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge import cli
+from nlgjudge.report import figures
 from nlgjudge.report import sweep as sweeps
 from nlgjudge.report.notebooks import NotebookError
 
 # Each run leaves a line in `runs.txt`; `block` and `fail` are files that a test puts there.
 WORK = """import os, time
 from pathlib import Path
-import pandas as pd
 import nlgjudge as nj
 here = Path(place)
 with open(here / "runs.txt", "a") as log:
@@ -29,21 +30,20 @@ while (here / f"block{x}").exists():
 assert not (here / f"fail{x}").exists(), "told to fail"
 out = Path(os.environ["NLGJUDGE_OUT"], *([] if mode == "real" else ["sample"]), "build", "ablation")
 out.mkdir(parents=True)
-pd.DataFrame({"aspect": ["a", "b"], "difference": [x, -x], "ci_low": -9, "ci_high": 9}).to_csv(
-    out / "t.csv", index=False)"""
+(out / "t.csv").write_text(f"aspect,difference,ci_low,ci_high\\na,{x},-9,9\\nb,{-x},-9,9\\n")"""
 GRID = "notebook: tiny.ipynb\nparameters: {place: %s, x: [1, 2], mode: [real, sample]}\n"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A notebook, a grid of four cells and a place for results."""
+    """A notebook, a grid of two cells and a place for results."""
     parameters = new_code_cell('place = ""  # of the runs\nx = 0  # a number\nmode = "real"  # or sample')
     parameters.metadata["tags"] = ["parameters"]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(new_notebook(cells=[
         new_markdown_cell("# Tiny"), parameters, new_code_cell(WORK), new_code_cell("nj.signature()")],
         metadata={"kernelspec": kernel, "nlgjudge": {"benchmarks": []}}), tmp_path / "tiny.ipynb")
-    (tmp_path / "grid.yaml").write_text(GRID % tmp_path, encoding="utf-8")
+    (tmp_path / "grid.yaml").write_text((GRID % tmp_path).replace("[real, sample]", "real"), encoding="utf-8")
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
     return tmp_path
 
@@ -57,6 +57,7 @@ def go(folder, *options):
 
 
 def test_a_grid_becomes_one_tidy_table_and_a_figure(folder, capsys):
+    (folder / "grid.yaml").write_text(GRID % folder, encoding="utf-8")
     assert go(folder) == 0
     assert "4 cells, 4 to run (local)" in capsys.readouterr().out
     assert runs(folder) == ["1real", "1sample", "2real", "2sample"]
@@ -75,14 +76,14 @@ def test_a_grid_becomes_one_tidy_table_and_a_figure(folder, capsys):
 def test_what_failed_runs_again_alone(folder, capsys):
     (folder / "fail2").touch()
     assert go(folder) == 1
-    said = capsys.readouterr().err
-    assert "cells 2, 3 of 4 failed; their output is in" in said and "the same command runs these again" in said
-    log = (folder / "out" / "build" / "sweeps" / "grid" / "log" / "2.txt").read_text(encoding="utf-8")
+    said, results = capsys.readouterr().err, folder / "out" / "build" / "sweeps" / "grid"
+    assert "cells 1 of 2 failed; their output is in" in said and "runs these again" in said
+    log = (results / "log" / "1.txt").read_text(encoding="utf-8")
     assert "tiny.ipynb, cell 2: AssertionError: told to fail" in log
-    assert len(pd.read_csv(folder / "out" / "build" / "sweeps" / "grid" / "results.csv")) == 4
+    assert len(pd.read_csv(results / "results.csv")) == 2
     (folder / "fail2").unlink()
     assert go(folder) == 0
-    assert runs(folder) == ["1real", "1sample", "2real", "2real", "2sample", "2sample"]
+    assert runs(folder) == ["1real", "2real", "2real"]
     assert not list((folder / "out").rglob("*.partial"))
 
 
@@ -94,15 +95,15 @@ def test_an_interrupted_sweep_resumes(folder, kill):
         process = subprocess.Popen(command, start_new_session=True, stdout=said, stderr=said)
         grid = sweeps.read(folder / "grid.yaml")
         until = time.monotonic() + 120
-        while grid.missing() != [2, 3] or len(runs(folder)) < 4:
+        while grid.missing() != [1] or len(runs(folder)) < 2:
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.1)
         os.killpg(process.pid, kill)
         process.wait(60)
     (folder / "block2").unlink()
-    assert grid.missing() == [2, 3]  # what was under way left nothing that looks whole
+    assert grid.missing() == [1]  # what was under way left nothing that looks whole
     assert go(folder) == 0
-    assert runs(folder) == ["1real", "1sample", "2real", "2real", "2sample", "2sample"]
+    assert runs(folder) == ["1real", "2real", "2real"]
 
 
 def test_a_changed_notebook_or_parameter_runs_again(folder):
@@ -144,11 +145,11 @@ exit 1
     assert go(folder, "--executor", "slurm") == 0  # nothing left: sbatch is not asked
     first, second = (fake.parent / "called").read_text(encoding="utf-8").splitlines()
     results = folder / "out" / "build" / "sweeps" / "grid"
-    assert first == (f"--wait --array=0,1,2,3%2 --job-name=grid --output={results}/log/%a.txt --time=30 "
+    assert first == (f"--wait --array=0,1%2 --job-name=grid --output={results}/log/%a.txt --time=30 "
                      f"--mem=4G {results}/cells.sbatch")
-    assert second.startswith("--wait --array=0,1%2 ")
-    assert "told to fail" not in (results / "log" / "0.txt").read_text(encoding="utf-8")
-    assert len(pd.read_csv(results / "results.csv")) == 8 and len(runs(folder)) == 6
+    assert second.startswith("--wait --array=0%2 ")
+    assert "told to fail" not in (results / "log" / "0.txt").read_text(encoding="utf-8")  # but in the first
+    assert len(pd.read_csv(results / "results.csv")) == 4 and runs(folder) == ["1real", "1real", "2real"]
 
 
 def test_a_machine_without_slurm(folder, monkeypatch, capsys):
@@ -160,8 +161,8 @@ def test_a_machine_without_slurm(folder, monkeypatch, capsys):
 @pytest.mark.parametrize("text, kind, message", [
     ("- 1\n", ValueError, "expected the keys notebook, parameters, figure and parameters by name, got list"),
     ("notebook: tiny.ipynb\n", ValueError, "got notebook"),
-    ("notebook: tiny.ipynb\nparameters: {x: 1}\nworkers: 3\n", ValueError, "got notebook, parameters, workers"),
-    ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "unknown parameter y; it has place, x, mode"),
+    ("notebook: tiny.ipynb\nparameters: {x: 1}\njobs: 3\n", ValueError, "got notebook, parameters, jobs"),
+    ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "unknown parameter y; it has place, x"),
     ("notebook: other\nparameters: {x: 1}\n", NotebookError, "other: no such notebook"),
 ])
 def test_what_is_no_grid(folder, text, kind, message):
@@ -181,15 +182,16 @@ def test_a_notebook_of_the_repository_is_known_by_name(tmp_path):
 
 def test_the_figure_takes_the_columns_that_the_grid_names(folder, monkeypatch, capsys):
     drawn = []
-    monkeypatch.setattr(sweeps.figures, "intervals", lambda frame, **options: drawn.append((frame, options))
-                        or pytest.importorskip("matplotlib.figure").Figure())
+    monkeypatch.setattr(figures, "intervals", lambda frame, **options: drawn.append((frame, options))
+                        or Figure())
     text = GRID % folder + "figure: {label: %s, group: mode}\n"
     (folder / "grid.yaml").write_text(text.replace("[1, 2]", "1") % "x", encoding="utf-8")
     assert go(folder) == 0
     (frame, options), = drawn
     assert frame[["label", "value", "group", "column"]].to_numpy().tolist() == [
         ["1", x, mode, aspect] for mode in ("real", "sample") for x, aspect in ((1, "a"), (-1, "b"))]
-    assert options["column"] == "column" and options["title"] == "grid: difference"
+    assert options["column"] == "column" and options["title"] == "grid: difference by x"
+    assert options["lines"] == {"a": 0, "b": 0}
     (folder / "grid.yaml").write_text(text.replace("[1, 2]", "1") % "judge", encoding="utf-8")
     assert go(folder) == 1
     assert "no figure: the results have no column judge; they have aspect" in capsys.readouterr().err

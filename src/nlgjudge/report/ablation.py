@@ -2,6 +2,13 @@
 
 The comparison is paired: both setups rate the same items, the interval of the difference and the test
 use the items that both have scored (Deutsch, Dror and Roth 2021), with Holm's adjustment over aspects.
+
+A setup has `judge` (a name for `get_judge`, or a judge), `prompt` (a name or several, whose scores are
+averaged, with ``{aspect}`` in it; empty for a recording whose prompt is not registered), `words` (old to
+new wording of the prompt), `scale` (of the new wording, or of the recording), `samples`, `estimator` (of
+an item's samples: mean, median or mode), `perturb` (name, degree and edits of one of DHP's perturbations),
+`sampling` (temperature and so on; ``"logprobs": True`` for G-Eval's equation 1) and `price` (of a million
+prompt and a million completion tokens). `ablate` takes those that differ from `SETTINGS`.
 """
 
 from difflib import unified_diff
@@ -77,13 +84,7 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
     ----------
     benchmark : nlgjudge.data.schema.Benchmark
     baseline, variant : dict
-        Any of `judge` (a name for `get_judge`, or a judge), `prompt` (a name or several whose
-        scores are averaged, with ``{aspect}`` in it; empty for a recording whose prompt is not
-        registered), `words` (old to new wording of the prompt), `scale` (of the new wording, or of
-        the recording), `samples`, `estimator` (of an item's samples: mean, median or mode),
-        `perturb` (name, degree and edits of one of DHP's), `sampling` (temperature and so on;
-        ``"logprobs": True`` for G-Eval's equation 1) and `price` (of a million
-        prompt and a million completion tokens). Defaults: `SETTINGS`.
+        Settings that differ from `SETTINGS`, which the module describes.
     rng : numpy.random.Generator
     aspects : list of str, optional
         By default all that the benchmark rates.
@@ -100,11 +101,8 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
 
     Raises
     ------
-    ValueError
-        For unknown settings, equal setups, wording that the prompt lacks, or a change of what was
-        asked where recorded replies answer.
-    KeyError
-        For an unknown prompt, or none where the judge is no recording.
+    KeyError, ValueError
+        For an unknown prompt or setting, equal setups, or wording that cannot be changed.
     """
     aspects = aspects or benchmark.aspects
     items = benchmark.items[~benchmark.items["system_id"].isin(leave_out)].head(limit or len(benchmark.items))

@@ -60,8 +60,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     ours : pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
         n_skipped, variant, evidence, note`, and `relabelled`, true where `ours` is another
-        coefficient than the column's head says. Without any, printed averages are added by
-        `averages`.
+        coefficient than the column's head says. Printed averages are added if it has none.
     evidence : str
         For rows without their own, one of `EVIDENCE`.
     notebook : str

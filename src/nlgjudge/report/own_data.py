@@ -1,8 +1,7 @@
 """Which way of judging agrees best with your own raters, and what it costs.
 
 The papers' protocols, as far as their prompts know a task's aspects, against the rule `surface` and lexical
-metrics: correlation with interval, a paired test against the best (Holm's adjustment within an aspect), the
-raters' own ceiling, and a page that needs no other file.
+metrics: correlation with interval, paired tests against the best, the raters' ceiling, and a page of it all.
 """
 
 from dataclasses import replace
@@ -43,8 +42,6 @@ PROTOCOLS = {
 }
 TASKS = sorted({n.split("/")[-2] for n in names() if n.startswith(("geval/", "chatgpt/", "dhp/"))
                 and not n.startswith("dhp/perturb") and n.count("/") > 1 and "_no_steps" not in n})
-_LEXICAL = {"rouge1-f": "ROUGE-1", "rouge2-f": "ROUGE-2", "rougeL-f": "ROUGE-L", "bleu": "BLEU",
-            "meteor": "METEOR"}
 # What the rule is shown beside source and context: the reference, where there is one.
 _RULE = Prompt("surface", "", "", False, "", (0, 1), "number", {"[text]": "reference"}, "[text]", {})
 _KEYS = ["item_id", "doc_id", "system_id"]
@@ -109,19 +106,13 @@ def protocols(benchmark, task=""):
 
 
 def plan(benchmark, *, task="", judge=None, price=None):
-    """Say what an evaluation takes.
-
-    Parameters
-    ----------
-    benchmark, task, price
-        As for `evaluate`.
-    judge : object, optional
-        A live judge, whose stored replies are counted as they were.
+    """Say what an evaluation with these arguments of `evaluate` takes.
 
     Returns
     -------
     pandas.DataFrame
-        `aspect, method, calls, prompt_tokens, completion_tokens, cost, estimated`.
+        `aspect, method, calls, prompt_tokens, completion_tokens, cost, estimated`; replies that a live
+        `judge` has in store are counted as they were.
     """
     rows = [(*key, *_cost(Tasks(benchmark.items, found, n=n, **settings), judge, price))
             for key, (found, n, settings) in protocols(benchmark, task)[1].items()]
@@ -149,65 +140,54 @@ def evaluate(benchmark, *, task="", judge="surface", price=None, resamples=1000,
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
     resamples, permutations, seed : int
-        Of the bootstrap and of the paired tests; their generator's seed.
-    **options
-        For `nlgjudge.judging.run.get_judge`.
+    **options : for `nlgjudge.judging.run.get_judge`
 
     Returns
     -------
     Evaluation
-        At sample level where two documents or more have several outputs, else at dataset level.
+        At sample level where two or more documents have several outputs, else at dataset level.
     """
     items, (task, asked) = benchmark.items, protocols(benchmark, task)
     judge = get_judge(judge, items=items, **options) if isinstance(judge, str) else judge
     level = "sample" if (items.groupby("doc_id").size() > 1).sum() > 1 else "dataset"
-    options = {"level": level, "units": "both" if level == "sample" else "documents",
-               "rng": np.random.default_rng(seed)}
+    shared = {"level": level, "units": "both" if level == "sample" else "documents",
+              "rng": np.random.default_rng(seed)}
     (lexical, notes), parts = _lexical(items), []
     rule = " (by the rule)" if judge.name == "surface" else ""
     for aspect in benchmark.aspects:
         own = {label + rule: how for (of, label), how in asked.items() if of == aspect}
         notes += [] if own else [f"{aspect}: no prompt of {task} asks about it, so no judge was asked"]
         scores, costs = _judged(items, own, judge, price)
-        ruled = [surface.score(t) for t in Tasks(items, _RULE._replace(aspect=aspect))]
+        ruled = [surface.score(task) for task in Tasks(items, _RULE._replace(aspect=aspect))]
         columns = pd.DataFrame(scores | {"surface": pd.Series(ruled, items["item_id"])}).join(lexical)
         frame = items[_KEYS].assign(human=benchmark.human()[aspect].to_numpy()).join(columns, on="item_id")
-        table = _compared(frame, [*columns], resamples, permutations, **options).join(costs, on="method")
-        ratings = benchmark.ratings[benchmark.ratings["aspect"] == aspect].merge(items[_KEYS])
-        people = (ceiling(ratings, level=level).value, alpha(ratings).value) if (
-            ratings["rater"].nunique() > 1) else (np.nan, np.nan)
-        parts.append(table.assign(aspect=aspect, raters=ratings["rater"].nunique(), ceiling=people[0],
-                                  alpha=people[1]))
+        table = _compared(frame, [*columns], resamples, permutations, **shared).join(costs, on="method")
+        parts.append(table.assign(aspect=aspect, **_people(benchmark, aspect, level)))
     return Evaluation(pd.concat(parts, ignore_index=True), notes, {
-        "judge": judge.name, "task": task, "level": level, "price": price, "resamples": resamples,
-        "permutations": permutations, "seed": seed,
+        "judge": judge.name, "task": task, "level": level, "price": price, "seed": seed,
+        "resamples": resamples, "permutations": permutations,
         "prompts": {found.name: found.digest for found, *_ in asked.values()}})
 
 
 def verdicts(evaluation):
-    """Say for each aspect which method agrees best, which are not told apart from it, and which costs least.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Say for each aspect (a dict) what comes first, what is not told apart from it, and what costs least."""
     said = {}
     for aspect, rows in evaluation.table.groupby("aspect", sort=False):
         best, close = rows.iloc[0], rows[rows["p"] >= 0.05]
-        tokens = rows["prompt_tokens"].fillna(0) + 4 * rows["completion_tokens"].fillna(0)
+        tokens = (rows["prompt_tokens"] + 4 * rows["completion_tokens"]).fillna(0)  # as prices mostly are
         cheap = rows.loc[tokens[[rows.index[0], *close.index]].idxmin(), "method"]
-        said[aspect] = f"{best['method']} comes first, {shown(best)}" + (
-            "; " if best["ci_low"] > 0 else ", which may be no agreement at all; ") + (
-            f"not told apart from it: {', '.join(close['method'])}. Of these, {cheap} costs least."
-            if len(close) else "the others agree less, beyond chance.")
-        if pd.isna(best["ours"]):
-            said[aspect] = f"No method has a correlation: {best['reason']}."
+        said[aspect] = f"No method has a correlation: {best['reason']}." if pd.isna(best["ours"]) else (
+            f"{best['method']} comes first, {shown(best)}"
+            + ("; " if best["ci_low"] > 0 else ", which may be no agreement at all; ")
+            + (f"not told apart from it: {', '.join(close['method'])}. Of these, {cheap} costs least."
+               if len(close) else "the others agree less, beyond chance."))
     return said
 
 
 def shown(row):
-    """A correlation with its interval, as a row of `Evaluation.table` has them."""
-    return "none" if pd.isna(row["ours"]) else "{ours:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**row)
+    """A correlation with its interval, and on how many units it rests where some were left out."""
+    text = "none" if pd.isna(row["ours"]) else "{ours:.2f} [{ci_low:.2f}, {ci_high:.2f}]".format(**row)
+    return text + (f" on {row['n']} of {row['n'] + row['n_skipped']}" if row["n_skipped"] else "")
 
 
 def spent(row):
@@ -215,18 +195,17 @@ def spent(row):
     if pd.isna(row["calls"]):
         return "no call"
     tokens = (row["prompt_tokens"] + row["completion_tokens"]) / 1000
-    price = "" if pd.isna(row["cost"]) else f", price {row['cost']:.4f}"
-    lost = f"; {row['unparsed']:.0f} replies without a rating" if row.get("unparsed") else ""
-    most = " at most" if row["estimated"] else ""
-    return f"{row['calls']:.0f} calls, {tokens:.1f} k tokens{price}{most}{lost}"
+    return (f"{row['calls']:.0f} calls, {tokens:.1f} k tokens"
+            + ("" if pd.isna(row["cost"]) else f", price {row['cost']:.4f}")
+            + (" at most" if row["estimated"] else "")
+            + (f"; {row['unparsed']:.0f} replies without a rating" if row.get("unparsed") else ""))
 
 
 def page(evaluation, path, *, title="Which judge agrees with your raters?", notes=()):
-    """Write an evaluation as one HTML page that loads nothing.
+    """Write an `Evaluation` as one HTML page that loads nothing.
 
     Parameters
     ----------
-    evaluation : Evaluation
     path : path-like
     title : str
     notes : list of str
@@ -267,6 +246,14 @@ def _row(row, low):
             f'<td data-label="p against the best">{p}<td data-label="cost">{spent(row)}')
 
 
+def _people(benchmark, aspect, level):
+    """Number of raters, and how well they agree."""
+    ratings = benchmark.ratings[benchmark.ratings["aspect"] == aspect].merge(benchmark.items[_KEYS])
+    if (raters := ratings["rater"].nunique()) == 1:
+        return {"raters": 1, "ceiling": np.nan, "alpha": np.nan}
+    return {"raters": raters, "ceiling": ceiling(ratings, level=level).value, "alpha": alpha(ratings).value}
+
+
 def _compared(frame, methods, resamples, permutations, *, rng, **options):
     """Correlations with intervals, best first, and tests against the best."""
     cells = correlation_table(frame, methods, ["human"], levels=[options["level"]], coefficients=["spearman"])
@@ -305,8 +292,9 @@ def _cost(tasks, judge, price):
 def _lexical(items):
     """Lexical metrics of the items that have references; of all, against the source, where none has any."""
     given = items[items["references"].map(len) > 0]
-    name = "" if len(given) else " (source)"
-    given = given if len(given) else items.assign(references=items["source"].map(lambda text: [text]))
-    scores = lexical_baselines(given)
-    return (scores.set_index("item_id")[[*_LEXICAL]].rename(columns=lambda c: _LEXICAL[c] + name),
-            list(scores.attrs["missing"].values()))
+    against = "" if len(given) else " (source)"
+    sources = items.assign(references=items[["source"]].to_numpy().tolist())
+    scores = lexical_baselines(given if len(given) else sources)
+    columns = scores.set_index("item_id").filter(regex="-f$|bleu|meteor")
+    return columns.rename(columns=lambda name: name.upper().removesuffix("-F") + against), [
+        *scores.attrs["missing"].values()]

@@ -21,7 +21,7 @@ import pandas as pd
 from papermill.iorw import read_yaml_file
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root
-from nlgjudge.report import figures, notebooks, workflow
+from nlgjudge.report import notebooks, workflow
 
 KEYS = ("notebook", "parameters", "figure")
 
@@ -194,6 +194,8 @@ def _slurm(grid, todo, command, jobs, options):
 
 
 def _draw(grid, table):
+    from nlgjudge.report import figures  # seconds, which a cell need not spend
+
     varied = [k for k in grid.cells[0] if len({str(cell[k]) for cell in grid.cells}) > 1]
     table = table.assign(setting=table[varied].astype(str).agg(", ".join, axis=1) if varied else "")
     roles = {"label": "setting", "value": "difference" if "difference" in table else "ours", "group": "data",
@@ -204,7 +206,10 @@ def _draw(grid, table):
                          f"{', '.join(table)}; name others under figure in the grid")
     drawn = pd.DataFrame({role: table[name] for role, name in roles.items()})
     drawn = drawn.astype({r: str for r in ("label", "group", "column")}).join(table[["ci_low", "ci_high"]])
-    figure = figures.intervals(drawn, column="column", title=f"{grid.folder.name}: {roles['value']}",
+    by = ", ".join(varied) if roles["label"] == "setting" else roles["label"]
+    zero = dict.fromkeys(drawn["column"] if roles["value"] == "difference" else (), 0)
+    figure = figures.intervals(drawn, column="column", lines=zero,
+                               title=f"{grid.folder.name}: {roles['value']} by {by}",
                                notice=SAMPLE_NOTICE if "sample" in set(table["data"]) else "")
     for kind in ("svg", "png"):
         figure.savefig(grid.folder / f"results.{kind}", bbox_inches="tight")  # a title wider than few panels

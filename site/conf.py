@@ -1,0 +1,55 @@
+"""Settings of Sphinx, for the sources that `build.py` writes."""
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+project = "nlgjudge"
+author = "The nlgjudge authors"
+project_copyright = author
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+smartquotes = False
+default_role = "code"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+nb_execution_mode = "off"  # the notebooks are shown as committed
+nb_ipywidgets_js = {}  # no scripts of other hosts
+nb_merge_streams = True
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+# Outputs may hold a kind of data for other front ends beside the HTML that is shown.
+suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
+
+html_theme = "sphinx_book_theme"
+html_title = "nlgjudge"
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = [("ledger.js", {"defer": "defer"})]
+html_use_index = False
+html_domain_indices = False
+html_show_sphinx = False
+html_theme_options = {
+    "home_page_in_toc": True,
+    "navbar_persistent": [],
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "use_download_button": True,
+    "use_fullscreen_button": False,
+}
+html_math_renderer = "mathml"
+
+
+def _math(self, node):
+    """Formulas as MathML, which browsers draw themselves: no script, no other host."""
+    block = isinstance(node, nodes.math_block)
+    tag = "div" if block else "span"
+    formula = convert(node.astext(), display="block" if block else "inline")
+    self.body.append(f'<{tag} class="math">{formula}</{tag}>')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Register the renderer of formulas."""
+    app.add_html_math_renderer("mathml", (_math, None), (_math, None))
