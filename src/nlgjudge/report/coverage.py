@@ -14,7 +14,8 @@ WORDS = {"f": "F", "f1.2": "F with recall weighed 1.2", "p": "precision", "r": "
          "mean": "mean over references", "max": "best reference", "first": "first reference",
          "none": "no stemmer", "porter": "NLTK's stemmer", "porter_original": "Porter's own stemmer",
          "spaces": "words cut at blanks", "period": "sentences cut at periods",
-         "punctuation": "sentences cut at . ! ?", "whole": "no sentences"}
+         "punctuation": "sentences cut at . ! ?", "whole": "no sentences", "cut": "text after < lost",
+         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots"}
 BLOCKS = {"<!-- results: generated from the ledger -->": "<!-- end of results -->",
           "<!-- findings: generated from the ledger -->": "<!-- end of findings -->"}
 

@@ -23,9 +23,17 @@ def tables():
     -------
     list of (str, str)
         Paper key and artefact key, as ``("geval_v1", "table2")``, in reading order.
+
+    Raises
+    ------
+    ValueError
+        For a table of a paper that is not in `PAPERS`.
     """
     found = [tuple(path.stem.rsplit("_", 1)) for path in _folder().glob("*_table*.csv")
              if "coefficient" in path.read_text(encoding="utf-8").partition("\n")[0]]
+    if unknown := sorted({paper for paper, _ in found} - {*PAPERS}):
+        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; name a "
+                         "new paper in PAPERS of nlgjudge/report/published.py")
     return sorted(found, key=lambda t: ([*PAPERS].index(t[0]), int(re.sub(r"\D", "", t[1]))))
 
 
