@@ -11,7 +11,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION := 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test refresh site lint lock clean
+.PHONY: help reproduce test refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -41,8 +41,11 @@ site: .venv/stamp ## build the site from the notebooks as committed: build/site/
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
+bench: .venv/stamp ## run the benchmarks; their ratios and the machine: build/bench.md and build/bench.csv
+	@python benchmarks/run.py
+
 lint: .venv/stamp ## style of the code and of the notebooks
-	ruff check src tests notebooks site
+	ruff check src tests notebooks site benchmarks
 
 lock: ## pin the default set and the development tools again
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \

@@ -7,7 +7,6 @@ against resamples and documents, with the exponent of a power law; `benchmarks/s
 both. ``python benchmarks/bootstrap_intervals.py``
 """
 
-import argparse
 import resource
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 from permutation_test import SCIPY, frame_of, scores, seconds
+from run import options, record
 
 import nlgjudge
 from nlgjudge.data.fetch import DataUnavailable
@@ -36,13 +36,14 @@ def row(what, units, resamples, documents, systems, time_, note=""):
     print(f"{what:24}{units:>10}{resamples:>10}{documents:>10}{systems:>8}{time_:>10}  {note}".rstrip())
 
 
-def data():
+def data(quick):
     """Name of the data, a frame with metrics and aspects, and their names."""
     rng = np.random.default_rng(0)
     try:
+        if quick:
+            raise DataUnavailable("small sizes")
         summeval = nlgjudge.load("summeval", source="real")
     except DataUnavailable:
-        print("SummEval cannot be had: synthetic scores")
         frame, name = frame_of(*scores(100, 16, True))[["doc_id", "system_id", "h"]], "synthetic scores"
         aspects = ["coherence", "consistency", "fluency", "relevance"]
         for aspect in aspects:
@@ -56,7 +57,7 @@ def data():
         rating = frame[aspects].mean(axis=1) + (0.3 + 0.1 * judge) * rng.normal(size=len(frame))
         metrics.append(f"judge {judge + 1}")
         frame[metrics[-1]] = np.clip(rating.round() if judge % 2 else rating, 1, 5)
-    return name, frame, metrics, aspects
+    return name, frame, metrics[:2] if quick else metrics, aspects
 
 
 def loop(frame, metric, aspect, units, coefficient, few, rng):
@@ -75,7 +76,7 @@ def loop(frame, metric, aspect, units, coefficient, few, rng):
     return values
 
 
-def slow_seconds(frame, cells, units, coefficient, few):
+def slow_seconds(frame, cells, units, coefficient, few, resamples):
     """Time of the loop for `cells`, scaled up from a few resamples of every 20th."""
     times = []
     for cell in cells.iloc[::20].itertuples():
@@ -85,12 +86,12 @@ def slow_seconds(frame, cells, units, coefficient, few):
         found = nlgjudge.interval(frame, cell.metric, cell.aspect, rng=np.random.default_rng(0), units=units,
                                   coefficient=coefficient, resamples=few)
         assert np.abs(np.quantile(values, [0.025, 0.975]) - found[1:3]).max() < 1e-9
-    return np.mean(times) / few * RESAMPLES * len(cells)
+    return np.mean(times) / few * resamples * len(cells)
 
 
-def all_intervals(few):
+def all_intervals(few, resamples, quick):
     """Print time of all intervals, by what is resampled and coefficient, and its ratio to the loop's."""
-    name, frame, metrics, aspects = data()
+    name, frame, metrics, aspects = data(quick)
     shape = frame["doc_id"].nunique(), frame["system_id"].nunique()
     cells = nlgjudge.correlation_table(frame, metrics, aspects)
     before = peak()
@@ -100,14 +101,15 @@ def all_intervals(few):
         for coefficient, part in cells.groupby("coefficient", sort=False):
             start = time.perf_counter()
             nlgjudge.interval_table(frame, part, rng=np.random.default_rng(0), units=units,
-                                    resamples=RESAMPLES)
+                                    resamples=resamples)
             ours = time.perf_counter() - start
-            slow = slow_seconds(frame, part, units, coefficient, few)
+            slow = slow_seconds(frame, part, units, coefficient, few, resamples)
             totals += ours, slow
-            row(f"{len(part)} intervals, {coefficient}", units, RESAMPLES, *shape, f"{ours:.2f}",
+            row(f"{len(part)} intervals, {coefficient}", units, resamples, *shape, f"{ours:.2f}",
                 f"loop {slow:.0f} s, {slow / ours:.0f} times")
-        row(f"{len(cells)} intervals, all", units, RESAMPLES, *shape, f"{totals[0]:.2f}",
+        row(f"{len(cells)} intervals, all", units, resamples, *shape, f"{totals[0]:.2f}",
             f"loop {totals[1]:.0f} s, {totals[1] / totals[0]:.0f} times")
+        record(f"{len(cells)} intervals, {name}, resampled {units}; theirs: loop over scipy", *totals)
     print(f"({name}: {len(metrics)} metrics x {len(aspects)} aspects x {len(SCIPY)} coefficients; "
           f"peak memory {peak():.0f} MB, of which {before:.0f} MB before the intervals)")
 
@@ -165,9 +167,12 @@ def peak():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--few", type=int, default=3, help="resamples that the loop is timed for")
-    all_intervals(parser.parse_args().few)
+    chosen = parser.parse_args()
+    if chosen.quick:
+        return all_intervals(1, 100, True)
+    all_intervals(chosen.few, RESAMPLES, False)
     scaling()
     print(f"peak memory {peak():.0f} MB after all; plot in {PLOT}")
 

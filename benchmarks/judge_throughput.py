@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from run import options, record
+
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import parse_all
 from nlgjudge.judging.store import Store
@@ -85,7 +87,7 @@ def measure(number, n=1):
     return json.loads(done.stdout)
 
 
-def parser_speed(number=20_000):
+def parser_speed(number):
     """Distinct replies parsed a second: short ones, and ones with a rationale."""
     rng = random.Random(0)
     short = [f"- {WORDS[i % 12]}{chr(97 + i % 26)}{i // 312}: {rng.randint(1, 5)}" for i in range(number)]
@@ -98,32 +100,35 @@ def parser_speed(number=20_000):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--calls", type=int, default=5000)
-    options.add_argument("--full", action="store_true", help="100,000 tasks for the memory, not 20,000")
-    options.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    options.add_argument("--client", type=int, nargs=2, help=argparse.SUPPRESS)
-    options = options.parse_args()
-    if options.serve:
+    parser = options(__doc__)
+    parser.add_argument("--calls", type=int, default=5000)
+    parser.add_argument("--full", action="store_true", help="100,000 tasks for the memory, not 20,000")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--client", type=int, nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.serve:
         return serve()
-    if options.client:
-        return client(*options.client)
+    if chosen.client:
+        return client(*chosen.client)
     ideal = CONCURRENCY / LATENCY
     print(f"{'tasks':>8} {'n':>3} {'calls/s':>8} {'of ideal':>9} {'items/s':>8} {'samples/s':>10} "
           f"{'CPU ms/call':>12} {'CPU use':>8} {'peak MiB':>9}")
-    runs = [measure(options.calls), measure(options.calls, 20), measure(100_000 if options.full else 20_000)]
+    first, last = (100, 200) if chosen.quick else (chosen.calls, 100_000 if chosen.full else 20_000)
+    runs = [measure(first), measure(first, 20), measure(last)]
     for run in runs:
         rate = run["calls"] / run["wall"]
         print(f"{run['calls']:8,} {run['n']:3} {rate:8.0f} {rate / ideal:9.0%} {rate:8.0f} "
               f"{rate * run['n']:10.0f} {1000 * run['cpu'] / run['calls']:12.2f} "
               f"{run['cpu'] / run['wall']:8.0%} {run['peak']:9.0f}")
+        record(f"{run['calls']:,} calls, n = {run['n']}; theirs: the ideal, {CONCURRENCY} calls every "
+               f"{LATENCY * 1000:.0f} ms", rate, ideal, "calls/s")
     limit = "this machine's CPU" if runs[0]["cpu"] / runs[0]["wall"] > 0.9 else "the server's latency"
     steady = (runs[2]["calls"] - runs[0]["calls"]) / (runs[2]["wall"] - runs[0]["wall"])
     print(f"ideal {ideal:.0f} calls/s, {CONCURRENCY} at {LATENCY * 1000:.0f} ms; once started {steady:.0f} "
           f"calls/s, {steady / ideal:.0%}; limited by {limit}")
     print(f"peak memory {runs[2]['peak'] - runs[0]['peak']:+.0f} MiB from {runs[0]['calls']:,} to "
           f"{runs[2]['calls']:,} tasks")
-    parser_speed()
+    parser_speed(200 if chosen.quick else 20_000)
 
 
 if __name__ == "__main__":

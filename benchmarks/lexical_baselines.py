@@ -6,7 +6,6 @@ process, for a sample of the items; its time is scaled to all pairs, its values 
 against ours. ``python benchmarks/lexical_baselines.py``
 """
 
-import argparse
 import os
 import tempfile
 import time
@@ -14,6 +13,7 @@ import time
 import numpy as np
 import sacrebleu
 from rouge_score import rouge_scorer
+from run import options, record
 
 import nlgjudge as nj
 from nlgjudge.data import lexical
@@ -39,8 +39,9 @@ def plain(items):
     return np.array(values)
 
 
-def measure(name, items, sample):
+def measure(benchmark, sample):
     """Print the row of one benchmark; return its seconds cold, cached, in the loop and without METEOR."""
+    name, items = benchmark.name, benchmark.items
     pairs = items["references"].map(len)
     steps = [nj.rouge, nj.bleu] + ([] if nj.meteor_missing() else [nj.meteor])
     with tempfile.TemporaryDirectory() as empty:
@@ -54,22 +55,26 @@ def measure(name, items, sample):
     loop *= pairs.sum() / pairs[few.index].sum()
     print(f"{name:14}{len(items):>7}{pairs.sum():>8}" + "".join(f"{s:>8.1f}" for s in cold)
           + f"{sum(cold):>8.1f}{cached:>8.2f}{loop:>8.1f}{loop / sum(cold[:2]):>7.1f}")
+    record(f"ROUGE and BLEU of {name}, {benchmark.source} data; theirs: plain loop, one process",
+           sum(cold[:2]), loop)
     return sum(cold), cached, loop, sum(cold[:2])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--sample", type=int, default=60, help="items of each benchmark for the plain loop")
     parser.add_argument("--source", default="auto", choices=("auto", "real", "sample"))
-    options = parser.parse_args()
-    benchmarks = {name: nj.load(name, options.source) for name in NAMES}
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.source, chosen.sample = "sample", 2
+    benchmarks = [nj.load(name, chosen.source) for name in NAMES]
     parts = ["ROUGE", "BLEU", *["METEOR"] * (not nj.meteor_missing())]
-    for line in {*(b.notice for b in benchmarks.values()), nj.meteor_missing()} - {""}:
+    for line in {*(b.notice for b in benchmarks), nj.meteor_missing()} - {""}:
         print(line)
     print(f"{os.cpu_count()} cores; seconds; ratio: loop / (ROUGE + BLEU)")
     print(f"{'benchmark':14}{'items':>7}{'pairs':>8}"
           + "".join(f"{part:>8}" for part in [*parts, "cold", "cached", "loop"]) + f"{'ratio':>7}")
-    totals = np.sum([measure(name, b.items, options.sample) for name, b in benchmarks.items()], axis=0)
+    totals = np.sum([measure(b, chosen.sample) for b in benchmarks], axis=0)
     print(f"all: {totals[0]:.1f} s cold, {totals[1]:.2f} s cached, loop {totals[2]:.0f} s, "
           f"{totals[2] / totals[3]:.1f} times ROUGE and BLEU")
 

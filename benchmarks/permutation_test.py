@@ -5,13 +5,13 @@ few resamples, its time is scaled up, and its differences are checked against ou
 against resamples, documents, systems and level. ``python benchmarks/permutation_test.py``
 """
 
-import argparse
 import resource
 import sys
 import time
 
 import numpy as np
 import pandas as pd
+from run import options, record
 from scipy import stats
 
 from nlgjudge.metaeval.permutation import differences, standardised, swaps
@@ -57,9 +57,9 @@ def seconds(best_of=3, **options):
     return min(times)
 
 
-def against_loop(few):
+def against_loop(few, resamples):
     """Print our time, the loop's and their ratio."""
-    print(f"{DOCUMENTS} documents x {SYSTEMS} systems, {RESAMPLES} resamples, units both, level sample; "
+    print(f"{DOCUMENTS} documents x {SYSTEMS} systems, {resamples} resamples, units both, level sample; "
           f"the loop is timed for {few}")
     print(f"{'':18}{'ours':>9}{'loop':>11}{'ratio':>9}")
     for coefficient in SCIPY:
@@ -70,13 +70,14 @@ def against_loop(few):
             bits = np.moveaxis(np.unpackbits(packed, axis=-1), -1, 0)[:few].astype(bool)
             start = time.perf_counter()
             expected = loop(a, b, h, bits, coefficient)
-            slow = (time.perf_counter() - start) / few * RESAMPLES
+            slow = (time.perf_counter() - start) / few * resamples
             found = differences(a, b, h, packed, level="sample", coefficient=coefficient, constant="skip",
                                 kendall="b")[:few]
             assert np.abs(found - expected).max() < 1e-9
-            ours = seconds(coefficient=coefficient, tied=tied)
+            ours = seconds(coefficient=coefficient, tied=tied, resamples=resamples)
             label = coefficient + (", tied" if tied else "")
             print(f"{label:18}{ours:8.3f}s{slow:10.0f}s{slow / ours:9.0f}")
+            record(f"{label}, {resamples:,} resamples; theirs: loop over scipy", ours, slow)
 
 
 def scaling():
@@ -91,9 +92,12 @@ def scaling():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--few", type=int, default=5, help="resamples that the loop is timed for")
-    against_loop(parser.parse_args().few)
+    chosen = parser.parse_args()
+    if chosen.quick:
+        return against_loop(1, 99)
+    against_loop(chosen.few, RESAMPLES)
     scaling()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     print(f"\npeak memory {peak:.0f} MB")

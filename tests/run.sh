@@ -1,6 +1,6 @@
 #!/bin/sh
 # All that `make test` does: style, unit tests with doctests, and the notebooks.
 set -e
-ruff check src tests notebooks site
+ruff check src tests notebooks site benchmarks
 python -m pytest -q -n auto --dist loadfile --doctest-modules src/nlgjudge tests
 nlgjudge validate
