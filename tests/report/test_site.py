@@ -305,7 +305,7 @@ def test_the_ledger_filters(page, built, rows):
     page.open((built / "ledger.html").as_uri())
     choose(page, paper="ChatGPT", verdict="exact")
     chatgpt = rows[(rows["paper"] == "chatgpt") & (rows["verdict"] == "exact")]
-    assert 0 < len(column(page, "row")) == len(chatgpt)
+    assert 0 < len(column(page, "row")) == min(len(chatgpt), 250)  # so many are drawn at first
     assert set(column(page, "paper")) == {"ChatGPT"} and set(column(page, "verdict")) == {"exact"}
     choose(page, text="rouge-2  KENDALL")
     expected = chatgpt[(chatgpt["row"] == "ROUGE-2") & (chatgpt["coefficient"] == "kendall")]
