@@ -1,7 +1,7 @@
 #!/bin/sh
-# All that `make test` does: style, unit tests with doctests, and the notebooks. TESTS names some
-# of the tests instead of all.
+# All that `make test` does: style, unit tests with doctests, and the notebooks. Where TESTS names some
+# tests, only those, and only the notebooks that declare data.
 set -e
 ruff check src tests notebooks site benchmarks
 python -m pytest -q -n auto --dist loadfile --doctest-modules ${TESTS:-src/nlgjudge tests}
-nlgjudge validate
+nlgjudge validate ${TESTS:+--with-data}

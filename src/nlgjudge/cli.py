@@ -54,6 +54,8 @@ def _parser():
             ("finish", "workflow", "merge the ledger and print the coverage"),
             ("refresh", "notebooks", "keep executed outputs and the README's results in the repository")):
         commands.add_parser(name, help=text).set_defaults(function=partial(_step, home, name))
+    commands.choices["validate"].add_argument("--with-data", action="store_true",
+                                              help="only the notebooks that declare data")
     return parser
 
 
@@ -128,10 +130,11 @@ def _value(text):
         return text
 
 
-def _step(home, name, _):
+def _step(home, name, options):
     if name == "resolve":
         print("data:")
-    getattr(import_module(f"nlgjudge.report.{home}"), name)()
+    wanted = {"with_data": True} if getattr(options, "with_data", False) else {}
+    getattr(import_module(f"nlgjudge.report.{home}"), name)(**wanted)
 
 
 if __name__ == "__main__":

@@ -165,3 +165,8 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     (tmp_path / "wordnet" / "data.noun").touch()
     with pytest.raises(NotebookError, match="compared outputs"):
         validate()
+    notebook.metadata["nlgjudge"] = {"data": {}}  # wrong as well, but the same everywhere
+    nbformat.write(notebook, path)
+    validate(with_data=True)
+    with pytest.raises(NotebookError, match="compared outputs"):
+        validate()
