@@ -3,5 +3,6 @@
 # tests, only those, and only the notebooks that declare data.
 set -e
 ruff check src tests notebooks site benchmarks
-python -m pytest -q -n auto --dist loadfile --doctest-modules ${TESTS:-src/nlgjudge tests}
+# In the order of the files: by default the few long tests come last, on one worker.
+python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder --doctest-modules ${TESTS:-src/nlgjudge tests}
 nlgjudge validate ${TESTS:+--with-data}

@@ -34,9 +34,12 @@ _helpers = runpy.run_path(str(Path(__file__).parent / "judging" / "loopback.py")
 PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
 CELLS = f"{PANEL}.content.widgets.filter(c => c.model.type === 'code')"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-PROGRESS = """import nlgjudge as nj
+PROGRESS = """import tempfile
+import nlgjudge as nj
+from nlgjudge.judging.store import Store
 items = nj.load("summeval", "sample").items
-judge = nj.get_judge("openai:test-model", progress=True)
+store = Store(tempfile.mkdtemp() + "/replies.sqlite")  # replies of an earlier run would cost no call
+judge = nj.get_judge("openai:test-model", store=store, progress=True)
 scores = nj.judge_items(items, ["geval/summarization/fluency"], judge)["score"]
 assert (scores == 4).all()"""
 
