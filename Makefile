@@ -8,6 +8,8 @@ MIRROR := $(wildcard ../shared/data/github)
 export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
+# Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
+export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
