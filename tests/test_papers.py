@@ -229,6 +229,19 @@ def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
     ("coascore", "table1", "section 4.1", 10, {
         ("SummEval", "Size"): "1,600", ("TopicalChat", "Size"): "300", ("OpenMEVA", "Size"): "1,000",
         ("BAGEL", "Size"): "404", ("IWSLT14", "Size"): "1,000"}),
+    ("coascore", "table7", "section 4.5", 8, {
+        ("Wow really? So their heart is unprotected?", "aspect / Completeness"): "4.0",
+        ("Wow really? So their heart is unprotected?", "LLMScore"): "3.0"}),
+    ("coascore", "table8", "appendix A.1", 1, {("Yeah bill murray called it", "LLMScore"): "4.0"}),
+    ("coascore", "table10", "appendix A.1", 5, {
+        ("Yeah bill murray called it", "aspect / Completeness"): "4.0"}),
+    ("coascore", "table11", "appendix A.1", 1, {("Yeah bill murray called it", "CoAScore"): "5.0"}),
+    ("coascore", "table14", "appendix A.3", 8, {
+        ("Wow really? So their heart is unprotected?", "Human"): "5.0"}),
+    ("coascore", "table15", "appendix A.3", 8, {
+        ("Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.", "aspect / Logical flow"):
+            "4.0",
+        ("Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.", "CoAScore"): "4.0"}),
 ])
 def test_tables_without_correlations(paper, artefact, where, rows, cells):
     table = published(paper, artefact)

@@ -34,6 +34,24 @@ def test_by_hand():
     assert (row["item_id"], row["reference"]) == ("i0", 0)
 
 
+def test_sets_count_a_word_once_and_keep_case_and_marks():
+    """Sets {the, cat, on, mat.} and {the, cat, sat, on}: three of four each; bigrams the-cat alone of four
+    and three; common subsequence the cat on, three different words."""
+    row = lexical.rouge_sets(items(("the cat on the mat.", "the cat sat on"))).iloc[0]
+    expected = {"rouge1-p": 3 / 4, "rouge1-r": 3 / 4, "rouge2-p": 1 / 4, "rouge2-r": 1 / 3,
+                "rougeL-p": 3 / 4, "rougeL-r": 3 / 4, "rougeL-f": 3 / 4}
+    assert dict(row[list(expected)]) == pytest.approx(expected)
+    assert lexical.rouge_sets(items(("The cat", "the cat"))).iloc[0]["rouge1-f"] == pytest.approx(0.5)
+
+
+def test_openmevas_released_rouge_is_rouge_of_sets(real):
+    """Nine scores of each of 1,000 stories, as released with the ChatGPT study."""
+    stories = real("openmeva")
+    ours = lexical.over_references(lexical.rouge_sets(stories.items), "first").set_index("item_id")
+    released = stories.released().set_index("item_id")[ours.columns]
+    assert len(ours) == 1000 and (ours - released).abs().max(axis=None) < 1e-9
+
+
 def test_nothing_in_common_and_nothing_said():
     frame = lexical.rouge(items(("dog", "the cat"), ("", "the cat"), ("...", "the cat")))
     assert (frame.drop(columns=["item_id", "reference"]) == 0).all(axis=None)

@@ -104,6 +104,14 @@ def test_missing_wordnet_says_what_to_install(nowhere):
     assert frame["meteor"].isna().all() and frame.attrs["missing"] == {"meteor": meteor_missing()}
 
 
+def test_without_synonyms_it_needs_no_wordnet(nowhere):
+    """Words `runs` and `fast` against `run` and `fast`: two matches of two, one chunk: 1 - 0.5 / 8; of
+    `quick` and `fast` no stem is shared: one match, one chunk: (1 - 0.5) / 2."""
+    assert nj.meteor_missing(module.PLAIN) == "" != nj.meteor_missing()
+    assert one("runs fast", "run fast", module.PLAIN) == pytest.approx(1 - 0.5 / 8)
+    assert one("quick fast", "rapid fast", module.PLAIN) == pytest.approx(0.25)
+
+
 def test_missing_meteor_15_says_what_to_install(wordnet, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MeteorMissing, match="pip install --no-deps pycocoevalcap.*Java"):

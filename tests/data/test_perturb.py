@@ -39,14 +39,21 @@ def test_each_typo_is_one_error_at_a_letter_of_its_own(k):
         changed = p.add_typos(letters, k, random.Random(seed)).split(" ")
         wrong = [(old, new) for old, new in zip(letters.split(" "), changed, strict=True) if old != new]
         assert len(wrong) == k
-        assert all(new == "" or new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
+        assert all(new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
 
 
-def test_typos_leave_everything_but_letters():
+def test_typos_leave_the_generator_that_all_share_as_it_was():
+    random.seed(3)
+    state = random.getstate()
+    p.add_typos(TEXTS[0], 10, random.Random(0))
+    assert random.getstate() == state
+
+
+def test_typos_leave_everything_but_letters_and_digits():
     for text in TEXTS:
         for seed in SEEDS:
             changed = p.add_typos(text, 50, random.Random(seed))
-            others = [re.sub(r"[A-Za-z]", "", t) for t in (text, changed)]
+            others = [re.sub(r"[A-Za-z0-9]", "", t) for t in (text, changed)]
             assert sorted(others[0]) == sorted(others[1]) and abs(len(changed) - len(text)) <= 50
 
 
@@ -105,7 +112,7 @@ def test_rewriting_repeats_a_sentence_right_after_itself():
 
 @pytest.mark.parametrize("edit, text, k, message", [
     (p.delete_characters, "a b!", 3, "expected at least 3 letters and digits, got 2"),
-    (p.add_typos, "a 1 b", 3, "expected room for 3 typos that do not overlap, got 2"),
+    (p.add_typos, "a 1", 3, "expected room for 3 typos that do not overlap, got 2"),
     (p.delete_words, "one two", 2, "expected more than 2 words, got 2"),
     (p.reorder, "Only one.", 2, "expected 2 sentences, not all equal, to reorder, got 1"),
     (p.reorder, "So. So.", 0, "expected 2 sentences, not all equal, to reorder, got 2"),
@@ -130,7 +137,7 @@ GOLDEN = {
     "deletions":
         "It closs the od bidge on 3 June. Wakers may ross, to be safe.",
     "typos":
-        "It closse the okd btidge on 3 June. Walers may coss, to be safe.",
+        "It closes ths old bridge no 3 Jue. Wlkers may cross, to bd safe.",
     "word deletions":
         "It closes the June. Walkers may cross, to be safe.",
     "fictional entities":

@@ -6,10 +6,12 @@ import sys
 import traceback
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
@@ -157,6 +159,18 @@ def test_another_process_collects(api, tmp_path):
     assert list(api.batches) == ["batch_0"]
     assert (api.batches["batch_0"]["endpoint"], api.batches["batch_0"]["completion_window"]) == (
         "/v1/chat/completions", "24h")
+
+
+def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
+    items = pd.DataFrame({"item_id": ["i/s"], "source": "", "hypothesis": "h", "references": [[]],
+                          "context": ""})
+    prompts = [f"geval/dialogue/{a}" for a in ("naturalness", "coherence")]
+    with pytest.raises(JudgeError, match="1 requests are waiting for batch_0;"):
+        judge_items(items, prompts, "batch:m", store=store)
+    assert sum(len(b["lines"]) for b in api.batches.values()) == 2
+    for name in list(api.batches):
+        api.finish(name)
+    assert len(judge_items(items, prompts, "batch:m", store=store)) == 2 == len(api.batches)
 
 
 def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):

@@ -126,7 +126,8 @@ def test_prompts_that_are_not_ours_are_counted_not_shown(chats, monkeypatch):
 
 def test_perturbed_texts_lose_their_rating(chats):
     found = ablate(chats, {}, {"perturb": ["typos", "", 5]}, ["naturalness"])
-    assert found.shifts["items"].item() == 50 and found.shifts["shift"].item() < -0.02
+    shift = found.shifts.iloc[0]
+    assert shift["items"] == 50 and shift["shift_low"] <= shift["shift"] < -0.02
     assert not found.prompts
 
 

@@ -15,11 +15,11 @@ def statistics():
 
 def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
-    found = nj.settings(statistics, notebook="test")
+    found = nj.settings("dhp", nj.dhp_settings(statistics), notebook="test")
     assert found.groupby(["artefact", "verdict"]).size().to_dict() == {
         ("table1", "same"): 21, ("table2", "not_run"): 7, ("table2", "same"): 12,
         ("table2", "stand_in"): 9, ("table3", "not_run"): 24}
-    saved = pd.read_csv(tmp_path / "paper_tables" / "dhp_settings.csv", keep_default_na=False)
+    saved = pd.read_csv(tmp_path / "paper_tables" / "settings" / "test.csv", keep_default_na=False)
     assert saved.equals(found)
 
 
@@ -29,7 +29,7 @@ def test_another_size_is_seen(statistics, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     monkeypatch.setitem(perturb.DATASETS, "sumpubmed", ("summarization", {"deletions": (20, 99),
                                                                          "typos": (20, 100)}))
-    found = nj.settings(statistics, notebook="test").set_index("row")
+    found = nj.settings("dhp", nj.dhp_settings(statistics), notebook="test").set_index("row")
     assert found.loc["Summarization / (C, R) Random Deletions", "verdict"] == "differs"
     assert found.loc["Summarization / (C, R) Random Typos", "verdict"] == "same"
 
@@ -55,7 +55,8 @@ def test_votes_become_weights_as_in_section_4_3_2():
 def test_the_survey_s_form_saves_complete_votes(tmp_path):
     widgets = pytest.importorskip("ipywidgets")
     path = tmp_path / "votes.csv"
-    form = nj.survey({"coherence": "order", "fluency": "grammar"}, {"typos": "t", "reordering": "r"}, path)
+    form = nj.survey("summarization", {"coherence": "order", "fluency": "grammar"},
+                     {"typos": "t", "reordering": "r"}, path)
     choices = [c for c in form.children if isinstance(c, widgets.RadioButtons)]
     button, = (c for c in form.children if isinstance(c, widgets.Button))
     button.click()
@@ -64,4 +65,5 @@ def test_the_survey_s_form_saves_complete_votes(tmp_path):
         choice.value = metric
     button.click()
     button.click()
-    assert path.read_text() == "perturbation,metric\n" + 2 * "typos,fluency\nreordering,coherence\n"
+    assert path.read_text() == "task,perturbation,metric\n" + 2 * (
+        "summarization,typos,fluency\nsummarization,reordering,coherence\n")

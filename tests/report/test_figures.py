@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.report.figures import COLOURS, MARKERS, comparison, save, summary
+from nlgjudge.report.figures import COLOURS, comparison, save
 from nlgjudge.report.ledger import VERDICTS
+from nlgjudge.report.overview import MARKERS, summary
 
 matplotlib.use("Agg")
 ROWS = pd.DataFrame([

@@ -82,20 +82,48 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
         raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
                          f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')")
     lists = items["references"] if against == "references" else items["source"].map(lambda s: [s])
-    if (lists.map(len) == 0).any():
-        raise ValueError(f"{int((lists.map(len) == 0).sum())} items have no reference; "
-                         "score them against='source' or leave them out")
-    keys = [(item_id, position) for item_id, texts in zip(items["item_id"], lists)
-            for position in range(len(texts))]
-    pairs = [(h, text) for h, texts in zip(items["hypothesis"], lists) for text in texts]
-    names = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
-    values = np.hstack([cached.scores(_score, pairs, stemmer, kind, libraries=("rouge-score", "nltk"))
-                        for kind in ("ngrams", split)])
-    frame = pd.DataFrame(values, columns=names)
+    options = {"libraries": ("rouge-score", "nltk")}
+    frame = _per_reference(items["item_id"], items["hypothesis"], lists, lambda pairs: np.hstack(
+        [cached.scores(_score, pairs, stemmer, kind, **options) for kind in ("ngrams", split)]))
     if beta != 1:
         for kind in "12L":
             p, r = frame[f"rouge{kind}-p"], frame[f"rouge{kind}-r"]
             frame[f"rouge{kind}-f"] = ((1 + beta**2) * p * r / (r + beta**2 * p)).fillna(0)
+    return frame
+
+
+def rouge_sets(items):
+    """Score each hypothesis against each of its references as the package `rouge` counts.
+
+    An n-gram counts once, however often it stands in a text; so do the words of ROUGE-L's common
+    subsequences. Words are cut at blanks, case and punctuation stay, sentences end at full stops.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, hypothesis, references`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `rouge`.
+
+    Raises
+    ------
+    ValueError
+        For an item without references.
+    """
+    return _per_reference(items["item_id"], items["hypothesis"], items["references"],
+                          lambda pairs: cached.scores(_score_sets, pairs, libraries=("rouge",)))
+
+
+def _per_reference(ids, hypotheses, lists, score):
+    if (lists.map(len) == 0).any():
+        raise ValueError(f"{int((lists.map(len) == 0).sum())} items have no reference; "
+                         "score them against='source' or leave them out")
+    values = score([(h, text) for h, texts in zip(hypotheses, lists) for text in texts])
+    frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
+    keys = [(item_id, i) for item_id, texts in zip(ids, lists) for i in range(len(texts))]
     frame.insert(0, "reference", [k[1] for k in keys])
     frame.insert(0, "item_id", [k[0] for k in keys])
     return frame
@@ -198,6 +226,14 @@ def _score(pairs, stemmer, kind):
         found = scorer.score(reference, hypothesis)
         rows.append([value for metric in metrics for value in found[metric]])
     return np.array(rows).reshape(-1, 3 * len(metrics))
+
+
+def _score_sets(pairs):
+    from rouge import Rouge
+
+    found = Rouge().get_scores(*zip(*pairs)) if pairs else []
+    return np.array([[row[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"]
+                     for row in found]).reshape(-1, 9)
 
 
 @cache

@@ -24,6 +24,7 @@ from nlgjudge.data import cached
 # The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
 # the others of NLTK cut at blanks.
 VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
+PLAIN = "nltk, no synonyms"  # of exact words and stems alone: no paper's, and the same on every machine
 DEBIAN = Path("/usr/share/wordnet")
 
 
@@ -38,7 +39,7 @@ def meteor_missing(variant="nltk"):
             return ""
         return ("METEOR 1.5 needs its jar and paraphrase table (`pip install --no-deps pycocoevalcap`, "
                 "104 MB) and a Java runtime (`java`)")
-    if _wordnet_home():
+    if variant == PLAIN or _wordnet_home():
         return ""
     return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN}: install it with "
             "`python -m nltk.downloader wordnet` or, on Debian, `apt-get install wordnet-base`")
@@ -51,7 +52,8 @@ def meteor(items, variant="nltk"):
     ----------
     items : pandas.DataFrame
         `item_id, hypothesis, references`.
-    variant : {"nltk", "nltk, words", "nltk before 3.6.3", "1.5"}
+    variant : {"nltk", "nltk, words", "nltk before 3.6.3", "1.5", "nltk, no synonyms"}
+        The last needs no WordNet.
 
     Returns
     -------
@@ -66,8 +68,8 @@ def meteor(items, variant="nltk"):
     MeteorMissing
         Where WordNet, or Java and METEOR 1.5, are not installed.
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant={variant!r}: expected one of {VARIANTS}")
+    if variant not in (*VARIANTS, PLAIN):
+        raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
     if (items["references"].map(len) == 0).any():
         raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
                          "them out")
@@ -77,7 +79,8 @@ def meteor(items, variant="nltk"):
     if variant == "1.5":
         values = cached.scores(_java, texts, libraries=["pycocoevalcap"], parallel=False)
     else:
-        values = cached.scores(_nltk, texts, variant, _wordnet_home(), libraries=["nltk"], parallel=False)
+        home = "" if variant == PLAIN else _wordnet_home()
+        values = cached.scores(_nltk, texts, variant, home, libraries=["nltk"], parallel=False)
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
@@ -129,7 +132,7 @@ class _Known:
         from nltk.stem.porter import PorterStemmer
 
         self.stem = cache(PorterStemmer().stem)
-        self.synsets = cache(_wordnet(home).synsets)
+        self.synsets = cache(_wordnet(home).synsets) if home else lambda word: []
 
 
 @cache

@@ -4,9 +4,7 @@ Edits by rule, of the kinds and sizes that Table 2 prints. Where the paper has a
 rewrite, a stand-in by rule lets the full matrix run offline, and the column `origin` says so;
 `nlgjudge.judging.rewriting` puts a model's texts in its place.
 
-Draws come from `random.Random` seeded with a string, which Python keeps the same everywhere. The four
-kinds of typo are those of the `typo` package, which itself reseeds the global generator and, where
-it swaps equal letters, changes nothing, so that k calls make fewer than k errors.
+Draws come from `random.Random` seeded with a string, which Python keeps the same everywhere.
 """
 
 import random
@@ -15,6 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 from nltk.tokenize.punkt import PunktSentenceTokenizer
+from typo import StrErrer
 
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. Those of the edits
 # that a model makes in the paper ("one or more") are ours, and so is the 5 of a story's deletions, lost
@@ -37,8 +36,8 @@ DATASETS = {
 }
 LEVELS = {"deletions": "character", "typos": "character", "word deletions": "word",
           "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
-_KEYS = {c: row[max(i - 1, 0):i] + row[i + 1:i + 2]
-         for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm") for i, c in enumerate(row)}
+# Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
+_TYPOS = {"missing_char": 2, "char_swap": 2, "extra_char": 1, "nearby_char": 1}
 _WRONG = {a: b for pair in (
     "is are", "was were", "has have", "does do", "he him", "she her", "they them", "we us", "a an", "in at",
     "to for", "of from", "on into", "with by", "who which", "this these", "that those", "their them",
@@ -175,23 +174,27 @@ def delete_characters(text, k, rng):
 
 
 def add_typos(text, k, rng):
-    """Make k errors at letters of their own: one missing, doubled by a neighbouring key, replaced by one,
-    or swapped with the next. `rng` is a `random.Random`. Raises `TooShort`."""
-    letters = [i for i, c in enumerate(text) if c.lower() in _KEYS]
-    taken, edits = set(), []
-    for i in rng.sample(letters, len(letters)):
-        kind, key = rng.choice(("missing", "extra", "nearby", "swap")), rng.choice(_KEYS[text[i].lower()])
-        if i in taken:
-            continue
-        key, follows = key.upper() if text[i].isupper() else key, text[i + 1:i + 2]
-        if kind == "swap" and (i + 1 in taken or follows == text[i] or follows.lower() not in _KEYS):
-            kind = "nearby"  # a swap of equal letters would be no error
-        taken |= {i, i + 1} if kind == "swap" else {i}
-        edits.append({"missing": (i, i + 1, ""), "extra": (i, i, key), "nearby": (i, i + 1, key),
-                      "swap": (i, i + 2, follows + text[i])}[kind])
-        if len(edits) == k:
-            return _replaced(text, edits)
-    raise TooShort(f"expected room for {k} typos that do not overlap, got {len(edits)}")
+    """Make k errors of the package `typo`, each at letters or digits of its own: one missing, a neighbouring
+    key before it or in its place, or two swapped. `rng` is a `random.Random`. Raises `TooShort`."""
+    edits, free, state = [], [c.isalnum() for c in text], random.getstate()
+    for i in rng.sample(range(len(text)), len(text)):
+        if len(edits) < k and (found := _typo(text, i, free, rng)):
+            edits.append(found)
+            free[i:found[1]] = [False] * (found[1] - i)
+    random.setstate(state)  # the package seeds the generator that all share
+    if len(edits) < k:
+        raise TooShort(f"expected room for {k} typos that do not overlap, got {len(edits)}")
+    return _replaced(text, edits)
+
+
+def _typo(text, start, free, rng):
+    """Start, end and new letters of the first kind that changes something there, in random order."""
+    for kind in rng.sample(list(_TYPOS), len(_TYPOS)):
+        end = start + _TYPOS[kind]
+        if end <= len(text) and all(free[start:end]):
+            new = getattr(StrErrer(text[start:end], rng.getrandbits(32)), kind)().result
+            if new != text[start:end]:  # it also swaps equal letters and keeps those that its keyboard lacks
+                return start, end, new
 
 
 def delete_words(text, k, rng):

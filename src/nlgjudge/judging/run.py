@@ -89,8 +89,11 @@ def judge_items(items, prompts, judge, *, n=1, limit=None, policy="nan", setting
     """
     items = items if limit is None else items.head(limit)
     judge = get_judge(judge, items=items, **options) if isinstance(judge, str) else judge
-    return pd.concat([_parsed(judge, items, p if isinstance(p, Prompt) else prompt(p), n, policy,
-                              settings or {}) for p in prompts], ignore_index=True)
+    asked, settings = [p if isinstance(p, Prompt) else prompt(p) for p in prompts], settings or {}
+    if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
+        for p in asked:
+            judge.submit(Tasks(items, p, n=n, **settings))
+    return pd.concat([_parsed(judge, items, p, n, policy, settings) for p in asked], ignore_index=True)
 
 
 def evaluation_steps(judge, task, criteria, **settings):

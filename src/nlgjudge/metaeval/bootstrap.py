@@ -168,6 +168,37 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
                       np.concatenate(left_out) if left_out else None)
 
 
+def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=0.95):
+    """Percentile bootstrap interval of a column's mean, as of the shift between two judges' scores.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `doc_id`, `system_id` and the column; rows without a value are left out.
+    column : str
+    rng, units, resamples, confidence
+        As for `interval`.
+
+    Returns
+    -------
+    Interval
+        In the column's unit.
+    """
+    _check(units, "dataset", confidence, resamples, "percentile")
+    matrices = _matrices(frame, [column])
+    if matrices is None:
+        return Interval(np.nan, np.nan, np.nan, 0)
+    values, draws = matrices[0], []
+    for axis, (size, kept) in enumerate(zip(values.shape, ("systems", "documents"))):
+        whole = units == kept and values.shape[1] > 1 or axis and size == 1
+        draws.append(np.ones((resamples, size)) if whole else
+                     rng.multinomial(size, np.full(size, 1 / size), resamples))
+    sums = [np.einsum("rd,ds,rs->r", draws[0], part, draws[1], optimize=True)
+            for part in (np.nan_to_num(values), ~np.isnan(values))]
+    with np.errstate(invalid="ignore"):  # a resample that met no item is left out
+        return _quantiles(np.nanmean(values), sums[0] / sums[1], confidence, None)
+
+
 def _check(units, level, confidence, resamples, method):
     if (units not in UNITS or level not in LEVELS or method not in METHODS or not 0 < confidence < 1
             or resamples < 1):

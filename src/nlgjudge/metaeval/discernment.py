@@ -213,8 +213,8 @@ def overall_discernment(table):
 
 
 def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidence=0.95, form="normalised",
-                         zeros="wilcox", method="auto"):
-    """Percentile bootstrap over texts of the four overall scores.
+                         zeros="wilcox", method="auto", each=False):
+    """Percentile bootstrap over texts of the four overall scores, or of each perturbation's D.
 
     A resample repeats texts, and D follows the sample's size and not only the judge, so an interval is
     about as many other texts, not about more of them.
@@ -227,11 +227,12 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     resamples : int
     confidence : float
         In (0, 1).
+    each : bool
 
     Returns
     -------
     pandas.DataFrame
-        By statistic: `value, ci_low, ci_high`.
+        By statistic, or by perturbation: `value, ci_low, ci_high`.
     """
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError(f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
@@ -243,10 +244,11 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
         drawn = np.moveaxis(differences[..., rng.integers(size, size=(count, size))], -2, 0)
         logs = log_p(drawn, zeros=zeros, method=method)
         both = np.stack([_d(harmonic_mean_p(logs, form=form)), _d(harmonic_mean_p(logs, shares))])
-        draws.append(_overall(both, labels))
+        draws.append(both[0].T if each else _overall(both, labels))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
-    value = overall_discernment(discernment(scores, weights, form=form, zeros=zeros, method=method))
+    found = discernment(scores, weights, form=form, zeros=zeros, method=method)
+    value = found["D"] if each else overall_discernment(found)
     return pd.DataFrame({"value": value, "ci_low": low, "ci_high": high})
 
 

@@ -22,8 +22,7 @@ from nlgjudge.data.perturb import Perturbation, perturb
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.tasks import Tasks
-from nlgjudge.metaeval.bootstrap import difference
-from nlgjudge.metaeval.correlation import correlation
+from nlgjudge.metaeval.bootstrap import column_mean, difference, interval
 from nlgjudge.metaeval.testing import holm, permutation_test
 
 SETTINGS = {"judge": "surface", "prompt": "", "words": {}, "scale": (), "samples": 1, "estimator": "mean",
@@ -44,11 +43,11 @@ class Ablation(NamedTuple):
         repository's, and of several against one, only how many lines differ.
     shifts : pandas.DataFrame
         By aspect: `items` that both scored, mean `baseline` and `variant`, mean `shift` (in
-        points of the scale, if both have one scale), share `changed`, Spearman's `rho` between the two,
-        and how many distinct values each has.
+        points of the scale, if both have one scale), share `changed`, Spearman's `rho` between the two
+        over all items, and how many distinct values each has; `shift` and `rho` with `_low` and `_high`.
     result : pandas.DataFrame
-        `aspect, level, coefficient, n, baseline, variant, difference` (variant minus baseline),
-        `ci_low, ci_high, p, holm`.
+        `aspect, level, coefficient, n, baseline, variant` (with `_low` and `_high`), `difference`
+        (variant minus baseline), `ci_low, ci_high, p, holm`.
     cost : pandas.DataFrame
         By setup: `calls` that it takes from scratch (one an item and prompt), `new_calls` that were
         not in the store when it ran, `samples`, `unparsed` of them, `prompt_tokens` and
@@ -119,7 +118,8 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
     result = pd.DataFrame([_compared(frame, a, *options) for a in aspects])
     prompts = {a: text for a in aspects if (text := _prompt_diff(*(asked[arm][a] for arm in ARMS)))}
     return Ablation(parameters, prompts,
-                    pd.DataFrame([_shift(frame, a) for a in aspects], pd.Index(aspects, name="aspect")),
+                    pd.DataFrame([_shift(frame, a, rng=rng, units=units, resamples=resamples)
+                                  for a in aspects], pd.Index(aspects, name="aspect")),
                     result.assign(holm=holm(result["p"])), pd.DataFrame(costs, ARMS).convert_dtypes(),
                     {f"{arm}: {p.name}": p.digest if p.body else "unknown" for arm, by_aspect in asked.items()
                      for ps in by_aspect.values() for p in ps}, benchmark.is_sample)
@@ -186,19 +186,27 @@ def _cost(replies, tasks, free, price):
 def _compared(frame, aspect, options, draws, resamples, permutations):
     pair = f"variant:{aspect}", f"baseline:{aspect}", aspect
     shared = frame.dropna(subset=list(pair))
-    now, was = (correlation(shared, c, aspect, **options).value for c in pair[:2])
-    bounds = difference(shared, *pair, resamples=resamples, method="bca", **options, **draws)
+    sampled = {"resamples": resamples, "method": "bca", **options, **draws}
+    arms = {arm: interval(shared, f"{arm}:{aspect}", aspect, **sampled) for arm in ARMS}
+    bounds = difference(shared, *pair, **sampled)
     test = permutation_test(shared, *pair, resamples=permutations, **options, **draws)
-    return {"aspect": aspect, **options, "n": test.n, "baseline": was, "variant": now,
-            "difference": bounds.value, "ci_low": bounds.low, "ci_high": bounds.high, "p": test.p}
+    return {"aspect": aspect, **options, "n": test.n, **_bounded(arms), "difference": bounds.value,
+            "ci_low": bounds.low, "ci_high": bounds.high, "p": test.p}
 
 
-def _shift(frame, aspect):
-    both = frame[[f"{arm}:{aspect}" for arm in ARMS]].dropna()
-    was, now = (both[c] for c in both)
-    return {"items": len(both), "baseline": was.mean(), "variant": now.mean(), "shift": (now - was).mean(),
-            "changed": ((now - was).abs() > 1e-9).mean(), "rho": was.corr(now, method="spearman"),
+def _shift(frame, aspect, **sampled):
+    both = frame[["doc_id", "system_id", *(f"{arm}:{aspect}" for arm in ARMS)]].dropna()
+    was, now = (both[f"{arm}:{aspect}"] for arm in ARMS)
+    moved = {"shift": column_mean(both.assign(shift=now - was), "shift", **sampled),
+             "rho": interval(both, now.name, was.name, level="dataset", **sampled)}
+    return {"items": len(both), "baseline": was.mean(), "variant": now.mean(), **_bounded(moved),
+            "changed": ((now - was).abs() > 1e-9).mean(),
             "baseline_values": was.round(9).nunique(), "variant_values": now.round(9).nunique()}
+
+
+def _bounded(found):
+    return {name + end: value for name, i in found.items()
+            for end, value in zip(("", "_low", "_high"), i)}
 
 
 def _prompt_diff(old, new):

@@ -6,7 +6,6 @@ import re
 
 import pandas as pd
 
-from nlgjudge.data.paths import out
 from nlgjudge.data.perturb import DATASETS, LEVELS, perturbations
 from nlgjudge.report.published import published
 
@@ -41,36 +40,23 @@ def highlight(before, after):
     return "".join(parts)
 
 
-def settings(statistics, *, notebook, sample=False):
-    """Compare the printed settings and statistics of DHP's tables 1 to 3 with ours, and save them.
+def dhp_settings(statistics):
+    """State ours for each printed line of DHP's tables 1 to 3.
 
     Parameters
     ----------
     statistics : pandas.DataFrame
         By row label of Table 2's statistics: `ours` (as printed, or empty), `verdict`, `note`.
-    notebook : str
-    sample : bool
-        Whether the statistics come from the sample; they are then kept apart.
 
     Returns
     -------
     pandas.DataFrame
-        `artefact, row, column, published, ours, verdict, notebook, note`, a row per printed line, as
-        saved in `paper_tables/dhp_settings.csv`. Verdict `same`: our plan says what is printed; `stand_in`:
-        by rule where the paper asks a model, `not_run`: nothing of it ran; `within_range` and `differs`: of
-        statistics.
+        `artefact, row, column, ours, verdict, note`, for `nlgjudge.report.settings.settings`.
+        `same`: our plan says what is printed.
     """
-    rows = []
-    for artefact in ("table1", "table2", "table3"):
-        for line in published("dhp", artefact).itertuples():
-            found = _STATED[artefact](line, statistics)
-            rows.append((artefact, line.row, line.column, line.printed, *found[:2], notebook, found[2]))
-    names = ["artefact", "row", "column", "published", "ours", "verdict", "notebook", "note"]
-    table = pd.DataFrame(rows, columns=names)
-    folder = out(sample) / "paper_tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    table.to_csv(folder / "dhp_settings.csv", index=False, lineterminator="\n")
-    return table
+    rows = [(artefact, line.row, line.column, *_STATED[artefact](line, statistics))
+            for artefact in _STATED for line in published("dhp", artefact).itertuples()]
+    return pd.DataFrame(rows, columns=["artefact", "row", "column", "ours", "verdict", "note"])
 
 
 def _table1(line, _):
@@ -85,7 +71,7 @@ def _table1(line, _):
     names = dict.fromkeys(f"{_NAMES[w.name]} ({'L' if w.origin == 'stand-in' else 'R'})" for w in plan)
     double = " (M)" if any(w.degree == "minor" for w in plan) else ""
     ours = f"{line.printed[0]}{double} : {' , '.join(names)}"
-    return ours, "same" if sorted(ours.split()) == sorted(line.printed.split()) else "differs", ""
+    return _agrees(ours, sorted(ours.split()) == sorted(line.printed.split()))
 
 
 def _table2(line, statistics):
@@ -107,7 +93,11 @@ def _table2(line, statistics):
     ks = ["".join(pair) for pair in printed]
     # A row that names no dataset holds for each of its task.
     wanted = [str(k or "all") for d in (tasks if len(ks) > 2 else tasks[:1]) for k in sizes[d]]
-    return ours, "same" if ks in ([], wanted) and wanted else "differs", ""
+    return _agrees(ours, ks in ([], wanted) and wanted)
+
+
+def _agrees(ours, same):
+    return (ours, "same", "") if same else (ours, "differs", "the plan here says otherwise")
 
 
 def _table3(line, _):
@@ -117,17 +107,19 @@ def _table3(line, _):
 _STATED = {"table1": _table1, "table2": _table2, "table3": _table3}
 
 
-def survey(metrics, issues, path):
-    """Show the expert survey of Figure 5 as a form that writes votes.
+def survey(task, metrics, issues, path):
+    """Show the expert survey of Figure 5, for one task, as a form that writes votes.
 
     Parameters
     ----------
+    task : str
+        As ``"summarization"``.
     metrics : dict of str to str
         Definition by metric.
     issues : dict of str to str
         Description of a quality issue by perturbation.
     path : str or pathlib.Path
-        A CSV; each press of the button adds a line per issue: `perturbation, metric`.
+        A CSV; each press of the button adds a line per issue: `task, perturbation, metric`.
 
     Returns
     -------
@@ -142,7 +134,7 @@ def survey(metrics, issues, path):
         import ipywidgets
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("the survey's form needs ipywidgets: pip install ipywidgets; or write the "
-                                  "votes as a CSV with columns perturbation, metric") from error
+                                  "votes as a CSV with columns task, perturbation, metric") from error
     head = [ipywidgets.HTML(f"<b>{html.escape(m)}</b>: {html.escape(d)}") for m, d in metrics.items()]
     choices = {name: ipywidgets.RadioButtons(options=list(metrics), value=None) for name in issues}
     button, said = ipywidgets.Button(description="Save votes"), ipywidgets.Label()
@@ -153,7 +145,8 @@ def survey(metrics, issues, path):
         if unanswered:
             said.value = f"no metric chosen yet for {', '.join(unanswered)}"
             return
-        votes = pd.DataFrame({"perturbation": list(choices), "metric": [c.value for c in choices.values()]})
+        votes = pd.DataFrame({"task": task, "perturbation": list(choices),
+                              "metric": [c.value for c in choices.values()]})
         new = not pd.io.common.file_exists(path)
         votes.to_csv(path, mode="a", header=new, index=False, lineterminator="\n")
         said.value = f"{len(votes)} votes added to {path}"

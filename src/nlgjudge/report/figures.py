@@ -3,7 +3,6 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import seaborn as sns
 
 from nlgjudge.data.paths import out
@@ -11,8 +10,7 @@ from nlgjudge.data.paths import out
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {"exact": "#1b7837", "close": "#7fbf7b", "within_ci": "#f1a340", "differs": "#b2182b",
            "sign_flipped": "#762a83", "relabelled": "#2166ac", "not_run": "#bbbbbb"}
-MARKERS = dict(zip(COLOURS, "osD^vX."))
-_STYLE = {"svg.hashsalt": "nlgjudge", "svg.fonttype": "none", "font.size": 10,
+STYLE = {"svg.hashsalt": "nlgjudge", "svg.fonttype": "none", "font.size": 10,
           "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
           "figure.dpi": 100, "savefig.dpi": 150}
 
@@ -37,7 +35,7 @@ def comparison(rows, *, title, notice=""):
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
     labels = list(dict.fromkeys(rows["row"]))
     place = rows["row"].map(labels.index) + _spread(rows)
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, (left, right) = plt.subplots(
             1, 2, figsize=(10, 1.8 + max(0.42 * len(labels), 0.05 * len(rows))), sharey=True,
             layout="constrained", gridspec_kw={"width_ratios": (3, 2)})
@@ -94,7 +92,7 @@ def deviations(panels, *, title):
     matplotlib.figure.Figure
     """
     heights = [frame["label"].nunique() for frame in panels.values()]
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         height = 1.5 + 1.1 * len(panels) + 0.27 * sum(heights)
         figure, axes = plt.subplots(len(panels), 1, figsize=(9, height), layout="constrained",
                                     gridspec_kw={"height_ratios": heights}, squeeze=False)
@@ -127,7 +125,7 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     matplotlib.figure.Figure
     """
     values = list(dict.fromkeys(frame[column]))
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(values), figsize=(2.7 * len(values), 3.6), sharey=True,
                                     layout="constrained", squeeze=False)
         for axis, value in zip(axes.flat, values):
@@ -141,7 +139,7 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     return figure
 
 
-def intervals(frame, *, column, title, lines=(), notice=""):
+def intervals(frame, *, column, title, lines=(), notice="", bars=False):
     """Draw values with their intervals, a panel for each value of a column.
 
     Parameters
@@ -154,6 +152,8 @@ def intervals(frame, *, column, title, lines=(), notice=""):
         By panel, a reference value, drawn as a dashed line.
     notice : str
         Written on the figure when the values come from the sample.
+    bars : bool
+        Draw bars from zero in the place of dots.
 
     Returns
     -------
@@ -162,21 +162,26 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     panels, labels = (list(dict.fromkeys(frame[c])) for c in (column, "label"))
     groups = list(dict.fromkeys(frame["group"]))
     colours = dict(zip(groups, sns.color_palette("colorblind", len(groups))))
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels), 1.9 + 0.27 * len(labels)),
                                     sharey=True, layout="constrained", squeeze=False)
         for axis, panel in zip(axes.flat, panels):
             part = frame[frame[column] == panel]
             place = part["label"].map(labels.index)
-            axis.hlines(place, part["ci_low"], part["ci_high"], colors=part["group"].map(colours), lw=2)
-            axis.scatter(part["value"], place, c=list(part["group"].map(colours)), s=22, zorder=3)
+            colour = list(part["group"].map(colours))
+            if bars:
+                axis.barh(place, part["value"], color=colour, alpha=0.75)
+                axis.hlines(place, part["ci_low"], part["ci_high"], colors="#222222", lw=1)
+            else:
+                axis.hlines(place, part["ci_low"], part["ci_high"], colors=colour, lw=2)
+                axis.scatter(part["value"], place, c=colour, s=22, zorder=3)
             if panel in lines:
                 axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
             axis.set(title=panel)
             axis.grid(axis="y", visible=False)
         axes.flat[0].set_yticks(range(len(labels)), labels)
         axes.flat[0].invert_yaxis()
-        handles = [plt.Line2D([], [], marker="o", color=colours[g], label=g) for g in groups]
+        handles = [plt.Line2D([], [], marker="s" if bars else "o", color=colours[g], label=g) for g in groups]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)
         figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
     return figure
@@ -201,7 +206,7 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     """
     table = table.dropna(subset=["difference"]).reset_index(drop=True)
     options = [(f, o) for f in factors for o in dict.fromkeys(table[f].sort_values()) if o]
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
+    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, (top, bottom) = plt.subplots(
             2, 1, figsize=(10, 3.4 + 0.22 * len(options)), sharex=True, layout="constrained",
             gridspec_kw={"height_ratios": (2.6, 0.22 * len(options))})
@@ -222,64 +227,6 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     return figure
 
 
-def summary(rows, *, title, notice=""):
-    """Draw all that the ledger has of a paper: printed values against ours, and how many of each verdict.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The paper's rows of the ledger, as from `nlgjudge.report.ledger.read`.
-    title : str
-        The paper; the counts are added.
-    notice : str
-        Written on the figure when the values come from the sample.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Left, printed value (x) and ours (y) with its interval where there is one; the worst cell of up to
-        six rows is named where it is more than 0.1 away. Right, cells by verdict.
-    """
-    drawn = rows[rows["verdict"] != "not_run"]
-    same = rows["verdict"].isin(["exact", "close"]).sum()
-    text = f"{title}\n{len(rows):,} printed cells, {len(drawn):,} compared, {same:,} of them exact or close"
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(_STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained",
-                                             gridspec_kw={"width_ratios": (3, 2)})
-        _against(left, drawn.assign(x=pd.to_numeric(drawn["published"])))
-        counts = rows["verdict"].value_counts().reindex(COLOURS, fill_value=0)
-        bars = right.barh([v.replace("_", " ") for v in counts.index], counts, color=list(COLOURS.values()))
-        right.bar_label(bars, fmt="{:,.0f}", padding=3)
-        right.invert_yaxis()
-        right.margins(x=0.15)
-        right.grid(axis="y", visible=False)
-        right.set_xlabel("printed cells")
-        figure.suptitle(text + (f"\n({notice})" if notice else ""), fontsize=12)
-    return figure
-
-
-def _against(axis, drawn):
-    """Printed against ours, a colour and a marker for each verdict, and the names of what lies far off."""
-    axis.set(xlabel="printed correlation", ylabel="ours, with 95% interval", aspect="equal")
-    if drawn.empty:
-        axis.set(xticks=[], yticks=[])
-        axis.text(0.5, 0.5, "no cell compared yet", transform=axis.transAxes, ha="center")
-        return
-    ends = drawn[["x", "ours", "ci_low", "ci_high"]].stack()
-    axis.set(xlim=(ends.min() - 0.03, ends.max() + 0.03), ylim=(ends.min() - 0.03, ends.max() + 0.03))
-    axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
-    for place, verdict in enumerate(v for v in COLOURS if v in set(drawn["verdict"])):
-        part = drawn[drawn["verdict"] == verdict]
-        axis.vlines(part["x"], part["ci_low"], part["ci_high"], colors=COLOURS[verdict], lw=0.7, alpha=0.3)
-        axis.scatter(part["x"], part["ours"], s=26, color=COLOURS[verdict], marker=MARKERS[verdict],
-                     label=verdict.replace("_", " "), zorder=3 + place)
-    far = drawn.assign(away=drawn["difference"].abs()).query("away > 0.1").sort_values("away")
-    for case in far.drop_duplicates("row", keep="last").tail(6).itertuples():
-        axis.annotate(f"{case.row}\n({case.evidence.replace('_', ' ')})", (case.x, case.ours), fontsize=8,
-                      xytext=(6, -20), textcoords="offset points")
-    axis.legend(loc="upper left", frameon=False)
-
-
 def save(figure, name, *, sample=False):
     """Save a figure as `figures/<name>.svg` and `.png`.
 
@@ -293,6 +240,6 @@ def save(figure, name, *, sample=False):
     """
     folder = out(sample) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})

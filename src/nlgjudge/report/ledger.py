@@ -253,6 +253,29 @@ def _need(cell, rules):
     raise ValueError(f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}")
 
 
+def with_interval(rows, value="ours", *, digits=2):
+    """Write values with their intervals.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The value's column and its bounds, `<value>_low` and `<value>_high` or else `ci_low` and
+        `ci_high`; NaN where there is no interval.
+    value : str
+    digits : int
+        Of the value; bounds have two.
+
+    Returns
+    -------
+    pandas.Series of str
+        As ``0.23 [0.06, 0.39]``.
+    """
+    own = value if f"{value}_low" in rows else "ci"
+    bounds = zip(rows[value], rows[f"{own}_low"], rows[f"{own}_high"])
+    return pd.Series([f"{v:.{digits}f}" + (f" [{low:.2f}, {high:.2f}]" if low == low else "")
+                      for v, low, high in bounds], index=rows.index, dtype=object)
+
+
 def side_by_side(rows):
     """Lay a comparison out as the paper's table, ours before the printed value.
 
@@ -263,10 +286,7 @@ def side_by_side(rows):
         coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
         with our interval between the two where there is one.
     """
-    bounds = [f" [{low:.2f}, {high:.2f}]" if low == low else ""
-              for low, high in zip(rows["ci_low"], rows["ci_high"])]
-    cell = [f"{ours:.3f}{bound} ({printed or '-'})"
-            for ours, bound, printed in zip(rows["ours"], bounds, rows["published"])]
+    cell = with_interval(rows, digits=3) + rows["published"].map(lambda printed: f" ({printed or '-'})")
     columns = [c for c in KEY[1:] if rows[c].nunique() > 1]
     wide = rows.assign(cell=cell).pivot(index="row", columns=columns, values="cell")
     order = rows[columns].drop_duplicates()

@@ -131,7 +131,7 @@ def finish(say=print):
     pathlib.Path
         The ledger that was written.
     """
-    from nlgjudge.report import coverage, figures, ledger
+    from nlgjudge.report import coverage, figures, ledger, overview
     from nlgjudge.report.published import PAPERS
 
     folders = {False: root() / "build", True: root() / "build" / "sample" / "build"}
@@ -147,7 +147,7 @@ def finish(say=print):
     ledger.save(rows, path)
     sample = base != root()
     for paper, part in rows.groupby("paper", sort=False):
-        figure = figures.summary(part, title=PAPERS[paper], notice=SAMPLE_NOTICE if sample else "")
+        figure = overview.summary(part, title=PAPERS[paper], notice=SAMPLE_NOTICE if sample else "")
         figures.save(figure, f"summary_{paper}", sample=sample)
     say(coverage.coverage(rows).to_string())
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(base / 'figures').relative_to(root())}/"

@@ -1,0 +1,54 @@
+"""Ledgers of what is printed and is no correlation: sizes, settings, and the scores of worked cases."""
+
+import pandas as pd
+
+from nlgjudge.data.paths import out
+from nlgjudge.report.published import published
+
+COLUMNS = ["paper", "artefact", "row", "column", "published", "ours", "verdict", "notebook", "note"]
+VERDICTS = ("same", "within_range", "differs", "stand_in", "not_run")
+
+
+def settings(paper, ours, *, notebook, sample=False):
+    """Set ours beside every printed line of some tables, and save it.
+
+    Parameters
+    ----------
+    paper : str
+    ours : pandas.DataFrame
+        `artefact, row, column, ours, note`, a line for each printed one, and `verdict` where another
+        than `same` for equal strings and `differs` for others: `within_range` of samples, `stand_in`
+        for a rule where the paper asks a model, `not_run` (the note says what it needs).
+    notebook : str
+    sample : bool
+        Whether ours comes from the sample; it is then kept apart.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As saved in `paper_tables/settings/<notebook>.csv`, in the printed order.
+
+    Raises
+    ------
+    ValueError
+        For lines that are missing, repeated or not printed, an unknown verdict, or one other than
+        `same` without a note.
+    """
+    key = ["artefact", "row", "column"]
+    printed = pd.concat([published(paper, a).assign(artefact=a) for a in dict.fromkeys(ours["artefact"])])
+    lines = printed.drop(columns="note").rename(columns={"printed": "published"}).merge(
+        ours, on=key, how="outer", indicator=True, validate="1:1", sort=False)
+    if (odd := lines["_merge"] != "both").any():
+        raise ValueError(f"expected a line for each one that {paper} prints and no others, got "
+                         f"{lines.loc[odd, [*key, '_merge']].iloc[0].tolist()}")
+    equal = (lines["published"] == lines["ours"]).map({True: "same", False: "differs"})
+    lines["verdict"] = lines["verdict"].fillna(equal) if "verdict" in lines else equal
+    wrong = ~lines["verdict"].isin(VERDICTS) | (lines["verdict"] != "same") & (lines["note"] == "")
+    if wrong.any():
+        raise ValueError(f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
+                         f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}")
+    order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
+    folder = out(sample) / "paper_tables" / "settings"
+    folder.mkdir(parents=True, exist_ok=True)
+    order.to_csv(folder / f"{notebook}.csv", index=False, lineterminator="\n")
+    return order
