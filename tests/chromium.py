@@ -78,20 +78,20 @@ class Page:
 
 
 @contextlib.contextmanager
-def browser():
+def browser(page_class=Page):
     """Start a browser and give its page; the browser and its profile are gone afterwards."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
             [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
              "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-             "--no-proxy-server", f"--user-data-dir={profile}", "about:blank"],
+             "--no-proxy-server", "--window-size=1200,900", f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             note = Path(profile) / "DevToolsActivePort"
             port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start", 60)
             with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=20) as answer:
                 target = next(t for t in json.load(answer) if t["type"] == "page")
-            page = Page(target["webSocketDebuggerUrl"])
+            page = page_class(target["webSocketDebuggerUrl"])
             yield page
             page.socket.close()
         finally:

@@ -103,8 +103,6 @@ PAPER = [
     ("paper_tables/needs.csv", None, "headline,*,Judge,its replies were not released\n"
      "headline,*,*,nothing more: the scores were released\n"),
     ("src/nlgjudge/report/published.py", "PAPERS = {", '    "headline": "Headlines",\n'),
-    ("src/nlgjudge/report/site.py", "GROUPS = {", '          "headline": "Headlines",\n'),
-    ("src/nlgjudge/report/site.py", "BRIEF = {", '         "headline": "Headlines",\n'),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
 ]
 

@@ -7,11 +7,9 @@ import contextlib
 import json
 import os
 import runpy
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -23,12 +21,10 @@ import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.report.own_data import limited
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome on PATH"),
-    pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed"),
-    pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed"),
-]
+_chromium = runpy.run_path(str(Path(__file__).with_name("chromium.py")))
+until = _chromium["until"]
+pytestmark = [*_chromium["MARKS"],
+              pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed")]
 TOKEN = "only-for-this-test"
 _helpers = runpy.run_path(str(Path(__file__).parent / "judging" / "loopback.py"))
 PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
@@ -42,15 +38,6 @@ store = Store(tempfile.mkdtemp() + "/replies.sqlite")  # replies of an earlier r
 judge = nj.get_judge("openai:test-model", store=store, progress=True)
 scores = nj.judge_items(items, ["geval/summarization/fluency"], judge)["score"]
 assert (scores == 4).all()"""
-
-
-def until(condition, what, seconds):
-    """Wait for a true value and return it."""
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"{what}: not within {seconds} s"
-        time.sleep(0.2)
-    return found
 
 
 def stop(process):
@@ -108,57 +95,32 @@ def ask(url, path, method="GET"):
         return json.loads(answer.read() or "null")
 
 
-class Page:
-    """A browser page and what it said on its console."""
-
-    def __init__(self, url):
-        import websocket
-
-        self.socket = websocket.create_connection(url, timeout=60, suppress_origin=True)
-        self.number, self.errors, self.hosts = 0, [], set()
-        for name in ("Runtime.enable", "Page.enable", "Network.enable"):
-            self.send(name)
+class Page(_chromium["Page"]):
+    """A page of JupyterLab, which has messages of its own on the console: exceptions alone are errors."""
 
     def send(self, method, **parameters):
-        """Send a command and return its result, noting exceptions and hosts on the way."""
-        self.number += 1
-        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
-        while (message := json.loads(self.socket.recv())).get("id") != self.number:
-            if message["method"] == "Runtime.exceptionThrown":
-                self.errors.append(message["params"]["exceptionDetails"]["text"])
-            elif message["method"] == "Network.requestWillBeSent":
-                self.hosts.add(message["params"]["request"]["url"])
-        if "context" in message.get("error", {}).get("message", ""):
-            return {"result": {}}  # the page was being replaced
-        return message["result"]
+        """Send a command; its result is empty while the page is being replaced."""
+        try:
+            return super().send(method, **parameters)
+        except AssertionError as error:
+            if "context" not in str(error):
+                raise
+            return {"result": {}}
+
+    def _note(self, event, about):
+        if event in ("Runtime.exceptionThrown", "Network.requestWillBeSent"):
+            super()._note(event, about)
 
     def js(self, code):
         """Evaluate an expression, awaiting promises; `app` is JupyterLab."""
-        result = self.send("Runtime.evaluate", expression=f"(async (app) => {code})(window.jupyterapp)",
-                           awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in result, result["exceptionDetails"]
-        return result["result"].get("value")
+        return super().js(f"(async (app) => {code})(window.jupyterapp)")
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def page():
     """An empty page of a browser."""
-    profile = tmp_path_factory.mktemp("profile")
-    process = subprocess.Popen(
-        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
-         "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--no-proxy-server",
-         "--window-size=1200,900", f"--user-data-dir={profile}", "about:blank"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        note = profile / "DevToolsActivePort"
-        port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start", 60)
-        with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=20) as answer:
-            target = next(t for t in json.load(answer) if t["type"] == "page")
-        opened = Page(target["webSocketDebuggerUrl"])
+    with _chromium["browser"](Page) as opened:
         yield opened
-        opened.socket.close()
-    finally:
-        stop(process)
 
 
 @pytest.fixture
@@ -253,5 +215,5 @@ def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):
 
 def test_nothing_else_was_asked(page):
     """After the tests above: the browser spoke to this machine only."""
-    assert page.hosts and not [url for url in page.hosts if url.startswith("http")
+    assert page.requests and not [url for url in page.requests if url.startswith("http")
                                and not url.startswith(("http://127.0.0.1:", "http://localhost:"))]

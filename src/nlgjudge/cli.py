@@ -45,8 +45,7 @@ def _parser():
     run = commands.add_parser("run", help="execute one notebook, strictly")
     run.add_argument("notebook", type=Path)
     run.add_argument("-o", "--output", type=Path, required=True)
-    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[],
-                     metavar=("NAME", "VALUE"))
+    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     run.set_defaults(function=_run)
     for name, home, text in (
             ("resolve", "workflow", "find the data that the notebooks need"),

@@ -1,11 +1,11 @@
-"""Counts of a small ledger by hand, and the README's generated part."""
+"""Counts of a small ledger by hand, and the READMEs' generated parts."""
 
 import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.report import ledger
-from nlgjudge.report.coverage import BLOCKS, by_table, coverage, findings, markdown, update_readme
+from nlgjudge.report.coverage import MARKS, by_paper_markdown, by_table, coverage, findings, markdown, update
 
 ROWS = pd.DataFrame([
     ("dhp", "table4", "exact", "dhp_nb"), ("geval", "table1", "exact", "b"),
@@ -32,24 +32,33 @@ def test_by_table_by_hand():
 
 def test_markdown_links_the_notebooks():
     lines = markdown(ROWS).splitlines()
-    assert ("| G-Eval (EMNLP 2023) | 1 | 5 | 2 | 1 | 1 | 1 | [a](notebooks/a.ipynb), "
-            "[b](notebooks/b.ipynb) |") in lines
+    assert ("| G-Eval (EMNLP 2023) | 1 | 5 | 2 | 1 | 1 | 1 | [a](../notebooks/a.ipynb), "
+            "[b](../notebooks/b.ipynb) |") in lines
     assert lines[-1] == "| **all** | | **8** | **3** | **1** | **2** | **2** | |"
 
 
-def test_update_readme_replaces_only_what_it_generated(tmp_path):
-    readme, (results, found) = tmp_path / "README.md", BLOCKS.items()
-    old = "before\n{}\nold\n{}\nbetween\n{}\n{}\nafter\n"
-    readme.write_text(old.format(*results, *found), encoding="utf-8")
+def test_by_paper_markdown():
+    assert by_paper_markdown(ROWS).splitlines() == [
+        "| paper | cells | exact | close | other | not run |", "|---|---:|---:|---:|---:|---:|",
+        "| G-Eval (EMNLP 2023) | 7 | 2 | 1 | 2 | 2 |", "| DHP | 1 | 1 | 0 | 0 | 0 |",
+        "| all | 8 | 3 | 1 | 2 | 2 |"]
+
+
+def test_update_replaces_only_what_it_generated(tmp_path):
+    readme, (begin, end) = tmp_path / "README.md", MARKS
+    tables, found = ((begin.format(name), end.format(name)) for name in ("tables", "findings"))
+    readme.write_text("before\n{}\nold\n{}\nbetween\n{}\n{}\nafter\n".format(*tables, *found),
+                      encoding="utf-8")
     for _ in range(2):
-        update_readme(readme, ROWS)
+        update(readme, ROWS)
         assert readme.read_text(encoding="utf-8") == (
-            f"before\n{results[0]}\n{markdown(ROWS)}\n{results[1]}\nbetween\n"
+            f"before\n{tables[0]}\n{markdown(ROWS)}\n{tables[1]}\nbetween\n"
             f"{found[0]}\n{findings(ROWS)}\n{found[1]}\nafter\n")
-    for text, missing in (("no marks", "results"), ("{}\n{}\n".format(*results), "findings")):
+    for text, message in (("no marks", "expected marks as <!-- results"),
+                          (tables[0], "expected both <!-- tables: .* got one")):
         readme.write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match=f"lacks the marks <!-- {missing}"):
-            update_readme(readme, ROWS)
+        with pytest.raises(ValueError, match=message):
+            update(readme, ROWS)
         assert readme.read_text(encoding="utf-8") == text
 
 

@@ -32,8 +32,7 @@ class _Tokenizer:
     def __init__(self, stemmer):
         from nltk.stem.porter import PorterStemmer
 
-        modes = {"porter": PorterStemmer.NLTK_EXTENSIONS,
-                 "porter_original": PorterStemmer.ORIGINAL_ALGORITHM}
+        modes = {"porter": PorterStemmer.NLTK_EXTENSIONS, "porter_original": PorterStemmer.ORIGINAL_ALGORITHM}
         self._stem = PorterStemmer(modes[stemmer]).stem if stemmer in modes else None
         self._known = {}
         self._spaces = stemmer == "spaces"

@@ -11,8 +11,7 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
 _PREFERENCE = {"True": 1.0, "False": 0.0, "Equally Good": 0.5}
-_TOPICAL_CHAT = ("understandability", "naturalness", "coherence", "engagingness",
-                 "groundedness", "overall")
+_TOPICAL_CHAT = ("understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall")
 
 
 def _json(entry, files):
@@ -27,14 +26,12 @@ def read_openmeva(name):
         doc_id = str(story["doc_id"])
         for system_id, output in story["gen"].items():
             key = f"{doc_id}/{system_id}"
-            items.append((key, doc_id, system_id, story["prompt"], output["text"],
-                          [story["reference"]], ""))
+            items.append((key, doc_id, system_id, story["prompt"], output["text"], [story["reference"]], ""))
             for metric, score in output["score"].items():
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
                 else:
-                    scores.append((key, metric.replace("rougel", "rougeL"), "", score, "",
-                                   "released_scores"))
+                    scores.append((key, metric.replace("rougel", "rougeL"), "", score, "", "released_scores"))
     return build(name, items, ratings, scores, files=files, expect=(200, 1000))
 
 
@@ -48,12 +45,10 @@ def read_topical_chat(name):
     items, ratings, keys = [], [], {}
     for number, ((source, context), responses) in enumerate(dialogues.items()):
         doc_id = f"dialogue{number:02d}"
-        reference = [r["system_output"] for r in responses
-                     if r["system_id"] == "Original Ground Truth"]
+        reference = [r["system_output"] for r in responses if r["system_id"] == "Original Ground Truth"]
         for row in responses:
             key = keys[source, context, row["system_id"]] = f"{doc_id}/{row['system_id']}"
-            items.append((key, doc_id, row["system_id"], source, row["system_output"],
-                          reference, context))
+            items.append((key, doc_id, row["system_id"], source, row["system_output"], reference, context))
             ratings += [(key, a, "mean", float(row["scores"][a])) for a in _TOPICAL_CHAT]
     scores = _unieval(name, files, lambda row: keys[row["source"], row["context"], row["system_id"]])
     return build(name, items, ratings, scores, files=files, expect=(60, 360))
@@ -116,8 +111,7 @@ def read_summeval_crowd(name):
         for line in fetch.read(entry).splitlines():
             row = json.loads(line)
             key = f"{row['id']}/{system_id}"
-            items.append((key, row["id"], system_id, row["text"], row["decoded"],
-                          row["references"], ""))
+            items.append((key, row["id"], system_id, row["text"], row["decoded"], row["references"], ""))
             ratings += [(key, aspect, f"crowd_{number}", score)
                         for number, worker in enumerate(row["turker_annotations"], 1)
                         for aspect, score in worker.items()]

@@ -78,7 +78,8 @@ def own_data(path):
              for row in table[[*NEEDED, *OPTIONAL]].itertuples()]
     ratings = [(f"row {row}", *of, score) for name, of in columns.items()
                for row, score in table[name].items()]
-    return build(Path(path).stem, items, ratings, files={Path(path).name: blob_id(Path(path).read_bytes())})
+    return build(Path(path).stem, items, ratings, source="own",
+                 files={Path(path).name: blob_id(Path(path).read_bytes())})
 
 
 def lines(findings):

@@ -59,8 +59,7 @@ def read_answer_equivalence(name):
         items.setdefault(key, (f"{row['qid']}/{number}", row["qid"], number, row["question"],
                                row["candidate"], [row["reference"]], row["context"]))
         judged.setdefault(items[key][0], []).append(float(row["score"]))
-    ratings = [(key, "equivalence", "mean", sum(scores) / len(scores))
-               for key, scores in judged.items()]
+    ratings = [(key, "equivalence", "mean", sum(scores) / len(scores)) for key, scores in judged.items()]
     return build(name, items.values(), ratings, files={entry.path: entry.blob})
 
 

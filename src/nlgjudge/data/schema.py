@@ -29,7 +29,7 @@ class Benchmark:
     scores : pandas.DataFrame
         Released metric scores: `item_id, metric, aspect, score, variant, evidence`; may
         be empty.
-    source : {"real", "sample"}
+    source : {"real", "sample", "own"}
     files : dict of str to str
         Each file read, with its git blob id.
     """
@@ -134,7 +134,7 @@ def build(name, items, ratings, scores=(), *, files=None, source="real", expect=
         ``doc_id/system_id``, and ratings and scores refer to that.
     files : dict, optional
         File name to git blob id.
-    source : {"real", "sample"}
+    source : {"real", "sample", "own"}
     expect : tuple of int, optional
         Documents and items that the paper states.
 

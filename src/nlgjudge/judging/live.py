@@ -103,8 +103,7 @@ class Live:
             `prompt_tokens, completion_tokens` (estimated at four characters a token) and
             `cost` (None without a price).
         """
-        plan = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens",
-                              "completion_tokens"), 0)
+        plan = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0)
         for task in tasks:
             _, digest, n = self.server.request(task)
             missing = n - len(self.store.get(digest))

@@ -87,8 +87,7 @@ class Store:
             Each with the columns of `COLUMNS` but the first two; `logprobs` decoded.
         """
         rows = self._reader.execute(f"SELECT {', '.join(COLUMNS[1:])} FROM replies WHERE key=?", (key,))
-        return {row[0]: dict(zip(COLUMNS[2:], row[1:])) | {"logprobs": json.loads(row[3])}
-                for row in rows}
+        return {row[0]: dict(zip(COLUMNS[2:], row[1:])) | {"logprobs": json.loads(row[3])} for row in rows}
 
     def add(self, requests, replies):
         """Store replies in one transaction; what is there already stays as it is.

@@ -188,15 +188,15 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
     matrices = _matrices(frame, [column])
     if matrices is None:
         return Interval(np.nan, np.nan, np.nan, 0)
-    values, draws = matrices[0], []
-    for axis, (size, kept) in enumerate(zip(values.shape, ("systems", "documents"))):
-        whole = units == kept and values.shape[1] > 1 or axis and size == 1
-        draws.append(np.ones((resamples, size)) if whole else
-                     rng.multinomial(size, np.full(size, 1 / size), resamples))
-    sums = [np.einsum("rd,ds,rs->r", draws[0], part, draws[1], optimize=True)
-            for part in (np.nan_to_num(values), ~np.isnan(values))]
-    with np.errstate(invalid="ignore"):  # a resample that met no item is left out
-        return _quantiles(np.nanmean(values), sums[0] / sums[1], confidence, None)
+    values, counts = matrices[0], []
+    for size, others in zip(values.shape, ("systems", "documents")):
+        fixed = size == 1 or units == others and values.shape[1] > 1
+        counts.append(np.ones((resamples, size)) if fixed else
+                      rng.multinomial(size, np.full(size, 1 / size), resamples))
+    total, n = (np.einsum("rd,ds,rs->r", counts[0], part, counts[1], optimize=True)
+                for part in (np.nan_to_num(values), ~np.isnan(values)))
+    means = np.divide(total, n, out=np.full(resamples, np.nan), where=n > 0)
+    return _quantiles(np.nanmean(values), means, confidence, None)
 
 
 def _check(units, level, confidence, resamples, method):

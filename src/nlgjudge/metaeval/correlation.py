@@ -201,8 +201,7 @@ def _kendall(x, y, variant):
             value = agreement / np.sqrt(untied[0]) / np.sqrt(untied[1])
         else:
             count = (~np.isnan(x)).sum(axis=1)
-            classes = np.array([min(len(np.unique(r[~np.isnan(r)])) for r in rows)
-                                for rows in zip(x, y)])
+            classes = np.array([min(len(np.unique(r[~np.isnan(r)])) for r in rows) for rows in zip(x, y)])
             value = 2 * agreement / (count**2 * (classes - 1) / classes)
     value[(untied[0] == 0) | (untied[1] == 0)] = np.nan
     return np.clip(value, -1, 1)

@@ -205,8 +205,7 @@ def _shift(frame, aspect, **sampled):
 
 
 def _bounded(found):
-    return {name + end: value for name, i in found.items()
-            for end, value in zip(("", "_low", "_high"), i)}
+    return {name + end: value for name, i in found.items() for end, value in zip(("", "_low", "_high"), i)}
 
 
 def _prompt_diff(old, new):

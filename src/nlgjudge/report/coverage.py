@@ -9,15 +9,13 @@ from nlgjudge.report.published import PAPERS
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
 EXPLAINED = ["exact", "close", "sign_flipped", "relabelled"]
-# What the names of variants mean, for a reader of the README.
+# What the names of variants mean, for a reader.
 WORDS = {"f": "F", "f1.2": "F with recall weighed 1.2", "p": "precision", "r": "recall",
          "mean": "mean over references", "max": "best reference", "first": "first reference",
          "none": "no stemmer", "porter": "NLTK's stemmer", "porter_original": "Porter's own stemmer",
          "spaces": "words cut at blanks", "period": "sentences cut at periods",
          "punctuation": "sentences cut at . ! ?", "whole": "no sentences", "cut": "text after < lost",
          "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots"}
-BLOCKS = {"<!-- results: generated from the ledger -->": "<!-- end of results -->",
-          "<!-- findings: generated from the ledger -->": "<!-- end of findings -->"}
 
 
 def coverage(rows):
@@ -60,13 +58,22 @@ def by_table(rows):
     return table
 
 
+def by_paper_markdown(rows):
+    """Counts by paper, as Markdown."""
+    table = coverage(rows)
+    lines = [f"| {paper} | " + " | ".join(f"{v:,}" for v in counts) + " |"
+             for paper, *counts in table.itertuples()]
+    head = [f"| paper | {' | '.join(table)} |", "|---" + "|---:" * len(table.columns) + "|"]
+    return "\n".join(head + lines)
+
+
 def markdown(rows):
-    """The README's results table, as Markdown."""
+    """Counts by table with their notebooks, as Markdown of a file in `paper_tables/`."""
     counts = by_table(rows)
     lines = ["| paper | table | cells | exact | close | other | not run | notebook |",
              "|---|---|---:|---:|---:|---:|---:|---|"]
     for (paper, artefact), row in counts.iterrows():
-        links = ", ".join(f"[{n}](notebooks/{n}.ipynb)" for n in row["notebook"].split(", ") if n)
+        links = ", ".join(f"[{n}](../notebooks/{n}.ipynb)" for n in row["notebook"].split(", ") if n)
         numbers = " | ".join(str(row[c]) for c in ("cells", "exact", "close", "other", "not run"))
         lines.append(f"| {PAPERS[paper]} | {artefact.removeprefix('table')} | {numbers} | {links} |")
     total = coverage(rows).loc["all"]
@@ -143,17 +150,26 @@ def _and(names):
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
-def update_readme(path, rows):
-    """Rewrite the README between its two pairs of marks, `results` and `findings`.
+def update(path, rows):
+    """Rewrite a Markdown file between its pairs of marks: `results`, `tables` and `findings`.
 
     Raises
     ------
     ValueError
-        When marks are missing.
+        When no pair is there, or half of one.
     """
-    text = path.read_text(encoding="utf-8")
-    for (begin, end), new in zip(BLOCKS.items(), (markdown(rows), findings(rows))):
-        if begin not in text or end not in text:
-            raise ValueError(f"{path} lacks the marks {begin} and {end}")
-        text = f"{text.split(begin)[0]}{begin}\n{new}\n{end}{text.split(end)[1]}"
+    text, found = path.read_text(encoding="utf-8"), 0
+    for name, make in BLOCKS.items():
+        begin, end = MARKS[0].format(name), MARKS[1].format(name)
+        if begin in text and end in text:
+            text = f"{text.split(begin)[0]}{begin}\n{make(rows)}\n{end}{text.split(end)[1]}"
+            found += 1
+        elif begin in text or end in text:
+            raise ValueError(f"{path}: expected both {begin} and {end}, got one")
+    if not found:
+        raise ValueError(f"{path}: expected marks as {MARKS[0].format('results')}, got none")
     path.write_text(text, encoding="utf-8")
+
+
+BLOCKS = {"results": by_paper_markdown, "tables": markdown, "findings": findings}
+MARKS = "<!-- {}: generated from the ledger -->", "<!-- end of {} -->"

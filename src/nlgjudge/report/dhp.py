@@ -124,17 +124,9 @@ def survey(task, metrics, issues, path):
     Returns
     -------
     ipywidgets.VBox
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Without ipywidgets.
     """
-    try:
-        import ipywidgets
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("the survey's form needs ipywidgets: pip install ipywidgets; or write the "
-                                  "votes as a CSV with columns task, perturbation, metric") from error
+    import ipywidgets
+
     head = [ipywidgets.HTML(f"<b>{html.escape(m)}</b>: {html.escape(d)}") for m, d in metrics.items()]
     choices = {name: ipywidgets.RadioButtons(options=list(metrics), value=None) for name in issues}
     button, said = ipywidgets.Button(description="Save votes"), ipywidgets.Label()

@@ -169,12 +169,9 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
             part = frame[frame[column] == panel]
             place = part["label"].map(labels.index)
             colour = list(part["group"].map(colours))
-            if bars:
-                axis.barh(place, part["value"], color=colour, alpha=0.75)
-                axis.hlines(place, part["ci_low"], part["ci_high"], colors="#222222", lw=1)
-            else:
-                axis.hlines(place, part["ci_low"], part["ci_high"], colors=colour, lw=2)
-                axis.scatter(part["value"], place, c=colour, s=22, zorder=3)
+            axis.hlines(place, part["ci_low"], part["ci_high"], colors="#222222" if bars else colour, lw=1.5)
+            axis.barh(place, part["value"] * bars, color=colour, alpha=0.75)
+            axis.scatter(part["value"], place, c=colour, s=5 if bars else 22, zorder=3)
             if panel in lines:
                 axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
             axis.set(title=panel)

@@ -12,8 +12,7 @@ from nlgjudge.report.published import KEY, all_published
 COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
            "difference", "verdict", "evidence", "variant", "notebook", "note"]
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
-EVIDENCE = ["recomputed", "released_scores", "released_responses", "substitute_judge", "rejudged",
-            "none"]
+EVIDENCE = ["recomputed", "released_scores", "released_responses", "substitute_judge", "rejudged", "none"]
 CLOSE = 0.01
 DIGITS = 6  # of our values in the ledger
 
@@ -82,15 +81,13 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     if "AVG" not in set(ours["aspect"]):
         ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
     rows = table.rename(columns={"note": "note_printed"}).merge(ours, on=KEY, validate="1:1")
-    rows = rows.assign(paper=paper, artefact=artefact, notebook=notebook,
-                       published=rows["printed"])
+    rows = rows.assign(paper=paper, artefact=artefact, notebook=notebook, published=rows["printed"])
     for column in ("ci_low", "ci_high", "n", "n_skipped"):
         rows[column] = rows.get(column, np.nan)
     for column, default in (("variant", ""), ("note", ""), ("evidence", evidence)):
         rows[column] = rows[column].fillna(default) if column in rows else default
     rows["difference"] = rows["ours"] - rows["value"]
-    rows["verdict"] = [verdict(r.published, r.ours, (r.ci_low, r.ci_high))
-                       for r in rows.itertuples()]
+    rows["verdict"] = [verdict(r.published, r.ours, (r.ci_low, r.ci_high)) for r in rows.itertuples()]
     if "relabelled" in rows:
         other = rows["relabelled"].eq(True) & rows["verdict"].isin(["exact", "close"])
         rows.loc[other, "verdict"] = "relabelled"
@@ -124,8 +121,7 @@ def averages(table, ours, frames=None, **options):
     """
     group = ["row", "level", "coefficient"]
     wanted = table[table["aspect"] == "AVG"].drop_duplicates(KEY)
-    parts = table[table["aspect"] != "AVG"].merge(ours, on=KEY, how="left",
-                                                  suffixes=("_printed", ""))
+    parts = table[table["aspect"] != "AVG"].merge(ours, on=KEY, how="left", suffixes=("_printed", ""))
     found = parts.groupby(group, sort=False).agg(
         ours=("ours", lambda v: v.mean() if v.notna().all() else np.nan))
     for column in ("variant", "evidence", "note", "relabelled"):

@@ -129,12 +129,14 @@ def keep_outputs(executed, path, data):
 
 
 def refresh(say=print):
-    """Keep the outputs of the last run in `notebooks/` and its results in the README."""
+    """Keep the outputs of the last run in `notebooks/` and its results in both READMEs."""
     for name in workflow.notebooks():
         kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb",
                             root() / "notebooks" / f"{name}.ipynb", workflow.data(name))
         say(f"{name}: {'outputs kept' if kept else 'ran without some of its data, left as it is'}")
-    coverage.update_readme(root() / "README.md", ledger.read(root() / "paper_tables" / "ledger.csv"))
+    rows = ledger.read(root() / "paper_tables" / "ledger.csv")
+    for readme in (root() / "README.md", root() / "paper_tables" / "README.md"):
+        coverage.update(readme, rows)
 
 
 def validate(with_data=False):

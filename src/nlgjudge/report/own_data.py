@@ -1,7 +1,6 @@
 """Which way of judging agrees best with your own raters, and what it costs.
 
-The papers' protocols, as far as their prompts know a task's aspects, against the rule `surface` and lexical
-metrics: correlation with interval, paired tests against the best, the raters' ceiling, and a page of it all.
+The papers' protocols, the rule `surface` and lexical metrics: intervals, paired tests, the raters' ceiling.
 """
 
 from dataclasses import replace
@@ -176,11 +175,12 @@ def verdicts(evaluation):
         best, close = rows.iloc[0], rows[rows["p"] >= 0.05]
         tokens = (rows["prompt_tokens"] + 4 * rows["completion_tokens"]).fillna(0)  # as prices mostly are
         cheap = rows.loc[tokens[[rows.index[0], *close.index]].idxmin(), "method"]
+        lead = ("; not told apart from it: " + ", ".join(close["method"]) if len(close) else
+                "; the others agree less, beyond chance") + "."
         said[aspect] = f"No method has a correlation: {best['reason']}." if pd.isna(best["ours"]) else (
             f"{best['method']} comes first, {shown(best)}"
-            + ("; " if best["ci_low"] > 0 else ", which may be no agreement at all; ")
-            + (f"not told apart from it: {', '.join(close['method'])}. Of these, {cheap} costs least."
-               if len(close) else "the others agree less, beyond chance."))
+            + ", which may be no agreement at all" * bool(best["ci_low"] <= 0) + lead
+            + f" Of these, {cheap} costs least." * bool(len(close) and best["ci_low"] > 0))
     return said
 
 

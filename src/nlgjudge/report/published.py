@@ -80,8 +80,7 @@ def all_published():
     pandas.DataFrame
         As `published`, with `paper` and `artefact` in front.
     """
-    return pd.concat([published(p, a).assign(paper=p, artefact=a) for p, a in tables()],
-                     ignore_index=True)
+    return pd.concat([published(p, a).assign(paper=p, artefact=a) for p, a in tables()], ignore_index=True)
 
 
 def _folder():

@@ -29,8 +29,7 @@ def signature(*benchmarks, **settings):
         Data (with a digest of the blob ids), settings, and versions.
     """
     _note_dependencies()
-    data = {b.name: {"source": b.source, "files": len(b.files), "digest": b.digest}
-            for b in benchmarks}
+    data = {b.name: {"source": b.source, "files": len(b.files), "digest": b.digest} for b in benchmarks}
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     return {"data": data, "settings": settings,
             "versions": versions | {name: version(name) for name in _LIBRARIES}}
@@ -41,8 +40,7 @@ def modules():
     package = Path(__file__).resolve().parents[1]
     files = (getattr(module, "__file__", None) for name, module in list(sys.modules.items())
              if name.split(".")[0] == "nlgjudge")
-    return sorted(path for path in (Path(f).resolve() for f in files if f)
-                  if path.is_relative_to(package))
+    return sorted(path for path in (Path(f).resolve() for f in files if f) if path.is_relative_to(package))
 
 
 def _note_dependencies():

@@ -15,10 +15,9 @@ from nlgjudge.report import coverage
 from nlgjudge.report.published import PAPERS
 
 # The first of these in a notebook's name, and its heading in the table of contents.
-GROUPS = {"": "Start", "geval": "G-Eval", "chatgpt": "Is ChatGPT a Good NLG Evaluator?", "dhp": "DHP",
-          "coascore": "CoAScore", "beyond": "Beyond the papers", "ablation": "Ablations"}
-BRIEF = {"geval": "G-Eval", "geval_v1": "G-Eval v1", "chatgpt": "ChatGPT", "dhp": "DHP",
-         "coascore": "CoAScore"}
+GROUPS = {"": "Start"} | {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
+GROUPS |= {"beyond": "Beyond the papers", "ablation": "Ablations"}
+BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
 COUNTS = ["exact", "close", "other", "not run"]
 
 

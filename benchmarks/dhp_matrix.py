@@ -1,0 +1,59 @@
+"""DHP's full offline matrix: six datasets of 100 texts, every perturbation, a judge, discernment.
+
+Where a dataset's upstream file is not here, its sample is repeated to 100 texts. The judge is `surface`; the
+ratio is against rating each version's prompts one at a time through `judge_items`, as a loop would.
+``python benchmarks/dhp_matrix.py [--quick]``
+"""
+
+import time
+
+import numpy as np
+import pandas as pd
+from run import options, record
+
+import nlgjudge as nj
+
+TASKS = {"summeval": "summarization", "sumpubmed": "summarization", "story_cloze": "story",
+         "answer_equivalence": "question_answering", "wmt22_de_en": "translation",
+         "wmt22_zh_en": "translation"}
+ASPECTS = {"summarization": ["coherence", "consistency", "fluency", "relevance"],
+           "story": ["coherence", "consistency", "fluency"],
+           "question_answering": ["answer_quality"], "translation": ["accuracy", "fluency"]}
+
+
+def texts(name, size):
+    """So many good texts, a short list repeated under names of its own."""
+    found = nj.originals(nj.load(name), size)
+    copies = [found.assign(item_id=found["item_id"] + f"/{n}", doc_id=found["doc_id"] + f"/{n}")
+              for n in range(-(-size // len(found)))]
+    return pd.concat(copies, ignore_index=True).head(size)
+
+
+def main():
+    size = 12 if options(__doc__).parse_args().quick else 100
+    start, parts = time.perf_counter(), []
+    for name, task in TASKS.items():
+        clock = [time.perf_counter()]
+        items, _ = nj.perturb(texts(name, size), nj.perturbations(name))
+        clock.append(time.perf_counter())
+        prompts = [f"dhp/{task}/{aspect}" for aspect in ASPECTS[task]]
+        rated = nj.item_scores(nj.judge_items(items, prompts, "surface"))
+        clock.append(time.perf_counter())
+        keys = ["item_id", "original", "perturbation", "level"]
+        found = nj.discernment_interval(rated.merge(items[keys], on="item_id"), rng=np.random.default_rng(0),
+                                        resamples=200)
+        clock.append(time.perf_counter())
+        parts.append((name, len(items), *np.diff(clock), found.loc["D_avg", "value"]))
+    whole = time.perf_counter() - start
+    table = pd.DataFrame(parts, columns=["dataset", "versions", "perturb", "judge", "discern", "D_avg"])
+    print(table.set_index("dataset").round(2).to_string())
+    print(f"\nsix datasets of {size} texts: {whole:.1f} s")
+    start = time.perf_counter()  # the last dataset's judging, a version at a time
+    for i in range(0, min(len(items), 200)):
+        nj.judge_items(items.iloc[i:i + 1], prompts, "surface")
+    alone = (time.perf_counter() - start) / min(len(items), 200) * len(items)
+    record(f"DHP, judging {len(items)} versions together against one by one", parts[-1][3], alone)
+
+
+if __name__ == "__main__":
+    main()
