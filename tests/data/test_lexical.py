@@ -1,11 +1,15 @@
 """ROUGE on texts small enough to count by hand, and its cache."""
 
+import importlib.util
+import random
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from nlgjudge.data import cached, lexical
 from nlgjudge.data.bleu import bleu
+from nlgjudge.data.lcs import rouge_scorer
 from nlgjudge.data.meteor import meteor, meteor_missing
 
 
@@ -32,6 +36,19 @@ def test_by_hand():
     }
     assert dict(row[list(expected)]) == pytest.approx(expected)
     assert (row["item_id"], row["reference"]) == ("i0", 0)
+
+
+def test_the_fast_table_gives_rouge_score_s_own_values():
+    """Against a second copy of the package's module, on sentences of few words with many ties."""
+    spec = importlib.util.find_spec("rouge_score.rouge_scorer")
+    original = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(original)
+    rng, kinds = random.Random(0), ["rougeL", "rougeLsum"]
+    assert original._lcs_table is not rouge_scorer._lcs_table
+    ours, theirs = (module.RougeScorer(kinds, split_summaries=False) for module in (rouge_scorer, original))
+    for _ in range(300):
+        texts = ["\n".join(" ".join(rng.choices("abcde", k=rng.randrange(9))) for _ in "123") for _ in "rh"]
+        assert ours.score(*texts) == theirs.score(*texts)
 
 
 def test_sets_count_a_word_once_and_keep_case_and_marks():

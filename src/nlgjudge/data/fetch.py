@@ -76,9 +76,8 @@ def _from_mirror(entry, _):
     if not folder:
         return None, "mirror: NLGJUDGE_MIRROR is not set"
     if not Path(folder).is_dir():
-        raise NotADirectoryError(
-            f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
-            "owner/repository/commit/path, or set it to nothing to do without")
+        raise NotADirectoryError(f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
+                                 "owner/repository/commit/path, or set it to nothing to do without")
     return _from_folder("mirror", Path(folder), entry)
 
 

@@ -81,9 +81,8 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
         raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
                          f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')")
     lists = items["references"] if against == "references" else items["source"].map(lambda s: [s])
-    options = {"libraries": ("rouge-score", "nltk")}
-    frame = _per_reference(items["item_id"], items["hypothesis"], lists, lambda pairs: np.hstack(
-        [cached.scores(_score, pairs, stemmer, kind, **options) for kind in ("ngrams", split)]))
+    frame = _per_reference(items, lists, lambda pairs: np.hstack([cached.scores(
+        _score, pairs, stemmer, kind, libraries=("rouge-score", "nltk")) for kind in ("ngrams", split)]))
     if beta != 1:
         for kind in "12L":
             p, r = frame[f"rouge{kind}-p"], frame[f"rouge{kind}-r"]
@@ -112,17 +111,17 @@ def rouge_sets(items):
     ValueError
         For an item without references.
     """
-    return _per_reference(items["item_id"], items["hypothesis"], items["references"],
-                          lambda pairs: cached.scores(_score_sets, pairs, libraries=("rouge",)))
+    return _per_reference(items, items["references"], lambda pairs: cached.scores(
+        _score_sets, pairs, libraries=("rouge",)))
 
 
-def _per_reference(ids, hypotheses, lists, score):
+def _per_reference(items, lists, score):
     if (lists.map(len) == 0).any():
         raise ValueError(f"{int((lists.map(len) == 0).sum())} items have no reference; "
                          "score them against='source' or leave them out")
-    values = score([(h, text) for h, texts in zip(hypotheses, lists) for text in texts])
+    values = score([(h, text) for h, texts in zip(items["hypothesis"], lists) for text in texts])
     frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
-    keys = [(item_id, i) for item_id, texts in zip(ids, lists) for i in range(len(texts))]
+    keys = [(item_id, i) for item_id, texts in zip(items["item_id"], lists) for i in range(len(texts))]
     frame.insert(0, "reference", [k[1] for k in keys])
     frame.insert(0, "item_id", [k[0] for k in keys])
     return frame
@@ -237,6 +236,6 @@ def _score_sets(pairs):
 
 @cache
 def _scorer(stemmer, *metrics):
-    from rouge_score import rouge_scorer
+    from nlgjudge.data.lcs import rouge_scorer
 
     return rouge_scorer.RougeScorer(list(metrics), tokenizer=_Tokenizer(stemmer))

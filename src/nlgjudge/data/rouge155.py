@@ -12,9 +12,9 @@ import re
 import numpy as np
 import pandas as pd
 from nltk.stem.porter import PorterStemmer
-from rouge_score import rouge_scorer
 
 from nlgjudge.data import cached
+from nlgjudge.data.lcs import rouge_scorer
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.metaeval.correlation import LEVELS, correlation
+from nlgjudge.metaeval.correlation import LEVELS, correlation, matrices
 from nlgjudge.metaeval.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -64,11 +64,11 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
     value = correlation(frame, metric, human, **options).value
-    matrices = _matrices(frame, [metric, human])
-    if matrices is None:
+    arrays = _matrices(frame, [metric, human])
+    if arrays is None:
         return Interval(value, np.nan, np.nan, 0)
-    draws = resampled(matrices, units, resamples, rng, options)[0]
-    left_out = without_each(matrices, units, options)[0] if method == "bca" else None
+    draws = resampled(arrays, units, resamples, rng, options)[0]
+    left_out = without_each(arrays, units, options)[0] if method == "bca" else None
     return _quantiles(value, draws, confidence, left_out)
 
 
@@ -93,13 +93,13 @@ def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
     shared = frame.dropna(subset=[a, b, human])
     value = np.subtract(*(correlation(shared, metric, human, **options).value for metric in (a, b)))
-    matrices = _matrices(shared, [a, b, human])
-    if matrices is None:
+    arrays = _matrices(shared, [a, b, human])
+    if arrays is None:
         return Interval(value, np.nan, np.nan, 0)
-    first, second = resampled(matrices, units, resamples, rng, options)
+    first, second = resampled(arrays, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out = np.subtract(*without_each(matrices, units, options))
+        left_out = np.subtract(*without_each(arrays, units, options))
     return _quantiles(value, first - second, confidence, left_out)
 
 
@@ -159,10 +159,10 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
         complete, seed = frame.dropna(subset=[c for pair in columns for c in pair]), rng.integers(2**62)
         if complete.empty:
             return Interval(value, np.nan, np.nan, 0)
-        matrices = [_matrices(complete, pair) for pair in columns]
-        draws += [resampled(m, units, resamples, np.random.default_rng(seed), options)[0] for m in matrices]
+        arrays = [_matrices(complete, pair) for pair in columns]
+        draws += [resampled(m, units, resamples, np.random.default_rng(seed), options)[0] for m in arrays]
         if method == "bca":
-            without = sum(without_each(m, units, options)[0] for m in matrices)
+            without = sum(without_each(m, units, options)[0] for m in arrays)
             left_out.append(value + (without - np.nanmean(without)) / len(parts))
     return _quantiles(value, np.mean(draws, axis=0), confidence,
                       np.concatenate(left_out) if left_out else None)
@@ -185,10 +185,10 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
         In the column's unit.
     """
     _check(units, "dataset", confidence, resamples, "percentile")
-    matrices = _matrices(frame, [column])
-    if matrices is None:
+    arrays = _matrices(frame, [column])
+    if arrays is None:
         return Interval(np.nan, np.nan, np.nan, 0)
-    values, counts = matrices[0], []
+    values, counts = arrays[0], []
     for size, others in zip(values.shape, ("systems", "documents")):
         fixed = size == 1 or units == others and values.shape[1] > 1
         counts.append(np.ones((resamples, size)) if fixed else
@@ -210,9 +210,7 @@ def _check(units, level, confidence, resamples, method):
 def _matrices(frame, columns):
     """Documents x systems for each column, over items that have all; None where none has."""
     complete = frame.dropna(subset=columns)
-    if complete.empty:
-        return None
-    return [complete.pivot(index="doc_id", columns="system_id", values=c).to_numpy(float) for c in columns]
+    return None if complete.empty else matrices(complete, list(columns))
 
 
 def _quantiles(value, draws, confidence, left_out):

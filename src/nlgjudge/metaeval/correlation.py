@@ -85,7 +85,7 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
         x, y = (means[[c]].to_numpy().T for c in (metric, human))
         units = frame["system_id"].nunique()
     else:
-        x, y = (_matrix(complete, c) for c in (metric, human))
+        x, y = matrices(complete, [metric, human])
         units = frame["doc_id"].nunique()
     values = grouped(x, y, coefficient, kendall=kendall)
     return _summary(values, level, constant, units, used=x.shape[1])
@@ -170,8 +170,24 @@ def _checked(frame, metric, human):
     return frame
 
 
-def _matrix(frame, column):
-    return frame.pivot(index="doc_id", columns="system_id", values=column).to_numpy(float)
+def matrices(frame, columns):
+    """Lay columns out as documents x systems, both sorted.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `doc_id, system_id` and the columns, one row per pair of keys.
+    columns : list of str
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_columns, n_documents, n_systems)
+        NaN where the frame has no row.
+    """
+    (row, documents), (place, systems) = (pd.factorize(frame[k], sort=True) for k in ("doc_id", "system_id"))
+    found = np.full((len(columns), len(documents), len(systems)), np.nan)
+    found[:, row, place] = frame[columns].to_numpy(float).T
+    return found
 
 
 def _pearson(x, y):

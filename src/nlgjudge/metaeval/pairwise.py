@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.metaeval.correlation import LEVELS, _check_options, _checked, _matrix
+from nlgjudge.metaeval.correlation import LEVELS, _check_options, _checked, matrices
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-12
@@ -158,7 +158,7 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     complete = _checked(frame, metric, human).dropna()
     systems = frame["system_id"].nunique()
     pairs = systems * (systems - 1) // 2
-    x, y = (_matrix(complete, c) for c in (metric, human))
+    x, y = matrices(complete, [metric, human])
     first, second = np.triu_indices(x.shape[1], 1)
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
     first, second, counted = first[shared], second[shared], int(shared.sum())
@@ -176,7 +176,7 @@ def _groups(frame, metric, human, level):
         "doc_id" if level == "sample" else "system_id"].nunique()
     frame = frame.dropna()
     if frame.empty or level == "sample":
-        return *(_matrix(frame, c) for c in (metric, human)), units
+        return *matrices(frame, [metric, human]), units
     if level == "system":
         frame = frame.groupby("system_id")[[metric, human]].mean()
     return *(frame[[c]].to_numpy(float).T for c in (metric, human)), units

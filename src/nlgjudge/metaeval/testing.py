@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from nlgjudge.metaeval.bootstrap import UNITS
-from nlgjudge.metaeval.correlation import _check_options, _checked, _matrix, correlation
+from nlgjudge.metaeval.correlation import _check_options, _checked, correlation, matrices
 from nlgjudge.metaeval.permutation import differences, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -105,7 +105,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     frame, difference, n, reason = _observed(frame, a, b, human, options)
     if reason:
         return PermutationTest(difference, np.nan, 0, n, reason)
-    x, y, h = (_matrix(frame, column) for column in (a, b, human))
+    x, y, h = matrices(frame, [a, b, human])
     draws = differences(standardised(x), standardised(y), h, swaps(x.shape, units, resamples, rng), **options)
     p, defined = _share(draws[0], draws[1:resamples + 1], alternative)
     return PermutationTest(difference, p, defined, n, "" if defined else "undefined in every resample")

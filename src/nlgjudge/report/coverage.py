@@ -158,16 +158,15 @@ def update(path, rows):
     ValueError
         When no pair is there, or half of one.
     """
-    text, found = path.read_text(encoding="utf-8"), 0
-    for name, make in BLOCKS.items():
-        begin, end = MARKS[0].format(name), MARKS[1].format(name)
-        if begin in text and end in text:
-            text = f"{text.split(begin)[0]}{begin}\n{make(rows)}\n{end}{text.split(end)[1]}"
-            found += 1
-        elif begin in text or end in text:
-            raise ValueError(f"{path}: expected both {begin} and {end}, got one")
-    if not found:
+    text = path.read_text(encoding="utf-8")
+    if not any(MARKS[0].format(name) in text for name in BLOCKS):
         raise ValueError(f"{path}: expected marks as {MARKS[0].format('results')}, got none")
+    for name, make in BLOCKS.items():
+        begin, end = (mark.format(name) for mark in MARKS)
+        if (begin in text) != (end in text):
+            raise ValueError(f"{path}: expected both {begin} and {end}, got one")
+        if begin in text:
+            text = f"{text.split(begin)[0]}{begin}\n{make(rows)}\n{end}{text.split(end)[1]}"
     path.write_text(text, encoding="utf-8")
 
 

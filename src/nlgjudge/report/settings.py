@@ -42,13 +42,13 @@ def settings(paper, ours, *, notebook, sample=False):
         raise ValueError(f"expected a line for each one that {paper} prints and no others, got "
                          f"{lines.loc[odd, [*key, '_merge']].iloc[0].tolist()}")
     equal = (lines["published"] == lines["ours"]).map({True: "same", False: "differs"})
-    lines["verdict"] = lines["verdict"].fillna(equal) if "verdict" in lines else equal
+    lines["verdict"] = lines.get("verdict", equal).fillna(equal)
     wrong = ~lines["verdict"].isin(VERDICTS) | (lines["verdict"] != "same") & (lines["note"] == "")
     if wrong.any():
         raise ValueError(f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
                          f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}")
     order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
-    folder = out(sample) / "paper_tables" / "settings"
-    folder.mkdir(parents=True, exist_ok=True)
-    order.to_csv(folder / f"{notebook}.csv", index=False, lineterminator="\n")
+    path = out(sample) / "paper_tables" / "settings" / f"{notebook}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    order.to_csv(path, index=False, lineterminator="\n")
     return order
