@@ -49,7 +49,7 @@ def test_a_good_file_is_read_whole(write):
     path = write(text(ROWS))
     assert said(path) == [] and said(path, "note") == [FEW, UNRATED]
     mine = own_data(path)
-    assert (mine.name, mine.source, mine.notice, mine.aspects) == ("mine", "real", "", ["fluency"])
+    assert (mine.name, mine.source, mine.notice, mine.aspects) == ("mine", "own", "", ["fluency"])
     assert mine.items["item_id"].tolist() == ["row 2", "row 3", "row 4", "row 5"]
     assert mine.items["doc_id"].tolist() == ["document 1"] * 2 + ["document 2"] * 2
     assert mine.items["hypothesis"].tolist() == [row[1] for row in ROWS]  # quotes and line breaks kept
