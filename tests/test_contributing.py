@@ -118,8 +118,8 @@ class House:
         self.folder = folder
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("data/registry.csv", "data/README.md", "paper_tables/needs.csv", "paper_tables/README.md",
-                     "site/artefacts.csv", "site/benchmarks.csv", "README.md"):
+        for name in ("data/registry.csv", "data/README.md", "paper_tables/needs.csv", "site/artefacts.csv",
+                     "paper_tables/README.md", "site/benchmarks.csv", "README.md"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
         self.upstream = folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"
@@ -249,8 +249,9 @@ print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].va
     needs = "its replies were not released"
     assert found["cells"] == [["Overlap", "exact", ""]] * 2 + [["Judge", "not_run", needs]] * 2
     assert found["page"] == [["partly", ["headline_table1"], [[needs, ["Judge"], 2]]]]
-    assert "| Headlines | 1 | 4 | 2 | 0 | 0 | 2 | [headline_table1](notebooks/headline_table1.ipynb) |" in (
-        house.folder / "README.md").read_text("utf-8")
+    assert "| Headlines | 1 | 4 | 2 | 0 | 0 | 2 | [headline_table1](../notebooks/headline_table1.ipynb) |" in (
+        house.folder / "paper_tables" / "README.md").read_text("utf-8")
+    assert "| Headlines | 4 | 2 | 0 | 0 | 2 |" in (house.folder / "README.md").read_text("utf-8")
     rules = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
          str(REPOSITORY / "tests" / "test_notebook_rules.py")], capture_output=True, text=True, check=False,
