@@ -254,3 +254,5 @@ def test_a_columns_mean_weighs_items_and_leaves_out_missing_ones():
     assert (found.value, found.low, found.high, found.resamples) == (3, 0, 6, 2000)
     none = column_mean(frame.assign(f=np.nan), "f", rng=np.random.default_rng(0))
     assert np.isnan(none.value) and none.resamples == 0
+    with pytest.raises(ValueError, match="expected one row per"):
+        column_mean(pd.concat([frame, frame]), "f", rng=np.random.default_rng(0))

@@ -61,10 +61,9 @@ def by_table(rows):
 def by_paper_markdown(rows):
     """Counts by paper, as Markdown."""
     table = coverage(rows)
-    lines = [f"| {paper} | " + " | ".join(f"{v:,}" for v in counts) + " |"
-             for paper, *counts in table.itertuples()]
-    head = [f"| paper | {' | '.join(table)} |", "|---" + "|---:" * len(table.columns) + "|"]
-    return "\n".join(head + lines)
+    lines = [f"| paper | {' | '.join(table)} |", "|---" + "|---:" * len(table.columns) + "|"]
+    lines += [f"| {name} | {' | '.join(f'{v:,}' for v in counts)} |" for name, *counts in table.itertuples()]
+    return "\n".join(lines)
 
 
 def markdown(rows):
