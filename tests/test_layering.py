@@ -1,4 +1,4 @@
-"""Imports follow the rooms, and the package stays thin (design, section 1)."""
+"""Imports follow the rooms (design, section 1)."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,6 @@ import nlgjudge
 PACKAGE = Path(nlgjudge.__file__).resolve().parent
 ROOMS = ["data", "judging", "metaeval", "report"]  # a room may import those before it
 MODULES = sorted(PACKAGE.rglob("*.py"))
-NAME = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
 
 
 def parse(path):
@@ -85,30 +84,6 @@ def test_judging_knows_no_benchmark_and_metaeval_no_judge():
     judges = [(path.name, name) for path in in_room("metaeval") for name in imported(path)
               if room_of(name) == "judging"]
     assert not judges
-
-
-@pytest.mark.parametrize("path", MODULES, ids=NAME)
-def test_modules_and_functions_are_short(path):
-    lines = path.read_text(encoding="utf-8").count("\n")
-    assert lines <= 300
-    functions = [n for n in ast.walk(parse(path)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    long = {n.name: n.end_lineno - n.lineno + 1 for n in functions if n.end_lineno - n.lineno >= 50}
-    assert not long
-
-
-def test_the_package_is_thin():
-    """Lines of code, without docstrings, comments and blank lines."""
-    # Four papers' pipelines, statistics, site and sweeps; past this, something is in the wrong place.
-    assert sum(code_lines(path) for path in MODULES) < 6000
-
-
-def code_lines(path):
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    strings = [n.body[0] for n in ast.walk(parse(path)) if isinstance(n, documented) and ast.get_docstring(n)]
-    inside = {line for s in strings for line in range(s.lineno, s.end_lineno + 1)}
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-    return sum(bool(text.strip()) and not text.strip().startswith("#") and number not in inside
-               for number, text in lines)
 
 
 def test_public_names_are_importable_and_documented():

