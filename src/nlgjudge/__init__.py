@@ -16,7 +16,7 @@ _EXPORTS = {
     "data.recordings": "recording available",
     "data.perturbable": "originals text_statistics",
     "data.perturb": "perturbations perturb",
-    "judging.prompts": "prompt",
+    "judging.prompts": "prompt as_prompt Prompt",
     "judging.run": "judge_items evaluation_steps get_judge",
     "judging.rewriting": "rewrite",
     "judging.aspects": "Aspect dataset_aspects",

@@ -8,7 +8,7 @@ import pytest
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
 from nlgjudge.judging.parsing import FORMS
-from nlgjudge.judging.prompts import Prompt, names, prompt
+from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
 
 PAPERS = {"geval": ["geval_emnlp2023.txt", "geval_arxiv_v1_english_chinese.txt"],
           "chatgpt": ["chatgpt_evaluator_2303.04048.txt"], "dhp": ["dhp_2408.13704.txt"],
@@ -83,7 +83,7 @@ def test_a_missing_field_is_named():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(KeyError, match="no prompt 'geval/poetry'; there are .*geval/summarization/coherence"):
+    with pytest.raises(KeyError, match="no prompt 'geval/poetry'.*prompts list` names all"):
         prompt("geval/poetry")
 
 
@@ -145,3 +145,38 @@ def test_every_prompt_file_has_a_name():
     folder = Path(root() / "src" / "nlgjudge" / "judging" / "prompts")
     assert len(list(folder.rglob("*.txt"))) == len({n if not n.startswith("chatgpt") else
                                                     "/".join(n.split("/")[:2]) for n in names()})
+
+
+def test_a_text_written_on_the_spot_is_a_prompt():
+    asked = as_prompt("Source: {{source}}\nRate 1 to 7: {{hypothesis}}", aspect="style", scale=(1, 7))
+    assert (asked.aspect, asked.scale, asked.form) == ("style", (1, 7), "form")
+    assert asked.render({"source": "S {{hypothesis}}", "hypothesis": "H"}) == (
+        "Source: S {{hypothesis}}\nRate 1 to 7: H")
+    other = as_prompt("Source: {{source}}\nRate 1 to 9: {{hypothesis}}")
+    assert asked.name.startswith("inline:") and asked.name != other.name
+
+
+def test_a_prompt_by_name_or_as_it_is():
+    named = as_prompt("geval/dialogue/coherence")
+    assert named == prompt("geval/dialogue/coherence") == as_prompt(named)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("Rate {{Reply}}", r"no slot '\{\{Reply\}\}'.*\{\{hypothesis\}\}"),
+    ("Rate {{hypothesis}} against {{refrence}}", r"did you mean '\{\{reference\}\}'"),
+    ("Rate {{source}}", r"put \{\{hypothesis\}\} where the judged text goes"),
+])
+def test_a_text_with_an_open_slot_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        as_prompt(text)
+
+
+def test_a_changed_prompt_with_an_open_slot_is_refused():
+    asked = prompt("geval/dialogue/coherence")
+    with pytest.raises(ValueError, match=r"no slot '\{\{Reply\}\}'"):
+        as_prompt(asked._replace(body=asked.body + "{{Reply}}"))
+
+
+def test_a_near_prompt_is_offered():
+    with pytest.raises(KeyError, match="did you mean 'geval/dialogue/coherence'"):
+        prompt("geval/dialogue/coherance")

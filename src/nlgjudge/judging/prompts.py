@@ -10,10 +10,15 @@ import tomllib
 from importlib.resources import files
 from typing import NamedTuple
 
+from nlgjudge.data.choices import unknown
+
 _FOLDER = files("nlgjudge") / "judging" / "prompts"
 # The slots of upstream's prompt files, which are used by name and never copied.
 _UPSTREAM_SLOTS = {"{{Document}}": "source", "{{Summary}}": "hypothesis", "{{Response}}": "hypothesis",
                    "{{Fact}}": "context"}
+# The slots of a prompt that is written by hand; the upstream names serve as well.
+_INLINE_SLOTS = {"{{source}}": "source", "{{hypothesis}}": "hypothesis", "{{reference}}": "reference",
+                 "{{context}}": "context"} | _UPSTREAM_SLOTS
 
 
 class Prompt(NamedTuple):
@@ -98,7 +103,7 @@ def prompt(name):
     if name.startswith("upstream:"):
         return _upstream(name)
     if name not in names():
-        raise KeyError(f"no prompt {name!r}; there are {', '.join(names())}")
+        raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
     parts = name.split("/")
     if parts[0] != "chatgpt":
         return _read(name, name)
@@ -109,6 +114,63 @@ def prompt(name):
                  "instruction": aspect["instruction"], "source_label": task["source_label"],
                  "hypothesis_label": task["hypothesis_label"]}
     return template._replace(aspect=parts[3], constants=constants, exact=task["exact"] and aspect["exact"])
+
+
+def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
+    """Take a prompt by its name, as a `Prompt`, or as text written on the spot.
+
+    Parameters
+    ----------
+    given : str or Prompt
+        A string that holds ``{{`` or a line break is a prompt's own text; its slots are ``{{source}}``,
+        ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a name for `prompt`.
+    aspect, scale, form
+        Of a text: what it asks about, lowest and highest rating, how a reply is read.
+
+    Returns
+    -------
+    Prompt
+
+    Raises
+    ------
+    KeyError
+        For an unknown name.
+    ValueError
+        For a text with an unknown slot, or without the slot of the text to be judged.
+
+    Examples
+    --------
+    >>> as_prompt("Rate this text from 1 to 5: {{hypothesis}}", aspect="fluency").slots
+    {'{{hypothesis}}': 'hypothesis'}
+    """
+    if isinstance(given, Prompt):
+        check_slots(given)
+        return given
+    if "{{" not in given and "\n" not in given:
+        return prompt(given)
+    slots = {token: field for token, field in _INLINE_SLOTS.items() if token in given}
+    digest = hashlib.sha256(given.encode()).hexdigest()[:8]
+    made = Prompt(f"inline:{digest}", "", "written for this run", False, aspect, tuple(scale), form, slots,
+                  given, {})
+    check_slots(made)
+    if "hypothesis" not in slots.values():
+        raise ValueError("the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "
+                         "goes")
+    return made
+
+
+def check_slots(asked):
+    """Refuse a prompt that would be sent with a slot left open.
+
+    Raises
+    ------
+    ValueError
+        Naming the slot and the ones that are filled.
+    """
+    for token in re.findall(r"\{\{[^{}]*\}\}", asked.body):
+        if token not in asked.slots:
+            known = [*asked.slots, *(t for t in _INLINE_SLOTS if t not in asked.slots)]
+            raise ValueError(f"prompt {asked.name}: {unknown('slot', token, known)}")
 
 
 def names():
