@@ -77,19 +77,14 @@ def _list(options):
 
 
 def _fetch(options):
-    from tqdm import tqdm
+    from nlgjudge.data.fetch import read_all
 
-    from nlgjudge.data import fetch
-
-    missing, chosen = [], _chosen(options)
+    chosen = _chosen(options)
     for licence, citation, repository in sorted({(e.licence, e.citation, e.repository) for e in chosen}):
         print(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
-    for entry in tqdm(chosen, unit="file", desc="fetch"):
-        try:
-            fetch.read(entry, progress=True)
-        except fetch.DataUnavailable as error:
-            missing.append(entry)
-            tqdm.write(str(error).rsplit("\n", 1)[0], file=sys.stderr)
+    missing = [error for error in read_all(chosen).values() if error]
+    for error in missing:
+        print(str(error).rsplit("\n", 1)[0], file=sys.stderr)
     print(f"{len(chosen) - len(missing)} of {len(chosen)} files are here")
     return 1 if missing else 0
 

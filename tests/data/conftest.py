@@ -131,7 +131,7 @@ def upstream(tree, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_UPSTREAM", f"http://127.0.0.1:{server.server_port}")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
-    monkeypatch.setattr(fetch, "_unreachable", {})  # the fresh port may be one that died earlier
+    monkeypatch.setattr(fetch, "_known", fetch._Known())  # the fresh port may be one that died earlier
     yield server
     server.shutdown()
     server.server_close()

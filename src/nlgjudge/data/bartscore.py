@@ -2,15 +2,17 @@
 
 SummEval, NewsRoom, RealSumm, QAGS and BAGEL, each a pickle of plain dicts, lists, strings
 and floats. `final_p.pkl` and the ChatGPT study's `summeval.json` and `bagel.json` share the
-layout and add metric scores.
+layout and add metric scores; they are optional.
 """
 
 import io
 import json
 import pickle
-import warnings
+import struct
+from functools import partial
 
-from nlgjudge.data import fetch
+from nlgjudge.data import fetch, torch_scalars
+from nlgjudge.data.optional import Optional, numbers
 from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
@@ -26,16 +28,20 @@ _ASPECTS = {
 _NAMES = {"litepyramid_recall": "pyramid_recall", "fact": "consistency"}
 _COUNTS = {"summeval": (100, 1600), "newsroom": (60, 420), "realsumm": (100, 2400),
            "qags_cnn": (235, 235), "qags_xsum": (239, 239), "bagel": (404, 404)}
-# A score file holds numpy scalars; nothing else that a pickle could call is let through.
+# A score file holds numpy scalars and torch tensors of one element; nothing else that a pickle could
+# call is let through, and what stands for torch here is this package's own.
 _NUMPY = {("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype")}
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, content, allowed):
+    def __init__(self, content, allowed, calls):
         super().__init__(io.BytesIO(content))
         self.allowed = allowed
+        self.calls = calls
 
     def find_class(self, module, name):
+        if (module, name) in self.calls:
+            return self.calls[module, name]
         if (module, name) in self.allowed:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(
@@ -50,43 +56,54 @@ def unpickle(content, *, scores=False):
     ----------
     content : bytes
     scores : bool
-        Let numpy scalars through, as score files hold them.
+        Let numpy scalars and torch tensors of one element through, as score files hold them; the
+        tensors come as floats, and torch is not needed.
 
     Raises
     ------
     pickle.UnpicklingError
         When it names any other global, or is cut short.
     """
+    allowed = _NUMPY if scores else ()
+    calls = torch_scalars.CALLS if scores else {}
     try:
-        return _Unpickler(content, _NUMPY if scores else ()).load()
-    except (EOFError, ValueError, IndexError, KeyError, AttributeError) as error:
+        return _Unpickler(content, allowed, calls).load()
+    except (EOFError, ValueError, IndexError, KeyError, AttributeError, TypeError, struct.error) as error:
         raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
 
 
 def read(name):
     """Read one of the six benchmarks, with released scores where their files can be had."""
-    entry = entries(name, path="data.pkl")[0]
+    entry, = entries(name, role="data")
     documents = unpickle(fetch.read(entry))
-    files, scores = {entry.path: entry.blob}, []
-    released = entries(name, path="final_p.pkl")
-    if name in ("summeval", "bagel"):
-        released += entries(name, role="scores", path=f"data/{name}.json")
-    for extra in released:
-        origin = "chatgpt" if extra.path.endswith("json") else "bartscore"
-        try:
-            content = fetch.read(extra)
-            layout = json.loads(content) if origin == "chatgpt" else unpickle(content, scores=True)
-        except fetch.DataUnavailable:
-            continue
-        except pickle.UnpicklingError as error:
-            warnings.warn(f"{extra.path}: released scores left out, {error}", stacklevel=3)
-            continue
-        scores += _scores(layout, _ASPECTS[name], origin)
-        files[extra.path] = extra.blob
-    ratings = list(_experts(files)) if name == "summeval" else []
+    known = {f"{doc_id}/{system_id}" for doc_id, _, system_id, _ in _outputs(documents)}
+    optional = Optional(name)
+    scores = []
+    for extra in entries(name, role="scores"):
+        if extra.path.endswith("final_p.pkl"):
+            scores += optional.read(extra, partial(_from_pickle, extra, name, known))
+        elif extra.path == f"data/{name}.json":
+            scores += optional.read(extra, partial(_from_json, extra, name, known))
+    ratings = []
+    for annotations in _annotations(name):
+        ratings += optional.read(annotations, partial(_experts, known))
     rated = {row[0] for row in ratings}
     ratings += [row for row in _ratings(documents, _ASPECTS[name]) if row[0] not in rated]
-    return build(name, _items(documents), ratings, scores, files=files, expect=_COUNTS[name])
+    return build(name, _items(documents), ratings, scores, files={entry.path: entry.blob} | optional.files,
+                 left_out=optional.left_out, expect=_COUNTS[name])
+
+
+def _annotations(name):
+    """SummEval's three experts on all 16 systems, as AltTest publishes them."""
+    return entries(name, path="data/summeval/human_annotations.json") if name == "summeval" else []
+
+
+def _from_pickle(entry, name, known, content):
+    return _scores(entry, unpickle(content, scores=True), name, known, "bartscore")
+
+
+def _from_json(entry, name, known, content):
+    return _scores(entry, json.loads(content), name, known, "chatgpt")
 
 
 def _outputs(documents):
@@ -110,27 +127,36 @@ def _ratings(documents, aspects):
             yield f"{doc_id}/{system_id}", aspect, "mean", found[aspect]
 
 
-def _scores(documents, aspects, origin):
+def _scores(entry, documents, name, known, origin):
+    rows = {row[:3]: row for row in _released(documents, _ASPECTS[name], origin)}
+    strange = sorted({row[0] for row in rows.values()} - known)
+    if strange:
+        raise ValueError(f"expected scores of {name}'s {len(known)} items, got {len(strange)} others, "
+                         f"as {strange[0]!r}")
+    return numbers(entry, rows.values())
+
+
+def _released(documents, aspects, origin):
     human = {*aspects, *_NAMES}
     for doc_id, _, system_id, output in _outputs(documents):
-        for metric, score in output["scores"].items():
+        for metric, score in output.get("scores", {}).items():
             if metric in human:
                 continue
             name, _, aspect = metric.rpartition("_")
             aspect = aspect if name == "chatgpt" and aspect in aspects else ""
-            yield (f"{doc_id}/{system_id}", f"{origin}:{name if aspect else metric}", aspect,
-                   float(score), "", "released_scores")
+            yield (f"{doc_id}/{system_id}", f"{origin}:{name if aspect else metric}", aspect, score, "",
+                   "released_scores")
 
 
-def _experts(files):
-    """SummEval's three experts on all 16 systems, as AltTest publishes them."""
-    entry = entries("summeval", path="data/summeval/human_annotations.json")[0]
-    try:
-        experts = json.loads(fetch.read(entry))
-    except fetch.DataUnavailable:
-        return
-    files[entry.path] = entry.blob
-    for number, annotations in enumerate(experts.values(), 1):
+def _experts(known, content):
+    """Ratings of each expert; all or none, since their mean stands for the published one."""
+    rows = []
+    for number, annotations in enumerate(json.loads(content).values(), 1):
         for key, score in annotations.items():
             doc_id, system_id, aspect = key.split("__")
-            yield f"{doc_id}/{system_id}", aspect, f"expert_{number}", score
+            rows.append((f"{doc_id}/{system_id}", aspect, f"expert_{number}", float(score)))
+    strange = sorted({row[0] for row in rows} - known)
+    if strange:
+        raise ValueError(f"expected ratings of {len(known)} items, got {len(strange)} others, "
+                         f"as {strange[0]!r}")
+    return rows

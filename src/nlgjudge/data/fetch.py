@@ -3,13 +3,19 @@
 Routes, in order: the cache, the mirror folder in `NLGJUDGE_MIRROR`, the code host. A file
 is verified whatever its route, and written to the cache atomically: an error or a full
 disk leaves nothing, a killed process at most a `.partial-` folder that nothing ever reads.
+A code host that says "too many requests" is waited for, as long as it asks, up to a bound.
 """
 
 import errno
 import os
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from nlgjudge.data.paths import cache, use
 from nlgjudge.data.registry import blob_id
@@ -17,21 +23,86 @@ from nlgjudge.data.registry import blob_id
 UPSTREAM = "https://raw.githubusercontent.com"
 RETRIES = 3
 TIMEOUT = (5, 30)  # seconds to connect, and between two pieces of the answer
-_unreachable = {}
+WORKERS = 8  # files that are downloaded side by side
+LONGEST_WAIT = 120  # seconds that a code host is waited for, altogether, when it says "too many requests"
+MOST_REFUSALS = 20  # so often one file is asked for when each answer is "too many requests"
+FORGET_AFTER = 60  # seconds after which a host that could not be reached is tried again
 
 
 class DataUnavailable(Exception):
-    """A registered file could not be had by any route."""
+    """A registered file could not be had by any route.
+
+    Attributes
+    ----------
+    kind : {"offline", "absent", "failed"}
+        Why the last route gave nothing. `offline`: no code host was asked, or none could be
+        reached. `absent`: it answered that it has no such file. `failed`: it answered, and
+        still did not give the file (too many requests, a server's error, a cut transfer,
+        other content).
+    cause : str
+        The same in one line, with the file's name.
+    """
+
+    def __init__(self, message, *, kind="offline", cause=""):
+        super().__init__(message)
+        self.kind = kind
+        self.cause = cause or message
 
 
-def read(entry, *, progress=False):
+class _Problem(NamedTuple):
+    """What a code host did instead of giving a file."""
+
+    text: str
+    kind: str
+
+
+class _Known:
+    """What this process knows about code hosts, by their address: whom to wait for, whom to leave alone."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.problems = {}  # when it is forgotten, and the problem
+        self.pauses = {}  # when it may be asked again
+        self.waited = {}  # seconds waited so far
+
+    def problem(self, base):
+        """Return the problem that is still remembered of a host, or None."""
+        until, found = self.problems.get(base, (0, None))
+        return found if time.monotonic() < until else None
+
+    def remember(self, base, problem, seconds=FORGET_AFTER):
+        """Keep a host's problem in mind for some seconds, and return it."""
+        self.problems[base] = (time.monotonic() + seconds, problem)
+        return problem
+
+    def ask_later(self, base, seconds):
+        """Let everybody wait for a host; False when that takes longer than we are willing to."""
+        with self.lock:
+            now = time.monotonic()
+            more = max(now + seconds - max(self.pauses.get(base, now), now), 0)
+            if self.waited.get(base, 0) + more > LONGEST_WAIT:
+                return False
+            self.waited[base] = self.waited.get(base, 0) + more
+            self.pauses[base] = max(self.pauses.get(base, 0), now + seconds)
+            return True
+
+    def wait(self, base):
+        """Sleep until a host may be asked again."""
+        left = self.pauses.get(base, 0) - time.monotonic()
+        if left > 0:
+            time.sleep(left)
+
+
+_known = _Known()
+_threads = threading.local()
+
+
+def read(entry):
     """Return the verified content of a registered file.
 
     Parameters
     ----------
     entry : nlgjudge.data.registry.Entry
-    progress : bool
-        Show a progress bar while downloading.
 
     Returns
     -------
@@ -47,31 +118,84 @@ def read(entry, *, progress=False):
         When the registry's path would leave the cache.
     """
     tried = []
-    for route in (_from_cache, _from_mirror, _from_upstream):
-        content, outcome = route(entry, progress)
+    for route in (_from_cache, _from_mirror):
+        content, outcome = route(entry)
         if content is not None:
             return content
         tried.append(outcome)
+    content, problem = _from_upstream(entry)
+    if content is not None:
+        return content
+    use(_inside(cache(), entry.location))  # whoever asked for it depends on it: it may come
+    tried.append(f"network: {problem.text}")
+    advice = "Give a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache."
+    if os.environ.get("NLGJUDGE_OFFLINE"):
+        advice += (" In a notebook that `make reproduce` runs, `nlgjudge resolve` fetches beforehand what the "
+                   "notebook's metadata declares.")
     raise DataUnavailable(
         f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:\n"
-        + "\n".join(f"  {number}. {text}" for number, text in enumerate(tried, 1))
-        + "\nGive a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache.")
+        + "\n".join(f"  {number}. {text}" for number, text in enumerate(tried, 1)) + f"\n{advice}",
+        kind=problem.kind, cause=f"{entry.path} of {entry.repository}: {problem.text}")
+
+
+def read_all(wanted, *, label="fetch"):
+    """Have several registered files at hand, downloading side by side what is missing.
+
+    A progress bar counts files and megabytes on a terminal; elsewhere it is quiet.
+
+    Parameters
+    ----------
+    wanted : iterable of nlgjudge.data.registry.Entry
+        A file that is named twice is fetched once.
+    label : str
+        Words before the bar.
+
+    Returns
+    -------
+    dict
+        By entry, None or the `DataUnavailable` that `read` raised.
+
+    Raises
+    ------
+    NotADirectoryError, ValueError, OSError
+        As `read`; the files that are not yet begun are then left.
+    """
+    from tqdm import tqdm
+
+    entries = list({entry.location: entry for entry in wanted}.values())
+    found = dict.fromkeys(entries)
+    pool = ThreadPoolExecutor(WORKERS)
+    size = 0
+    try:
+        running = {pool.submit(read, entry): entry for entry in entries}
+        with tqdm(total=len(entries), desc=label, unit="file", disable=None) as bar:
+            for done in as_completed(running):
+                try:
+                    size += len(done.result())
+                except DataUnavailable as error:
+                    found[running[done]] = error
+                bar.set_postfix_str(f"{size / 1e6:.1f} MB", refresh=False)
+                bar.update()
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return found
 
 
 def local(entry):
     """Return where a registered file lies on this machine, unverified, or None."""
     mirror = os.environ.get("NLGJUDGE_MIRROR", "")
     for folder in (cache(), *([Path(mirror)] if mirror else [])):
-        if (path := _inside(folder, entry.location)).is_file():
+        path = _inside(folder, entry.location)
+        if path.is_file():
             return path
     return None
 
 
-def _from_cache(entry, _):
+def _from_cache(entry):
     return _from_folder("cache", cache(), entry)
 
 
-def _from_mirror(entry, _):
+def _from_mirror(entry):
     folder = os.environ.get("NLGJUDGE_MIRROR", "")
     if not folder:
         return None, "mirror: NLGJUDGE_MIRROR is not set"
@@ -96,28 +220,32 @@ def _from_folder(name, folder, entry):
     return None, f"mirror: {path} {problem}"
 
 
-def _from_upstream(entry, progress):
+def _from_upstream(entry):
+    """Return the content and None, or None and the problem."""
     base = os.environ.get("NLGJUDGE_UPSTREAM", UPSTREAM)
     url = f"{base}/{entry.location}"
     if os.environ.get("NLGJUDGE_OFFLINE"):
-        return None, f"network: {url} not tried, NLGJUDGE_OFFLINE is set"
-    if base in _unreachable:
-        return None, f"network: {base} did not answer earlier ({_unreachable[base]})"
+        return None, _Problem(f"{url} not tried, NLGJUDGE_OFFLINE is set", "offline")
+    earlier = _known.problem(base)
+    if earlier:
+        return None, earlier
     target = _inside(cache(), entry.location)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
             temporary = Path(folder, target.name)
-            if problem := _download(base, url, temporary, progress):
-                return None, f"network: {problem}"
+            problem = _download(base, url, temporary)
+            if problem:
+                return None, problem
             content = temporary.read_bytes()
-            if problem := check(entry, content):
-                return None, f"network: {url} {problem}"
+            wrong = check(entry, content)
+            if wrong:
+                return None, _Problem(f"{url} {wrong}", "failed")
             os.replace(temporary, target)
     except OSError as error:
         raise _write_error(error, target, entry) from error
     use(target)
-    return content, ""
+    return content, None
 
 
 def check(entry, content):
@@ -141,38 +269,108 @@ def check(entry, content):
 
 
 def _inside(folder, location):
-    path = folder / location
-    if not path.resolve().is_relative_to(folder.resolve()) or ".." in location.parts:
+    """Join folder and location; links inside the folder are its owner's own business."""
+    if location.is_absolute() or ".." in location.parts:
         raise ValueError(f"the registry's path {location} would leave {folder}; "
                          "correct that row of data/registry.csv")
-    return path
+    return folder / location
 
 
-def _download(base, url, path, progress):
-    # Imported here: notebooks that find their data locally need neither.
-    import pooch
+def _download(base, url, path):
+    """Write what an address answers to a file; return None, or the problem."""
+    # Imported here: notebooks that find their data locally do not need it.
     import requests
 
-    download = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
-    for attempt in range(RETRIES):
+    failures, refusals = 0, 0
+    while True:
+        _known.wait(base)
         try:
-            download(url, str(path), None)
-            return ""
-        except requests.HTTPError as error:
-            status = error.response.status_code
-            problem = f"{url} answered {status}"
-            if status < 500 and status != 429:
-                return problem
-        except requests.ConnectionError as error:
-            problem = f"{base} cannot be reached ({type(error).__name__})"
-            if attempt + 1 == RETRIES:
-                _unreachable[base] = type(error).__name__
-            continue
+            with _session().get(url, stream=True, timeout=TIMEOUT) as response:
+                if response.status_code == 429 or (response.status_code == 503 and _asked_wait(response)):
+                    refusals += 1
+                    problem = _refused(base, url, response, refusals)
+                    if problem:
+                        return problem
+                    continue
+                if 400 <= response.status_code < 500:
+                    return _denied(url, response.status_code)
+                response.raise_for_status()
+                with open(path, "wb") as handle:
+                    for piece in response.iter_content(1 << 16):
+                        handle.write(piece)
+            return None
         except requests.RequestException as error:
-            problem = f"{url} failed ({type(error).__name__})"
-        if attempt + 1 < RETRIES:
-            time.sleep(2**attempt)
-    return f"{problem}, {RETRIES} times"
+            failures += 1
+            problem = _failure(base, url, error)
+        if failures == RETRIES:
+            return _give_up(base, problem)
+        if problem.kind == "failed":  # a host that is not there is not waited for
+            time.sleep(2 ** (failures - 1))
+
+
+def _session():
+    """Keep one connection open in each thread."""
+    import requests
+
+    if not hasattr(_threads, "session"):
+        _threads.session = requests.Session()
+    return _threads.session
+
+
+def _failure(base, url, error):
+    """Say what a failed request was: a host that is not there, or one that does not do its part."""
+    import requests
+    import urllib3
+
+    kind = type(error).__name__
+    if isinstance(error, requests.HTTPError):
+        return _Problem(f"{url} answered {error.response.status_code}", "failed")
+    if isinstance(error, requests.exceptions.SSLError):
+        return _Problem(f"{base} shows a certificate that cannot be trusted ({kind})", "failed")
+    reached = error.args and isinstance(error.args[0], urllib3.exceptions.ProtocolError)
+    if isinstance(error, requests.ConnectionError) and not reached:
+        return _Problem(f"{base} cannot be reached ({kind})", "offline")
+    return _Problem(f"{url} failed ({kind})", "failed")
+
+
+def _give_up(base, problem):
+    if problem.kind == "offline":
+        cause = problem.text.rpartition("(")[2].rstrip(")")
+        _known.remember(base, _Problem(f"{base} did not answer earlier ({cause})", "offline"))
+    return problem._replace(text=f"{problem.text}, {RETRIES} times")
+
+
+def _denied(url, status):
+    return _Problem(f"{url} answered {status}", "absent" if status in (404, 410) else "failed")
+
+
+def _refused(base, url, response, refusals):
+    """Let everybody wait as long as the host asks; return the problem where that is too long."""
+    asked = _asked_wait(response)
+    seconds = min(2 ** (refusals - 1), 30) if asked is None else asked
+    if refusals <= MOST_REFUSALS and _known.ask_later(base, seconds):
+        return None
+    text = f"{url} answered {response.status_code} (too many requests)"
+    if asked is not None:
+        text += f" and asks to wait {asked:.0f} s"
+    problem = _Problem(f"{text}; run it again later: what was fetched is kept", "failed")
+    return _known.remember(base, problem, max(min(seconds, FORGET_AFTER), 1))
+
+
+def _asked_wait(response):
+    """Seconds that `Retry-After` asks for, given as a number or a date; None without one."""
+    given = response.headers.get("Retry-After", "").strip()
+    if not given:
+        return None
+    if given.isdecimal():
+        return float(given)
+    try:
+        moment = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return max((moment - datetime.now(timezone.utc)).total_seconds(), 0.0)
 
 
 def _write_error(error, target, entry):

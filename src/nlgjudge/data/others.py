@@ -7,6 +7,7 @@ Shen et al. 2023; each is JSON.
 import json
 
 from nlgjudge.data import fetch
+from nlgjudge.data.optional import Optional, numbers
 from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
@@ -50,8 +51,10 @@ def read_topical_chat(name):
             key = keys[source, context, row["system_id"]] = f"{doc_id}/{row['system_id']}"
             items.append((key, doc_id, row["system_id"], source, row["system_output"], reference, context))
             ratings += [(key, a, "mean", float(row["scores"][a])) for a in _TOPICAL_CHAT]
-    scores = _unieval(name, files, lambda row: keys[row["source"], row["context"], row["system_id"]])
-    return build(name, items, ratings, scores, files=files, expect=(60, 360))
+    optional = Optional(name)
+    scores = _unieval(optional, lambda row: keys[row["source"], row["context"], row["system_id"]])
+    return build(name, items, ratings, scores, files=files | optional.files, left_out=optional.left_out,
+                 expect=(60, 360))
 
 
 def read_with_unieval(name):
@@ -59,22 +62,31 @@ def read_with_unieval(name):
     from nlgjudge.data import bartscore
 
     found = bartscore.read(name)
-    files = dict(found.files)
-    scores = [*found.scores.itertuples(index=False),
-              *_unieval(name, files, lambda row: f"{row['doc_id']}/{row['system_id']}")]
+    known = set(found.items["item_id"])
+    optional = Optional(name)
+    added = _unieval(optional, lambda row: _known_key(f"{row['doc_id']}/{row['system_id']}", known))
     return build(name, found.items.itertuples(index=False), found.ratings.itertuples(index=False),
-                 scores, files=files)
+                 [*found.scores.itertuples(index=False), *added], files=found.files | optional.files,
+                 left_out=found.left_out | optional.left_out)
 
 
-def _unieval(name, files, key):
-    entry = entries(name, path="_result.json")[0]
-    try:
-        rows = _json(entry, files)
-    except fetch.DataUnavailable:
-        del files[entry.path]
-        return []
-    return [(key(row), "unieval", aspect, float(score), "", "released_scores")
-            for row in rows for aspect, score in row["predict_scores"].items()]
+def _known_key(key, known):
+    if key not in known:
+        raise KeyError(f"no item {key}")
+    return key
+
+
+def _unieval(optional, key):
+    """UniEval's released predictions, which a benchmark can do without."""
+    def rows(content):
+        predicted = {}
+        for row in json.loads(content):
+            for aspect, score in row["predict_scores"].items():
+                predicted[key(row), aspect] = (key(row), "unieval", aspect, score, "", "released_scores")
+        return numbers(entry, predicted.values())
+
+    entry, = entries(optional.name, path="_result.json")
+    return optional.read(entry, rows)
 
 
 def read_news(name):

@@ -10,9 +10,11 @@ import json
 import pandas as pd
 
 from nlgjudge.data import fetch
+from nlgjudge.data.optional import ODD
 from nlgjudge.data.registry import entries
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text"]
+_NO_ITEMS = pd.DataFrame(columns=["item_id", "source", "context", "system_id"])
 _ASPECTS = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance",
             "eng": "engagingness", "gro": "groundedness", "nat": "naturalness"}
 _CLOSER = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
@@ -38,7 +40,7 @@ def recording(name, items=None, *, files=None):
         One of `RECORDINGS`; ``alttest/<model>`` takes one of its judges.
     items : pandas.DataFrame, optional
         The benchmark's items, needed where a recording names texts instead of keys
-        (Topical-Chat); replies to other items are left out.
+        (Topical-Chat); replies to other items are left out, and said so where keys are not known.
     files : dict, optional
         Filled with the files read and their blob ids.
 
@@ -57,16 +59,18 @@ def recording(name, items=None, *, files=None):
     nlgjudge.data.fetch.DataUnavailable
         When a file cannot be had.
     """
-    rows, chosen = [], recorded_files(name)
-    family, _, model = name.partition("/")
-    if family == "closer_look" and items is None:
+    if name.startswith("closer_look/") and items is None:
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
-    for entry in chosen:
-        content = fetch.read(entry)
-        if files is not None:
-            files[entry.path] = entry.blob
-        rows += _READERS[family](entry, content, items, model)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    frame = pd.DataFrame(_rows(name, items, files if files is not None else {}, print), columns=COLUMNS)
+    repeated = frame.duplicated(COLUMNS[:3])
+    others = pd.Series(False, frame.index)
+    if items is not None:
+        others = ~frame["item_id"].isin(items["item_id"])
+    for what, dropped in (("repeat an item and sample", repeated), ("are of other items", others)):
+        if dropped.any():
+            print(f"{name}: {dropped.sum()} of {len(frame)} replies {what} and are left out, as of "
+                  f"{frame.loc[dropped, 'item_id'].iloc[0]}")
+    return frame[~(repeated | others)].reset_index(drop=True)
 
 
 def recorded_files(name):
@@ -88,43 +92,100 @@ def recorded_files(name):
 
 
 def available(*names):
-    """Whether every file of these recordings can be had, downloading what is missing."""
-    try:
-        for name in names:
-            for entry in recorded_files(name):
-                fetch.read(entry)
-    except fetch.DataUnavailable:
-        return False
+    """Whether every file of these recordings can be had and read, downloading what is missing.
+
+    A file that is here and cannot be read is named in a printed line.
+    """
+    for name in names:
+        try:
+            _rows(name, _NO_ITEMS, {}, lambda line: None)
+        except fetch.DataUnavailable:
+            return False
+        except _NoJudge:
+            if name != "alttest":  # alone it stands for the file that holds all the judges
+                raise
+        except ValueError as error:
+            print(f"left out: {error}")
+            return False
     return True
 
 
-def _closer_look(entry, content, items, _):
+class _NoJudge(KeyError):
+    """A recording of several judges has none of this name."""
+
+
+def _rows(name, items, files, say):
+    """Read every file of a recording; `say` takes a line for rows that are left out."""
+    rows = []
+    family, _, model = name.partition("/")
+    for entry in recorded_files(name):
+        content = fetch.read(entry)
+        files[entry.path] = entry.blob
+        try:
+            rows += _READERS[family](entry, content, items, model, say)
+        except _NoJudge:
+            raise
+        except ODD as error:
+            raise ValueError(f"{entry.path} of {entry.repository} is laid out otherwise than expected "
+                             f"({type(error).__name__}: {error}); {name} cannot be read") from error
+    return rows
+
+
+def _closer_look(entry, content, items, _, say):
     keys = {(i.source, i.context, i.system_id): i.item_id for i in items.itertuples()}
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
-    rows = [(keys.get((row["source"], row["context"], row["system_id"])), row["all_responses"])
-            for row in json.loads(content)]
-    return [(key, aspect, i, text) for key, texts in rows if key for i, text in enumerate(texts)]
+    rows = []
+    needed = ("source", "context", "system_id", "all_responses")
+    for row in _complete(entry, json.loads(content), needed, say):
+        key = keys.get((row["source"], row["context"], row["system_id"]))
+        if key:
+            rows += _samples(key, aspect, row["all_responses"])
+    return rows
 
 
-def _llm_summeval(entry, content, *_):
+def _llm_summeval(entry, content, items, _, say):
     folder, file = entry.path.split("/")[-2:]
     system_id, aspect = folder.split("_")[1], file.split("_")[0]
-    lines = map(json.loads, content.decode("utf-8").splitlines())
-    return [(f"{line['id']}/{system_id}", aspect, 0, line["resp"]) for line in lines]
+    lines = [json.loads(line) for line in content.decode("utf-8").splitlines()]
+    return [(f"{line['id']}/{system_id}", aspect, 0, _text(line["resp"]))
+            for line in _complete(entry, lines, ("id", "resp"), say)]
 
 
-def _alttest(_, content, __, model):
+def _alttest(entry, content, items, model, _):
     judges = json.loads(content)
     if model not in judges:
-        raise KeyError(f"no judge {model!r} in AltTest's file; there are {', '.join(judges)}")
+        raise _NoJudge(f"no judge {model!r} in AltTest's file; there are {', '.join(judges)}")
     parts = (key.split("__") + [score] for key, score in judges[model].items())
     return [(f"{doc_id}/{system_id}", aspect, 0, str(score)) for doc_id, system_id, aspect, score in parts]
 
 
-def _geval(entry, content, *_):
+def _geval(entry, content, items, _, say):
     aspect = _ASPECTS[entry.path.split("/")[-1].split("_")[1]]
-    return [(f"{row['doc_id']}/{row['system_id']}", aspect, i, text)
-            for row in json.loads(content) for i, text in enumerate(row["all_responses"])]
+    rows = []
+    for row in _complete(entry, json.loads(content), ("doc_id", "system_id", "all_responses"), say):
+        rows += _samples(f"{row['doc_id']}/{row['system_id']}", aspect, row["all_responses"])
+    return rows
+
+
+def _complete(entry, rows, keys, say):
+    """Rows that have all the keys; how many have not is said. None at all is another layout."""
+    kept = [row for row in rows if not set(keys) - set(row)]
+    if rows and not kept:
+        raise KeyError(f"no row has all of {', '.join(keys)}")
+    if len(kept) < len(rows):
+        say(f"{entry.path} of {entry.repository}: {len(rows) - len(kept)} of {len(rows)} rows lack one of "
+            f"{', '.join(keys)} and are left out")
+    return kept
+
+
+def _samples(key, aspect, replies):
+    """One row a reply; a lone text stands for a list of one."""
+    replies = [replies] if isinstance(replies, str) else replies
+    return [(key, aspect, i, _text(reply)) for i, reply in enumerate(replies or [])]
+
+
+def _text(reply):
+    return "" if reply is None else str(reply)
 
 
 _READERS = {"closer_look": _closer_look, "closer_look_summeval": _geval, "llm_summeval": _llm_summeval,

@@ -32,6 +32,8 @@ class Benchmark:
     source : {"real", "sample", "own"}
     files : dict of str to str
         Each file read, with its git blob id.
+    left_out : dict of str to str
+        Each optional file that was not used, and why.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Benchmark:
     scores: pd.DataFrame
     source: str = "real"
     files: dict = field(default_factory=dict)
+    left_out: dict = field(default_factory=dict)
 
     @property
     def aspects(self):
@@ -123,7 +126,7 @@ class Benchmark:
                             for name, f in features.items()})
 
 
-def build(name, items, ratings, scores=(), *, files=None, source="real", expect=None):
+def build(name, items, ratings, scores=(), *, files=None, left_out=None, source="real", expect=None):
     """Assemble and check a benchmark.
 
     Parameters
@@ -134,6 +137,8 @@ def build(name, items, ratings, scores=(), *, files=None, source="real", expect=
         ``doc_id/system_id``, and ratings and scores refer to that.
     files : dict, optional
         File name to git blob id.
+    left_out : dict, optional
+        File name to the reason why an optional file was not used.
     source : {"real", "sample", "own"}
     expect : tuple of int, optional
         Documents and items that the paper states.
@@ -164,4 +169,4 @@ def build(name, items, ratings, scores=(), *, files=None, source="real", expect=
     if expect and found != tuple(expect):
         raise ValueError(f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
                          f"paper, got {found[0]} and {found[1]}")
-    return Benchmark(name, items, ratings, scores, source, dict(files or {}))
+    return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))
