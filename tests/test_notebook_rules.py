@@ -99,10 +99,11 @@ def test_outputs_are_committed_from_real_data(notebook):
     data = notebook.metadata["nlgjudge"]
     marked = [t for o in outputs for t in texts(o) if "sample data" in t]
     assert not marked or not data["benchmarks"]  # a notebook without a benchmark shows the sample on purpose
+    optional = data.get("optional", [])
     declared = {*data["benchmarks"], *(f"replay:{name}" for name in data.get("recordings", [])),
-                *data.get("resources", [])}
+                *data.get("prompts", []), *data.get("resources", []), *optional}
     assert set(data.get("data", {})) == declared
-    assert all(source == "real" for source, _ in data.get("data", {}).values())
+    assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
 
 
 def test_outputs_are_small(notebook):

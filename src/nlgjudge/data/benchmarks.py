@@ -1,8 +1,10 @@
-"""One door to every benchmark: `load`."""
+"""One door to every benchmark: `load`; and `files`, what it needs."""
 
+import warnings
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
+from nlgjudge.data.registry import entries
 
 # A reader's module is imported when it is needed, so that a notebook depends on it alone.
 READERS = {
@@ -27,7 +29,7 @@ def load(name, source="auto"):
         One of `READERS`.
     source : {"auto", "real", "sample"}
         Real data by whatever route has them, the repository's sample, or, by default, the
-        sample where no route works.
+        sample where no network can be reached and nothing is at hand.
 
     Returns
     -------
@@ -39,17 +41,62 @@ def load(name, source="auto"):
     ValueError
         For an unknown name or source.
     nlgjudge.data.fetch.DataUnavailable
-        With `source="real"`, naming the routes that were tried.
+        With `source="real"`, naming the routes that were tried; by default, where a code host
+        answered and still did not give the file (too many requests, a server's error). Where it
+        says that it has no such file, the sample stands in and a warning says so.
     """
     if name not in READERS or source not in ("auto", "real", "sample"):
         raise ValueError(f"load({name!r}, source={source!r}): expected a source of auto, real or "
                          f"sample and a benchmark of {', '.join(READERS)}")
     if source == "sample":
         return sample.read(name)
+    missing = [entry for entry in files(name) if fetch.local(entry) is None]
+    if len(missing) > fetch.WORKERS:  # the reader asks for one after the other
+        fetch.read_all(missing, label=name)
     module, function = READERS[name].split(":")
     try:
         return getattr(import_module(f"nlgjudge.data.{module}"), function)(name)
-    except fetch.DataUnavailable:
+    except fetch.DataUnavailable as error:
         if source == "real":
             raise
+        if error.kind == "failed":  # it can be had, only not now: nobody asked for the sample
+            raise fetch.DataUnavailable(
+                f"{error}\nThe code host answered, so the sample does not stand in: run it again later, or "
+                "ask for it with source='sample'.", kind=error.kind, cause=error.cause) from error
+        if error.kind == "absent":
+            warnings.warn(f"{name} is the sample: {error.cause}", stacklevel=2)
         return sample.read(name)
+
+
+# Files that a benchmark is read from, where they are not its own rows of these roles.
+_ROLES = ("data", "scores")
+_OTHERS = {
+    "summeval": [{"benchmark": "summeval", "role": "data"}, {"benchmark": "summeval", "role": "scores"},
+                 {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"}],
+    "summeval_crowd": [{"benchmark": "summeval", "path": "_outputs_annotations.jsonl"}],
+    "answer_equivalence": [{"benchmark": "answer_equivalence", "path": "ae_dev.jsonl"}],
+    "story_cloze": [], "iwslt14": [],  # of the user's own
+}
+
+
+def files(name):
+    """Registered files that a benchmark is read from, the optional ones too.
+
+    Parameters
+    ----------
+    name : str
+        One of `READERS`.
+
+    Returns
+    -------
+    list of nlgjudge.data.registry.Entry
+        Those of another role than `data` are optional, but for `summeval_crowd`.
+
+    Examples
+    --------
+    >>> [entry.path for entry in files("openmeva")]
+    ['data/openmeva.json']
+    """
+    if name in _OTHERS:
+        return [entry for wanted in _OTHERS[name] for entry in entries(**wanted)]
+    return [entry for entry in entries(name) if entry.role in _ROLES]

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -130,8 +130,8 @@ def read(entry):
     tried.append(f"network: {problem.text}")
     advice = "Give a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache."
     if os.environ.get("NLGJUDGE_OFFLINE"):
-        advice += (" In a notebook that `make reproduce` runs, `nlgjudge resolve` fetches beforehand what the "
-                   "notebook's metadata declares.")
+        advice += (" `nlgjudge resolve` fetches, before the notebooks run, what their metadata declares: "
+                   "benchmarks, recordings, prompts.")
     raise DataUnavailable(
         f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:\n"
         + "\n".join(f"  {number}. {text}" for number, text in enumerate(tried, 1)) + f"\n{advice}",
@@ -369,8 +369,8 @@ def _asked_wait(response):
     except ValueError:
         return None
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return max((moment - datetime.now(timezone.utc)).total_seconds(), 0.0)
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def _write_error(error, target, entry):

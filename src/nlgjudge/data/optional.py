@@ -99,6 +99,6 @@ def numbers(entry, rows):
     if odd:
         item, metric, aspect, score = odd[0][:4]
         what = " ".join(part for part in (metric, aspect) if part)
-        print(f"{entry.path} of {entry.repository}: {len(odd)} of {len(kept) + len(odd)} scores are no finite "
-              f"numbers and are left out, as {str(score)[:20]!r} for {what} of {item}")
+        print(f"{entry.path} of {entry.repository}: {len(odd)} of {len(kept) + len(odd)} scores are no "
+              f"finite numbers and are left out, as {str(score)[:20]!r} for {what} of {item}")
     return kept

@@ -16,7 +16,7 @@ from nltk.tokenize import NLTKWordTokenizer
 from nlgjudge.data import fetch
 from nlgjudge.data.paths import use
 from nlgjudge.data.perturb import sentences
-from nlgjudge.data.registry import entries
+from nlgjudge.data.registry import blob_id, entries
 from nlgjudge.data.schema import build
 
 _LINES = {"wmt22_de_en": 1984, "wmt22_zh_en": 1875}
@@ -77,7 +77,7 @@ def read_story_cloze(name):
             key = f"{row['InputStoryid']}/{system_id}"
             items.append((key, row["InputStoryid"], system_id, opening, ending, [endings[right]], ""))
             ratings.append((key, "ending", "mean", float(i == right)))
-    return build(name, items, ratings)
+    return build(name, items, ratings, files={path.name: blob_id(path.read_bytes())})
 
 
 def read_iwslt14(name):
@@ -93,7 +93,8 @@ def read_iwslt14(name):
         items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
                       [row["reference"]], "")
         ratings.append((key, "overall", row["rater"], float(row["score"])))
-    return build(name, items.values(), ratings, expect=(1000, 1000))
+    return build(name, items.values(), ratings, files={path.name: blob_id(path.read_bytes())},
+                 expect=(1000, 1000))
 
 
 def originals(benchmark, n=100, *, seed=0):
@@ -177,7 +178,7 @@ def _named(variable, name, what):
     path = os.environ.get(variable, "")
     if not path:
         raise fetch.DataUnavailable(f"{name} cannot be downloaded freely: ask its authors for it "
-                                    f"and name {what} in {variable}")
+                                    f"and name {what} in {variable}", cause=f"{variable} names no file")
     if not Path(path).exists():
         raise FileNotFoundError(f"{variable}={path} does not exist; name {what}")
     return Path(path)

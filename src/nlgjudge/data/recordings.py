@@ -11,7 +11,7 @@ import pandas as pd
 
 from nlgjudge.data import fetch
 from nlgjudge.data.optional import ODD
-from nlgjudge.data.registry import entries
+from nlgjudge.data.registry import entries, prompt_files
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text"]
 _NO_ITEMS = pd.DataFrame(columns=["item_id", "source", "context", "system_id"])
@@ -39,8 +39,8 @@ def recording(name, items=None, *, files=None):
     name : str
         One of `RECORDINGS`; ``alttest/<model>`` takes one of its judges.
     items : pandas.DataFrame, optional
-        The benchmark's items, needed where a recording names texts instead of keys
-        (Topical-Chat); replies to other items are left out, and said so where keys are not known.
+        The benchmark's items; replies to others are left out. Needed where a recording
+        names texts instead of keys (Topical-Chat).
     files : dict, optional
         Filled with the files read and their blob ids.
 
@@ -59,18 +59,17 @@ def recording(name, items=None, *, files=None):
     nlgjudge.data.fetch.DataUnavailable
         When a file cannot be had.
     """
-    if name.startswith("closer_look/") and items is None:
+    if recorded_files(name) and name.startswith("closer_look/") and items is None:
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
     frame = pd.DataFrame(_rows(name, items, files if files is not None else {}, print), columns=COLUMNS)
     repeated = frame.duplicated(COLUMNS[:3])
-    others = pd.Series(False, frame.index)
+    if repeated.any():
+        print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
+              f"as of {frame.loc[repeated, 'item_id'].iloc[0]}")
+    kept = frame[~repeated]
     if items is not None:
-        others = ~frame["item_id"].isin(items["item_id"])
-    for what, dropped in (("repeat an item and sample", repeated), ("are of other items", others)):
-        if dropped.any():
-            print(f"{name}: {dropped.sum()} of {len(frame)} replies {what} and are left out, as of "
-                  f"{frame.loc[dropped, 'item_id'].iloc[0]}")
-    return frame[~(repeated | others)].reset_index(drop=True)
+        kept = kept[kept["item_id"].isin(items["item_id"])]
+    return kept.reset_index(drop=True)
 
 
 def recorded_files(name):
@@ -92,13 +91,22 @@ def recorded_files(name):
 
 
 def available(*names):
-    """Whether every file of these recordings can be had and read, downloading what is missing.
+    """Whether recordings, or prompts of upstream's, can be had and read, downloading what is missing.
 
     A file that is here and cannot be read is named in a printed line.
+
+    Parameters
+    ----------
+    *names : str
+        Of `RECORDINGS`, or as ``upstream:geval/*_detailed`` for `nlgjudge.data.registry.prompt_files`.
     """
     for name in names:
         try:
-            _rows(name, _NO_ITEMS, {}, lambda line: None)
+            if name.startswith("upstream:"):
+                for entry in prompt_files(name):
+                    fetch.read(entry)
+            else:
+                _rows(name, _NO_ITEMS, {}, lambda line: None)
         except fetch.DataUnavailable:
             return False
         except _NoJudge:

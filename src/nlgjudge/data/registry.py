@@ -6,6 +6,7 @@ so it verifies a file that nobody here has seen.
 
 import csv
 import hashlib
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -74,6 +75,40 @@ def entries(benchmark=None, *, role=None, path=None):
         known = ", ".join(sorted({row.benchmark for row in rows}))
         raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
                        f"path={path!r}; benchmarks with files: {known}")
+    return found
+
+
+def prompt_files(name):
+    """Registered files of upstream's prompts.
+
+    Parameters
+    ----------
+    name : str
+        As ``upstream:geval/coh_detailed``: part of the repository's name, and the file's without
+        its ending; a star stands for any letters, so that it names a family.
+
+    Returns
+    -------
+    list of Entry
+        In the registry's order.
+
+    Raises
+    ------
+    KeyError
+        When nothing matches; the message lists the files.
+
+    Examples
+    --------
+    >>> [entry.path for entry in prompt_files("upstream:geval/co?_detailed")]
+    ['prompts/summeval/coh_detailed.txt', 'prompts/summeval/con_detailed.txt']
+    """
+    owner, _, stem = name.removeprefix("upstream:").partition("/")
+    prompts = entries(role="prompt")
+    found = [entry for entry in prompts if owner.lower() in entry.repository.lower()
+             and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")]
+    if not found:
+        known = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)
+        raise KeyError(f"no registered prompt {name!r}; files: {known}")
     return found
 
 

@@ -40,7 +40,7 @@ class _Description(pickle.Unpickler):
     def persistent_load(self, given):
         kind, storage_type, key, _, _, view = given
         if kind != "storage" or view is not None:
-            raise pickle.UnpicklingError("a stored tensor is a view of another; expected a storage of its own")
+            raise pickle.UnpicklingError("a stored tensor is a view of another; expected its own storage")
         return _Storage(storage_type, key)
 
 

@@ -200,14 +200,10 @@ def _read(name, path):
 
 def _upstream(name):
     from nlgjudge.data import fetch
-    from nlgjudge.data.registry import entries
+    from nlgjudge.data.registry import prompt_files
 
-    owner, _, stem = name.removeprefix("upstream:").partition("/")
-    entry = next((e for e in entries(role="prompt") if owner.lower() in e.repository.lower()
-                  and e.path.endswith(f"/{stem}.txt")), None)
-    if entry is None:
-        known = ", ".join(e.path.split("/")[-1].removesuffix(".txt") for e in entries(role="prompt"))
-        raise KeyError(f"no registered prompt {name!r}; files: {known}")
+    entry = prompt_files(name)[0]
+    owner = name.removeprefix("upstream:").partition("/")[0]
     body = fetch.read(entry).decode("utf-8")
     aspect, low, high = re.search(r"^([A-Z]\w+) \((\d)-(\d)\)", body, re.MULTILINE).groups()
     return Prompt(name, owner, f"{entry.repository} {entry.path}", False, aspect.lower(),

@@ -99,7 +99,8 @@ def check(path, parameters):
 def keep_outputs(executed, path, data):
     """Write an executed copy's outputs back, without the runner's traces.
 
-    Outputs from the sample, or without a recording or a resource, are not kept.
+    Outputs from the sample, or without a recording, prompt or resource, are not kept, but for
+    what the notebook's metadata declares as optional.
 
     Parameters
     ----------
@@ -114,10 +115,11 @@ def keep_outputs(executed, path, data):
     bool
         False when the outputs are not kept.
     """
-    if any(source != "real" for source, _ in data.values()):
+    original = nbformat.read(path, as_version=4)
+    optional = original.metadata["nlgjudge"].get("optional", [])
+    if any(source != "real" for need, (source, _) in data.items() if need not in optional):
         return False
     notebook = nbformat.read(executed, as_version=4)
-    original = nbformat.read(path, as_version=4)
     for cell, ran in zip(original.cells, notebook.cells, strict=True):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = ran.outputs, ran.execution_count

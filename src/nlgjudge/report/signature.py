@@ -26,10 +26,15 @@ def signature(*benchmarks, **settings):
     Returns
     -------
     dict
-        Data (with a digest of the blob ids), settings, and versions.
+        Data (with a digest of the blob ids, and the optional files that were not used), settings,
+        and versions.
     """
     _note_dependencies()
-    data = {b.name: {"source": b.source, "files": len(b.files), "digest": b.digest} for b in benchmarks}
+    data = {}
+    for b in benchmarks:
+        data[b.name] = {"source": b.source, "files": len(b.files), "digest": b.digest}
+        if b.left_out:
+            data[b.name]["without"] = sorted(b.left_out)
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     return {"data": data, "settings": settings,
             "versions": versions | {name: version(name) for name in _LIBRARIES}}

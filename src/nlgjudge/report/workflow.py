@@ -5,7 +5,11 @@ Only the standard library at import, because Snakemake reads this on every start
 
 import hashlib
 import json
+import os
+from contextlib import contextmanager
+from pathlib import PurePosixPath
 
+from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 
 # What a notebook may do without, and the variant of METEOR that cannot.
@@ -19,17 +23,84 @@ def notebooks():
 
 def benchmarks(name):
     """Benchmarks that a notebook's metadata declares, in its order."""
-    return _read(name)["metadata"].get("nlgjudge", {}).get("benchmarks", [])
+    return _declared(name, "benchmarks")
 
 
 def recordings(name):
     """Recordings that a notebook's metadata declares, as ``replay:NAME``."""
-    return [f"replay:{r}" for r in _read(name)["metadata"].get("nlgjudge", {}).get("recordings", [])]
+    return [f"replay:{recording}" for recording in _declared(name, "recordings")]
+
+
+def prompts(name):
+    """Upstream's prompts that a notebook's metadata declares, as ``upstream:OWNER/NAME``.
+
+    A star in a name stands for any letters, so that one name declares a family.
+    """
+    return _declared(name, "prompts")
 
 
 def resources(name):
     """Optional resources that a notebook's metadata declares, names of `RESOURCES`."""
-    return _read(name)["metadata"].get("nlgjudge", {}).get("resources", [])
+    return _declared(name, "resources")
+
+
+def optional(name):
+    """What a notebook's metadata declares and it can do without: benchmarks, recordings, prompts.
+
+    The outputs that are kept say so where one is lacking; another is needed for them.
+    """
+    return _declared(name, "optional")
+
+
+def _declared(name, kind):
+    return _read(name)["metadata"].get("nlgjudge", {}).get(kind, [])
+
+
+def needs(name):
+    """All that a notebook declares, in the order of `data`."""
+    return list(dict.fromkeys(
+        [*benchmarks(name), *recordings(name), *prompts(name), *resources(name), *optional(name)]))
+
+
+def declared_files(name):
+    """Registered files of all that a notebook declares.
+
+    Returns
+    -------
+    list of nlgjudge.data.registry.Entry
+    """
+    return [entry for wanted in needs(name) for entry in _files(wanted)]
+
+
+def undeclared(name, used):
+    """Registered files that a notebook read and does not declare.
+
+    Such a file is fetched by nobody before the notebook runs, so that it is missing on a machine
+    without a mirror.
+
+    Parameters
+    ----------
+    name : str
+        Of the notebook.
+    used : iterable of str
+        Paths that its run noted, as in the `.deps.json` beside the executed copy. A registered
+        file is known by its place, owner/repository/commit/path, below whatever folder.
+
+    Returns
+    -------
+    list of str
+        owner/repository/commit/path, sorted.
+    """
+    from nlgjudge.data.registry import entries
+
+    registered = {entry.location.parts for entry in entries()}
+    commits = {parts[2] for parts in registered}
+    read = set()
+    for path in used:
+        parts = PurePosixPath(path).parts
+        read |= {parts[i - 2:] for i, part in enumerate(parts) if part in commits and i >= 2}
+    declared = {entry.location.parts for entry in declared_files(name)}
+    return sorted("/".join(parts) for parts in (read & registered) - declared)
 
 
 def source_digest(name):
@@ -47,9 +118,9 @@ def dependencies(name):
 
 
 def data(name):
-    """Source and digest of each benchmark, recording and resource of a notebook, as last resolved."""
+    """Source and digest of all that a notebook declares, as last resolved."""
     found = sources()
-    return {wanted: found.get(wanted) for wanted in [*benchmarks(name), *recordings(name), *resources(name)]}
+    return {wanted: found.get(wanted) for wanted in needs(name)}
 
 
 def committed(name):
@@ -58,45 +129,44 @@ def committed(name):
 
 
 def sources():
-    """By benchmark, recording or resource, the source and digest that `resolve` found."""
+    """By benchmark, recording, prompt or resource, the source and digest that `resolve` found."""
     path = root() / "build" / "sources.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def resolve(say=print):
-    """Find out what of the notebooks' data can be had, downloading what is missing, and which resources.
+    """Fetch all that the notebooks declare, and find out what of it can be had.
 
     Parameters
     ----------
     say : callable
-        Called with a line for each benchmark.
+        Called with a line for each benchmark, recording, prompt and resource.
 
     Returns
     -------
     dict of str to list of str
-        By benchmark, recording or resource, `real`, `sample` or `absent` and the data's digest
-        (none of a resource); kept in `build/sources.json` too.
+        By benchmark, recording, prompt or resource, `real`, `sample`, `absent` or `unreadable` and
+        the data's digest (none of a resource); kept in `build/sources.json` too.
 
     Raises
     ------
-    ValueError
-        For a resource that is not in `RESOURCES`.
+    KeyError, ValueError
+        For a declared name that is not known.
+    nlgjudge.data.fetch.DataUnavailable
+        Where a code host answered and still did not give a file that is needed; what was fetched
+        is kept.
     """
-    from nlgjudge.data.benchmarks import load
-
-    wanted = sorted({b for name in notebooks() for b in benchmarks(name)})
+    names = notebooks()
+    wanted = list(dict.fromkeys(need for name in names for need in needs(name)))
+    needed = {need for name in names for need in needs(name) if need not in optional(name)}
+    _fetch(wanted, needed, say)
     found = {}
-    for benchmark in wanted:
-        loaded = load(benchmark)
-        found[benchmark] = [loaded.source, loaded.digest]
-        say(f"  {benchmark:14} {loaded.source:6} {len(loaded.items):5} items"
-            + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
-    for name in sorted({r for n in notebooks() for r in recordings(n)}):
-        found[name] = _recording(name.removeprefix("replay:"))
-        say(f"  {name:40} {found[name][0]}")
-    for name in sorted({r for n in notebooks() for r in resources(n)}):
-        found[name] = _resource(name)
-        say(f"  {name:40} {found[name][0]}")
+    with _offline():  # what can be had is here now
+        for need in sorted(wanted, key=_order):
+            found[need] = _find(need, say)
+    stand_ins = [need for need, (source, _) in found.items() if source == "sample"]
+    if stand_ins and any(source == "real" for source, _ in found.values()):
+        say(f"  The sample stands in for {', '.join(stand_ins)}; all else is real.")
     path = root() / "build" / "sources.json"
     path.parent.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1)
@@ -105,18 +175,128 @@ def resolve(say=print):
     return found
 
 
+def _kind(need):
+    kinds = {"replay:": "recording", "upstream:": "prompt"}
+    found = next((kind for start, kind in kinds.items() if need.startswith(start)), None)
+    return found or ("resource" if need in RESOURCES else "benchmark")
+
+
+def _order(need):
+    return ("benchmark", "recording", "prompt", "resource").index(_kind(need)), need
+
+
+def _files(need):
+    """Registered files of a benchmark, recording or prompt."""
+    from nlgjudge.data import benchmarks as readers
+    from nlgjudge.data.recordings import recorded_files
+    from nlgjudge.data.registry import prompt_files
+
+    kind = _kind(need)
+    if kind == "resource":
+        return []
+    if kind == "recording":
+        return recorded_files(need.removeprefix("replay:"))
+    if kind == "prompt":
+        return prompt_files(need)
+    if need not in readers.READERS:
+        raise ValueError(unknown("benchmark, recording, prompt or resource", need,
+                                 [*readers.READERS, *RESOURCES]))
+    return readers.files(need)
+
+
+def _fetch(wanted, needed, say):
+    """Have the files of all needs at hand; say which ones a code host did not give."""
+    from nlgjudge.data import fetch
+
+    files = {need: _files(need) for need in wanted}
+    outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
+    failed = {entry: error for entry, error in outcomes.items() if error and error.kind == "failed"}
+    gone = {entry: error for entry, error in outcomes.items() if error and error.kind == "absent"}
+    required = {entry for need in needed for entry in files[need]
+                if _kind(need) != "benchmark" or entry.role in ("data", "annotations")}
+    for entry, error in (failed | gone).items():
+        if entry not in required:
+            say(f"  without {error.cause}")
+    for entry in gone:
+        if entry in required:
+            say(f"  MISSING {gone[entry].cause}")
+    away = [error for error in outcomes.values() if error and error.kind == "offline"]
+    if away:
+        say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")
+    stopped = [error for entry, error in failed.items() if entry in required]
+    if stopped:
+        raise fetch.DataUnavailable(
+            f"{len(stopped)} of {len(outcomes)} files could not be had, as {stopped[0].cause}\n"
+            "The code host answered, so nothing stands in for them. What was fetched is kept: run the same "
+            "command again later, or set NLGJUDGE_OFFLINE=1 to do without.", kind="failed")
+
+
+@contextmanager
+def _offline():
+    before = os.environ.get("NLGJUDGE_OFFLINE")
+    os.environ["NLGJUDGE_OFFLINE"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["NLGJUDGE_OFFLINE"]
+        else:
+            os.environ["NLGJUDGE_OFFLINE"] = before
+
+
+def _find(need, say):
+    """Source and digest of one need, and a line about it."""
+    kind = _kind(need)
+    if kind == "benchmark":
+        return _benchmark(need, say)
+    if kind == "resource":
+        found = _resource(need)
+    elif kind == "recording":
+        found = _recording(need.removeprefix("replay:"))
+    else:
+        found = _prompt(need)
+    say(f"  {need:44} {found[0]}")
+    return found
+
+
+def _benchmark(name, say):
+    from nlgjudge.data.benchmarks import load
+    from nlgjudge.data.optional import ABSENT
+
+    loaded = load(name)
+    say(f"  {name:18} {loaded.source:6} {len(loaded.items):5} items"
+        + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
+    absent = [path for path, why in loaded.left_out.items() if why == ABSENT]
+    if absent:
+        say(f"{'':20}without {', '.join(absent)}: {ABSENT}")
+    return [loaded.source, loaded.digest]
+
+
 def _recording(name):
+    from nlgjudge.data.fetch import local
     from nlgjudge.data.recordings import available, recorded_files
 
-    blobs = "".join(entry.blob for entry in recorded_files(name))
-    return ["real" if available(name) else "absent", hashlib.sha256(blobs.encode()).hexdigest()[:12]]
+    files = recorded_files(name)
+    if available(name):
+        return ["real", _blobs(files)]
+    return ["unreadable" if all(local(entry) for entry in files) else "absent", _blobs(files)]
+
+
+def _prompt(name):
+    from nlgjudge.data.fetch import local
+    from nlgjudge.data.registry import prompt_files
+
+    files = prompt_files(name)
+    return ["real" if all(local(entry) for entry in files) else "absent", _blobs(files)]
+
+
+def _blobs(files):
+    return hashlib.sha256("".join(entry.blob for entry in files).encode()).hexdigest()[:12]
 
 
 def _resource(name):
     from nlgjudge.data.meteor import meteor_missing
 
-    if name not in RESOURCES:
-        raise ValueError(f"resource {name!r}: expected one of {', '.join(RESOURCES)}")
     return ["absent" if meteor_missing(RESOURCES[name]) else "real", ""]
 
 
