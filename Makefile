@@ -26,16 +26,16 @@ help: ## list the targets
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-reproduce: .venv/stamp ## run every notebook; write the ledger and the figures; print the coverage
+reproduce: .venv/stamp ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge resolve
 	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
-	  { cat build/failed/*.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
+	  { cat build/executed/*.failed.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
 	@cat build/coverage.txt
 
 test: .venv/stamp ## unit tests, doctests and validation of the notebooks
 	@sh tests/run.sh
 
-refresh: reproduce ## keep the executed outputs in notebooks/ and the results in the README
+refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
 	@nlgjudge refresh
 
 site: .venv/stamp ## build the site from the notebooks as committed: build/site/html/index.html

@@ -1,7 +1,12 @@
 # Runs every notebook that changed, or whose data, modules or printed tables changed, then
 # merges the ledger. Start it with `make reproduce`, which finds the data first.
+import shlex
+
+from nlgjudge.data.paths import results
 from nlgjudge.report import workflow as plan
 
+# What the notebooks make goes there, and from there into the repository by `make refresh` alone.
+shell.prefix(f"export NLGJUDGE_OUT={shlex.quote(str(results()))}; ")
 NAMES = plan.notebooks()
 
 
@@ -19,7 +24,7 @@ rule notebook:
     params:
         cells=lambda wildcards: plan.source_digest(wildcards.name),
         data=lambda wildcards: plan.data(wildcards.name),
-    shell: "nlgjudge run {input.notebook} --output {output}"
+    shell: "nlgjudge run {input.notebook:q} --output {output:q}"
 
 
 rule ledger:

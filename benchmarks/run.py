@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data.paths import out
+from nlgjudge.data.paths import root
 
 COLUMNS = ["benchmark", "what", "ours", "theirs", "unit", "ratio"]
 LIBRARIES = ("nlgjudge", "numpy", "scipy", "pandas", "rouge-score", "sacrebleu", "nltk", "openai")
@@ -68,7 +68,7 @@ def main():
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))
-    (build := out() / "build").mkdir(parents=True, exist_ok=True)
+    (build := Path(os.environ.get("NLGJUDGE_OUT") or root()) / "build").mkdir(parents=True, exist_ok=True)
     table.to_csv(build / "bench.csv", index=False, float_format="%.6g")
     text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines)]) + "\n"
     (build / "bench.md").write_text(text, encoding="utf-8")

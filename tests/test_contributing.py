@@ -244,7 +244,7 @@ own = rows[rows["paper"] == "headline"]
 print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].values.tolist(),
                    "page": [[p["status"], p["notebooks"], p["missing"]] for p in page],
                    "ran": sorted({{*rows.loc[rows["verdict"] != "not_run", "paper"]}})}}))
-""")
+""", NLGJUDGE_OUT=str(house.folder / "build" / "results"))
     assert found["status"] == [0, 0, 0, 0] and found["ran"] == ["headline"]
     needs = "its replies were not released"
     assert found["cells"] == [["Overlap", "exact", ""]] * 2 + [["Judge", "not_run", needs]] * 2

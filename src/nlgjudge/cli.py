@@ -1,11 +1,15 @@
 """The console script `nlgjudge`."""
 
 import argparse
+import ast
+import json
+import os
 import sys
 import time
 from collections import Counter
 from functools import partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import nlgjudge as nj
@@ -28,7 +32,11 @@ def main(arguments=None):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="nlgjudge", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="nlgjudge",
+        description="Check, cell by cell, what papers printed about language models as judges.",
+        epilog="make calls resolve, finish, refresh and validate; you need not.")
+    parser.add_argument("--version", action="version", version=f"nlgjudge {version('nlgjudge')}")
     parser.add_argument("--traceback", action="store_true", help="show where an error arose")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     data = commands.add_parser("data", help="upstream files: list, fetch, verify").add_subparsers(
@@ -42,17 +50,20 @@ def _parser():
     add_commands(commands)
     extend_cli.add_commands(commands)
     own_cli.add_commands(commands)
-    run = commands.add_parser("run", help="execute one notebook, strictly")
+    run = commands.add_parser(
+        "run", help="execute one notebook, strictly, with parameters of yours",
+        description="Execute a notebook. What it makes goes to a folder of its own below build/runs/, one "
+        "for each set of parameters; nothing that is committed changes.",
+        epilog="example: nlgjudge run notebooks/geval_table2_topical_chat.ipynb -p samples 5")
     run.add_argument("notebook", type=Path)
-    run.add_argument("-o", "--output", type=Path, required=True)
-    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    run.add_argument("-o", "--output", type=Path, help="the executed copy; default: in the run's folder")
+    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+                     help="a value for a name in the notebook's parameters cell; may be given several times")
     run.set_defaults(function=_run)
-    for name, home, text in (
-            ("resolve", "workflow", "find the data that the notebooks need"),
-            ("validate", "notebooks", "compare outputs, or run the notebooks where their data is not here"),
-            ("finish", "workflow", "merge the ledger and print the coverage"),
-            ("refresh", "notebooks", "keep executed outputs and the README's results in the repository")):
-        commands.add_parser(name, help=text).set_defaults(function=partial(_step, home, name))
+    # Steps of the Makefile: without a help text they are not listed among the commands.
+    for name, home in (("resolve", "workflow"), ("validate", "notebooks"), ("finish", "workflow"),
+                       ("refresh", "notebooks")):
+        commands.add_parser(name).set_defaults(function=partial(_step, home, name))
     commands.choices["validate"].add_argument("--with-data", action="store_true",
                                               help="only the notebooks that declare data")
     return parser
@@ -101,27 +112,34 @@ def _verify(options):
 
 
 def _run(options):
-    from nlgjudge.report.notebooks import NotebookError, run
+    from nlgjudge.report.notebooks import NotebookError, place, run
 
-    failed = options.output.parent.parent / "failed" / f"{options.notebook.stem}.txt"
+    parameters = {name: _value(text) for name, text in options.parameter}
+    folder = place(options.notebook, parameters)
+    os.environ.setdefault("NLGJUDGE_OUT", str(folder))  # the workflow has set its own
+    output = options.output or folder / options.notebook.name
+    failed = output.with_suffix(".failed.txt")
     failed.unlink(missing_ok=True)
     start = time.monotonic()
     try:
-        run(options.notebook, options.output, {k: _value(v) for k, v in options.parameter})
+        run(options.notebook, output, parameters)
     except NotebookError as error:
         failed.parent.mkdir(parents=True, exist_ok=True)
         failed.write_text(f"{error}\n", encoding="utf-8")
         raise
     print(f"ran {options.notebook.stem} in {time.monotonic() - start:.1f} s")
+    if os.environ["NLGJUDGE_OUT"] == str(folder):
+        print(f"the executed notebook is {output}, its results are in {folder}")
 
 
 def _value(text):
-    import json
-
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
+    """A parameter's value: JSON, a Python literal such as None or ('a', 'b'), or else the text itself."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError):
+            continue
+    return text
 
 
 def _step(home, name, options):

@@ -165,7 +165,7 @@ def test_write_refuses_a_silent_cell(tmp_path, monkeypatch):
         write(rows[rows["aspect"] != "AVG"])
     assert not list(tmp_path.rglob("*.csv"))
     path = write(rows.assign(note="another tokenizer, tried two"))
-    assert path == tmp_path / "build" / "ledger" / "test.csv"
+    assert path == tmp_path / "ledger" / "test.csv"
     assert ledger.read(path)["ours"].tolist() == [0.15, 0.2, 0.175]
 
 

@@ -4,11 +4,14 @@ import json
 
 import nbformat
 import nltk
+import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from nlgjudge import cli
 from nlgjudge.data import meteor
-from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, run, validate
+from nlgjudge.report import ledger
+from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -170,3 +173,88 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     validate(with_data=True)
     with pytest.raises(NotebookError, match="compared outputs"):
         validate()
+
+
+LEAVES_A_RESULT = """from nlgjudge.data.paths import out
+out().mkdir(parents=True, exist_ok=True)
+_ = (out() / "result.txt").write_text(str(size))"""
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout without data; `nlgjudge run` names its own folder there."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "registry.csv").touch()
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.setenv("NLGJUDGE_OUT", "")  # undone after the test, whatever the command sets
+    monkeypatch.delenv("NLGJUDGE_OUT")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return tmp_path
+
+
+def results(folder):
+    return sorted(path.read_text() for path in folder.rglob("result.txt"))
+
+
+def test_a_run_by_hand_touches_neither_the_repository_nor_another_run(write, checkout, monkeypatch, capsys):
+    """A whole run, then the same notebook with another parameter, then under another name."""
+    path = str(write(LEAVES_A_RESULT))
+    before = sorted(p.name for p in checkout.iterdir())
+    for more in ([], ["-p", "size", "50"], ["-o", str(checkout / "mine.ipynb")], ["-p", "size", "50"]):
+        monkeypatch.delenv("NLGJUDGE_OUT", raising=False)
+        assert cli.main(["run", path, *more]) == 0
+    assert results(checkout / "build" / "runs") == ["3", "50"]
+    after = sorted(p.name for p in checkout.iterdir())
+    assert after == sorted([*before, "build", "mine.ipynb", "mine.deps.json"])
+    assert "its results are in" in capsys.readouterr().out
+
+
+def test_the_reason_of_a_failure_lies_beside_the_output(write, checkout, capsys):
+    folder = checkout / "there"
+    assert cli.main(["run", str(write("assert size > 5")), "-o", str(folder / "mine.ipynb")]) == 1
+    assert "AssertionError" in (folder / "mine.failed.txt").read_text(encoding="utf-8")
+    assert not (checkout / "failed").exists() and "AssertionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text, value", [
+    ("3", 3), ("null", None), ("None", None), ("True", True), ("[1, 2]", [1, 2]), ("('a', 'b')", ("a", "b")),
+    ("spearman", "spearman"), ("openai:gpt-4o", "openai:gpt-4o"), ('{"samples": 1}', {"samples": 1})])
+def test_a_parameter_is_json_a_literal_or_text(write, checkout, monkeypatch, text, value):
+    given = {}
+    monkeypatch.setattr("nlgjudge.report.notebooks.run", lambda *arguments: given.update(arguments[-1]))
+    assert cli.main(["run", str(write()), "-p", "size", text]) == 0
+    assert given == {"size": value}
+
+
+def test_each_judge_limit_and_endpoint_has_a_place_of_its_own(checkout, monkeypatch):
+    def where(**parameters):
+        return place("notebooks/table.ipynb", parameters)
+    assert where() == checkout / "build" / "runs" / "table" / "default"
+    assert where(judge="openai:a") == where(judge="openai:a")
+    places = {where(), where(judge="openai:a"), where(judge="openai:b"), where(judge="openai:a", limit=50)}
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert len(places | {where(judge="openai:a")}) == 5
+    assert where(limit=50).name.startswith("limit=50-")
+
+
+def test_refresh_copies_what_changed_and_says_so(checkout, write):
+    (checkout / "notebooks").mkdir()
+    write(name="notebooks/tiny")
+    made = checkout / "build" / "results"
+    for folder, text in (("figures", "new"), ("settings", "same")):
+        (made / folder).mkdir(parents=True)
+        (made / folder / "one.txt").write_text(text)
+    (checkout / "figures").mkdir()
+    (checkout / "figures" / "one.txt").write_text("old")
+    (checkout / "paper_tables" / "settings").mkdir(parents=True)
+    (checkout / "paper_tables" / "settings" / "one.txt").write_text("same")
+    ledger.save(pd.DataFrame(columns=ledger.COLUMNS), made / "ledger.csv")
+    marks = "<!-- results: generated from the ledger -->\nold\n<!-- end of results -->\n"
+    for readme in (checkout / "README.md", checkout / "paper_tables" / "README.md"):
+        readme.write_text(marks)
+    said = []
+    refresh(said.append)
+    assert said == ["tiny: ran without some of its data, left as it is", "figures/one.txt: changed",
+                    "paper_tables/ledger.csv: changed"]
+    assert (checkout / "figures" / "one.txt").read_text() == "new"
+    assert "old" not in (checkout / "README.md").read_text()

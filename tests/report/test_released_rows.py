@@ -144,7 +144,7 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, name):
     where = checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
     run(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
         "resamples": 2, "permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]})
-    made = ledger.read(where / "build" / "ledger" / f"{notebook}.csv")
+    made = ledger.read(where / "ledger" / f"{notebook}.csv")
     made = made[made["published"] != ""]
     planted = made[made["row"].isin(rows)]
     assert set(planted["row"]) == set(rows) and set(planted["artefact"]) == set(tables)
@@ -163,6 +163,6 @@ def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout):
     where = checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
     run(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
         "resamples": 2, "permutations": 9, "limit": 8, "stemmers": ["porter"]})
-    made = ledger.read(where / "build" / "ledger" / f"{notebook}.csv")
+    made = ledger.read(where / "ledger" / f"{notebook}.csv")
     assert not made["row"].str.startswith("ChatGPT").any()
     assert len(set(made["row"])) == 3 + 6

@@ -23,7 +23,7 @@ def test_equal_strings_are_the_same_and_what_is_given_stays(sizes, tmp_path):
     assert by_row["verdict"].to_dict() == {"SummEval": "same", "TopicalChat": "same", "OpenMEVA": "same",
                                            "BAGEL": "differs", "IWSLT14": "not_run"}
     assert by_row.loc["BAGEL", ["published", "ours"]].tolist() == ["404", "405"]
-    saved = pd.read_csv(tmp_path / "paper_tables/settings/mine.csv", keep_default_na=False)
+    saved = pd.read_csv(tmp_path / "settings/mine.csv", keep_default_na=False)
     assert saved.equals(found)
 
 

@@ -96,7 +96,8 @@ def test_a_run_leaves_notebooks_coverage_and_ledger(house):
     executed = nbformat.read(house.folder / "build" / "executed" / "stories.ipynb", as_version=4)
     assert executed.cells[3].outputs[0]["text"] == "12 stories\n"
     assert "cells" in (house.folder / "build" / "coverage.txt").read_text(encoding="utf-8")
-    assert len(ledger.read(house.folder / "paper_tables" / "ledger.csv")) == len(all_published())
+    assert len(ledger.read(house.folder / "build" / "results" / "ledger.csv")) == len(all_published())
+    assert not (house.folder / "paper_tables" / "ledger.csv").exists()
 
 
 def test_nothing_changed_or_only_touched_runs_nothing(house):
@@ -158,12 +159,13 @@ def test_a_failing_notebook_fails_the_command_by_name(house):
     done, ran = house.make()
     assert done.returncode != 0 and ran == ["broken"]
     cause = "broken.ipynb, cell 3: AssertionError: size is too small"
-    assert cause in (house.folder / "build" / "failed" / "broken.txt").read_text(encoding="utf-8")
+    failed = house.folder / "build" / "executed" / "broken.failed.txt"
+    assert cause in failed.read_text(encoding="utf-8")
     assert cause in done.stdout + done.stderr
     assert not (house.folder / "build" / "executed" / "broken.ipynb").exists()
     house.notebook("broken", "size")
     assert house.reruns() == ["broken"]  # mended, it alone runs again
-    assert not (house.folder / "build" / "failed" / "broken.txt").exists()
+    assert not failed.exists()
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def small(tmp_path, monkeypatch):
     shutil.copy(root() / "paper_tables" / "needs.csv", tmp_path / "paper_tables")
     (tmp_path / "notebooks").mkdir()
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    monkeypatch.delenv("NLGJUDGE_OUT", raising=False)
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "build" / "results"))
     for name in ("one", "two"):
         nbformat.write(new_notebook(), tmp_path / "notebooks" / f"{name}.ipynb")
     return tmp_path
@@ -186,28 +188,81 @@ def part(notebook, row, sample):
                                        notebook=notebook, sample=sample))
 
 
-def test_finish_writes_the_ledger_from_real_data_only(small):
-    said = []
-    part("one", "ROUGE-1", sample=True)
-    path = workflow.finish(said.append)
-    assert path == small / "build" / "sample" / "paper_tables" / "ledger.csv"
-    assert any(SAMPLE_NOTICE in line for line in said)
+def commit(small):
+    """Keep the ledger of the last run, as `make refresh` does; return its bytes."""
+    path = small / "paper_tables" / "ledger.csv"
+    shutil.copy(small / "build" / "results" / "ledger.csv", path)
+    return path.read_bytes()
+
+
+def resolved(small, **sources):
+    """Declare a benchmark for each notebook, and say where it came from."""
+    for name in sources:
+        notebook = new_notebook(metadata={"nlgjudge": {"benchmarks": [f"data_{name}"]}})
+        nbformat.write(notebook, small / "notebooks" / f"{name}.ipynb")
+    (small / "build").mkdir(exist_ok=True)
+    found = {f"data_{name}": [source, ""] for name, source in sources.items()}
+    (small / "build" / "sources.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def test_a_run_says_that_all_cells_are_as_committed_and_touches_none(small):
+    resolved(small, one="real", two="real")
+    part("one", "ROUGE-1", sample=False)
+    path, _ = workflow.merge_ledger()
+    assert path == small / "build" / "results" / "ledger.csv"
     assert not (small / "paper_tables" / "ledger.csv").exists()
+    before = commit(small)
+    assert workflow.merge_ledger() == (path, [f"{len(all_published()):,} cells: all as committed"])
+    assert (small / "paper_tables" / "ledger.csv").read_bytes() == before
 
+
+def test_a_run_says_which_cells_differ(small):
+    resolved(small, one="real", two="real")
+    part("one", "ROUGE-1", sample=False)
+    workflow.merge_ledger()
+    commit(small)
     part("two", "ROUGE-2", sample=False)
-    assert workflow.finish(said.append) == small / "paper_tables" / "ledger.csv"
-    rows = ledger.read(small / "paper_tables" / "ledger.csv").set_index("row")
-    assert rows.loc["ROUGE-2", "notebook"].eq("two").sum() == 10
-    mine = rows.query("paper == 'geval' and artefact == 'table1'").loc["ROUGE-1"]
-    assert set(mine["verdict"]) == {"not_run"} and mine["ours"].isna().all()
+    text = " ".join(workflow.merge_ledger()[1])
+    # Table 1 prints ROUGE-2 for four aspects and their average, in two coefficients.
+    assert f"{len(all_published()) - 10:,} as committed, 10 differ in value or verdict" in text
+    table = pd.read_csv(small / "build" / "results" / "differences.csv")
+    assert set(table["row"]) == {"ROUGE-2"} and set(table["what"]) == {"verdict"}
 
 
-def test_finish_forgets_notebooks_that_are_gone_and_older_parts(small):
+def test_the_sample_keeps_the_committed_values(small):
+    """Without data all cells would be `not_run`; what is committed stays, here and in the run's ledger."""
+    resolved(small, one="real", two="real")
+    old = part("one", "ROUGE-1", sample=False)
+    workflow.merge_ledger()
+    before = commit(small)
+    resolved(small, one="sample", two="sample")
+    part("one", "ROUGE-1", sample=True)
+    os.utime(old, (0, 0))
+    path, lines = workflow.merge_ledger()
+    assert path.read_bytes() == before == (small / "paper_tables" / "ledger.csv").read_bytes()
+    assert lines[1:] == [
+        "10 of them were not recomputed here and keep their committed value: missing data_one",
+        f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}."]
+
+
+def test_a_notebook_with_all_its_data_keeps_nothing(small):
+    """A cell that a run with all data no longer reaches is reported, not hidden behind the committed one."""
+    resolved(small, one="real", two="real")
+    old = part("one", "ROUGE-1", sample=False)
+    workflow.merge_ledger()
+    commit(small)
+    old.unlink()
+    path, lines = workflow.merge_ledger()
+    assert set(ledger.read(path)["verdict"]) == {"not_run"}
+    assert "10 differ in value or verdict" in " ".join(lines)
+
+
+def test_the_ledger_forgets_notebooks_that_are_gone_and_older_parts(small):
     old = part("one", "ROUGE-1", sample=True)
     os.utime(old, (time.time() - 60,) * 2)
     part("one", "ROUGE-1", sample=False)
     part("gone", "ROUGE-2", sample=False)
-    rows = ledger.read(workflow.finish(lambda line: None))
+    rows = ledger.read(workflow.merge_ledger()[0])
     ran = rows[rows["verdict"] != "not_run"]
     assert set(ran["notebook"]) == {"one"} and not pd.isna(ran["ours"]).any()
 

@@ -39,15 +39,29 @@ def cache():
     return root() / "data" / "cache"
 
 
-def out(sample=False):
-    """Return the folder that results go to: the repository, or a build folder for a sample.
+def results():
+    """Return the folder of what `make reproduce` computes; `make refresh` alone copies from it."""
+    return root() / "build" / "results"
 
-    `NLGJUDGE_OUT` names another, so that a check of the notebooks leaves results alone.
+
+def out(sample=False):
+    """Return the folder that this run's ledger, figures and settings go to; never a committed one.
+
+    `NLGJUDGE_OUT` names it: the workflow sets it to `results`, `nlgjudge run` to a folder for each set
+    of parameters. A notebook that is run by hand in an editor writes to `build/scratch/`.
+
+    Parameters
+    ----------
+    sample : bool
+        Whether the results come from the sample; they lie in a folder below.
+
+    Returns
+    -------
+    pathlib.Path
     """
-    base = os.environ.get("NLGJUDGE_OUT")
-    if sample:
-        return Path(base) / "sample" if base else root() / "build" / "sample"
-    return Path(base) if base else root()
+    named = os.environ.get("NLGJUDGE_OUT")
+    base = Path(named) if named else root() / "build" / "scratch"
+    return base / "sample" if sample else base
 
 
 def use(path):

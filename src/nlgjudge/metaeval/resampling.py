@@ -1,16 +1,17 @@
 """Correlations of resampled documents and systems, for the bootstrap.
 
-Within a document, and over all items where they are few, a resample is a vector of counts and
-the correlation is a weighted one; elsewhere the resamples are drawn out.
+Within a document and over all items a resample is a vector of counts, and the correlation is a
+weighted one. Systems' means, and Kendall's coefficient over very many items, are drawn out.
 """
 
 import numpy as np
 
 from nlgjudge.metaeval.correlation import grouped
-from nlgjudge.metaeval.weighted import weighted
+from nlgjudge.metaeval.weighted import weighted, weighted_items
 
 _CELLS = 4_000_000  # numbers held at once
-_SQUARE = 2_500  # items at dataset level, up to which all pairs are held
+_CACHED = 250_000  # numbers of one array over all items, which is read several times
+_SQUARE = 2_500  # items at dataset level, up to which Kendall's coefficient holds all their pairs
 
 
 def resampled(matrices, units, resamples, rng, options):
@@ -31,8 +32,8 @@ def resampled(matrices, units, resamples, rng, options):
     numpy.ndarray, shape (n_metrics, resamples)
     """
     parts, shape = [], matrices[0].shape
-    for rows, columns in _indices(shape, units, resamples, options["level"], rng):
-        if _counted(shape, options["level"]):
+    for rows, columns in _indices(shape, units, resamples, options, rng):
+        if _counted(shape, options):
             # Systems that stay as they are have one vector of counts for all resamples.
             fixed = units == "documents" or shape[1] == 1
             counts = np.ones((1, shape[1])) if fixed else _counts(columns, shape[1])
@@ -62,7 +63,7 @@ def without_each(matrices, units, options):
             continue
         for left in np.array_split(np.arange(size), max(1, size * documents * systems // _CELLS)):
             kept = np.arange(size) != left[:, None]
-            if _counted((documents, systems), options["level"]):
+            if _counted((documents, systems), options):
                 rows = np.tile(np.arange(documents), (len(left), 1)) if axis else \
                     np.nonzero(kept)[1].reshape(len(left), -1)
                 counts = kept.astype(float) if axis else np.ones((1, systems))
@@ -74,25 +75,31 @@ def without_each(matrices, units, options):
     return np.concatenate(found, axis=1)
 
 
-def _counted(shape, level):
-    """Whether resamples are counted instead of drawn out; all items are one group at dataset level."""
-    return level == "sample" or level == "dataset" and shape[0] * shape[1] <= _SQUARE
+def _counted(shape, options):
+    """Whether resamples are counted instead of drawn out."""
+    if options["level"] == "dataset":
+        return options["coefficient"] != "kendall" or shape[0] * shape[1] <= _SQUARE
+    return options["level"] == "sample"
 
 
 def _by_counts(matrices, rows, counts, level, **options):
     """Statistic of each resample, from its documents and how often it has each system."""
-    if level == "dataset":
-        counts = (_counts(rows, len(matrices[0]))[:, :, None] * counts[:, None, :]).reshape(len(rows), -1)
-        matrices, rows = [m.reshape(1, -1) for m in matrices], np.zeros((len(rows), 1), int)
     *metrics, human = matrices
-    return [_within(m, human, rows, counts, **options) for m in metrics]
+    if level == "sample":
+        return [_within(m, human, rows, counts, **options) for m in metrics]
+    documents = _counts(rows, len(human))
+    items = (documents[:, :, None] * counts[:, None, :]).reshape(len(rows), -1)
+    return [_over_items(m.ravel(), human.ravel(), items, **options) for m in metrics]
 
 
 def _counts(drawn, size):
-    return (drawn[:, :, None] == np.arange(size)).sum(axis=1, dtype=float)
+    """How often each number below `size` was drawn, row by row."""
+    starts = size * np.arange(len(drawn))[:, None]
+    found = np.bincount((drawn + starts).ravel(), minlength=size * len(drawn))
+    return found.reshape(len(drawn), size).astype(float)
 
 
-def _indices(shape, units, resamples, level, rng):
+def _indices(shape, units, resamples, options, rng):
     """Yield row and column numbers of as many resamples as fit into memory together."""
     documents, systems = shape
     rows, columns = (np.tile(np.arange(size), (resamples, 1)) for size in shape)
@@ -100,13 +107,22 @@ def _indices(shape, units, resamples, level, rng):
         rows = rng.integers(documents, size=rows.shape)
     if units != "documents" and systems > 1:
         columns = rng.integers(systems, size=columns.shape)
-    items, members = documents * systems, documents * systems if level == "dataset" else systems
-    cells = items * max(members // 2, 1)
-    if _counted(shape, level):
-        cells = documents + systems**2 + (documents**2 + items) * (level == "dataset")
-    chunk = max(1, _CELLS // cells)
+    chunk = _CELLS // (documents * systems)
+    if options["level"] == "sample":
+        chunk = _CELLS // (documents + systems**2)
+    elif _counted(shape, options) and options["coefficient"] != "kendall":
+        chunk = _CACHED // (documents * systems)
+    chunk = max(1, chunk)
     for start in range(0, resamples, chunk):
         yield rows[start:start + chunk], columns[start:start + chunk]
+
+
+def _over_items(x, y, counts, coefficient, constant, kendall):
+    """Correlation over all items of each resample."""
+    values, present = weighted_items(x, y, counts, coefficient, kendall)
+    if constant == "zero":
+        return np.where(present, np.nan_to_num(values), np.nan)
+    return values
 
 
 def _within(x, y, rows, counts, coefficient, constant, kendall):

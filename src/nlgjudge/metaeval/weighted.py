@@ -1,4 +1,4 @@
-"""Correlations within documents when a system counts several times, as in a resample of systems.
+"""Correlations when a system or an item counts several times, as in a resample.
 
 A resample of systems is a vector of counts, so that all resamples of all documents come out of
 a few products of matrices. Ranks and pairs are counted in whole numbers and are exact.
@@ -47,6 +47,63 @@ def weighted(x, y, counts, coefficient, kendall="b"):
             values = _pearson(x, y, present, counts)
     values[(untied[0] == 0) | (untied[1] == 0)] = np.nan
     return np.clip(values, -1, 1), counts @ present.T > 0
+
+
+def weighted_items(x, y, counts, coefficient, kendall="b"):
+    """Correlate all items under each vector of counts, without a table of all pairs where ranks will do.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray, shape (n_items,)
+        NaN where a score is missing; an item counts where both are present.
+    counts : numpy.ndarray, shape (n_resamples, n_items)
+        How often each item was drawn.
+    coefficient, kendall
+        As for `weighted`.
+
+    Returns
+    -------
+    values : numpy.ndarray, shape (n_resamples,)
+        NaN where the items drawn do not vary, or are fewer than two.
+    present : numpy.ndarray of bool, the same shape
+        Whether any item drawn has both scores.
+    """
+    there = ~(np.isnan(x) | np.isnan(y))
+    x, y, counts = x[there], y[there], counts[:, there]
+    present = counts.any(axis=1)
+    if coefficient == "kendall":
+        return weighted(x[None], y[None], counts, coefficient, kendall)[0][:, 0], present
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if coefficient == "pearson":
+            values = _pearson(x[None], y[None], np.ones((1, len(x)), bool), counts)[:, 0]
+        else:
+            first, second = (_ranks(scores, counts) for scores in (x, y))
+            values = np.einsum("bi,bi,bi->b", counts, first, second)
+            for ranks in (first, second):
+                values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks, ranks))
+    values[_constant(x, counts) | _constant(y, counts)] = np.nan
+    return np.clip(values, -1, 1), present
+
+
+def _constant(scores, counts):
+    """Whether all items drawn have one score."""
+    drawn = counts > 0
+    lowest = np.where(drawn, scores, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(drawn, scores, -np.inf).max(axis=1, initial=-np.inf)
+    return lowest >= highest
+
+
+def _ranks(scores, counts):
+    """Twice each item's midrank in each resample, less twice the mean rank: whole numbers, so exact."""
+    if not len(scores):
+        return counts
+    _, group = np.unique(scores, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    members = np.add.reduceat(counts[:, order], starts, axis=1)  # how often each distinct score was drawn
+    below = np.cumsum(members, axis=1) - members
+    centred = 2 * below + members - members.sum(axis=1, keepdims=True)
+    return centred[:, group]
 
 
 def _ordered(signs, counts):

@@ -68,8 +68,8 @@ class Ablation(NamedTuple):
     sample: bool
 
     def save(self, name):
-        """Write `result` to `build/ablation/<name>.csv`, where a sweep finds it; return the path."""
-        path = out(self.sample) / "build" / "ablation" / f"{name}.csv"
+        """Write `result` to `ablation/<name>.csv` of this run, where a sweep finds it; return the path."""
+        path = out(self.sample) / "ablation" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         self.result.to_csv(path, index=False)
         return path

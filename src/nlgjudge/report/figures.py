@@ -224,8 +224,8 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     return figure
 
 
-def save(figure, name, *, sample=False):
-    """Save a figure as `figures/<name>.svg` and `.png`.
+def save(figure, name, *, sample=False, folder=None):
+    """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 
     Parameters
     ----------
@@ -233,9 +233,11 @@ def save(figure, name, *, sample=False):
     name : str
         The notebook's name.
     sample : bool
-        Save below `build/sample/` instead.
+        Whether it shows the sample; it is then kept apart, in `sample/figures/`.
+    folder : pathlib.Path, optional
+        Of the results, in the place of this run's.
     """
-    folder = out(sample) / "figures"
+    folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})

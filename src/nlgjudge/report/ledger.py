@@ -160,7 +160,7 @@ def write(rows):
         raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
                          f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
     notebook, = rows["notebook"].unique()
-    path = out(sample=bool((rows["note"] == SAMPLE_NOTICE).all())) / "build" / "ledger"
+    path = out(sample=bool((rows["note"] == SAMPLE_NOTICE).all())) / "ledger"
     path.mkdir(parents=True, exist_ok=True)
     _to_csv(rows, path / f"{notebook}.csv")
     return path / f"{notebook}.csv"
@@ -191,6 +191,71 @@ def merge(parts):
     rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
     rows.loc[absent, "note"] = _needs(rows[absent])
     return rows.rename(columns={"printed": "published"})[COLUMNS]
+
+
+def keep_committed(rows, committed, names):
+    """Keep the committed value of cells that their notebook could not compute here.
+
+    Parameters
+    ----------
+    rows, committed : pandas.DataFrame
+        The ledger of this run, and the one in `paper_tables/`.
+    names : collection of str
+        Notebooks that lacked some of their data.
+
+    Returns
+    -------
+    rows : pandas.DataFrame
+    kept : dict of str to int
+        By notebook, how many cells were kept.
+    """
+    key = ["paper", "artefact", *KEY]
+    before = committed.set_index(key)
+    index = pd.MultiIndex.from_frame(rows[key])
+    notebook = before["notebook"].reindex(index)
+    absent = (rows["verdict"] == "not_run").to_numpy() & notebook.isin([*names]).to_numpy()
+    kept = before.reindex(index)[absent].reset_index()
+    same = (kept["published"] == rows.loc[absent, "published"].to_numpy()).to_numpy()
+    chosen = rows.index[absent][same]
+    rows = rows.astype(object)
+    rows.loc[chosen, COLUMNS] = kept.loc[same, COLUMNS].astype(object).to_numpy()
+    return rows.infer_objects(), kept.loc[same, "notebook"].value_counts().to_dict()
+
+
+def changes(before, after):
+    """Cells in which two ledgers differ.
+
+    Parameters
+    ----------
+    before, after : pandas.DataFrame
+        From `read`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `paper, artefact` and the cell's key; `what` differs (the first of `COLUMNS`, a note last),
+        `committed` and `here`.
+    """
+    key = ["paper", "artefact", *KEY]
+    old, new = before.set_index(key), after.set_index(key)
+    found = []
+    for cell in old.index.union(new.index, sort=False):
+        if cell not in old.index or cell not in new.index:
+            here = ["there" if cell in side.index else "absent" for side in (old, new)]
+            found.append((*cell, "cell", *here))
+    shared = old.index.intersection(new.index, sort=False)
+    old, new = _texts(old.loc[shared]), _texts(new.loc[shared])
+    differ = old.ne(new)
+    order = ["verdict", "ours", *(c for c in differ if c not in ("verdict", "ours", "note")), "note"]
+    for cell, row in differ[differ.any(axis=1)].iterrows():
+        what = next(column for column in order if row[column])
+        found.append((*cell, what, old.loc[cell, what], new.loc[cell, what]))
+    return pd.DataFrame(found, columns=[*key, "what", "committed", "here"])
+
+
+def _texts(rows):
+    """Every value as text, a missing one as nothing, so that two missing ones are equal."""
+    return rows.astype(object).where(rows.notna(), "").astype(str)
 
 
 def read(path):

@@ -4,6 +4,8 @@ papermill only warns about a parameter that the notebook does not have and about
 `parameters` tag; here both are errors, and so is a kernel that dies.
 """
 
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -16,7 +18,7 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from nlgjudge.data.paths import root
+from nlgjudge.data.paths import results, root
 from nlgjudge.report import coverage, ledger, workflow
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -100,7 +102,7 @@ def keep_outputs(executed, path, data):
     """Write an executed copy's outputs back, without the runner's traces.
 
     Outputs from the sample, or without a recording, prompt or resource, are not kept, but for
-    what the notebook's metadata declares as optional.
+    what the notebook's metadata declares as optional and the outputs in it did without as well.
 
     Parameters
     ----------
@@ -116,8 +118,8 @@ def keep_outputs(executed, path, data):
         False when the outputs are not kept.
     """
     original = nbformat.read(path, as_version=4)
-    optional = original.metadata["nlgjudge"].get("optional", [])
-    if any(source != "real" for need, (source, _) in data.items() if need not in optional):
+    declared = original.metadata["nlgjudge"]
+    if workflow.lacking(data, declared.get("optional", []), declared.get("data")):
         return False
     notebook = nbformat.read(executed, as_version=4)
     for cell, ran in zip(original.cells, notebook.cells, strict=True):
@@ -131,14 +133,60 @@ def keep_outputs(executed, path, data):
 
 
 def refresh(say=print):
-    """Keep the outputs of the last run in `notebooks/` and its results in both READMEs."""
+    """Copy the last run's outputs, figures, settings and ledger into the repository, and say what changed."""
     for name in workflow.notebooks():
-        kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb",
-                            root() / "notebooks" / f"{name}.ipynb", workflow.data(name))
-        say(f"{name}: {'outputs kept' if kept else 'ran without some of its data, left as it is'}")
+        path = root() / "notebooks" / f"{name}.ipynb"
+        before = path.read_bytes()
+        kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb", path, workflow.data(name))
+        if not kept:
+            say(f"{name}: ran without some of its data, left as it is")
+        elif path.read_bytes() != before:
+            say(f"{name}: outputs changed")
+    targets = {"figures": root() / "figures", "settings": root() / "paper_tables" / "settings"}
+    for folder, target in targets.items():
+        for path in sorted((results() / folder).glob("*")):
+            _copy(path, target / path.name, say)
+    _copy(results() / "ledger.csv", root() / "paper_tables" / "ledger.csv", say)
     rows = ledger.read(root() / "paper_tables" / "ledger.csv")
     for readme in (root() / "README.md", root() / "paper_tables" / "README.md"):
         coverage.update(readme, rows)
+
+
+def _copy(path, target, say):
+    """Copy a result whose content changed."""
+    content = path.read_bytes()
+    if target.exists() and target.read_bytes() == content:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    say(f"{target.relative_to(root())}: changed")
+
+
+def place(path, parameters):
+    """Folder for what a notebook makes when it is run by hand, one for each set of parameters.
+
+    Parameters
+    ----------
+    path : path-like
+        The notebook.
+    parameters : dict
+        Those that were given; the endpoint counts as one where a judge is a served model.
+
+    Returns
+    -------
+    pathlib.Path
+        Below `build/runs/`, so that no run touches what another made, or what is committed.
+    """
+    given = dict(parameters)
+    if any(str(value).startswith(("openai:", "batch:")) for value in given.values()):
+        given["endpoint"] = os.environ.get("OPENAI_BASE_URL", "")
+    folder = root() / "build" / "runs" / Path(path).stem
+    if not given:
+        return folder / "default"
+    words = ",".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    readable = re.sub(r"[^\w=,.-]+", "-", words)[:60]
+    digest = hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return folder / f"{readable}-{digest}"
 
 
 def validate(with_data=False):

@@ -26,7 +26,7 @@ def settings(paper, ours, *, notebook, sample=False):
     Returns
     -------
     pandas.DataFrame
-        As saved in `paper_tables/settings/<notebook>.csv`, in the printed order.
+        As saved in `settings/<notebook>.csv` of this run's results, in the printed order.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def settings(paper, ours, *, notebook, sample=False):
         raise ValueError(f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
                          f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}")
     order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
-    path = out(sample) / "paper_tables" / "settings" / f"{notebook}.csv"
+    path = out(sample) / "settings" / f"{notebook}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     order.to_csv(path, index=False, lineterminator="\n")
     return order

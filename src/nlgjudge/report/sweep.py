@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pandas as pd
 from papermill.iorw import read_yaml_file
 
-from nlgjudge.data.paths import SAMPLE_NOTICE, out, root
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.report import notebooks, workflow
 
 KEYS = ("notebook", "parameters", "figure")
@@ -88,7 +88,12 @@ def read(path):
     notebooks.check(notebook, given["parameters"])
     values = [v if isinstance(v, list) else [v] for v in given["parameters"].values()]
     cells = [dict(zip(given["parameters"], chosen)) for chosen in product(*values)]
-    return Grid(notebook, cells, given.get("figure") or {}, out() / "build" / "sweeps" / path.stem)
+    return Grid(notebook, cells, given.get("figure") or {}, _folder() / path.stem)
+
+
+def _folder():
+    named = os.environ.get("NLGJUDGE_OUT")
+    return (Path(named) if named else root() / "build") / "sweeps"
 
 
 def run_cell(grid, cell):
@@ -156,7 +161,7 @@ def collect(grid):
                                          for k, v in parameters.items()}, cell=cell,
                                       data="sample" if "sample" in path.relative_to(place).parts else "real")
              for cell, parameters in enumerate(grid.cells) for place in [grid.place(cell)]
-             for path in sorted(place.rglob("build/*/*.csv"))]
+             for kind in ("ablation", "ledger") for path in sorted(place.rglob(f"{kind}/*.csv"))]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 

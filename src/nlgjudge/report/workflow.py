@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 
 # What a notebook may do without, and the variant of METEOR that cannot.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
@@ -301,41 +301,117 @@ def _resource(name):
 
 
 def finish(say=print):
-    """Merge the notebooks' parts into the ledger, draw a summary of each paper, say how much reproduces.
+    """Merge the notebooks' parts into this run's ledger, compare it with the committed one, draw summaries.
 
-    The ledger in `paper_tables/` is written when a notebook ran on real data; on the sample
-    alone it is left as it is, and the run's own ledger goes to `build/sample/`.
+    Everything goes to `build/results/`; what is committed stays as it is.
 
-    Returns
-    -------
-    pathlib.Path
-        The ledger that was written.
+    Parameters
+    ----------
+    say : callable
+        Called with each line of the summary.
     """
     from nlgjudge.report import coverage, figures, ledger, overview
     from nlgjudge.report.published import PAPERS
 
-    folders = {False: root() / "build", True: root() / "build" / "sample" / "build"}
-    names, parts = set(notebooks()), []
-    for name in sorted(names):
-        both = [folders[kind] / "ledger" / f"{name}.csv" for kind in (False, True)]
-        newest = max((p for p in both if p.exists()), key=lambda p: p.stat().st_mtime, default=None)
-        parts += [newest] if newest else []
-    real = [p for p in parts if p.is_relative_to(folders[False] / "ledger")]
-    rows = ledger.merge(parts)
-    base = root() if real or not parts else root() / "build" / "sample"
-    path = base / "paper_tables" / "ledger.csv"
-    ledger.save(rows, path)
-    sample = base != root()
+    path, lines = merge_ledger()
+    rows = ledger.read(path)
     for paper, part in rows.groupby("paper", sort=False):
-        figure = overview.summary(part, title=PAPERS[paper], notice=SAMPLE_NOTICE if sample else "")
-        figures.save(figure, f"summary_{paper}", sample=sample)
+        figures.save(overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results())
     say(coverage.coverage(rows).to_string())
-    say(f"\nledger    {path.relative_to(root())}\nfigures   {(base / 'figures').relative_to(root())}/"
-        "\nnotebooks build/executed/ (with outputs)")
-    if not real and parts:
-        say(f"No real data could be had: this is {SAMPLE_NOTICE}, and the committed ledger and "
-            "figures were left alone. `nlgjudge data fetch` says what is missing.")
-    return path
+    say("")
+    for line in lines:
+        say(line)
+    say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
+        "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
+
+
+def merge_ledger():
+    """Join the notebooks' parts of the ledger and compare the whole with what is committed.
+
+    A cell of a notebook that could not have all its data here keeps its committed value.
+
+    Returns
+    -------
+    path : pathlib.Path
+        The ledger of this run, `build/results/ledger.csv`.
+    lines : list of str
+        What differs from the committed ledger, and what was not computed here.
+    """
+    from nlgjudge.report import ledger
+
+    rows = ledger.merge(_parts())
+    path = results() / "ledger.csv"
+    committed = root() / "paper_tables" / "ledger.csv"
+    if not committed.exists():
+        ledger.save(rows, path)
+        return path, [f"{len(rows):,} cells, and no committed ledger to compare with"]
+    before, lacking = ledger.read(committed), _lacking()
+    rows, kept = ledger.keep_committed(rows, before, lacking)
+    ledger.save(rows, path)
+    return path, [*_compared(ledger.read(path), before, kept, lacking)]
+
+
+def _parts():
+    """The newest part of the ledger of each notebook, from real data or from the sample."""
+    parts = []
+    for name in notebooks():
+        both = [folder / "ledger" / f"{name}.csv" for folder in (results(), results() / "sample")]
+        here = [path for path in both if path.exists()]
+        if here:
+            parts.append(max(here, key=lambda path: path.stat().st_mtime))
+    return parts
+
+
+def lacking(found, optional, committed):
+    """What a notebook needs for the results that are committed and could not have.
+
+    Parameters
+    ----------
+    found : dict
+        By need, source and digest, or None where it was never resolved.
+    optional : list of str
+        What it can do without.
+    committed : dict or None
+        As `found`, of the run that the committed results are from.
+
+    Returns
+    -------
+    list of str
+        Needs that are not real here; an optional one only where the committed results had it.
+    """
+    missing = [need for need, source in found.items() if source is None or source[0] != "real"]
+    had = {need for need, source in (committed or {}).items() if source and source[0] == "real"}
+    return [need for need in missing if need not in optional or need in had]
+
+
+def _lacking():
+    """By notebook that could not have all its data, what it lacked."""
+    found = {name: lacking(data(name), optional(name), committed(name)) for name in notebooks()}
+    return {name: missing for name, missing in found.items() if missing}
+
+
+def _compared(rows, before, kept, lacking):
+    """Lines that say which cells differ from the committed ledger, and which were not computed here."""
+    from nlgjudge.report import ledger
+
+    changed = ledger.changes(before, rows)
+    total = f"{len(rows):,} cells: "
+    if len(changed) == 0:
+        yield total + "all as committed"
+    else:
+        changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
+        values = int((changed["what"] != "note").sum())
+        yield (f"{total}{len(rows) - len(changed):,} as committed, {values:,} differ in value or verdict, "
+               f"{len(changed) - values:,} in their note alone; see build/results/differences.csv")
+        for row in changed.head(5).itertuples():
+            cell = f"{row.paper} {row.artefact} {row.row}, {row.aspect} {row.coefficient}"
+            yield f"  {cell}: {row.what} {row.committed} -> {row.here}"
+    if kept:
+        what = sorted({missing for name in kept for missing in lacking[name]})
+        yield (f"{sum(kept.values()):,} of them were not recomputed here and keep their committed value: "
+               f"missing {', '.join(what)}")
+        if not any(found[0] == "real" for found in sources().values()):
+            yield f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}."
 
 
 def _read(name):
