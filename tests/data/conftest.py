@@ -31,7 +31,7 @@ def isolated(checkout, monkeypatch):
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(Path(mirror).absolute()))
     elif (REPOSITORY / "data" / "cache").is_dir():
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(REPOSITORY / "data" / "cache"))
-    for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT"):
+    for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT", "NLGJUDGE_CACHE"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -35,8 +35,12 @@ def root():
 
 
 def cache():
-    """Return the folder of downloaded and derived files, outside version control."""
-    return root() / "data" / "cache"
+    """Return the folder of downloaded and derived files, outside version control.
+
+    `NLGJUDGE_CACHE` names another than `data/cache/`, as one that several checkouts share.
+    """
+    named = os.environ.get("NLGJUDGE_CACHE")
+    return Path(named) if named else root() / "data" / "cache"
 
 
 def results():
