@@ -214,12 +214,14 @@ def _fetch(wanted, needed, say):
     gone = {entry: error for entry, error in outcomes.items() if error and error.kind == "absent"}
     required = {entry for need in needed for entry in files[need]
                 if _kind(need) != "benchmark" or entry.role in ("data", "annotations")}
-    for entry, error in (failed | gone).items():
+    for entry, error in failed.items():
         if entry not in required:
             say(f"  without {error.cause}")
-    for entry in gone:
+    for entry, error in gone.items():
         if entry in required:
-            say(f"  MISSING {gone[entry].cause}")
+            say(f"  MISSING {error.cause}")
+    if gone:
+        say(f"  the code host has no such file as {len(gone)} of {len(outcomes)}; who lacks one is named below")
     away = [error for error in outcomes.values() if error and error.kind == "offline"]
     if away:
         say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")
