@@ -1,6 +1,6 @@
 """One door to every benchmark: `load`; and `files`, what it needs."""
 
-import warnings
+from dataclasses import replace
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
@@ -43,7 +43,7 @@ def load(name, source="auto"):
     nlgjudge.data.fetch.DataUnavailable
         With `source="real"`, naming the routes that were tried; by default, where a code host
         answered and still did not give the file (too many requests, a server's error). Where it
-        says that it has no such file, the sample stands in and a warning says so.
+        says that it has no such file, the sample stands in and a printed line says so.
     """
     if name not in READERS or source not in ("auto", "real", "sample"):
         raise ValueError(f"load({name!r}, source={source!r}): expected a source of auto, real or "
@@ -63,9 +63,11 @@ def load(name, source="auto"):
             raise fetch.DataUnavailable(
                 f"{error}\nThe code host answered, so the sample does not stand in: run it again later, or "
                 "ask for it with source='sample'.", kind=error.kind, cause=error.cause) from error
-        if error.kind == "absent":
-            warnings.warn(f"{name} is the sample: {error.cause}", stacklevel=2)
-        return sample.read(name)
+        found = sample.read(name)
+        if error.kind == "offline":
+            return found
+        print(f"{name} is the sample: {error.cause}")
+        return replace(found, left_out={name: error.cause})
 
 
 # Files that a benchmark is read from, where they are not its own rows of these roles.

@@ -34,11 +34,11 @@ class DataUnavailable(Exception):
 
     Attributes
     ----------
-    kind : {"offline", "absent", "failed"}
+    kind : {"offline", "absent", "failed", "unreadable"}
         Why the last route gave nothing. `offline`: no code host was asked, or none could be
         reached. `absent`: it answered that it has no such file. `failed`: it answered, and
         still did not give the file (too many requests, a server's error, a cut transfer,
-        other content).
+        other content). `unreadable`: the file is here, and a reader does not understand it.
     cause : str
         The same in one line, with the file's name.
     """

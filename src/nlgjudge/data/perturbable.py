@@ -14,6 +14,7 @@ import pandas as pd
 from nltk.tokenize import NLTKWordTokenizer
 
 from nlgjudge.data import fetch
+from nlgjudge.data.optional import ODD
 from nlgjudge.data.paths import use
 from nlgjudge.data.perturb import sentences
 from nlgjudge.data.registry import blob_id, entries
@@ -51,14 +52,28 @@ def read_answer_equivalence(name):
     Rating `equivalence` is the mean over raters of the released judgement, 1 for equivalent.
     """
     entry, = entries(name, path="ae_dev.jsonl")
-    items, judged = {}, {}
-    for line in fetch.read(entry).splitlines():  # bytes: a text may hold U+2028
-        row = json.loads(line)
-        key = (row["qid"], row["candidate"], row["reference"])
-        number = str(len(items))
-        items.setdefault(key, (f"{row['qid']}/{number}", row["qid"], number, row["question"],
-                               row["candidate"], [row["reference"]], row["context"]))
-        judged.setdefault(items[key][0], []).append(float(row["score"]))
+    items, judged, odd = {}, {}, []
+    for number, line in enumerate(fetch.read(entry).splitlines(), 1):  # bytes: a text may hold U+2028
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key = (row["qid"], row["candidate"], row["reference"])
+            score, question, context = float(row["score"]), row["question"], row["context"]
+        except ODD as error:
+            odd.append(f"line {number} ({type(error).__name__}: {error})")
+            continue
+        place = str(len(items))
+        items.setdefault(key, (f"{row['qid']}/{place}", row["qid"], place, question, row["candidate"],
+                               [row["reference"]], context))
+        judged.setdefault(items[key][0], []).append(score)
+    if not items:
+        cause = (f"{entry.path} of {entry.repository} is laid out otherwise than expected, no line can be "
+                 f"read, as {odd[0] if odd else 'it is empty'}")
+        raise fetch.DataUnavailable(cause, kind="unreadable", cause=cause)
+    if odd:
+        print(f"{entry.path} of {entry.repository}: {len(odd)} lines cannot be read and are left out, as "
+              f"{odd[0]}")
     ratings = [(key, "equivalence", "mean", sum(scores) / len(scores)) for key, scores in judged.items()]
     return build(name, items.values(), ratings, files={entry.path: entry.blob})
 

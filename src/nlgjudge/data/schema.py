@@ -62,7 +62,9 @@ class Benchmark:
     @property
     def digest(self):
         """Short digest of the files read, by their blob ids; of the name for a sample."""
-        what = [self.name] if self.is_sample else sorted(self.files.items())
+        what = sorted(self.files.items())
+        if self.is_sample:  # instead of a file that is here and cannot be read, or of none
+            what = [self.name, *sorted(self.left_out)]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
 
     def human(self):

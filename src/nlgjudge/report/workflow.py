@@ -221,7 +221,7 @@ def _fetch(wanted, needed, say):
         if entry in required:
             say(f"  MISSING {error.cause}")
     if gone:
-        say(f"  the code host has no such file as {len(gone)} of {len(outcomes)}; who lacks one is named below")
+        say(f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below")
     away = [error for error in outcomes.values() if error and error.kind == "offline"]
     if away:
         say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")

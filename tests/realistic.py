@@ -1,0 +1,203 @@
+"""Made-up files in the layouts that upstream has and the mirror lacks, with what a reader must survive.
+
+The items are those of the mirror's files, the scores and replies are drawn from a seed. Among them are
+numpy scalars, torch tensors of one element, missing keys, NaN, infinite and missing numbers, numbers
+written as text, empty replies and replies with reasons. `registry` makes a registry that knows them.
+"""
+
+import csv
+import io
+import json
+import pickle
+import random
+import struct
+import sys
+import types
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import nlgjudge as nj
+from nlgjudge.data import bartscore, fetch, registry
+
+PACKED = {"summeval": "SUM/SummEval", "newsroom": "SUM/Newsroom", "realsumm": "SUM/REALSumm",
+          "qags_cnn": "SUM/QAGS_CNN", "qags_xsum": "SUM/QAGS_XSUM", "bagel": "D2T/BAGEL"}
+SINGLE_REFERENCE = ("newsroom", "qags_cnn", "qags_xsum")  # of these, score.py keeps torch's tensors
+METRICS = ("bert_score_p", "bert_score_r", "bert_score_f", "mover_score", "rouge1_f", "prism_src_hypo",
+           "bart_score_src_hypo", "bart_score_cnn_src_hypo", "bart_score_para_src_hypo")
+ODD = ("n/a", None, float("nan"), float("inf"), "0.25")  # the last one can be read as a number
+REPLIES = ("4", "Coherence: 3", "", None, 5, "4\n\nThe summary follows the order of the article.",
+           "I cannot rate this text.", "- Fluency (1-3): 2")
+SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel"}
+
+
+class Tensor:
+    """What pickle writes for a torch tensor with one element, without torch."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        utils = sys.modules["torch._utils"]
+        return utils._rebuild_tensor_v2, (Storage([0.0, self.value]), 1, (), (), False, {})
+
+
+class Storage:
+    """The elements that a tensor lies in, in torch's old format."""
+
+    def __init__(self, elements):
+        self.elements = elements
+
+    def __reduce__(self):
+        return sys.modules["torch.storage"]._load_from_bytes, (saved(self.elements),)
+
+
+def saved(elements, kind="FloatStorage", code="<f"):
+    """Bytes of `torch.save(storage, file, _use_new_zipfile_serialization=False)`."""
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, found):
+            if isinstance(found, Storage):
+                return "storage", getattr(sys.modules["torch"], kind), "93", "cpu", len(elements), None
+            return None
+
+    out = io.BytesIO()
+    sizes = {"protocol_version": 1001, "little_endian": True,
+             "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    for part in (0x1950A86A20F9469CFC6C, 1001, sizes):
+        pickle.dump(part, out, 2)
+    Pickler(out, 2).dump(Storage(elements))
+    pickle.dump(["93"], out, 2)
+    raw = b"".join(struct.pack(code, element) for element in elements)
+    return out.getvalue() + struct.pack("<q", len(elements)) + raw
+
+
+@contextmanager
+def torch_names():
+    """Let pickle write torch's names."""
+    made = {name: types.ModuleType(name) for name in ("torch", "torch._utils", "torch.storage")}
+    for module, name in (("torch._utils", "_rebuild_tensor_v2"), ("torch.storage", "_load_from_bytes")):
+        setattr(made[module], name, _function(module, name))
+    for name in ("FloatStorage", "ComplexFloatStorage"):
+        setattr(made["torch"], name, type(name, (), {"__module__": "torch", "__qualname__": name}))
+    made["torch"]._utils, made["torch"].storage = made["torch._utils"], made["torch.storage"]
+    before = {name: sys.modules.get(name) for name in made}
+    sys.modules.update(made)
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            sys.modules.pop(name)
+            if module:
+                sys.modules[name] = module
+
+
+def _function(module, name):
+    def stand_in(*_):
+        raise AssertionError("only its name is written")
+    stand_in.__module__, stand_in.__name__, stand_in.__qualname__ = module, name, name
+    return stand_in
+
+
+def write(folder, seed=0):
+    """Fill a folder, laid out owner/repository/commit/path.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    seed : int
+
+    Returns
+    -------
+    list of nlgjudge.data.registry.Entry
+        The registry's rows of the files, with the blob ids of the contents that were made.
+    """
+    rng = random.Random(seed)
+    made = {}
+    for name, place in PACKED.items():
+        kind = Tensor if name in SINGLE_REFERENCE else np.float64
+        with torch_names():
+            made[f"{place}/final_p.pkl"] = pickle.dumps(_scored(name, rng, kind), 3)
+        if name in ("summeval", "bagel"):
+            stars = [f"chatgpt_{aspect}" for aspect in bartscore._ASPECTS[name]]
+            made[f"data/{name}.json"] = json.dumps(_scored(name, rng, float, stars)).encode()
+    items = list(nj.load("summeval", "real").items.itertuples())
+    made["unieval_predict/summarization/summeval_result.json"] = json.dumps([
+        {"doc_id": item.doc_id, "system_id": item.system_id,
+         "predict_scores": {**{aspect: rng.random() for aspect in SHORT}, "overall": rng.choice(ODD[2:])}}
+        for item in items]).encode()
+    made["data/summarization/summeval.json"] = json.dumps([]).encode()  # copies, which nobody reads
+    made["geval data/summeval.json"] = json.dumps([]).encode()
+    for aspect, short in SHORT.items():
+        made[f"results/gpt4_{short}_detailed.json"] = _replies(items, rng, aspect)
+        closer = "flu_new" if short == "flu" else short
+        for form in ("geval", "geval_no_auto_cot"):
+            made[f"results/summeval/gpt3.5_{closer}_{form}.json"] = _replies(items, rng, aspect)
+    for split in ("dev", "test"):
+        made[f"v1/ae_{split}.jsonl"] = _equivalence(rng)
+    made["likert_evaluation_results.json"] = json.dumps([{"article_id": "a", "coherence": "4"}]).encode()
+    return [_place(folder, path, content) for path, content in made.items()]
+
+
+def _scored(name, rng, number, more=()):
+    """BARTScore's layout with metric scores; the last items have odd ones, the first lacks one."""
+    documents = bartscore.unpickle(fetch.read(registry.entries(name, role="data")[0]))
+    outputs = [output for *_, output in bartscore._outputs(documents)]
+    for output in outputs:
+        mean = sum(output["scores"].values()) / len(output["scores"])
+        output["scores"] |= {metric: number(mean + rng.gauss(0, 1)) for metric in METRICS}
+        output["scores"] |= {metric: float(rng.randint(1, 5)) for metric in more}
+    del outputs[0]["scores"]["mover_score"]
+    for output, odd in zip(outputs[-len(ODD):], ODD):
+        output["scores"]["prism_src_hypo"] = odd
+    return documents
+
+
+def _replies(items, rng, aspect):
+    rows = [{"doc_id": item.doc_id, "system_id": item.system_id, "source": "made up", "reference": "made up",
+             "system_output": "made up", "scores": {aspect: 1.0}, "prompt": "made up",
+             "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=20)} for item in items]
+    del rows[-1]["all_responses"]  # a row that was never asked
+    rows[-2]["all_responses"] = []
+    rows[-3]["all_responses"] = None
+    rows[-4]["doc_id"] = "dm-test-of-another-set"
+    rows.append(rows[0])  # asked twice
+    return json.dumps(rows).encode()
+
+
+def _equivalence(rng):
+    rows = [{"qid": f"q{n // 3}", "question": "Which river?", "context": "A line\u2028and another.",
+             "reference": "the river that runs past the old mill " * 5, "candidate": f"the river {n}",
+             "score": rng.choice([0, 1, "1"])} for n in range(330)]
+    rows[1]["score"] = None
+    del rows[2]["reference"]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    return "\n".join([*lines, "", "not a line of JSON"]).encode()
+
+
+def _place(folder, path, content):
+    """Write a file where its registered row says, and return the row with its new blob id."""
+    owner, _, path = path.rpartition(" ")
+    entry, = (e for e in registry.entries(path=path) if owner in e.repository and (owner or not (
+        path == "data/summeval.json" and "krystalan" not in e.repository)))
+    place = Path(folder) / entry.location
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+    return entry._replace(blob=registry.blob_id(content), bytes=len(content))
+
+
+def register(path, made):
+    """Write a copy of the registry in which the made files have their own blob ids.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    made : list of nlgjudge.data.registry.Entry
+    """
+    replaced = {entry.location: entry for entry in made}
+    rows = [replaced.get(entry.location, entry) for entry in registry.entries()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as handle:
+        out = csv.writer(handle)
+        out.writerow(registry.Entry._fields)
+        out.writerows(["" if value is None else value for value in row] for row in rows)
