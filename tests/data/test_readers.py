@@ -188,16 +188,19 @@ def test_summeval_with_every_released_file(summeval):
     assert len(made.files) == 5 and set(made.scores["evidence"]) == {"released_scores"}
 
 
-def test_a_score_file_with_foreign_globals_is_left_out_with_a_warning(summeval):
-    with pytest.warns(UserWarning, match=r"final_p.pkl: released scores left out, .* names \w+\.system"):
-        made = summeval(final_p=pickle.dumps(packed(lambda d, n: {"bad": Foreign()})))
-    assert len(made.items) == 4 and len(made.scores) == 0 and list(made.files) == ["data.pkl"]
+def test_a_score_file_with_foreign_globals_is_left_out_and_named(summeval, capsys):
+    made = summeval(final_p=pickle.dumps(packed(lambda d, n: {"bad": Foreign()})))
+    said = capsys.readouterr().out
+    assert "summeval: final_p.pkl of owner/name is left out: " in said and ".system; expected only" in said
+    assert len(made.items) == 4 and len(made.scores) == 0
+    assert list(made.files) == ["data.pkl", "final_p.pkl"] and "final_p.pkl" in made.left_out
 
 
-def test_wrong_counts_and_dangling_scores_are_errors(summeval, monkeypatch):
+def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(summeval, monkeypatch, capsys):
     stray = json.dumps([{"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}]).encode()
-    with pytest.raises(ValueError, match="summeval: scores name 1 unknown items, as 'd9/A'"):
-        summeval(summeval_result=stray)
+    assert len(summeval(summeval_result=stray).scores) == 0
+    assert "summeval_result.json of owner/name is left out: " in (said := capsys.readouterr().out)
+    assert "no item d9/A" in said
     monkeypatch.setattr(bartscore, "_COUNTS", {"summeval": (100, 1600)})
     with pytest.raises(ValueError, match="expected 100 documents and 1600 items .*, got 2 and 4"):
         summeval()

@@ -74,7 +74,7 @@ def unpickle(content, *, scores=False):
 
 def read(name):
     """Read one of the six benchmarks, with released scores where their files can be had."""
-    entry, = entries(name, role="data")
+    entry = entries(name, role="data")[0]
     documents = unpickle(fetch.read(entry))
     known = {f"{doc_id}/{system_id}" for doc_id, _, system_id, _ in _outputs(documents)}
     optional = Optional(name)

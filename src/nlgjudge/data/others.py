@@ -85,7 +85,7 @@ def _unieval(optional, key):
                 predicted[key(row), aspect] = (key(row), "unieval", aspect, score, "", "released_scores")
         return numbers(entry, predicted.values())
 
-    entry, = entries(optional.name, path="_result.json")
+    entry = entries(optional.name, path="_result.json")[0]
     return optional.read(entry, rows)
 
 
