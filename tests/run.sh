@@ -1,8 +1,13 @@
 #!/bin/sh
 # All that `make test` does: style, unit tests with doctests, and the notebooks. Where TESTS names some
-# tests, only those, and only the notebooks that declare data.
+# tests, only those, and only the notebooks that declare data. Where SERVED names a mirror, the notebooks
+# get their data from it over HTTP, as on a machine with a network and nothing else (tests/upstream.py).
 set -e
 ruff check src tests notebooks site benchmarks
 # In the order of the files: by default the few long tests come last, on one worker.
 python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder --doctest-modules ${TESTS:-src/nlgjudge tests}
-nlgjudge validate ${TESTS:+--with-data}
+set -- nlgjudge validate ${TESTS:+--with-data}
+if [ -n "$SERVED" ]; then
+  set -- python tests/upstream.py "$SERVED" -- "$@"
+fi
+"$@"

@@ -49,7 +49,8 @@ def small(tmp_path, monkeypatch):
             return entry
 
         def declare(self, **metadata):
-            nbformat.write(new_notebook(metadata={"nlgjudge": metadata}), checkout / "notebooks" / "one.ipynb")
+            path = checkout / "notebooks" / "one.ipynb"
+            nbformat.write(new_notebook(metadata={"nlgjudge": metadata}), path)
 
         def resolve(self, **options):
             said = []
