@@ -6,7 +6,7 @@ Names are imported on first use, so that a notebook depends only on the modules 
 from importlib import import_module
 
 _EXPORTS = {
-    "data.benchmarks": "load",
+    "data.benchmarks": "load load_together",
     "data.registry": "entries",
     "data.lexical": "rouge rouge_sets over_references rouge_variants lexical_baselines",
     "data.rouge155": "rouge155",

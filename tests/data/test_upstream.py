@@ -401,3 +401,20 @@ def test_prompts_are_declared_one_by_one_or_as_a_family():
     assert len(one) == 1 and set(one) < set(family) and len(family) == 4
     with pytest.raises(KeyError, match="no registered prompt 'upstream:geval/nope'; files: "):
         registry.prompt_files("upstream:geval/nope")
+
+
+def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_sample, capsys):
+    """OpenMEVA is here and Topical-Chat is not; there is no network."""
+    tree.add("data/openmeva.json", json.dumps(
+        [STORY | {"doc_id": n, "gen": {s: STORY["gen"]["a"] for s in "abcde"}} for n in range(200)]).encode(),
+        "openmeva")
+    tree.add("topical_chat.json", b"[]", "topical_chat", to=None)
+    assert not benchmarks.load("openmeva").is_sample and benchmarks.load("topical_chat").is_sample
+    found = benchmarks.load_together(["openmeva", "topical_chat"])
+    assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
+    assert capsys.readouterr().out == (
+        "topical_chat cannot be had here, so that all of openmeva, topical_chat are sample data, not comparable "
+        "with the papers\n")
+    assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
+    with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
+        benchmarks.load_together(["openmeva", "topical_chat"], "real")

@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
+from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 
 # A reader's module is imported when it is needed, so that a notebook depends on it alone.
@@ -68,6 +69,40 @@ def load(name, source="auto"):
             return found
         print(f"{name} is the sample: {error.cause}")
         return replace(found, left_out={name: error.cause})
+
+
+def load_together(names, source="auto"):
+    """Load several benchmarks, all of them real or all from the sample.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of `READERS`.
+    source : {"auto", "real", "sample"}
+        By default the sample stands in for all where one of them cannot be had; a printed line
+        then names the one.
+
+    Returns
+    -------
+    dict of str to nlgjudge.data.schema.Benchmark
+        By name, in the given order.
+
+    Raises
+    ------
+    ValueError, nlgjudge.data.fetch.DataUnavailable
+        As `load`.
+
+    Examples
+    --------
+    >>> [found.source for found in load_together(["summeval", "topical_chat"], "sample").values()]
+    ['sample', 'sample']
+    """
+    found = {name: load(name, source) for name in names}
+    lacking = [name for name, benchmark in found.items() if benchmark.is_sample]
+    if not lacking or len(lacking) == len(found):
+        return found
+    print(f"{', '.join(lacking)} cannot be had here, so that all of {', '.join(found)} are {SAMPLE_NOTICE}")
+    return {name: load(name, "sample") for name in found}
 
 
 # Files that a benchmark is read from, where they are not its own rows of these roles.
