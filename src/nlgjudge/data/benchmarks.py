@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
+from nlgjudge.data.choices import unknown
 
 # A reader's module is imported when it is needed, so that a notebook depends on it alone.
 READERS = {
@@ -16,6 +17,8 @@ READERS = {
     "answer_equivalence": "perturbable:read_answer_equivalence",
     "story_cloze": "perturbable:read_story_cloze", "iwslt14": "perturbable:read_iwslt14",
 }
+
+SOURCES = ("auto", "real", "sample")
 
 
 def load(name, source="auto"):
@@ -41,9 +44,10 @@ def load(name, source="auto"):
     nlgjudge.data.fetch.DataUnavailable
         With `source="real"`, naming the routes that were tried.
     """
-    if name not in READERS or source not in ("auto", "real", "sample"):
-        raise ValueError(f"load({name!r}, source={source!r}): expected a source of auto, real or "
-                         f"sample and a benchmark of {', '.join(READERS)}")
+    if name not in READERS:
+        raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))
+    if source not in SOURCES:
+        raise ValueError(unknown("source", source, SOURCES))
     if source == "sample":
         return sample.read(name)
     module, function = READERS[name].split(":")
