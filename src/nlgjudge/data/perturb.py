@@ -37,7 +37,8 @@ DATASETS = {
     "wmt22_de_en": ("translation", {}), "wmt22_zh_en": ("translation", {}),
 }
 # Every perturbation that Table 2 names.
-NAMES = sorted({name for sizes in [*_SIZES.values(), *(own for _, own in DATASETS.values())] for name in sizes})
+_ALL_SIZES = [*_SIZES.values(), *(own for _, own in DATASETS.values())]
+NAMES = sorted({name for sizes in _ALL_SIZES for name in sizes})
 DEGREES = ("minor", "major", "")
 LEVELS = {"deletions": "character", "typos": "character", "word deletions": "word",
           "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
@@ -120,7 +121,7 @@ def perturbations(dataset):
         For another dataset.
     """
     if dataset not in DATASETS:
-        raise KeyError(unknown("dataset with perturbations", dataset, DATASETS))
+        raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
     task, own = DATASETS[dataset]
     return [Perturbation(name, degree if len(sizes) > 1 else "", k)
             for name, sizes in (own | _SIZES[task]).items()

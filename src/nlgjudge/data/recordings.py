@@ -83,8 +83,8 @@ RECORDINGS = {
     "alttest": Recorded(
         "summeval", "data/summeval/llm_annotations.json", None, None, {}, 1, _SUMMARIES,
         "scores alone are published, without prompt and sampling parameters"),
-    # G-Eval, section 3.1: "we set 'n = 20, temperature = 1, top_p = 1' to sample 20 times". The script that the
-    # authors released (gpt4_eval.py) sets a temperature of 2 and 5 tokens at most, so that neither is certain.
+    # G-Eval, section 3.1: "we set 'n = 20, temperature = 1, top_p = 1' to sample 20 times". The script that
+    # the authors released (gpt4_eval.py) sets a temperature of 2 and 5 tokens at most: neither is certain.
     "geval/gpt-4": Recorded(
         "summeval", "results/gpt4_*_detailed.json", "gpt-4", "upstream:geval/{aspect:.3}_detailed",
         {"top_p": 1}, 20, _SUMMARIES | {"fluency": (1, 3)},

@@ -82,8 +82,12 @@ class Prompt(NamedTuple):
 
     @property
     def task(self):
-        """The task that its name states, as ``summarization``; empty where it states none."""
+        """The task that it is written for, as ``summarization``; empty where neither name nor label says."""
+        if self.constants.get("hypothesis_label") == "Summary:":  # the ChatGPT study's folders are data sets
+            return "summarization"
         parts = [part.removesuffix("_no_steps") for part in self.name.split("/")]
+        if "hallucination" in parts:  # G-Eval's, on summaries
+            return "summarization"
         return next((part for part in parts if part in _TASKS), "")
 
     @property
@@ -161,8 +165,8 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
         check_scale(given.scale)
         return given
     if not isinstance(given, str):
-        raise ValueError(f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, or "
-                         "a Prompt")
+        raise ValueError(f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
+                         "or a Prompt")
     if not re.search(r"\{\{|\s", given):
         return prompt(given)
     check_scale(scale)
@@ -237,8 +241,8 @@ def check_fit(asked, items, task=""):
     shown = set(asked.slots.values())
     odd = sorted(shown - set(FIELDS) - set(asked.constants))
     if odd:
-        raise ValueError(f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part of a "
-                         "method of its own, take another prompt")
+        raise ValueError(f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
+                         "of a method of its own, take another prompt")
     filled = {"source": items["source"], "hypothesis": items["hypothesis"], "context": items["context"],
               "reference": items["references"].map(lambda texts: texts[0] if len(texts) else "")}
     for field in FIELDS:
@@ -247,11 +251,11 @@ def check_fit(asked, items, task=""):
                              "another task, take one of this task")
     registered = asked.name in names() or asked.name.startswith("upstream:")
     if registered and "context" not in shown and filled["context"].astype(bool).all():
-        raise ValueError(f"prompt {asked.name} has no place for the context that every item has: it is written "
-                         "for another task, take one of this task, or write its text out")
+        raise ValueError(f"prompt {asked.name} has no place for the context that every item has: it is "
+                         "written for another task, take one of this task, or write its text out")
     if task and asked.task and asked.task != task:
-        raise ValueError(f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: take "
-                         f"one of {task}, or write its text out")
+        raise ValueError(f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
+                         f"take one of {task}, or write its text out")
 
 
 def names():

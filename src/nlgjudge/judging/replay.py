@@ -16,7 +16,72 @@ from nlgjudge.judging.tasks import Reply, key
 _NOTHING_KNOWN = Recorded()
 
 
-class Replay:
+def in_words(name, held):
+    """Say what a recording holds.
+
+    Parameters
+    ----------
+    name : str
+        Of the judge.
+    held : nlgjudge.data.recordings.Recorded
+
+    Returns
+    -------
+    str
+    """
+    parts = [name, "holds", f"{held.samples} replies an item" if held.samples else "replies"]
+    if held.model:
+        parts.append(f"of {held.model}")
+    parts.append(f"to {held.prompt}" if held.prompt else "to a prompt that is not registered")
+    known = ", ".join(f"{setting}={value}" for setting, value in held.sampling.items())
+    parts.append(f"at {known}" if known else "at sampling parameters that are not known")
+    return " ".join(parts) + (f" ({held.note})" if held.note else "")
+
+
+class _Records:
+    """What answers from records: find a task's, refuse when not one is there."""
+
+    def __init__(self, name, missing):
+        if missing not in ("error", "keep"):
+            raise ValueError(f"missing={missing!r}: expected error or keep")
+        self.name, self.missing = name, missing
+
+    def replies(self, tasks):
+        """Yield a recorded reply per sample.
+
+        Parameters
+        ----------
+        tasks : iterable of nlgjudge.judging.tasks.Task
+
+        Raises
+        ------
+        ValueError
+            As `check` does.
+        LookupError
+            For a task or sample that was not recorded, with `missing="error"`; when not one task is recorded.
+        """
+        tasks = tasks if hasattr(tasks, "__len__") else list(tasks)  # read more than once
+        self.check(tasks)
+        for task in tasks:
+            found = self._find(task)
+            for i in range(task.n):
+                if i not in found and self.missing == "error":
+                    raise LookupError(f"{self.name} has no sample {i} of {task.aspect} for {task.item_id}; "
+                                      "ask for fewer items or samples, or set missing='keep'")
+                yield Reply(task.item_id, task.aspect, i, *found.get(i, ("", "not recorded")))
+
+    def _check_found(self, tasks):
+        """Refuse tasks of which not one is recorded, whatever `missing` says."""
+        first = None
+        for task in tasks:
+            if self._find(task):
+                return
+            first = first or task
+        if first is not None:
+            raise LookupError(self._nothing(first, *_asked(tasks)))
+
+
+class Replay(_Records):
     """Answer tasks from a recording.
 
     Parameters
@@ -41,10 +106,7 @@ class Replay:
     """
 
     def __init__(self, recording, name, *, held=_NOTHING_KNOWN, texts=None, missing="error"):
-        if missing not in ("error", "keep"):
-            raise ValueError(f"missing={missing!r}: expected error or keep")
-        self.name = f"replay:{name}"
-        self.missing = missing
+        super().__init__(f"replay:{name}", missing)
         self.held = held
         self._judged = texts or {}
         self._texts = {}
@@ -54,14 +116,7 @@ class Replay:
     @property
     def holds(self):
         """What the recording holds, in words."""
-        held = self.held
-        parts = [self.name, "holds", f"{held.samples} replies an item" if held.samples else "replies"]
-        if held.model:
-            parts.append(f"of {held.model}")
-        parts.append(f"to {held.prompt}" if held.prompt else "to a prompt that is not registered")
-        known = ", ".join(f"{name}={value}" for name, value in held.sampling.items())
-        parts.append(f"at {known}" if known else "at sampling parameters that are not known")
-        return " ".join(parts) + (f" ({held.note})" if held.note else "")
+        return in_words(self.name, self.held)
 
     def prompt(self, aspect):
         """The prompt that was used for an aspect.
@@ -104,30 +159,6 @@ class Replay:
             self._check_task(task, expected[task.aspect], name)
         self._check_found(tasks)
 
-    def replies(self, tasks):
-        """Yield a recorded reply per sample.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-
-        Raises
-        ------
-        ValueError
-            As `check` does.
-        LookupError
-            For a task or sample that was not recorded, with `missing="error"`; when not one task is recorded.
-        """
-        tasks = tasks if hasattr(tasks, "__len__") else list(tasks)  # read more than once
-        self.check(tasks)
-        for task in tasks:
-            found = self._find(task)
-            for i in range(task.n):
-                if i not in found and self.missing == "error":
-                    raise LookupError(f"{self.name} has no sample {i} of {task.aspect} for {task.item_id}; "
-                                      "ask for fewer items or samples, or set missing='keep'")
-                yield Reply(task.item_id, task.aspect, i, *found.get(i, ("", "not recorded")))
-
     def _find(self, task):
         """Text and, where known, reason and token probabilities, by sample."""
         return self._texts.get((task.item_id, task.aspect), {})
@@ -161,22 +192,13 @@ class Replay:
     def _refuse(self, asked, instead):
         raise ValueError(f"{self.holds}; asked was {asked}: {instead}, or take a live judge")
 
-    def _check_found(self, tasks):
-        """Refuse tasks of which not one is recorded, whatever `missing` says."""
-        first = None
-        for task in tasks:
-            if self._find(task):
-                return
-            first = first or task
-        if first is not None:
-            raise LookupError(self._nothing(first, *_asked(tasks)))
-
     def _nothing(self, task, name, _):
-        return (f"{self.holds}; not one item is recorded of those asked for under {name}, as {task.item_id!r}: "
-                f"take the items of {self.held.benchmark or 'the recording'}, or another judge")
+        return (f"{self.holds}; not one item is recorded of those asked for under {name}, as "
+                f"{task.item_id!r}: take the items of {self.held.benchmark or 'the recording'}, or another "
+                "judge")
 
 
-class ReplayStore(Replay):
+class ReplayStore(_Records):
     """Answer tasks from a store, as a run with a model left it or an export filled it.
 
     Parameters
@@ -188,7 +210,7 @@ class ReplayStore(Replay):
     """
 
     def __init__(self, store, model, *, missing="error"):
-        self.name, self.missing = f"replay:{store.path.name}:{model}", missing
+        super().__init__(f"replay:{store.path.name}:{model}", missing)
         self._store, self._model = store, model
 
     def check(self, tasks):
@@ -212,8 +234,8 @@ class ReplayStore(Replay):
             return f"{self.name}: {unknown('model in this store', self._model, models)}"
         held = _described([r for r in stored if r.get("model") == self._model])
         settings = json.dumps(task.settings, sort_keys=True)
-        return (f"{self.name} has no reply to {name} ({digest}) with {settings}, not for one item; it holds {held}: "
-                "ask for that, or take the live judge")
+        return (f"{self.name} has no reply to {name} ({digest}) with {settings}, not for one item; it holds "
+                f"{held}: ask for that, or take the live judge")
 
 
 def _asked(tasks):

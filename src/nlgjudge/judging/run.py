@@ -72,15 +72,16 @@ def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **opti
         return ReplayStore(Store(path + ".sqlite"), model, **options)
     if kind == "replay" and name and ".sqlite" not in name:
         _check_options(spec, Replay, options)
-        return Replay(recording(name, items), name, held=recorded(name), texts=recorded_texts(name), **options)
+        replies = recording(name, items)
+        return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
     if kind == "openai" and name:
         return _live(spec, name, store, price, max_cost, options)
     if kind == "batch" and name:
         from nlgjudge.judging.batch import Batch
         _check_options(spec, Batch, options)
         if max_cost is not None:
-            raise ValueError(f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a limit "
-                             "on items, or take openai:MODEL")
+            raise ValueError(f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
+                             "limit on items, or take openai:MODEL")
         return Batch(name, store or Store(cache() / "replies.sqlite"), **options)
     hint = "" if kind in _KINDS else f"; {unknown('kind of judge', kind, _KINDS)}"
     raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
@@ -90,8 +91,8 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
                 logprobs=None, sampling=None, policy="nan", limit=None, price=None, max_cost=None, **options):
     """Let a judge rate items under prompts.
 
-    Everything is checked before the judge is asked: the prompts against the items, what a recording holds, the
-    names of options.
+    Everything is checked before the judge is asked: the prompts against the items, what a recording holds,
+    the names of options.
 
     Parameters
     ----------
@@ -131,11 +132,11 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     >>> import nlgjudge as nj
     >>> items = nj.load("summeval", "sample").items
     >>> nj.judge_items(items, "geval/summarization/fluency", "surface", limit=2)["score"].tolist()
-    [3.05, 2.79]
+    [3.62, 3.65]
     """
     items = first(items, limit)
-    settings = sampling_settings(temperature=temperature, top_p=top_p, max_tokens=max_tokens, logprobs=logprobs,
-                                 sampling=sampling)
+    settings = sampling_settings(temperature=temperature, top_p=top_p, max_tokens=max_tokens,
+                                 logprobs=logprobs, sampling=sampling)
     check_samples(samples)
     check_policy(policy)
     given = [prompts] if isinstance(prompts, (str, Prompt)) else list(prompts)
@@ -165,7 +166,8 @@ def check(judge, tasks):
     tasks : list of nlgjudge.judging.tasks.Tasks
     """
     if not hasattr(judge, "replies"):
-        raise ValueError(f"judge={judge!r}: expected a name, one of {KINDS}, or an object with replies(tasks)")
+        raise ValueError(f"judge={judge!r}: expected a name, one of {KINDS}, or an object with "
+                         "replies(tasks)")
     if hasattr(judge, "check"):
         for part in tasks:
             judge.check(part)
@@ -190,7 +192,8 @@ def sampling_settings(*, temperature=None, top_p=None, max_tokens=None, logprobs
     """
     if sampling is not None and not isinstance(sampling, dict):
         raise ValueError(f"sampling={sampling!r}: expected a dict, as {{'seed': 0}}")
-    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "logprobs": logprobs or None}
+    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
+    named["logprobs"] = logprobs or None
     named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
     for name, value in named.items():
@@ -277,8 +280,8 @@ def _check_no_options(judge, options):
         if name not in _OPTIONS:
             raise TypeError(unknown("option", name, _OPTIONS, most=len(_OPTIONS)))
         if value is not None:
-            raise TypeError(f"{name} is an option of a judge that is given by its name: give it where the judge "
-                            f"{getattr(judge, 'name', judge)} is made")
+            raise TypeError(f"{name} is an option of a judge that is given by its name: give it where the "
+                            f"judge {getattr(judge, 'name', judge)} is made")
 
 
 def _parsed(judge, tasks, policy):

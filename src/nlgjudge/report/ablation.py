@@ -10,8 +10,8 @@ A setup is a dict of settings; `ablate` takes those that differ from `SETTINGS`:
   averaged. Empty for a recording: the prompt that it was asked.
 - `words` (old to new wording of the prompt) and `scale` (lowest and highest rating of the new wording).
 - `samples`, and `estimator` of an item's samples: mean, median or mode.
-- `temperature`, `top_p`, `max_tokens`, `logprobs` (G-Eval's equation 1), `sampling` (a dict of any others) and
-  `policy` (of unparsed replies), as for `nlgjudge.judge_items`.
+- `temperature`, `top_p`, `max_tokens`, `logprobs` (G-Eval's equation 1), `sampling` (a dict of any others)
+  and `policy` (of unparsed replies), as for `nlgjudge.judge_items`.
 - `perturb`: name, degree and edits of one of DHP's perturbations.
 - `price` (of a million prompt and a million completion tokens) and `max_cost` (what this setup may spend).
 """
@@ -26,6 +26,8 @@ from nlgjudge.data import sample
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import out
 from nlgjudge.data.perturb import Perturbation, perturb
+from nlgjudge.data.recordings import recorded
+from nlgjudge.judging import replay
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, check_scale, check_slots
 from nlgjudge.judging.run import (
     SAMPLING,
@@ -237,8 +239,8 @@ def _complete(arm, given):
                          "['typos', '', 5]")
     price = setup["price"]
     if not isinstance(price, (list, tuple)) or len(price) not in (0, 2):
-        raise ValueError(f"price={price!r}: expected two numbers, of a million prompt and completion tokens, as "
-                         "[1.0, 4.0]")
+        raise ValueError(f"price={price!r}: expected two numbers, of a million prompt and completion tokens, "
+                         "as [1.0, 4.0]")
     return setup
 
 
@@ -250,13 +252,14 @@ def _prepared(benchmark, items, setups, aspects):
         damaged = _perturbed(items, setup["perturb"])
         judge = setup["judge"]
         if isinstance(judge, str):
+            if judge.startswith("replay:") and ".sqlite" not in judge:  # before its files are read
+                _check_unchanged(replay.in_words(judge, recorded(judge.removeprefix("replay:"))), setup)
             made = judge, setup["max_cost"], tuple(setup["price"])
             if made not in judges:
                 judges[made] = _judge(judge, items, setup)
             judge = judges[made]
-        if hasattr(judge, "holds") and (setup["words"] or setup["perturb"]):
-            raise ValueError(f"{judge.holds}: these are answers to what was asked then, so words and perturb cannot "
-                             "change; take another recording, surface or a live judge")
+        if hasattr(judge, "holds"):
+            _check_unchanged(judge.holds, setup)
         asked = {aspect: _prompts(setup, judge, aspect) for aspect in aspects}
         for one in {_key(p): p for found in asked.values() for p in found}.values():
             check_fit(one, damaged, task)
@@ -264,7 +267,17 @@ def _prepared(benchmark, items, setups, aspects):
         arms[arm] = _Arm(setup, judge, damaged, asked, sampling)
     for arm in arms.values():
         check(arm.judge, _tasks(arm))
+    for arm in arms.values():
+        for tasks in _tasks(arm) if hasattr(arm.judge, "submit") else ():
+            arm.judge.submit(tasks)  # a batch stops while replies are missing, so all go out first
     return arms
+
+
+def _check_unchanged(holds, setup):
+    """Refuse other words or texts for a recording."""
+    if setup["words"] or setup["perturb"]:
+        raise ValueError(f"{holds}: these are answers to what was asked then, so words and perturb cannot "
+                         "change; take another recording, surface or a live judge")
 
 
 def _judge(name, items, setup):
@@ -287,7 +300,7 @@ def _perturbed(items, wanted):
 def _prompts(setup, judge, aspect):
     given = setup["prompt"]
     given = [given] if isinstance(given, (str, Prompt)) else list(given)
-    if given == [""] and hasattr(judge, "prompt"):  # a recording knows what it was asked
+    if given == [""] and hasattr(judge, "holds"):  # a recording knows what it was asked
         found = [judge.prompt(aspect)]
     else:
         found = [_prompt(one, aspect, setup["scale"] or (1, 5)) for one in given]
@@ -329,12 +342,13 @@ def _run(arm):
     scores, costs = {}, []
     for tasks in _tasks(arm):
         new = judge.plan(tasks)["calls"] if hasattr(judge, "plan") else 0
-        replies = judge_items(arm.items, [tasks.prompt], judge, samples=setup["samples"], sampling=arm.sampling,
-                              policy=setup["policy"])
+        replies = judge_items(arm.items, tasks.prompt, judge, samples=setup["samples"],
+                              sampling=arm.sampling, policy=setup["policy"])
         by_item = replies.groupby("item_id", sort=False)["score"]
         scores[_key(tasks.prompt)] = by_item.agg(ESTIMATORS[setup["estimator"]])
         costs.append(_cost(replies, tasks, judge.name == "surface", setup["price"]) | {"new_calls": new})
-    averaged = {aspect: sum(scores[_key(p)] for p in found) / len(found) for aspect, found in arm.asked.items()}
+    averaged = {aspect: sum(scores[_key(p)] for p in found) / len(found)
+                for aspect, found in arm.asked.items()}
     return pd.DataFrame(averaged), pd.DataFrame(costs).sum(skipna=False)
 
 
@@ -416,7 +430,8 @@ def _direction(result):
         return f"The correlation with people is the same in {where}, to two decimals."
     if len(lower) == known or len(higher) == known:
         return f"The variant's correlation with people is {'lower' if lower else 'higher'} in {where}, {by}."
-    parts = [f"{word} for {_listed(aspects)}" for word, aspects in (("lower", lower), ("higher", higher)) if aspects]
+    moved = {"lower": lower, "higher": higher}
+    parts = [f"{word} for {_listed(aspects)}" for word, aspects in moved.items() if aspects]
     return f"The variant's correlation with people is {' and '.join(parts)}, by at most {size.max():.2f}."
 
 
@@ -440,8 +455,8 @@ def _moved(shifts):
     most = shifts["shift"].abs().max()
     values = [f"{shifts[c].min()} to {shifts[c].max()}" if shifts[c].min() < shifts[c].max()
               else str(shifts[c].max()) for c in ("baseline_values", "variant_values")]
-    return (f"Mean scores move by at most {most:.2f}. The baseline takes {values[0]} distinct scores in an aspect, "
-            f"the variant {values[1]}.")
+    return (f"Mean scores move by at most {most:.2f}. The baseline takes {values[0]} distinct scores in an "
+            f"aspect, the variant {values[1]}.")
 
 
 def _listed(names):

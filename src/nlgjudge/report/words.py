@@ -25,7 +25,7 @@ def in_words(value):
         return named(value)
     if isinstance(value, (list, tuple)) and len(value):
         return " ".join(in_words(part) for part in value if part != "")
-    if value is None or value == "" or value in ([], (), {}):
+    if value is None or (isinstance(value, (str, list, tuple, dict)) and not len(value)):
         return "none"
     return str(value)
 
