@@ -85,7 +85,7 @@ def _judge(options):
             print("plan: " + ", ".join(f"{k} {v}" for k, v in total.items()))
         if options.plan:
             return
-        responses = nj.judge_items(items, wanted, judge, n=options.samples, settings=settings)
+        responses = nj.judge_items(items, wanted, judge, samples=options.samples, sampling=settings)
     _report(benchmark, responses, options.output)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
+from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 
@@ -19,6 +20,8 @@ READERS = {
     "answer_equivalence": "perturbable:read_answer_equivalence",
     "story_cloze": "perturbable:read_story_cloze", "iwslt14": "perturbable:read_iwslt14",
 }
+
+SOURCES = ("auto", "real", "sample")
 
 
 def load(name, source="auto"):
@@ -46,9 +49,10 @@ def load(name, source="auto"):
         answered and still did not give the file (too many requests, a server's error). Where it
         says that it has no such file, the sample stands in and a printed line says so.
     """
-    if name not in READERS or source not in ("auto", "real", "sample"):
-        raise ValueError(f"load({name!r}, source={source!r}): expected a source of auto, real or "
-                         f"sample and a benchmark of {', '.join(READERS)}")
+    if name not in READERS:
+        raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))
+    if source not in SOURCES:
+        raise ValueError(unknown("source", source, SOURCES))
     if source == "sample":
         return sample.read(name)
     missing = [entry for entry in files(name) if fetch.local(entry) is None]

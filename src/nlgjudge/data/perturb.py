@@ -15,6 +15,8 @@ import pandas as pd
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 from typo import StrErrer
 
+from nlgjudge.data.choices import unknown
+
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. Those of the edits
 # that a model makes in the paper ("one or more") are ours, and so is the 5 of a story's deletions, lost
 # from the text at hand: its typos have 5.
@@ -34,6 +36,10 @@ DATASETS = {
     "story_cloze": ("story", {}), "answer_equivalence": ("question_answering", {}),
     "wmt22_de_en": ("translation", {}), "wmt22_zh_en": ("translation", {}),
 }
+# Every perturbation that Table 2 names.
+_ALL_SIZES = [*_SIZES.values(), *(own for _, own in DATASETS.values())]
+NAMES = sorted({name for sizes in _ALL_SIZES for name in sizes})
+DEGREES = ("minor", "major", "")
 LEVELS = {"deletions": "character", "typos": "character", "word deletions": "word",
           "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
 # Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
@@ -115,7 +121,7 @@ def perturbations(dataset):
         For another dataset.
     """
     if dataset not in DATASETS:
-        raise KeyError(f"DHP has no perturbations for {dataset!r}; it has some for {', '.join(DATASETS)}")
+        raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
     task, own = DATASETS[dataset]
     return [Perturbation(name, degree if len(sizes) > 1 else "", k)
             for name, sizes in (own | _SIZES[task]).items()
@@ -138,7 +144,15 @@ def perturb(items, plan, *, seed=0):
     Returns
     -------
     Versions
+
+    Raises
+    ------
+    ValueError
+        For an unknown perturbation or degree, a number of edits that is none, or a wrong ending where the
+        items have no column `wrong`.
     """
+    for wanted in plan:
+        _check(wanted, items)
     rows, left_out = [items.assign(original=items["item_id"], perturbation="original", level="",
                                    origin="original")], []
     for wanted in plan:
@@ -155,6 +169,18 @@ def perturb(items, plan, *, seed=0):
             original=made["item_id"], perturbation=wanted.label, level=wanted.level, origin=wanted.origin))
     return Versions(pd.concat(rows, ignore_index=True),
                     pd.DataFrame(left_out, columns=["original", "perturbation", "reason"]))
+
+
+def _check(wanted, items):
+    if wanted.name not in NAMES:
+        raise ValueError(unknown("perturbation", wanted.name, NAMES))
+    if wanted.degree not in DEGREES:
+        raise ValueError(unknown("degree of a perturbation", wanted.degree, DEGREES))
+    if isinstance(wanted.k, bool) or not isinstance(wanted.k, int) or wanted.k < 0:
+        raise ValueError(f"perturbation {wanted.name!r}: expected a whole number of edits, got {wanted.k!r}")
+    if wanted.name == "wrong ending" and "wrong" not in items:
+        raise ValueError("perturbation 'wrong ending' needs a column `wrong` with each item's wrong ending; "
+                         "nlgjudge.originals gives it for story_cloze")
 
 
 def _edited(item, items, wanted, rng):

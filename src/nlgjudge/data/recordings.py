@@ -6,10 +6,12 @@ judges of 2024 on all of SummEval (Calderon et al. 2025, scores alone), and G-Ev
 """
 
 import json
+from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data import fetch
+from nlgjudge.data import benchmarks, fetch
+from nlgjudge.data.choices import unknown
 from nlgjudge.data.optional import ODD
 from nlgjudge.data.registry import entries, prompt_files
 
@@ -17,17 +19,78 @@ COLUMNS = ["item_id", "aspect", "sample_index", "text"]
 _NO_ITEMS = pd.DataFrame(columns=["item_id", "source", "context", "system_id"])
 _ASPECTS = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance",
             "eng": "engagingness", "gro": "groundedness", "nat": "naturalness"}
+
+
+class Recorded(NamedTuple):
+    """What a recording is a recording of.
+
+    Attributes
+    ----------
+    benchmark : str
+        Whose texts were judged.
+    files : str
+        The registered files, as they end, with a star for what differs.
+    model : str or None
+        As its publishers call it.
+    prompt : str or None
+        Name of the prompt with ``{aspect}`` in it; None where its words are not registered here.
+    sampling : dict
+        Sampling parameters that its publishers state; any other is unknown.
+    samples : int or None
+        Replies an item and aspect.
+    scales : dict of str to tuple
+        Lowest and highest rating that was asked for, by aspect.
+    note : str
+        What is not known, and why.
+    """
+
+    benchmark: str = ""
+    files: str = ""
+    model: str | None = None
+    prompt: str | None = None
+    sampling: dict = {}
+    samples: int | None = None
+    scales: dict = {}
+    note: str = ""
+
+
+_DIALOGUE = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
+_SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (1, 5))
+# Chiang and Lee 2023, section 2.3: "we use ChatGPT (gpt3.5-turbo-0613)"; appendix C: "For each attribute of
+# each sample, the rating of ChatGPT is obtained by 20 samples; we set the decoding temperature to 1 and the
+# top-p in nucleus sampling to 1, following G-Eval". What its files hold as prompts are the registered files
+# with the items' texts in their slots, to the letter (tests/data/test_recordings.py).
 _CLOSER = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
+_CLOSER_SAMPLING = {"temperature": 1, "top_p": 1}
+_CLOSER_SUMMARIES = Recorded(
+    "summeval", "", "gpt-3.5-turbo-0613", None, _CLOSER_SAMPLING, 20, _SUMMARIES,
+    "the prompts on summaries are not registered here")
+# Shen et al. 2023; "from one to five" in the words of the repository's prompt_templates.py.
+_SHEN = Recorded("summeval", "", None, None, {}, 1, _SUMMARIES,
+                 "its prompts and sampling parameters are not registered here")
 RECORDINGS = {
-    **{f"closer_look/{form}": ("topical_chat", f"results/topical_chat/gpt3.5_*_{form}.json")
-       for form in _CLOSER},
-    **{f"closer_look_summeval/{form}": ("summeval", f"results/summeval/gpt3.5_*_{form}.json")
-       for form in _CLOSER[:2]},
-    "llm_summeval/gpt-3.5/stars": ("summeval", "gpt-3.5-turbo-0301/*_stareval.txt"),
-    "llm_summeval/gpt-3.5/reason_then_score": ("summeval", "gpt-3.5-turbo-0301/*_rts.txt"),
-    "llm_summeval/gpt-4/reason_then_score": ("summeval", "gpt-4-0314/*_rts.txt"),
-    "alttest": ("summeval", "data/summeval/llm_annotations.json"),
-    "geval/gpt-4": ("summeval", "results/gpt4_*_detailed.json"),
+    **{f"closer_look/{form}": Recorded(
+        "topical_chat", f"results/topical_chat/gpt3.5_*_{form}.json", "gpt-3.5-turbo-0613",
+        f"upstream:d223302/{{aspect:.3}}_{form}", _CLOSER_SAMPLING, 20, _DIALOGUE,
+        "the longest reply allowed is not stated") for form in _CLOSER},
+    **{f"closer_look_summeval/{form}": _CLOSER_SUMMARIES._replace(
+        files=f"results/summeval/gpt3.5_*_{form}.json") for form in _CLOSER[:2]},
+    "llm_summeval/gpt-3.5/stars": _SHEN._replace(
+        files="gpt-3.5-turbo-0301/*_stareval.txt", model="gpt-3.5-turbo-0301"),
+    "llm_summeval/gpt-3.5/reason_then_score": _SHEN._replace(
+        files="gpt-3.5-turbo-0301/*_rts.txt", model="gpt-3.5-turbo-0301"),
+    "llm_summeval/gpt-4/reason_then_score": _SHEN._replace(
+        files="gpt-4-0314/*_rts.txt", model="gpt-4-0314"),
+    # Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
+    "alttest": Recorded(
+        "summeval", "data/summeval/llm_annotations.json", None, None, {}, 1, _SUMMARIES,
+        "scores alone are published, without prompt and sampling parameters"),
+    # G-Eval, section 3.1: "we set 'n = 20, temperature = 1, top_p = 1' to sample 20 times". The script that
+    # the authors released (gpt4_eval.py) sets a temperature of 2 and 5 tokens at most: neither is certain.
+    "geval/gpt-4": Recorded(
+        "summeval", "results/gpt4_*_detailed.json", "gpt-4", "upstream:geval/{aspect:.3}_detailed",
+        {"top_p": 1}, 20, _SUMMARIES | {"fluency": (1, 3)},
+        "the paper states a temperature of 1, the released script has 2"),
 }
 
 
@@ -72,6 +135,37 @@ def recording(name, items=None, *, files=None):
     return kept.reset_index(drop=True)
 
 
+def recorded(name):
+    """Say what a recording holds.
+
+    Parameters
+    ----------
+    name : str
+        As for `recording`.
+
+    Returns
+    -------
+    Recorded
+
+    Raises
+    ------
+    KeyError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> held = recorded("closer_look/geval")
+    >>> held.model, held.samples, held.sampling
+    ('gpt-3.5-turbo-0613', 20, {'temperature': 1, 'top_p': 1})
+    """
+    family, _, model = name.partition("/")
+    if family == "alttest":
+        return RECORDINGS["alttest"]._replace(model=model or None)
+    if name not in RECORDINGS:
+        raise KeyError(unknown("recording", name, RECORDINGS))
+    return RECORDINGS[name]
+
+
 def recorded_files(name):
     """Registered files of a recording.
 
@@ -80,14 +174,34 @@ def recorded_files(name):
     KeyError
         For an unknown name.
     """
-    family = name.partition("/")[0]
-    if name not in RECORDINGS and family != "alttest":
-        raise KeyError(f"no recording {name!r}; there are {', '.join(RECORDINGS)}")
-    benchmark, pattern = RECORDINGS["alttest" if family == "alttest" else name]
-    start, _, end = pattern.partition("*")
-    return [e for e in entries(benchmark, role="recording")
-            if start in e.path and e.path.endswith(end)
-            and (family != "closer_look" or e.path[len(start):-len(end)] in _ASPECTS)]
+    held = recorded(name)
+    start, _, end = held.files.partition("*")
+    found = [e for e in entries(held.benchmark, role="recording")
+             if start in e.path and e.path.endswith(end)]
+    if name.startswith("closer_look/"):  # other prompts of theirs have longer names that end alike
+        found = [e for e in found if e.path[len(start):-len(end)] in _ASPECTS]
+    return found
+
+
+def recorded_texts(name):
+    """Texts that were judged, to tell them from others under the same key.
+
+    Parameters
+    ----------
+    name : str
+        As for `recording`.
+
+    Returns
+    -------
+    dict of str to dict
+        By item, `source, hypothesis, context`; empty where the benchmark cannot be had.
+    """
+    try:
+        items = benchmarks.load(recorded(name).benchmark, "real").items
+    except fetch.DataUnavailable:
+        return {}
+    fields = ["source", "hypothesis", "context"]
+    return dict(zip(items["item_id"], items[fields].to_dict("records")))
 
 
 def available(*names):
@@ -162,7 +276,7 @@ def _llm_summeval(entry, content, items, _, say):
 def _alttest(entry, content, items, model, _):
     judges = json.loads(content)
     if model not in judges:
-        raise _NoJudge(f"no judge {model!r} in AltTest's file; there are {', '.join(judges)}")
+        raise _NoJudge(unknown("judge of AltTest", model, judges))
     parts = (key.split("__") + [score] for key, score in judges[model].items())
     return [(f"{doc_id}/{system_id}", aspect, 0, str(score)) for doc_id, system_id, aspect, score in parts]
 

@@ -52,6 +52,12 @@ def read(name):
     return build(name, items, ratings, source="sample")
 
 
+def task(name):
+    """What a benchmark's texts are, as ``summarization``, by the file that stands in; empty if unknown."""
+    rubric = pd.read_csv(use(_folder() / "rubric.csv"))
+    return next(iter(rubric.loc[rubric["benchmark"] == name, "file"]), "")
+
+
 def documents(file):
     """Yield the documents of one sample file, as written."""
     with open(use(_folder() / f"{file}.jsonl"), encoding="utf-8") as handle:

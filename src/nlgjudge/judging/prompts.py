@@ -20,6 +20,11 @@ _UPSTREAM_SLOTS = {"{{Document}}": "source", "{{Summary}}": "hypothesis", "{{Res
 _INLINE_SLOTS = {"{{source}}": "source", "{{hypothesis}}": "hypothesis", "{{reference}}": "reference",
                  "{{context}}": "context"} | _UPSTREAM_SLOTS
 
+# What an item can fill; a prompt with another slot is filled by the function that uses it.
+FIELDS = ("source", "hypothesis", "reference", "context")
+# Parts of a prompt's name that say which task it is written for.
+_TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
+
 
 class Prompt(NamedTuple):
     """A prompt and what is needed to use it.
@@ -76,6 +81,16 @@ class Prompt(NamedTuple):
         return re.sub(tokens, lambda m: str(fields[self.slots[m[0]]]), self.body) if tokens else self.body
 
     @property
+    def task(self):
+        """The task that it is written for, as ``summarization``; empty where neither name nor label says."""
+        if self.constants.get("hypothesis_label") == "Summary:":  # the ChatGPT study's folders are data sets
+            return "summarization"
+        parts = [part.removesuffix("_no_steps") for part in self.name.split("/")]
+        if "hallucination" in parts:  # G-Eval's, on summaries
+            return "summarization"
+        return next((part for part in parts if part in _TASKS), "")
+
+    @property
     def digest(self):
         """Twelve hexadecimal digits that stand for the prompt's words in signatures."""
         text = repr((self.body, sorted(self.slots.items()), sorted(self.constants.items())))
@@ -122,8 +137,9 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
     Parameters
     ----------
     given : str or Prompt
-        A string that holds ``{{`` or a line break is a prompt's own text; its slots are ``{{source}}``,
-        ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a name for `prompt`.
+        A string that holds ``{{``, a space or a line break is a prompt's own text; its slots are
+        ``{{source}}``, ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a
+        name for `prompt`.
     aspect, scale, form
         Of a text: what it asks about, lowest and highest rating, how a reply is read.
 
@@ -136,7 +152,8 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
     KeyError
         For an unknown name.
     ValueError
-        For a text with an unknown slot, or without the slot of the text to be judged.
+        For a text with an unknown slot, or without the slot of the text to be judged, a scale whose lowest
+        rating does not come first, or something that is neither a string nor a `Prompt`.
 
     Examples
     --------
@@ -145,9 +162,14 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
     """
     if isinstance(given, Prompt):
         check_slots(given)
+        check_scale(given.scale)
         return given
-    if "{{" not in given and "\n" not in given:
+    if not isinstance(given, str):
+        raise ValueError(f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
+                         "or a Prompt")
+    if not re.search(r"\{\{|\s", given):
         return prompt(given)
+    check_scale(scale)
     slots = {token: field for token, field in _INLINE_SLOTS.items() if token in given}
     digest = hashlib.sha256(given.encode()).hexdigest()[:8]
     made = Prompt(f"inline:{digest}", "", "written for this run", False, aspect, tuple(scale), form, slots,
@@ -171,6 +193,69 @@ def check_slots(asked):
         if token not in asked.slots:
             known = [*asked.slots, *(t for t in _INLINE_SLOTS if t not in asked.slots)]
             raise ValueError(f"prompt {asked.name}: {unknown('slot', token, known)}")
+
+
+def check_scale(scale):
+    """Refuse a scale that is not a lowest and a highest rating; an empty one asks for no rating.
+
+    Raises
+    ------
+    ValueError
+        Saying what was given and, where the two are reversed, how it should be.
+    """
+    if isinstance(scale, (list, tuple)) and len(scale) == 0:
+        return
+    numbers = isinstance(scale, (list, tuple)) and len(scale) == 2 and all(
+        isinstance(end, (int, float)) and not isinstance(end, bool) for end in scale)
+    if not numbers:
+        raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
+    low, high = scale
+    if low >= high:
+        raise ValueError(f"scale={list(scale)}: expected the lowest rating first, as {sorted(scale)}")
+
+
+def check_fit(asked, items, task=""):
+    """Refuse a prompt that is written for other items than these.
+
+    A prompt of another task is sent without complaint: with an empty place where its task has a text, or
+    without a text that this task has. Three things show it. (1) A slot of the prompt is empty for every item,
+    as the fact of a dialogue's prompt is for summaries. (2) Every item has a context, as the turns of a
+    dialogue do, and a registered prompt has no slot for it; a text that was written for the run may leave out
+    what it likes. (3) The prompt's name states another task than the items', where that is known.
+
+    Parameters
+    ----------
+    asked : Prompt
+    items : pandas.DataFrame
+        `source, hypothesis, references, context`.
+    task : str
+        What the items are of, as ``summarization``; empty where it is not known.
+
+    Raises
+    ------
+    ValueError
+        Naming the prompt, what does not fit, and what to do.
+    """
+    if not asked.body or not len(items):
+        return
+    shown = set(asked.slots.values())
+    odd = sorted(shown - set(FIELDS) - set(asked.constants))
+    if odd:
+        raise ValueError(f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
+                         "of a method of its own, take another prompt")
+    filled = {"source": items["source"], "hypothesis": items["hypothesis"], "context": items["context"],
+              "reference": items["references"].map(lambda texts: texts[0] if len(texts) else "")}
+    for field in FIELDS:
+        if field in shown and not filled[field].astype(bool).any():
+            raise ValueError(f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
+                             "another task, take one of this task")
+    registered = asked.name in names() or asked.name.startswith("upstream:")
+    if registered and "context" not in shown and filled["context"].astype(bool).all():
+        raise ValueError(f"prompt {asked.name} has no place for the context that every item has: it is "
+                         "written for another task, take one of this task, or write its text out")
+    if task and asked.task and asked.task != task:
+        raise ValueError(f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
+                         f"take one of {task}, or write its text out")
 
 
 def names():

@@ -89,6 +89,12 @@ class Store:
         rows = self._reader.execute(f"SELECT {', '.join(COLUMNS[1:])} FROM replies WHERE key=?", (key,))
         return {row[0]: dict(zip(COLUMNS[2:], row[1:])) | {"logprobs": json.loads(row[3])} for row in rows}
 
+    def requests(self):
+        """Bodies of the requests that have a reply."""
+        rows = self._reader.execute("SELECT request FROM requests WHERE key IN (SELECT key FROM replies)")
+        for request, in rows:
+            yield json.loads(request)
+
     def add(self, requests, replies):
         """Store replies in one transaction; what is there already stays as it is.
 

@@ -4,6 +4,7 @@ papermill only warns about a parameter that the notebook does not have and about
 `parameters` tag; here both are errors, and so is a kernel that dies.
 """
 
+import ast
 import hashlib
 import json
 import os
@@ -18,9 +19,13 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
+from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
 from nlgjudge.report import coverage, ledger, workflow
 
+# Kinds of parameters, the narrower first: True is a number too.
+_KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
+          (list, tuple): "a list"}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -72,7 +77,7 @@ def run(path, output, parameters=None, *, timeout=600):
 
 
 def check(path, parameters):
-    """Refuse parameters that a notebook does not have.
+    """Refuse parameters that a notebook does not have, or values of another kind than its own.
 
     Raises
     ------
@@ -92,10 +97,36 @@ def check(path, parameters):
         known = papermill.inspect_notebook(str(path))
     except ValueError as error:
         raise NotebookError(f"{path.name}: {error}") from error
-    unknown = sorted(set(parameters) - set(known))
-    if unknown:
-        raise NotebookError(f"{path.name}: unknown parameter {', '.join(unknown)}; "
-                            f"it has {', '.join(known) or 'none'}")
+    for name, value in parameters.items():
+        if name not in known:
+            raise NotebookError(f"{path.name}: {choices.unknown('parameter', name, known, most=len(known))}")
+        problem = _another_kind(value, known[name]["default"])
+        if problem:
+            raise NotebookError(f"{path.name}: {name}={value!r}: {problem}")
+
+
+def _another_kind(value, default):
+    """What a parameter expected, where a value is not of its default's kind; None where it may be.
+
+    Without this a text that was meant as a list or a dict, as ``-p aspects coherence``, is read letter by
+    letter, or fails far away.
+    """
+    try:
+        default = ast.literal_eval(default)
+    except (ValueError, SyntaxError):  # computed in the notebook
+        return None
+    if value is None or default is None:
+        return None
+    for kind, word in _KINDS.items():
+        if isinstance(default, kind) and not isinstance(value, kind):
+            example = json.dumps(default)
+            shown = f"'{example}'" if isinstance(default, (dict, list, tuple)) else example
+            return f"expected {word}, as {shown}"
+        if isinstance(default, kind):
+            break
+    if isinstance(value, bool) and not isinstance(default, bool):
+        return "expected a number, not true or false"
+    return None
 
 
 def keep_outputs(executed, path, data):

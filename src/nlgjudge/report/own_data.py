@@ -270,7 +270,7 @@ def _judged(items, asked, judge, price):
     """Scores and costs of each protocol, for one aspect."""
     scores, costs = {}, []
     for label, (found, n, settings) in asked.items():
-        replies = item_scores(judge_items(items, [found], judge, n=n, settings=settings))
+        replies = item_scores(judge_items(items, [found], judge, samples=n, sampling=settings))
         scores[label] = replies.set_index("item_id")["score"]
         costs.append((*_cost(Tasks(items, found, n=n, **settings), judge, price), replies["unparsed"].sum()))
     return scores, pd.DataFrame(costs, index=[*asked], columns=[*_COSTS, "unparsed"])

@@ -22,8 +22,10 @@ from papermill.iorw import read_yaml_file
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.report import notebooks, workflow
+from nlgjudge.report.words import in_words, named
 
 KEYS = ("notebook", "parameters", "figure")
+_LABEL = "settings in words"
 
 
 class Grid(NamedTuple):
@@ -85,9 +87,11 @@ def read(path):
                          f"{', '.join(map(str, given)) if isinstance(given, dict) else type(given).__name__}")
     named = root() / "notebooks" / f"{given.get('notebook')}.ipynb"
     notebook = named if named.exists() else (path.parent / str(given.get("notebook"))).resolve()
-    notebooks.check(notebook, given["parameters"])
+    notebooks.check(notebook, dict.fromkeys(given["parameters"]))  # the names; values follow, cell by cell
     values = [v if isinstance(v, list) else [v] for v in given["parameters"].values()]
     cells = [dict(zip(given["parameters"], chosen)) for chosen in product(*values)]
+    for cell in cells:
+        notebooks.check(notebook, cell)
     return Grid(notebook, cells, given.get("figure") or {}, _folder() / path.stem)
 
 
@@ -201,20 +205,48 @@ def _slurm(grid, todo, command, jobs, options):
 def _draw(grid, table):
     from nlgjudge.report import figures  # seconds, which a cell need not spend
 
-    varied = [k for k in grid.cells[0] if len({str(cell[k]) for cell in grid.cells}) > 1]
-    table = table.assign(setting=table[varied].astype(str).agg(", ".join, axis=1) if varied else "")
-    roles = {"label": "setting", "value": "difference" if "difference" in table else "ours", "group": "data",
+    roles = {"label": _LABEL, "value": "difference" if "difference" in table else "ours", "group": "data",
              "column": "aspect"} | grid.figure
+    by = _named_by(grid, roles)
+    table = table.assign(**{_LABEL: ""})
     absent = sorted({*roles.values(), "ci_low", "ci_high"} - set(table))
     if absent:
         raise ValueError(f"no figure: the results have no column {', '.join(absent)}; they have "
                          f"{', '.join(table)}; name others under figure in the grid")
-    drawn = pd.DataFrame({role: table[name] for role, name in roles.items()})
-    drawn = drawn.astype({r: str for r in ("label", "group", "column")}).join(table[["ci_low", "ci_high"]])
-    by = ", ".join(varied) if roles["label"] == "setting" else roles["label"]
+    drawn = pd.DataFrame({role: _texts(grid, table, name) for role, name in roles.items() if role != "value"})
+    drawn["label"] = _labels(grid, table, roles["label"], by)
+    drawn = drawn.join(table[[roles["value"], "ci_low", "ci_high"]].rename(columns={roles["value"]: "value"}))
     zero = dict.fromkeys(drawn["column"] if roles["value"] == "difference" else (), 0)
-    figure = figures.intervals(drawn, column="column", lines=zero,
-                               title=f"{grid.folder.name}: {roles['value']} by {by}",
+    title = f"{grid.folder.name}: {roles['value']} by {', '.join(by) or 'aspect'}"
+    figure = figures.intervals(drawn, column="column", lines=zero, title=title,
                                notice=SAMPLE_NOTICE if "sample" in set(table["data"]) else "")
     for kind in ("svg", "png"):
         figure.savefig(grid.folder / f"results.{kind}", bbox_inches="tight")  # a title wider than few panels
+
+
+def _named_by(grid, roles):
+    """What the labels name: the column that the grid asks for, and every parameter that differs and has no
+    other place in the figure."""
+    differing = [name for name in grid.cells[0] if len({str(cell[name]) for cell in grid.cells}) > 1]
+    asked = [] if roles["label"] == _LABEL else [roles["label"]]
+    return asked + [name for name in differing if name not in {*roles.values()}]
+
+
+def _texts(grid, table, name):
+    """A column of the results as words: of a parameter, its value in each cell."""
+    if name not in grid.cells[0]:
+        return table[name].astype(str)
+    return table["cell"].map({cell: in_words(parameters[name]) for cell, parameters in enumerate(grid.cells)})
+
+
+def _labels(grid, table, label, by):
+    """What stands beside each point: one value alone, or each with its name."""
+    if by == [label]:
+        return _texts(grid, table, label)
+    parameters = [name for name in by if name in grid.cells[0]]
+    named_cells = {cell: named({name: given[name] for name in parameters})
+                   for cell, given in enumerate(grid.cells)}
+    words = table["cell"].map(named_cells)
+    if label == _LABEL or label in parameters:
+        return words
+    return table[label].astype(str) + ", " + words

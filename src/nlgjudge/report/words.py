@@ -1,0 +1,69 @@
+"""Settings in words, for titles and labels."""
+
+
+def in_words(value):
+    """Write a setting's value as a reader would say it.
+
+    Parameters
+    ----------
+    value : object
+        A number or text as it is; a list with its parts one after the other; a dict as `differing` writes it;
+        nothing for an empty one; a prompt or judge by its name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> in_words(["typos", "", 5]), in_words({"temperature": 0, "top_p": 1}), in_words([])
+    ('typos 5', 'temperature 0, top_p 1', 'none')
+    """
+    if hasattr(value, "name"):
+        return str(value.name)
+    if isinstance(value, dict) and value:
+        return named(value)
+    if isinstance(value, (list, tuple)) and len(value):
+        return " ".join(in_words(part) for part in value if part != "")
+    if value is None or (isinstance(value, (str, list, tuple, dict)) and not len(value)):
+        return "none"
+    return str(value)
+
+
+def named(settings):
+    """Write settings with their names, as ``samples 1, estimator mode``.
+
+    Parameters
+    ----------
+    settings : dict
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> named({"samples": 1, "words": {"carefully": "with care"}})
+    'samples 1, carefully: with care'
+    """
+    parts = []
+    for name, value in settings.items():
+        if name == "words" and value:
+            parts += [f"{old}: {new}" for old, new in value.items()]
+        elif isinstance(value, dict) and value:
+            parts.append(named(value))
+        else:
+            parts.append(f"{name} {in_words(value)}")
+    return ", ".join(parts)
+
+
+def counted(number):
+    """Write a small number as a word.
+
+    Examples
+    --------
+    >>> counted(4), counted(40)
+    ('four', '40')
+    """
+    small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return small[number] if number < len(small) else str(number)
