@@ -162,8 +162,20 @@ def test_table_2_s_sizes():
     assert sizes["summeval"]["reordering, minor"] == 2 and sizes["summeval"]["reordering, major"] == 0
     assert sizes["story_cloze"]["typos"] == 5
     assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
-    with pytest.raises(KeyError, match="no perturbations for 'bagel'; it has some for summeval"):
+    with pytest.raises(KeyError, match="no benchmark 'bagel'; there are summeval, sumpubmed"):
         nj.perturbations("bagel")
+
+
+@pytest.mark.parametrize("wanted, message", [
+    (("deletion", "", 5), "no perturbation 'deletion': did you mean 'deletions'"),
+    (("typos", "mayor", 5), "no degree of a perturbation 'mayor': did you mean 'major' or 'minor'"),
+    (("typos", "", "5"), "perturbation 'typos': expected a whole number of edits, got '5'"),
+    (("wrong ending", "", 1), "perturbation 'wrong ending' needs a column `wrong`"),
+])
+def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
+    items = nj.load("summeval", "sample").items
+    with pytest.raises(ValueError, match=message):
+        nj.perturb(items, [p.Perturbation(*wanted)])
 
 
 @pytest.mark.parametrize("dataset", p.DATASETS)

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from nlgjudge.data import recordings
+from nlgjudge.data import benchmarks, fetch, recordings
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.recordings import RECORDINGS, recording
+from nlgjudge.judging.prompts import prompt
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 DIALOGUE = ("coherence", "engagingness", "groundedness", "naturalness")
@@ -71,17 +72,56 @@ def test_alttest_has_a_score_of_every_item(real, recorded, judge):
     assert set(frame["text"]) == {"1", "2", "3", "4", "5"}
 
 
-@pytest.mark.parametrize("name", ["alttest", "alttest/gpt-2"])
-def test_unknown_judges_of_alttest(recorded, name):
-    with pytest.raises(KeyError, match="no judge '.*' in AltTest's file; there are gemini_flash, .*mist"):
+@pytest.mark.parametrize("name, message", [
+    ("alttest", "no judge of AltTest ''; there are gemini_flash, .*mist"),
+    ("alttest/gpt4o", "no judge of AltTest 'gpt4o': did you mean 'gpt-4o'"),
+])
+def test_unknown_judges_of_alttest(recorded, name, message):
+    with pytest.raises(KeyError, match=message):
         recorded(name)
 
 
-@pytest.mark.parametrize("name", ["", "closer_look", "closer_look/geval_v2", "gpt-4"])
-def test_unknown_names_list_the_known(name):
+@pytest.mark.parametrize("name, near", [
+    ("", ""), ("closer_look/geval_v2", "closer_look/geval"), ("llm_sumeval/gpt-4/stars", "llm_summeval/gpt-"),
+])
+def test_unknown_names_list_the_known(name, near):
     with pytest.raises(KeyError) as caught:
         recording(name)
-    assert caught.value.args[0] == f"no recording {name!r}; there are {', '.join(RECORDINGS)}"
+    said = caught.value.args[0]
+    assert said.startswith(f"no recording {name!r}") and said.endswith(f"here are {', '.join(RECORDINGS)}")
+    assert f"did you mean '{near}" in said or not near
+
+
+@pytest.mark.parametrize("form", CLOSER_LOOK)
+def test_closer_look_asked_the_registered_prompts_to_the_letter(real, form):
+    """Its files hold each prompt as it was sent, so what `recorded` states is read off, not believed."""
+    items = {(i.source, i.context, i.system_id): i for i in real("topical_chat").items.itertuples()}
+    held = recordings.recorded(f"closer_look/{form}")
+    try:
+        contents = [(e, json.loads(fetch.read(e))) for e in recordings.recorded_files(f"closer_look/{form}")]
+        asked = {aspect: prompt(held.prompt.format(aspect=aspect)) for aspect in DIALOGUE}
+    except DataUnavailable:
+        pytest.skip("needs the mirror or a network")
+    assert {aspect: found.scale for aspect, found in asked.items()} == held.scales
+    for entry, rows in contents:
+        aspect, = (a for a in DIALOGUE if f"gpt3.5_{a[:3]}_" in entry.path)
+        for row in rows:
+            item = items[row["source"], row["context"], row["system_id"]]
+            fields = {"source": item.source, "hypothesis": item.hypothesis, "context": item.context}
+            assert row["prompt"] == asked[aspect].render(fields)
+            assert len(row["all_responses"]) == held.samples
+
+
+def test_what_is_not_known_of_a_recording_is_not_stated():
+    for name, held in RECORDINGS.items():
+        assert held.benchmark in benchmarks.READERS and set(held.scales), name
+        assert held.prompt or "not registered" in held.note or "without prompt" in held.note, name
+        assert held.samples in (1, 20), name
+    # Chiang and Lee 2023, appendix C; G-Eval's paper and script contradict each other on the temperature.
+    assert recordings.recorded("closer_look/geval").sampling == {"temperature": 1, "top_p": 1}
+    assert recordings.recorded("geval/gpt-4").sampling == {"top_p": 1}
+    assert recordings.recorded("llm_summeval/gpt-4/reason_then_score").sampling == {}
+    assert recordings.recorded("alttest/gpt-4o").model == "gpt-4o"
 
 
 def test_recordings_of_texts_need_the_items():

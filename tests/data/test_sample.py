@@ -97,7 +97,11 @@ def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch):
         benchmarks.load("openmeva", source="real")
 
 
-@pytest.mark.parametrize("arguments", [("no_such",), ("summeval", "fake")])
-def test_unknown_names_are_explained(arguments):
-    with pytest.raises(ValueError, match="expected a source of auto, real or sample and a benchmark of "):
+@pytest.mark.parametrize("arguments, message", [
+    (("no_such",), "no benchmark 'no_such'; there are summeval, "),
+    (("sumeval",), "no benchmark 'sumeval': did you mean 'summeval'"),
+    (("summeval", "fake"), "no source 'fake'; there are auto, real, sample"),
+])
+def test_unknown_names_are_explained(arguments, message):
+    with pytest.raises(ValueError, match=message):
         benchmarks.load(*arguments)

@@ -5,6 +5,7 @@ import socket
 import pandas as pd
 import pytest
 
+from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.replay import Replay, ReplayStore
 from nlgjudge.judging.run import judge_items
@@ -20,7 +21,7 @@ LOGPROBS = [["4", [["4", -0.25], ["5", -1.5]]]]
 
 
 def task(item_id, aspect="fluency", n=1):
-    return Task(item_id, aspect, "rate", {}, (1, 5), "form", n)
+    return Task(item_id, aspect, "", {}, (1, 5), "form", n)  # of a recording without a known prompt
 
 
 @pytest.fixture
@@ -49,12 +50,86 @@ def test_a_recording_answers_by_item_aspect_and_sample(offline):
     (task("d/a", n=3), "has no sample 2 of fluency for d/a"),
 ])
 def test_a_miss_is_loud_unless_it_is_to_be_kept(missed, message):
+    asked = [task("d/a"), missed]
     with pytest.raises(LookupError, match=message):
-        list(Replay(RECORDING, "mine").replies([missed]))
-    kept = list(Replay(RECORDING, "mine", missing="keep").replies([missed]))
+        list(Replay(RECORDING, "mine").replies(asked))
+    kept = list(Replay(RECORDING, "mine", missing="keep").replies(asked))[1:]
     assert len(kept) == missed.n
     assert (kept[-1].text, kept[-1].reason) == ("", "not recorded")
     assert [r.reason for r in kept[:-1]] == [""] * (missed.n - 1)
+
+
+@pytest.mark.parametrize("missing", ["error", "keep"])
+def test_where_not_one_item_is_recorded_nothing_is_answered(missing):
+    judge = Replay(RECORDING, "mine", missing=missing)
+    with pytest.raises(LookupError, match="replay:mine holds .*; not one item is recorded .* as 'd/x'"):
+        list(judge.replies([task("d/x"), task("d/y")]))
+
+
+FLUENCY = prompt("geval/summarization/fluency")
+HELD = Recorded("a benchmark", "", "gpt-x", "geval/summarization/{aspect}", {"temperature": 1, "top_p": 1}, 2,
+                {"fluency": (1, 5), "relevance": (1, 5)}, "the rest is not known")
+TEXTS = {row.item_id: {"source": row.source, "hypothesis": row.hypothesis, "context": row.context}
+         for row in ITEMS.itertuples()}
+
+
+def known(**options):
+    return Replay(RECORDING, "mine", held=HELD, texts=TEXTS, missing="keep", **options)
+
+
+def test_what_was_recorded_is_answered():
+    for settings in ({}, {"temperature": 1}, {"temperature": 1.0, "top_p": 1}):
+        found = list(known().replies(Tasks(ITEMS, FLUENCY, n=2, **settings)))
+        assert [r.text for r in found] == ["4", "5", "", ""]
+    assert known().prompt("fluency") == FLUENCY
+
+
+@pytest.mark.parametrize("asked, items, options, message", [
+    (prompt("geval/summarization_no_steps/fluency"), ITEMS, {},
+     "asked was prompt geval/summarization_no_steps/fluency: ask geval/summarization/fluency"),
+    (FLUENCY._replace(body=FLUENCY.body.replace("one", "a single")), ITEMS, {},
+     "asked was prompt geval/summarization/fluency: ask geval/summarization/fluency"),
+    (FLUENCY._replace(body=""), ITEMS, {}, "asked was no prompt: ask geval/summarization/fluency"),
+    (FLUENCY._replace(scale=(1, 10)), ITEMS, {}, r"a scale of \[1, 10\] for fluency: take \[1, 5\]"),
+    (FLUENCY, ITEMS, {"temperature": 0},
+     "asked was temperature=0: leave temperature out, or take a live judge"),
+    (FLUENCY, ITEMS, {"top_p": 0.5}, "asked was top_p=0.5"),
+    (FLUENCY, ITEMS, {"max_tokens": 5}, "asked was max_tokens=5"),  # not known, so it cannot be asked for
+    (FLUENCY, ITEMS, {"logprobs": True}, "asked was logprobs=True"),
+    (FLUENCY, ITEMS, {"n": 3}, "asked was 3 replies: ask for at most 2"),
+    (FLUENCY, ITEMS.assign(hypothesis="Dgo."), {}, "asked was another hypothesis of d/a than was judged"),
+    (FLUENCY, ITEMS.assign(source="A dog brks."), {}, "asked was another source of d/a than was judged"),
+    (prompt("geval/summarization/coherence"), ITEMS, {},
+     "no recorded aspect 'coherence': did you mean 'relevance'. There are fluency, relevance"),
+])
+def test_a_recording_refuses_what_it_was_not_asked(asked, items, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        list(known().replies(Tasks(items, asked, **options)))
+    said = str(caught.value)
+    assert "\n" not in said and said.startswith("replay:mine")
+    if "asked was" in message:
+        assert said.startswith("replay:mine holds 2 replies an item of gpt-x to geval/summarization/{aspect} "
+                               "at temperature=1, top_p=1 (the rest is not known); asked was ")
+
+
+def test_a_recording_whose_prompt_is_not_registered_takes_a_placeholder_alone():
+    judge = Replay(RECORDING, "mine", held=HELD._replace(prompt=None, sampling={}), texts=TEXTS)
+    asked = judge.prompt("fluency")
+    assert (asked.name, asked.body, asked.scale) == ("not registered", "", (1, 5))
+    assert [r.text for r in judge.replies(Tasks(ITEMS, asked))] == ["4", ""]
+    for wrong, settings, message in ((FLUENCY, {}, "leave the prompt empty, take another recording"),
+                                     (asked, {"temperature": 1}, "asked was temperature=1")):
+        with pytest.raises(ValueError, match=message):
+            list(judge.replies(Tasks(ITEMS, wrong, **settings)))
+
+
+def test_tasks_without_a_prompt_object_are_held_to_the_same_text():
+    fields = {"source": "A dog barks.", "hypothesis": "Dog.", "context": "", "reference": ""}
+    right = Task("d/a", "fluency", FLUENCY.render(fields), fields, (1, 5), "form")
+    assert [r.text for r in known().replies(iter([right]))] == ["4"]
+    for wrong in (right._replace(text="rate"), right._replace(fields={})):
+        with pytest.raises(ValueError, match="asked was prompt a text of its own"):
+            list(known().replies([wrong]))
 
 
 def test_unknown_policy():
@@ -88,23 +163,37 @@ def test_a_reloaded_store_answers_the_same_requests(reloaded, offline):
         ("d/b", "fluency", 0, "", "content_filter", []), ("d/b", "fluency", 1, "2", "", [])]
 
 
-@pytest.mark.parametrize("model, changes", [
-    ("gpt-y", {}), ("gpt-x", {"settings": {"temperature": 0}}), ("gpt-x", {"n": 3}),
-    ("gpt-x", {"prompt": prompt("geval/summarization/fluency")._replace(body="{{Summary}} Fluent?")}),
+def test_a_sample_that_is_not_stored_is_a_miss(reloaded, offline):
+    store, asked = reloaded
+    asked.n = 3
+    with pytest.raises(LookupError, match="replay:second.sqlite:gpt-x has no sample 2 of fluency for d/a"):
+        list(ReplayStore(store, "gpt-x").replies(asked))
+    kept = list(ReplayStore(store, "gpt-x", missing="keep").replies(asked))
+    assert {r.reason for r in kept if r.sample_index == 2} == {"not recorded"}
+
+
+HOLDS = (f"it holds 2 of geval/summarization/fluency \\({FLUENCY.digest}\\) with "
+         '{"logprobs": true, "temperature": 1}: ask for that')
+
+
+@pytest.mark.parametrize("model, changes, message", [
+    ("gpt-xy", {}, "no model in this store 'gpt-xy': did you mean 'gpt-x'"),
+    ("gpt-x", {"settings": {"temperature": 0}}, 'with {"temperature": 0}, not for one item; ' + HOLDS),
+    ("gpt-x", {"prompt": FLUENCY._replace(body="{{Summary}} Fluent?")}, HOLDS),
 ])
-def test_another_model_prompt_or_setting_is_a_miss(reloaded, offline, model, changes):
+def test_another_question_is_told_what_the_store_holds(reloaded, offline, model, changes, message):
     store, asked = reloaded
     for name, value in changes.items():
         setattr(asked, name, value)
-    with pytest.raises(LookupError, match=f"replay:second.sqlite:{model} has no sample .* for d/a"):
-        list(ReplayStore(store, model).replies(asked))
-    kept = list(ReplayStore(store, model, missing="keep").replies(asked))
-    assert {r.reason for r in kept if r.sample_index == asked.n - 1} == {"not recorded"}
+    for missing in ("error", "keep"):
+        with pytest.raises(LookupError, match=message):
+            list(ReplayStore(store, model, missing=missing).replies(asked))
 
 
 def test_a_store_by_name_gives_the_scores_that_the_run_gave(reloaded, offline):
     store, asked = reloaded
-    frame = judge_items(ITEMS, [asked.prompt], f"replay:{store.path}:gpt-x", n=2, settings=asked.settings)
+    frame = judge_items(ITEMS, asked.prompt, f"replay:{store.path}:gpt-x", samples=2, temperature=1,
+                        logprobs=True)
     # The first has probabilities: (4 e^-0.25 + 5 e^-1.5) / (e^-0.25 + e^-1.5) = 4 + 1 / (1 + e^1.25)
     assert frame["score"].tolist() == pytest.approx([4.222700, 3, float("nan"), 2], nan_ok=True, abs=1e-6)
     assert frame["reason"].tolist() == ["", "", "content_filter", ""]

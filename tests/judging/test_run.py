@@ -9,7 +9,7 @@ import pytest
 from nlgjudge.data.benchmarks import load
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
-from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.replay import Replay, ReplayStore
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
@@ -51,8 +51,10 @@ def test_replay_and_surface_by_name(store, monkeypatch):
     assert (judge.name, judge.missing) == ("replay:replies.sqlite:llama3:8b", "keep")
     frame = pd.DataFrame([("i", "fluency", 0, "3")], columns=COLUMNS[:4])
     monkeypatch.setattr("nlgjudge.judging.run.recording", lambda name, items: frame)
+    monkeypatch.setattr("nlgjudge.judging.run.recorded_texts", lambda name: {})
     judge = get_judge("replay:closer_look/geval", missing="keep")
     assert isinstance(judge, Replay) and judge.name == "replay:closer_look/geval"
+    assert judge.held.model == "gpt-3.5-turbo-0613"
 
 
 @pytest.mark.parametrize("spec", ["", "gpt-4", "openai", "openai:", "batch:", "anthropic:x",
@@ -67,13 +69,17 @@ def test_unknown_judges_list_the_known(spec, tmp_path, monkeypatch):
 def test_unknown_recordings_and_stores_are_named(tmp_path):
     with pytest.raises(KeyError, match="no recording 'nobody/x'; there are closer_look/geval,"):
         get_judge("replay:nobody/x")
+    with pytest.raises(KeyError, match="no recording 'closer_lok/geval': did you mean 'closer_look/geval'"):
+        get_judge("replay:closer_lok/geval")
+    with pytest.raises(ValueError, match="judge 'surfce': expected .*; no kind .*: did you mean 'surface'"):
+        get_judge("surfce")
     with pytest.raises(FileNotFoundError, match="no store .*nowhere.sqlite"):
         get_judge(f"replay:{tmp_path}/nowhere.sqlite:gpt-x")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_surface_on_the_sample(items):
-    frame = judge_items(items, [FLUENCY, COHERENCE], "surface", n=2)
+    frame = judge_items(items, [FLUENCY, COHERENCE], "surface", samples=2)
     assert list(frame) == COLUMNS
     assert len(frame) == 2 * 2 * len(items) and frame.index.tolist() == list(range(len(frame)))
     assert frame["aspect"].value_counts().to_dict() == dict.fromkeys(("fluency", "coherence"), 2 * len(items))
@@ -84,7 +90,7 @@ def test_surface_on_the_sample(items):
     assert (item_scores(frame)["parsed"] == 2).all()
 
 
-@pytest.mark.parametrize("limit, expected", [(None, None), (5, 5), (0, 0)])
+@pytest.mark.parametrize("limit, expected", [(None, None), (5, 5), (0, None)])
 def test_limit_takes_the_first_items(items, limit, expected):
     frame = judge_items(items, [prompt(FLUENCY)], "surface", limit=limit)
     assert frame["item_id"].tolist() == items["item_id"].tolist()[:expected]
@@ -110,7 +116,7 @@ HALF = [["4", [["4", math.log(0.5)], [" 2", math.log(0.25)], ["no", math.log(0.2
 def test_probabilities_weigh_the_score_and_refusals_stay(items):
     judge = fake(("4", "", HALF), ("3", "", []), ("I'm sorry, I can't.", "", []), ("", "content_filter", []),
                  ("Four", "", [["Four", [["Four", 0.0], ["4", -9.0]]]]), ("hm", "", HALF))
-    frame = judge_items(items.head(3), [FLUENCY], judge, n=2, settings={"logprobs": True, "temperature": 0})
+    frame = judge_items(items.head(3), [FLUENCY], judge, samples=2, logprobs=True, temperature=0)
     # (4 * 0.5 + 2 * 0.25) / 0.75; the fifth writes no allowed score, whatever else it might have written
     assert frame["score"].tolist() == pytest.approx([2.5 / 0.75, 3, math.nan, math.nan, math.nan, 2.5 / 0.75],
                                                     nan_ok=True)
@@ -120,10 +126,118 @@ def test_probabilities_weigh_the_score_and_refusals_stay(items):
     assert judge.tasks[0].text == prompt(FLUENCY).render(judge.tasks[0].fields)
 
 
-def test_errors_of_a_prompt_or_an_option_surface(items):
-    with pytest.raises(KeyError, match="no prompt 'geval/nothing'; there are"):
-        judge_items(items, ["geval/nothing"], "surface")
+class Counts:
+    """A judge that counts what it is asked and gives every item a 3."""
+
+    name = "counts"
+
+    def __init__(self):
+        self.asked = 0
+
+    def replies(self, tasks):
+        for task in tasks:
+            self.asked += 1
+            yield from (Reply(task.item_id, task.aspect, i, "3") for i in range(task.n))
+
+
+def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
+    text = "Rate the fluency from 1 to 5.\n{{hypothesis}}"
+    judge = fake(("4", "", []))
+    asked = as_prompt(text, aspect="fluency")
+    frame = judge_items(items, [text, asked], judge, limit=1)
+    assert frame[["aspect", "score"]].values.tolist() == [["", 4], ["fluency", 4]]
+    assert [t.text for t in judge.tasks] == [f"Rate the fluency from 1 to 5.\n{items['hypothesis'][0]}"] * 2
+    one = judge_items(items, FLUENCY, "surface", limit=2)  # a single prompt needs no list
+    assert one.equals(judge_items(items, [prompt(FLUENCY)], "surface", limit=2))
+
+
+def test_what_an_unread_reply_counts_as(items):
+    judge = fake(("4", "", []), ("no idea", "", []))
+    frame = judge_items(items, FLUENCY, judge, limit=2, policy="store_3")
+    assert frame["score"].tolist() == [4, 3] and frame["reason"].tolist() == ["", "no_rating"]
+
+
+def test_sampling_parameters_are_sent_under_their_names(items):
+    judge = Counts()
+    judge.check = lambda tasks: seen.append(tasks.settings)
+    seen = []
+    judge_items(items, FLUENCY, judge, limit=1, temperature=0, top_p=1, max_tokens=5, sampling={"seed": 7})
+    judge_items(items, FLUENCY, judge, limit=1, logprobs=False)  # the same request as without it
+    assert seen == [{"seed": 7, "temperature": 0, "top_p": 1, "max_tokens": 5}, {}]
+
+
+def test_price_and_limit_on_cost_reach_a_live_judge(store):
+    judge = get_judge("openai:m", store=store, price=[1.0, 4.0], max_cost=2)
+    assert (judge.limits.price, judge.limits.cost) == ((1.0, 4.0), 2)
+    kept = get_judge("openai:m", store=store, price=[1.0, 4.0], limits=Limits(calls=3))
+    assert kept.limits == Limits(calls=3, price=(1.0, 4.0))
+    with pytest.raises(ValueError, match="judge 'batch:m': a batch cannot stop at a cost; leave out"):
+        get_judge("batch:m", store=store, max_cost=2)
+    assert get_judge("surface", price=[1.0, 4.0], max_cost=2).name == "surface"  # which costs nothing
+
+
+DIALOGUES = load("topical_chat", "sample").items
+OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
+
+
+@pytest.mark.parametrize("prompts, options, kind, message", [
+    ("geval/summarization/fluancy", {}, KeyError, "no prompt .*: did you mean 'geval/summarization/fluency'"),
+    ([], {}, ValueError, "expected at least one"),
+    (5, {}, ValueError, "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, or a Prompt"),
+    ("Rate this: {{Reply}}", {}, ValueError, "no slot '{{Reply}}'"),
+    (OPEN, {}, ValueError, "no slot '{{Reply}}'"),
+    ("Rate this {hypothesis}", {}, ValueError, "shows nothing to judge: put {{hypothesis}} where"),
+    (prompt(FLUENCY)._replace(scale=(10, 1)), {}, ValueError,
+     r"scale=\[10, 1\]: expected the lowest rating first, as \[1, 10\]"),
+    ("geval/dialogue/coherence", {}, ValueError,
+     "prompt geval/dialogue/coherence shows a context, and no item has one: it is written for another task"),
+    ("coascore/aspect_scores", {}, ValueError, "prompt coascore/aspect_scores needs aspects, which items do"),
+    (FLUENCY, {"samples": 0}, ValueError, "samples=0: expected a whole number of at least 1"),
+    (FLUENCY, {"samples": "2"}, ValueError, "samples='2': expected a whole number of at least 1"),
+    (FLUENCY, {"limit": -1}, ValueError, "limit=-1: expected a whole number of at least 0"),
+    (FLUENCY, {"temperature": "hot"}, ValueError, "temperature='hot': expected a number"),
+    (FLUENCY, {"logprobs": 5}, ValueError, "logprobs=5: expected True or False"),
+    (FLUENCY, {"sampling": "seed=1"}, ValueError, "sampling='seed=1': expected a dict"),
+    (FLUENCY, {"sampling": {"temperature": 1}, "temperature": 0}, ValueError,
+     "temperature is 0 and, in sampling, 1: give it once"),
+    (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
+    (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are samples, temperature"),
+    (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
+    (FLUENCY, {"max_cost": 1}, TypeError, "max_cost is an option of a judge that is given by its name"),
+])
+def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options, kind, message):
+    judge = Counts()
+    with pytest.raises(kind, match=message) as caught:
+        judge_items(items, prompts, judge, **options)
+    assert judge.asked == 0 and "\n" not in str(caught.value)
+
+
+def test_a_prompt_of_another_task_is_refused_and_a_text_of_ones_own_is_not():
+    """A summary's prompt has no place for a dialogue's fact; who writes a text may leave the fact out."""
+    judge = Counts()
+    with pytest.raises(ValueError, match="geval/summarization/fluency has no place for the context that"):
+        judge_items(DIALOGUES, FLUENCY, judge)
+    assert judge.asked == 0
+    judge_items(DIALOGUES, "Rate the fluency: {{hypothesis}}", judge)
+    assert judge.asked == len(DIALOGUES)
+
+
+def test_errors_of_a_judge_surface(items):
     with pytest.raises(ValueError, match="judge 'gpt-4': expected openai:MODEL"):
-        judge_items(items, [FLUENCY], "gpt-4")
-    with pytest.raises(ValueError, match="policy='zero': expected one of nan, leading_or_0"):
-        judge_items(items, [FLUENCY], "surface", policy="zero")
+        judge_items(items, FLUENCY, "gpt-4")
+    with pytest.raises(ValueError, match="judge=5: expected a name, one of openai:MODEL"):
+        judge_items(items, FLUENCY, 5)
+    with pytest.raises(TypeError, match="judge 'surface': no option 'mising'"):
+        judge_items(items, FLUENCY, "surface", mising="keep")
+
+
+def test_every_prompt_is_checked_before_the_first_is_asked(items):
+    class Knows(Counts):
+        def check(self, tasks):
+            if tasks.prompt.name == COHERENCE:
+                raise ValueError("never recorded")
+
+    judge = Knows()
+    with pytest.raises(ValueError, match="never recorded"):
+        judge_items(items, [FLUENCY, COHERENCE], judge)
+    assert judge.asked == 0

@@ -14,6 +14,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import cli
 from nlgjudge.data.paths import root
+from nlgjudge.data.perturb import Perturbation
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
@@ -118,10 +119,131 @@ def test_wording_and_scale(chats):
 
 
 def test_prompts_that_are_not_ours_are_counted_not_shown(chats, monkeypatch):
-    monkeypatch.setattr(ablation, "prompt", lambda name: nj.prompt("geval/dialogue/coherence")._replace(
-        name=f"upstream:{name}", body=f"kept\nsecret of {name}\n{{{{Response}}}}"))
+    monkeypatch.setattr(ablation, "as_prompt", lambda name, **_: nj.prompt("geval/dialogue/coherence")._replace(
+        name=f"upstream:{name}", body=f"kept\nsecret of {name}\n{{{{Response}}}}{{{{Fact}}}}"))
     found = ablate(chats, {"prompt": "a"}, {"prompt": "b"})
     assert found.prompts == {"coherence": "upstream:a -> upstream:b: lines out 1, in 1"}
+    assert found.change == "prompt: b against a"
+
+
+def test_a_prompt_may_be_a_text_or_an_object(chats):
+    text = "Rate the {aspect} of this reply from 1 to 3: {{hypothesis}}"
+    found = ablate(chats, {}, {"prompt": text, "scale": [1, 3]}, ["coherence", "naturalness"])
+    assert "+Rate the naturalness of this reply from 1 to 3: {{hypothesis}}" in found.prompts["naturalness"]
+    made = nj.as_prompt(text.replace("{aspect}", "coherence"), aspect="coherence", scale=(1, 3))
+    same = ablate(chats, {}, {"prompt": made})
+    assert same.result.iloc[0]["variant"] == found.result.iloc[0]["variant"]
+    assert same.digests[f"variant: {made.name}"] == made.digest
+    assert same.parameters.loc["prompt", "variant"] == made.name
+
+
+def test_a_policy_says_what_an_unread_reply_counts_as(chats):
+    judge = simulated(chats, refusals=0.3)
+    found = ablate(chats, judge, simulated(chats, refusals=0.3) | {"policy": "store_3"})
+    unread = found.cost.loc["baseline", "unparsed"]
+    assert unread > 0 and found.cost.loc["variant", "unparsed"] == 0
+    assert found.shifts["items"].item() == 50 - unread and found.parameters.loc["policy"].tolist() == [
+        "nan", "store_3"]
+
+
+def test_sampling_parameters_have_their_own_names(chats):
+    class Notes(Says):
+        def replies(self, tasks):
+            self.settings = tasks.settings
+            yield from super().replies(tasks)
+
+    one, other = Notes(1), Notes(1)
+    ablate(chats, {"judge": one}, {"judge": other, "temperature": 0, "max_tokens": 5, "sampling": {"seed": 1}})
+    assert one.settings == {} and other.settings == {"seed": 1, "temperature": 0, "max_tokens": 5}
+
+
+def test_what_came_out_is_said_in_sentences(chats):
+    found = ablate(chats, simulated(chats), simulated(chats, noise=2))
+    lost = -found.result["difference"].item()
+    assert found.findings()[:3] == [
+        f"The variant's correlation with people is lower for coherence, by {lost:.2f}.",
+        "After Holm's correction the difference is significant at 5% for coherence.",
+        "The interval of the difference excludes zero for coherence."]
+    same = ablate(chats, {}, {"samples": 2}, ["coherence", "naturalness"]).findings()
+    assert same[:3] == ["The correlation with people is the same in all two aspects, to two decimals.",
+                        "No difference is significant at 5% after Holm's correction.",
+                        "Every interval of a difference includes zero."]
+    assert same[3].startswith("Mean scores move by at most 0.00. The baseline takes ")
+
+
+class Refuses(Says):
+    """A judge that must not be asked."""
+
+    def replies(self, tasks):
+        raise AssertionError("it was asked")
+        yield
+
+
+SUMMARIES = nj.load("summeval", "sample")
+
+
+@pytest.mark.parametrize("variant, options, message", [
+    ({"prompt": "geval/dialoge/{aspect}"}, {}, "no prompt .*: did you mean 'geval/dialogue/coherence'"),
+    ({"prompt": "geval/dialogue/{aspct}"}, {}, "expected {aspect} as the only place to fill"),
+    ({"prompt": "Rate this: {{Reply}}"}, {}, "no slot '{{Reply}}'"),
+    ({"words": {"carefully": "{{Carefully}}"}}, {}, "no slot '{{Carefully}}'"),
+    ({"words": "carefully"}, {}, "words='carefully': expected a dict of old to new wording"),
+    ({"prompt": "geval/summarization/{aspect}"}, {}, "has no place for the context that every item has"),
+    ({"scale": [10, 1]}, {}, r"scale=\[10, 1\]: expected the lowest rating first, as \[1, 10\]"),
+    ({"scale": 10}, {}, "scale=10: expected the lowest and the highest rating"),
+    ({"sample": 2}, {}, "no setting 'sample': did you mean 'samples'"),
+    ({"estimator": "men"}, {}, "no estimator 'men': did you mean 'mean'"),
+    ({"policy": "drp"}, {}, "no policy 'drp': did you mean 'drop'"),
+    ({"samples": 0}, {}, "samples=0: expected a whole number of at least 1"),
+    ({"temperature": "0"}, {}, "temperature='0': expected a number"),
+    ({"perturb": "typos"}, {}, "perturb='typos': expected name, degree and number of edits"),
+    ({"perturb": ["typo", "", 5]}, {}, "no perturbation 'typo': did you mean 'typos'"),
+    ({"perturb": ["deletions", "", 9999]}, {}, "not one text has room for it .*; take fewer edits"),
+    ({"price": 4}, {}, "price=4: expected two numbers"),
+    ({"max_cost": 1, "judge": "batch:m"}, {}, "a batch cannot stop at a cost"),
+    ({"judge": "surfce"}, {}, "did you mean 'surface'"),
+    ({"judge": 5}, {}, "judge=5: expected a name"),
+    ({"samples": 2}, {"aspects": "coherence"}, r"aspects='coherence': expected a list of names, as \['coher"),
+    ({"samples": 2}, {"aspects": ["coherance"]}, "no aspect 'coherance': did you mean 'coherence'"),
+    ({"samples": 2}, {"limit": -5}, "limit=-5: expected a whole number of at least 0"),
+    ({"samples": 2}, {"level": "smple"}, "no level 'smple': did you mean 'sample'"),
+    ({"samples": 2}, {"coefficient": "spearmen"}, "no coefficient 'spearmen': did you mean 'spearman'"),
+    ({"samples": 2}, {"resamples": 0}, "resamples=0: expected a whole number of at least 1"),
+    ({"samples": 2}, {"rng": 0}, "rng=0: expected a generator"),
+    ({"samples": 2}, {"leave_out": "lead"}, r"leave_out='lead': expected a list of systems"),
+    ("samples=1", {}, "variant='samples=1': expected settings in a dict"),
+])
+def test_a_mistake_is_one_line_before_either_judge_is_asked(chats, variant, options, message):
+    baseline = {**PROMPT, "judge": Refuses()}
+    variant = {**baseline, **variant} if isinstance(variant, dict) else variant
+    options = {"aspects": ["coherence"], "rng": np.random.default_rng(0)} | options
+    with pytest.raises((ValueError, KeyError), match=message) as caught:
+        nj.ablate(chats, baseline, variant, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_prompt_of_another_task_is_refused_by_its_name():
+    """A story's prompt has the slots of a summary's, so that only its name tells the two apart."""
+    setups = {"judge": Refuses(), "prompt": "dhp/story/{aspect}"}
+    with pytest.raises(ValueError, match="dhp/story/coherence is written for story, and the items are of summ"):
+        ablate(SUMMARIES, setups, setups | {"samples": 2})
+    for name in ("chatgpt/da/newsroom/coherence", "geval/summarization_no_steps/coherence"):
+        assert nj.prompt(name).task == "summarization"
+    assert nj.prompt("coascore/llmscore").task == ""
+
+
+def test_both_arms_are_checked_before_the_first_is_asked(chats):
+    class Knows(Refuses):
+        def check(self, tasks):
+            raise ValueError("was never asked that")
+
+    with pytest.raises(ValueError, match="was never asked that"):
+        ablate(chats, {"judge": Refuses()}, {"judge": Knows()})
+
+
+def test_limit_zero_is_all(chats):
+    by_limit = [ablate(chats, {}, {"samples": 2}, limit=limit).cost["samples"].tolist() for limit in (None, 0, 9)]
+    assert by_limit == [[50, 100], [50, 100], [9, 18]]
 
 
 def test_perturbed_texts_lose_their_rating(chats):
@@ -138,11 +260,11 @@ def test_systems_and_items_can_be_left_out(chats):
 
 @pytest.mark.parametrize("baseline, variant, message", [
     ({}, {}, "the variant equals the baseline: change one of judge, prompt"),
-    ({}, {"sample": 2}, r"settings \['sample'\].*expected settings among judge, prompt"),
-    ({}, {"estimator": "best"}, "estimator 'best': expected .* an estimator among mean, median, mode"),
+    ({}, {"sample": 2}, "no setting 'sample': did you mean 'samples'.* There are judge, prompt"),
+    ({}, {"estimator": "best"}, "no estimator 'best'; there are mean, median, mode"),
     ({}, {"words": {"four stars": "five"}}, "geval/dialogue/coherence has no 'four stars' to replace"),
     ({"judge": "replay:closer_look/geval"}, {"judge": "replay:closer_look/geval", "words": {"a": "b"}},
-     "holds answers to what was asked then, so words and perturb cannot change"),
+     "replay:closer_look/geval holds 20 replies an item of gpt-3.5-turbo-0613 .* words and perturb cannot change"),
 ])
 def test_what_cannot_be_compared(chats, baseline, variant, message):
     with pytest.raises(ValueError, match=message):
@@ -201,6 +323,44 @@ def test_recorded_judges():
     assert found.result[["baseline", "variant"]].iloc[0].tolist() == pytest.approx(expected)
     assert found.cost["samples"].tolist() == [20 * found.cost.loc["variant", "calls"],
                                               found.cost.loc["variant", "calls"]]
+    # Without a prompt the recording's own is taken, and what was recorded may be said.
+    same = ablate(chats, twenty, twenty | {"samples": 1, "prompt": "", "temperature": 1})
+    assert same.result.equals(found.result) and same.digests["variant: upstream:d223302/coh_geval"] != "unknown"
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"prompt": "geval/dialogue_no_steps/{aspect}"}, "asked was prompt geval/dialogue_no_steps/coherence: ask "),
+    ({"prompt": "upstream:d223302/{aspect:.3}_rate_explain"}, "asked was prompt upstream:d223302/coh_rate_exp"),
+    ({"sampling": {"temperature": 0}}, "asked was temperature=0: leave temperature out"),
+    ({"temperature": 0}, "asked was temperature=0: leave temperature out"),
+    ({"max_tokens": 5}, "asked was max_tokens=5: leave max_tokens out"),
+    ({"logprobs": True}, "asked was logprobs=True"),
+    ({"scale": [1, 10]}, r"asked was a scale of \[1, 10\] for coherence: take \[1, 3\]"),
+    ({"samples": 21}, "asked was 21 replies: ask for at most 20"),
+    ({"perturb": ["typos", "", 5]}, "words and perturb cannot change"),
+    ({"words": {"carefully": "with care"}}, "words and perturb cannot change"),
+])
+def test_a_recording_never_answers_another_question(change, message):
+    """Each of these reported a difference of 0, p = 1: the same old replies, compared with themselves."""
+    if not nj.available("closer_look/geval"):
+        pytest.skip("needs the recordings of A-Closer-Look")
+    chats = nj.load("topical_chat", "real")
+    setup = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval"}
+    for baseline, variant in ((setup, setup | change), (setup | change, setup)):
+        with pytest.raises(ValueError, match=message) as caught:
+            ablate(chats, baseline, variant)
+        said = str(caught.value)
+        assert "\n" not in said and "holds 20 replies an item of gpt-3.5-turbo-0613 to upstream:d223302/" in said
+
+
+def test_a_recording_refuses_damaged_texts_under_their_old_keys():
+    if not nj.available("closer_look/geval"):
+        pytest.skip("needs the recordings of A-Closer-Look")
+    items = nj.load("topical_chat", "real").items.head(30)
+    damaged = nj.perturb(items, [Perturbation("typos", "", 5)]).items.query("perturbation != 'original'")
+    damaged = damaged.assign(item_id=damaged["original"])
+    with pytest.raises(ValueError, match="asked was another hypothesis of .* than was judged, as a perturbation"):
+        nj.judge_items(damaged, "upstream:d223302/coh_geval", "replay:closer_look/geval", missing="keep")
 
 
 def test_a_recording_whose_prompt_is_not_registered():
@@ -222,7 +382,8 @@ def changes():
 
 def test_every_change_that_the_template_offers_works(chats):
     offered = changes()
-    assert {key for change in offered for key in change} >= set(ablation.SETTINGS) - {"price"}
+    assert {key for change in offered for key in change} >= set(ablation.SETTINGS) - {
+        "price", "max_cost", "top_p"}
     for change in offered:
         if not str(change.get("judge", "")).startswith("openai:"):
             assert len(ablate(chats, {"samples": 20}, change).result) == 1, change
@@ -248,11 +409,43 @@ def test_new_ablation_is_named_empty_and_runs(checkout, capsys):
     made = nbformat.read(path, as_version=4)
     assert made.cells[0].source.startswith("# Ablation: my idea\n")
     assert not [c for c in made.cells if "template_ablation" in c.source or c.get("outputs")]
+    codes = [c for c in made.cells if c.cell_type == "code"]
+    assert len(made.cells) >= 2 * len(codes)  # the rule for notebooks: as much prose as code
     assert "data" not in made.metadata["nlgjudge"]
     run(path, checkout / "out" / "run.ipynb", {"change": {"scale": [1, 10]}, "aspects": ["coherence"],
                                                "resamples": 50, "permutations": 99})
     saved = checkout / "out" / "sample" / "build" / "ablation" / "ablation_my_idea.csv"
     assert saved.read_text(encoding="utf-8").count("\n") == 2
+
+
+def test_new_ablation_has_nothing_of_the_templates_findings(checkout):
+    """What came out of the template's change, its title and the title of its figure are not the new one's."""
+    assert cli.main(["new", "ablation", "mine"]) == 0
+    template = nbformat.read(checkout / "notebooks" / "template_ablation.ipynb", as_version=4)
+    made = nbformat.read(checkout / "notebooks" / "ablation_mine.ipynb", as_version=4)
+    text = "\n".join(c.source for c in made.cells)
+    findings = [c.source for c in template.cells if "template-only" in c.metadata.get("tags", [])]
+    assert len(findings) >= 3
+    sentences = [s for source in findings for s in re.split(r"(?<=[.:;])\s+|\n", source) if len(s) > 20]
+    assert len(sentences) > 8 and not [s for s in sentences if s in text]
+    for said in ("most frequent", "Most frequent", "one, or the", "twenty replies", "all four", "handful",
+                 "kept run", "free"):
+        assert said not in text, said
+    titles = re.findall(r"title=(f?)\"", text)
+    assert titles == ["f"] and "{found.change}" in text  # computed from what differs
+
+
+def test_a_new_ablation_says_its_own_change(checkout):
+    assert cli.main(["new", "ablation", "mine"]) == 0
+    executed = checkout / "out" / "run.ipynb"
+    run(checkout / "notebooks" / "ablation_mine.ipynb", executed, {
+        "source": "sample", "change": {"scale": [1, 10], "words": {"1-3": "1-10"}}, "aspects": ["coherence"],
+        "resamples": 50, "permutations": 99})
+    said = "".join(o.get("text", "") for c in nbformat.read(executed, as_version=4).cells
+                   for o in c.get("outputs", []))
+    assert "The correlation with people is the same for coherence, to two decimals." in said
+    drawing, = (checkout / "out").rglob("ablation_mine.svg")
+    assert "scale: 1 10 against none" in drawing.read_text(encoding="utf-8")
 
 
 def test_new_ablation_never_overwrites(checkout, capsys):

@@ -65,7 +65,7 @@ _CLOSER_SUMMARIES = Recorded(
     "the prompts on summaries are not registered here")
 # Shen et al. 2023; "from one to five" in the words of the repository's prompt_templates.py.
 _SHEN = Recorded("summeval", "", None, None, {}, 1, _SUMMARIES,
-                 "neither its prompts nor its sampling parameters are registered here")
+                 "its prompts and sampling parameters are not registered here")
 RECORDINGS = {
     **{f"closer_look/{form}": Recorded(
         "topical_chat", f"results/topical_chat/gpt3.5_*_{form}.json", "gpt-3.5-turbo-0613",

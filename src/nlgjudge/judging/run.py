@@ -139,8 +139,8 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
                                  logprobs=logprobs, sampling=sampling)
     check_samples(samples)
     check_policy(policy)
-    given = [prompts] if isinstance(prompts, (str, Prompt)) else list(prompts)
-    asked = [as_prompt(one) for one in given]
+    several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
+    asked = [as_prompt(one) for one in (prompts if several else [prompts])]
     if not asked:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:

@@ -17,6 +17,7 @@ A setup is a dict of settings; `ablate` takes those that differ from `SETTINGS`:
 """
 
 from difflib import unified_diff
+from textwrap import shorten
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ class Ablation(NamedTuple):
     @property
     def change(self):
         """The settings that differ, in words, as ``estimator: mode against mean``."""
-        parts = [f"{name}: {in_words(row['variant'])} against {in_words(row['baseline'])}"
+        parts = [f"{name}: {_brief(row['variant'])} against {_brief(row['baseline'])}"
                  for name, row in self.parameters.iterrows()]
         return "; ".join(parts)
 
@@ -363,6 +364,11 @@ def _shown(value):
     return getattr(value, "name", value)
 
 
+def _brief(value):
+    """A setting's value in words, a long one cut, as a prompt's text is."""
+    return shorten(in_words(value), 60, placeholder=" ...")
+
+
 def _digests(arms):
     return {f"{name}: {p.name}": p.digest if p.body else "unknown"
             for name, arm in arms.items() for found in arm.asked.values() for p in found}
@@ -425,11 +431,12 @@ def _direction(result):
         return "No aspect has a difference: the correlation is not defined."
     size = moves.abs()
     by = f"by {size.min():.2f} to {size.max():.2f}" if size.min() < size.max() else f"by {size.max():.2f}"
-    where = f"all {counted(known)} aspects" if known > 1 else result["aspect"][moves.notna()].item()
+    aspects = list(result["aspect"][moves.notna()])
+    where = f"in all {counted(known)} aspects" if known > 1 else f"for {aspects[0]}"
     if not lower and not higher:
-        return f"The correlation with people is the same in {where}, to two decimals."
+        return f"The correlation with people is the same {where}, to two decimals."
     if len(lower) == known or len(higher) == known:
-        return f"The variant's correlation with people is {'lower' if lower else 'higher'} in {where}, {by}."
+        return f"The variant's correlation with people is {'lower' if lower else 'higher'} {where}, {by}."
     moved = {"lower": lower, "higher": higher}
     parts = [f"{word} for {_listed(aspects)}" for word, aspects in moved.items() if aspects]
     return f"The variant's correlation with people is {' and '.join(parts)}, by at most {size.max():.2f}."
@@ -453,6 +460,8 @@ def _beyond_zero(result):
 
 def _moved(shifts):
     most = shifts["shift"].abs().max()
+    if np.isnan(most):
+        return "No item was scored by both setups."
     values = [f"{shifts[c].min()} to {shifts[c].max()}" if shifts[c].min() < shifts[c].max()
               else str(shifts[c].max()) for c in ("baseline_values", "variant_values")]
     return (f"Mean scores move by at most {most:.2f}. The baseline takes {values[0]} distinct scores in an "
