@@ -51,8 +51,33 @@ def test_success_writes_outputs_and_what_was_used(write, tmp_path):
 
 def test_an_unknown_parameter_names_the_known(write, tmp_path):
     message = failure(write(), tmp_path, {"size": 1, "sise": 2})
-    assert message == "tiny.ipynb: unknown parameter sise; it has size"
+    assert message == "tiny.ipynb: no parameter 'sise': did you mean 'size'? There are size"
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("default, value, message", [
+    ('{"estimator": "mode"}', "samples=1", "expected names and values, as '{\"estimator\": \"mode\"}'"),
+    ('["coherence"]', "coherence", "expected a list, as '[\"coherence\"]'"),
+    ("20", "twenty", "expected a number, as 20"), ("20", True, "expected a number, not true or false"),
+    ('"auto"', 3, 'expected a text, as "auto"'), ("True", 1, "expected true or false, as true"),
+])
+def test_a_value_of_another_kind_says_what_was_expected(write, tmp_path, default, value, message):
+    path = write()
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].source = f"size = {default}  # a comment"
+    nbformat.write(notebook, path)
+    said = failure(path, tmp_path, {"size": value})
+    assert said == f"tiny.ipynb: size={value!r}: {message}" and not (tmp_path / "out").exists()
+
+
+def test_values_of_the_same_kind_none_and_what_a_notebook_computes_are_taken(write):
+    path = write()
+    for default, value in (("1", 0.5), ("[1, 2]", []), ("{}", {"a": 1}), ("None", 3), ("0", None),
+                           ("False", True), ("len('abc')", "x"), ('""', "surface")):
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[1].source = f"size = {default}  # a comment"
+        nbformat.write(notebook, path)
+        check(path, {"size": value})
 
 
 def test_a_missing_parameters_tag(write, tmp_path):

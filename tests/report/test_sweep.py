@@ -68,7 +68,7 @@ def test_a_grid_becomes_one_tidy_table_and_a_figure(folder, capsys):
         for aspect, sign in (("a", 1), ("b", -1))}
     assert table["data"].tolist() == table["mode"].tolist() and set(table["cell"]) == {0, 1, 2, 3}
     drawn = (results / "results.svg").read_text(encoding="utf-8")
-    assert "1, real" in drawn and "sample data, not comparable with the papers" in drawn
+    assert "x 1, mode real" in drawn and "sample data, not comparable with the papers" in drawn
     assert (results / "results.png").stat().st_size > 5000
     assert go(folder) == 0 and len(runs(folder)) == 4  # nothing to do
 
@@ -162,7 +162,7 @@ def test_a_machine_without_slurm(folder, monkeypatch, capsys):
     ("- 1\n", ValueError, "expected the keys notebook, parameters, figure and parameters by name, got list"),
     ("notebook: tiny.ipynb\n", ValueError, "got notebook"),
     ("notebook: tiny.ipynb\nparameters: {x: 1}\njobs: 3\n", ValueError, "got notebook, parameters, jobs"),
-    ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "unknown parameter y; it has place, x"),
+    ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "no parameter 'y'; there are place, x"),
     ("notebook: other\nparameters: {x: 1}\n", NotebookError, "other: no such notebook"),
 ])
 def test_what_is_no_grid(folder, text, kind, message):
@@ -195,6 +195,61 @@ def test_the_figure_takes_the_columns_that_the_grid_names(folder, monkeypatch, c
     (folder / "grid.yaml").write_text(text.replace("[1, 2]", "1") % "judge", encoding="utf-8")
     assert go(folder) == 1
     assert "no figure: the results have no column judge; they have aspect" in capsys.readouterr().err
+
+
+@pytest.fixture
+def labels(folder, monkeypatch):
+    """Draw a grid of a notebook with the parameters `change`, `samples` and `seed`; give what it drew."""
+    parameters = new_code_cell('change = {}  # what differs\nsamples = 1  # replies\nseed = 0  # of chance')
+    parameters.metadata["tags"] = ["parameters"]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# Tiny"), parameters, new_code_cell("1")],
+                                metadata={"kernelspec": kernel}), folder / "tiny.ipynb")
+    drawn = []
+    monkeypatch.setattr(figures, "intervals", lambda frame, **options: drawn.append((frame, options))
+                        or Figure())
+
+    def draw(parameters, figure=""):
+        (folder / "grid.yaml").write_text(f"notebook: tiny.ipynb\nparameters: {parameters}\n{figure}",
+                                          encoding="utf-8")
+        grid = sweeps.read(folder / "grid.yaml")
+        grid.folder.mkdir(parents=True, exist_ok=True)
+        table = pd.DataFrame([{"aspect": "a", "difference": 0.1, "ci_low": 0, "ci_high": 1, "cell": cell,
+                               "data": "real", "coefficient": "spearman",
+                               **{k: str(v) if isinstance(v, dict) else v for k, v in given.items()}}
+                              for cell, given in enumerate(grid.cells)])
+        monkeypatch.setattr(sweeps.Grid, "missing", lambda _: [])  # as if every cell had run
+        monkeypatch.setattr(sweeps, "collect", lambda _: table)
+        sweeps.sweep(folder / "grid.yaml", say=print)
+        (frame, options), = drawn
+        return frame["label"].tolist(), options["title"]
+    return draw
+
+
+@pytest.mark.parametrize("parameters, figure, expected, title", [
+    ("{change: [{samples: 1, estimator: mode}, {scale: [1, 10]}]}", "",
+     ["samples 1, estimator mode", "scale 1 10"], "change"),
+    ("{change: [{samples: 1}, {words: {carefully: with care}}], seed: [0, 1]}", "",
+     ["samples 1, seed 0", "samples 1, seed 1",
+      "carefully: with care, seed 0", "carefully: with care, seed 1"], "change, seed"),
+    ("{samples: [1, 5], seed: 3}", "figure: {label: samples}", ["1", "5"], "samples"),
+    # A label that the grid names still says what else differs.
+    ("{samples: [1, 5], seed: [0, 1]}", "figure: {label: samples}",
+     ["samples 1, seed 0", "samples 1, seed 1", "samples 5, seed 0", "samples 5, seed 1"], "samples, seed"),
+    ("{samples: [1, 5], seed: [0, 1]}", "figure: {label: samples, group: seed}", ["1", "1", "5", "5"],
+     "samples"),
+    ("{samples: [1, 5]}", "figure: {label: coefficient}", ["spearman, samples 1", "spearman, samples 5"],
+     "coefficient, samples"),
+    ("{change: [{temperature: 0}, {temperature: 1}]}", "figure: {label: change}",
+     ["temperature 0", "temperature 1"], "change"),
+])
+def test_labels_name_every_parameter_that_differs_in_words(labels, parameters, figure, expected, title):
+    assert labels(parameters, figure) == (expected, f"grid: difference by {title}")
+
+
+def test_a_value_of_another_kind_is_refused_before_a_cell_runs(labels):
+    with pytest.raises(NotebookError, match="change='samples=1': expected names and values, as '{}'"):
+        labels("{change: [{samples: 1}, samples=1]}")
 
 
 def test_the_repositorys_grid_can_be_read():
