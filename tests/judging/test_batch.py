@@ -162,8 +162,8 @@ def test_another_process_collects(api, tmp_path):
 
 
 def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
-    items = pd.DataFrame({"item_id": ["i/s"], "source": "", "hypothesis": "h", "references": [[]],
-                          "context": ""})
+    items = pd.DataFrame({"item_id": ["i/s"], "source": "s", "hypothesis": "h", "references": [[]],
+                          "context": "c"})
     prompts = [f"geval/dialogue/{a}" for a in ("naturalness", "coherence")]
     with pytest.raises(JudgeError, match="1 requests are waiting for batch_0;"):
         judge_items(items, prompts, "batch:m", store=store)
