@@ -413,8 +413,8 @@ def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_
     found = benchmarks.load_together(["openmeva", "topical_chat"])
     assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
     assert capsys.readouterr().out == (
-        "topical_chat cannot be had here, so that all of openmeva, topical_chat are sample data, "
-        "not comparable with the papers\n")
+        "topical_chat cannot be had here, so that all of openmeva, topical_chat are sample data, not "
+        "comparable with the papers\n")
     assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
     with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
         benchmarks.load_together(["openmeva", "topical_chat"], "real")

@@ -305,7 +305,7 @@ def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
     workflow.resolve(said.append)
     assert workflow.data("one") == {"wordnet": ["real", ""]}
     declare("meteor-1.4")
-    with pytest.raises(ValueError, match="resource 'meteor-1.4': expected one of wordnet, meteor-1.5"):
+    with pytest.raises(ValueError, match="resource 'meteor-1.4': did you mean 'meteor-1.5'"):
         workflow.resolve(said.append)
 
 
