@@ -1,6 +1,7 @@
 """Recorded replies as a judge: no network, no cost, the same answer every time."""
 
-from nlgjudge.judging.tasks import Reply, key
+from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT, Reply, endpoint, key
+from nlgjudge.judging.usable import used
 
 
 class Replay:
@@ -52,14 +53,42 @@ class ReplayStore(Replay):
     ----------
     store : nlgjudge.judging.store.Store
     model : str
-        The model that was asked; a task is found by its full request.
+        The model that was asked, and after ``@`` the endpoint, which must be named where the store holds
+        replies of this model from several; a task is found by its full request.
     missing : {"error", "keep"}
+
+    Raises
+    ------
+    ValueError
+        For an endpoint that the store does not hold, or none where there are several.
     """
 
     def __init__(self, store, model, *, missing="error"):
         self.name, self.missing = f"replay:{store.path.name}:{model}", missing
-        self._store, self._model = store, model
+        self._store = store
+        self._model, self._endpoint = _source(store, model)
 
     def _find(self, task):
-        found = self._store.get(key(task.request(self._model)))
-        return {i: (reply["text"], reply["reason"], reply["logprobs"]) for i, reply in found.items()}
+        found = self._store.tries(key(task.request(self._model), self._endpoint))
+        chosen = {i: used(task, task.n, tries) for i, tries in found.items()}
+        return {i: (reply["text"], reply["reason"], reply["logprobs"]) for i, reply in chosen.items()}
+
+
+def _source(store, given):
+    """Model and endpoint of ``MODEL`` or ``MODEL@ENDPOINT``."""
+    model, _, named = given.rpartition("@")
+    if named != UNKNOWN_ENDPOINT and "://" not in named:  # an @ in the model's own name
+        model, named = given, ""
+    held = {where: number for (_, where), number in store.endpoints(model).items()}
+    if named:
+        wanted = named if named == UNKNOWN_ENDPOINT else endpoint(named)
+    elif len(held) < 2:
+        return model, next(iter(held), UNKNOWN_ENDPOINT)
+    else:
+        wanted = ""
+    if wanted not in held:
+        listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items())
+        raise ValueError(f"{store.path.name} holds replies of {model} "
+                         + (f"from {len(held)} endpoints: name one of " if not wanted else
+                            f"and none from {wanted}; there are ") + (listed or "none"))
+    return model, wanted

@@ -103,11 +103,14 @@ def expected_score(logprobs, scale=(1, 5)):
     for token, alternatives in logprobs:
         if token.strip() not in allowed:
             continue
-        weight = {}
-        for alternative, logprob in alternatives or [[token, 0.0]]:
-            if alternative.strip() in allowed:
-                score = int(alternative.strip())
-                weight[score] = weight.get(score, 0.0) + math.exp(logprob)
-        mass = sum(weight.values())
-        return sum(s * w for s, w in weight.items()) / mass, max(0.0, 1 - mass)
+        found = [(int(alternative.strip()), logprob) for alternative, logprob in alternatives
+                 if alternative.strip() in allowed and logprob > -math.inf]
+        if not found:  # a server that names no alternatives, or gives none of them a probability
+            found = [(int(token.strip()), 0.0)]
+        # Relative to the likeliest, because the exponential of a small logarithm is 0.
+        likeliest = max(logprob for _, logprob in found)
+        weights = [(score, math.exp(logprob - likeliest)) for score, logprob in found]
+        total = sum(weight for _, weight in weights)
+        expected = sum(score * weight for score, weight in weights) / total
+        return expected, max(0.0, 1 - total * math.exp(likeliest))
     return math.nan, 1.0
