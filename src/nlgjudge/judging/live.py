@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -126,7 +127,9 @@ class Live:
             For a server that is not reached, a wrong key, an unknown model, an empty account, too many
             failures, or a run of which no call was answered.
         """
+        self.server.tell_of_unknown(self.store, tasks)
         self._wait(tasks)
+        self._say_how_it_ended()
         missing = NOT_ASKED if self.stopped else NOT_ANSWERED
         yield from self.server.stored(self.store, tasks, missing=missing, first=not self.ask_again,
                                       noted=self.asked_again)
@@ -163,11 +166,11 @@ class Live:
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
         self._writes, self._turn = asyncio.Queue(), asyncio.Lock()
         self._in_a_row, self._due, self._under_way, self.stopped = 0, 0.0, 0, ""
+        self._busy = {}
         self._whole, self._failed, self._answered_before = 0, Counter(), self._answered
         # Replies of no use, by key and sample: why; those that came in this run; what came of a repetition.
         self._of_no_use, self._fresh, self._repeated = {}, set(), {}
         self._in_vain, self._not_again = 0, ""
-        self.server.tell_of_unknown(self.store, tasks)
         size = len(tasks) if hasattr(tasks, "__len__") else None
         writer = asyncio.create_task(self._write())
         try:
@@ -181,7 +184,6 @@ class Live:
         finally:
             await self._writes.put(None)
             await writer
-        self._say_how_it_ended()
 
     def _say_how_it_ended(self):
         failed = sum(self._failed.values())
@@ -189,18 +191,14 @@ class Live:
             raise JudgeError(f"no item was answered: {failed} failed, {_commonest(self._failed)}")
         if failed:
             warnings.warn(f"{self.name}: {failed} of {failed + self._whole} items failed, "
-                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=4)
+                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=3)
         if self.stopped:
             warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
-                          "another run goes on from there", stacklevel=4)
+                          "another run goes on from there", stacklevel=3)
         if self._repeated:
-            left = Counter(reason for reason in self._repeated.values() if reason)
-            others = f"; the others: {_counted(left)}" if left else ""
-            warnings.warn(f"{self.name}: {len(self._repeated)} replies of no use were asked for again, "
-                          f"{len(self._repeated) - sum(left.values())} of them can be used now{others}",
-                          stacklevel=4)
+            warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
         if self._not_again:
-            warnings.warn(f"{self.name}: {self._not_again}", stacklevel=4)
+            warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
 
     async def _all(self, client, tasks):
         while True:
@@ -224,7 +222,8 @@ class Live:
         for task in self._todo:
             before = self.server.calls
             try:
-                self._whole += await self._finish(client, task)
+                whole = await self._finish(client, task)
+                self._whole += whole  # not in one line, for others count while this one waits
                 self._in_a_row = 0
                 self._asked_as.add(len(self.server.notices))
             except CallFailed as error:
@@ -241,6 +240,22 @@ class Live:
 
     async def _finish(self, client, task):
         """Ask until the task has its samples, which is True, or a limit is reached."""
+        _, digest, _ = self.server.request(task)
+        async with self._alone(digest):
+            return await self._complete(client, task)
+
+    @asynccontextmanager
+    async def _alone(self, digest):
+        """Items with the same texts make the same request: one asks, the others wait for its replies."""
+        while digest in self._busy:
+            await self._busy[digest].wait()
+        self._busy[digest] = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._busy.pop(digest).set()
+
+    async def _complete(self, client, task):
         malformed = 0
         while True:
             request, digest, n = self.server.request(task)
@@ -293,8 +308,10 @@ class Live:
         for task in self._todo:
             if self._not_again:
                 return
+            _, digest, _ = self.server.request(task)
             try:
-                await self._repeat(client, task)
+                async with self._alone(digest):
+                    await self._repeat(client, task)
             except (CallFailed, JudgeError) as error:
                 # What is stored stays, so that no reply is worse for it.
                 self._not_again = f"replies of no use could not be asked for again: {error}"
@@ -394,7 +411,8 @@ class Live:
         if calls is not None and self.server.calls >= calls:
             return f"the limit of {calls} calls was reached"
         if cost is not None and self.cost * (1 + self._under_way / max(self._answered, 1)) >= cost:
-            return f"the limit on cost was reached: {self.cost:.4f} of {cost}, {self._under_way} under way"
+            return (f"the limit on cost was reached: {self.cost:.4g} of {cost:.4g}, {self._under_way} under "
+                    "way")
         return ""
 
     def _cost(self, prompt, completion):
@@ -404,10 +422,37 @@ class Live:
         return (prompt * price[0] + completion * price[1]) / 1e6
 
 
+def told_again(asked_again):
+    """Say what came of asking again.
+
+    Parameters
+    ----------
+    asked_again : dict
+        As `Live.asked_again` is.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> told_again({("k", 0): "", ("k", 1): "no_rating"})
+    'replies asked for again because they were of no use: 2, of use now: 1, not yet: 1 (no_rating 1)'
+    """
+    left = Counter(reason for reason in asked_again.values() if reason)
+    said = (f"replies asked for again because they were of no use: {len(asked_again)}, "
+            f"of use now: {len(asked_again) - left.total()}")
+    if left:
+        counted = ", ".join(f"{reason} {number}" for reason, number in left.most_common())
+        said += f", not yet: {left.total()} ({counted})"
+    if left["length"]:
+        said += "; length means that max_tokens ended before the first word: raise it"
+    return said
+
+
 def _commonest(reasons):
+    """Say the commonest reason of failures, and whether it is the only one."""
     (reason, number), *others = reasons.most_common()
-    return f"{'most often' if others else 'all'} with: {reason}" if number > 1 else f"with: {reason}"
-
-
-def _counted(reasons):
-    return ", ".join(f"{reason} {number}" for reason, number in reasons.most_common())
+    if number == 1:
+        return f"with: {reason}"
+    return f"{'most often' if others else 'all'} with: {reason}"

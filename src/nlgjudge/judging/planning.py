@@ -83,16 +83,20 @@ def plan(server, store, tasks, price=None, *, again=True):
     Returns
     -------
     dict
-        `tasks, samples, cached` (samples that are stored and are not asked for again), `calls`
+        `tasks, samples, cached` (samples that are stored and are not asked for again, or that another item
+        with the same texts asks for), `calls`
         (one a task where the server takes `n`, as is assumed until it shows otherwise), `prompt_tokens,
         completion_tokens` and `cost` (None without a price).
     """
     found = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0)
-    lengths = {}
+    lengths, seen = {}, set()
     for task in tasks:
         _, digest, n = server.request(task)
         have = store.tries(digest)
         missing = sum(i not in have or (again and _comes_again(task, n, have[i])) for i in range(n))
+        if digest in seen:
+            missing = 0
+        seen.add(digest)
         found["tasks"] += 1
         found["samples"] += n
         found["cached"] += n - missing

@@ -11,6 +11,8 @@ import pandas as pd
 from nlgjudge.judging.parsing import parse_all
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
+# Where nothing was said there is nothing to be read, whatever the policy for replies.
+_NO_REPLY = ("not asked", "not answered", "not recorded")
 
 
 def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
@@ -27,16 +29,22 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
     -------
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`; a reply that was not given
-        keeps its own reason. Rows are numbered anew and grouped by aspect.
+        keeps its own reason. One that was not asked for, answered or recorded has no score under any
+        policy. Rows are numbered anew and grouped by aspect.
     """
-    frame = replies if isinstance(replies, pd.DataFrame) else pd.DataFrame(
-        [r[:5] for r in replies], columns=["item_id", "aspect", "sample_index", "text", "reason"])
+    if isinstance(replies, pd.DataFrame):
+        frame = replies
+    else:
+        names = ["item_id", "aspect", "sample_index", "text", "reason"]
+        frame = pd.DataFrame([reply[:5] for reply in replies], columns=names)
     frame, parts = frame.reset_index(drop=True), []
     for aspect, part in frame.groupby("aspect", sort=False):
-        parsed = parse_all(part["text"], form, scale[aspect] if isinstance(scale, dict) else scale,
-                           policy=policy, key=key)
+        allowed = scale[aspect] if isinstance(scale, dict) else scale
+        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
-        parsed["reason"] = parsed["reason"].where(pd.Series(given, index=parsed.index) == "", given)
+        given = pd.Series(given, index=parsed.index)
+        parsed["reason"] = parsed["reason"].where(given == "", given)
+        parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
         parts.append(part[COLUMNS[:4]].join(parsed, how="right"))
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 
