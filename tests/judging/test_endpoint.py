@@ -3,6 +3,8 @@
 import json
 import runpy
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from nlgjudge.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore
+from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.server import JudgeError, Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
@@ -114,6 +117,18 @@ def old(tmp_path):
     return path
 
 
+def test_several_open_an_old_store_at_the_same_moment(old):
+    barrier = threading.Barrier(4)
+
+    def opened(_):
+        barrier.wait(10)
+        with Store(old) as store:
+            return store.endpoints()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(opened, range(4))) == [{("m", UNKNOWN_ENDPOINT): 3}] * 4
+
+
 def test_replies_of_an_old_store_are_told_of_once_and_not_used(serve, old):
     server = serve(says(2))
     with Store(old) as store:
@@ -177,7 +192,7 @@ def test_a_replay_of_a_store_with_two_endpoints_must_name_one(serve, store, monk
         ReplayStore(store, "m")
     assert f"m@{one.url} (2 replies)" in str(caught.value) and f"m@{other.url} (2" in str(caught.value)
     assert texts(ReplayStore(store, f"m@{one.url}/"), tasks(2)) == ["Score: 2"] * 2
-    assert texts(ReplayStore(store, f"m@{other.url}"), tasks(2)) == ["Score: 5"] * 2
+    assert texts(get_judge(f"replay:{store.path}:m@{other.url}"), tasks(2)) == ["Score: 5"] * 2
     with pytest.raises(ValueError, match="and none from http://elsewhere/v1; there are m@http"):
         ReplayStore(store, "m@http://elsewhere/v1")
     with pytest.raises(ValueError, match="and none from unknown; there are m@http"):

@@ -199,6 +199,10 @@ class Live:
             warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
         if self._not_again:
             warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
+        cut = sum(reason == "length" for reason in (self._of_no_use | self._repeated).values())
+        if cut:
+            warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; raise "
+                          "max_tokens, from which a reasoning model takes its thoughts too", stacklevel=3)
 
     async def _all(self, client, tasks):
         while True:
@@ -445,8 +449,6 @@ def told_again(asked_again):
     if left:
         counted = ", ".join(f"{reason} {number}" for reason, number in left.most_common())
         said += f", not yet: {left.total()} ({counted})"
-    if left["length"]:
-        said += "; length means that max_tokens ended before the first word: raise it"
     return said
 
 
