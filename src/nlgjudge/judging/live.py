@@ -202,7 +202,7 @@ class Live:
         cut = sum(reason == "length" for reason in (self._of_no_use | self._repeated).values())
         if cut:
             warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; "
-                          "raise max_tokens, from which a reasoning model takes its thoughts too", stacklevel=3)
+                          "raise max_tokens, which pays for a reasoning model's thoughts too", stacklevel=3)
 
     async def _all(self, client, tasks):
         while True:
