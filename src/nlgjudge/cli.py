@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import nlgjudge as nj
-from nlgjudge import extend_cli, own_cli
+from nlgjudge import exits, extend_cli, own_cli
 from nlgjudge.judging_cli import add_commands
 
 
@@ -21,14 +21,21 @@ def main(arguments=None):
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return options.function(options) or 0
+        return options.function(options) or exits.DONE
     except BrokenPipeError:
-        return 1
+        return exits.FAILED
+    except KeyboardInterrupt as interrupt:
+        if options.traceback:
+            raise
+        said = str(interrupt) or ("interrupted: what was finished or stored stays; the same command goes on "
+                                  "from there")
+        print(f"\nnlgjudge: {said}", file=sys.stderr)
+        return exits.INTERRUPTED
     except Exception as error:
         if options.traceback:
             raise
         print(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
-        return 1
+        return getattr(error, "status", exits.FAILED)
 
 
 def _parser():

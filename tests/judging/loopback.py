@@ -33,6 +33,8 @@ class Loopback:
         at the end before it cuts the connection.
     delay : float
         Seconds before each answer.
+    tls : ssl.SSLContext, optional
+        Serve https.
 
     Attributes
     ----------
@@ -40,8 +42,8 @@ class Loopback:
         Bodies and headers in the order of their arrival.
     """
 
-    def __init__(self, answer, *, delay=0.0, port=0):
-        self.answer, self.delay, self.port = answer, delay, port
+    def __init__(self, answer, *, delay=0.0, port=0, tls=None):
+        self.answer, self.delay, self.port, self.tls = answer, delay, port, tls
         self.requests, self.headers = [], []
 
     def __enter__(self):
@@ -58,12 +60,12 @@ class Loopback:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def _serve(self, ready):
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024))
+            asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024, ssl=self.tls))
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         self._loop.run_forever()

@@ -112,7 +112,8 @@ def test_a_reply_with_holes_costs_aspects_and_never_items(live):
     answers = {"0": "Relevance: 2\nTone: 5\nAccuracy score: 4/5\nCoherence: 9", "1": REFUSAL, "2": TABLE_10}
     server, judge = live(second=lambda text: next(answers[i] for i in answers if f"response {i}" in text),
                          third=lambda text: f"{text.count('Score: ')}.0")
-    found = coascore(frame(), judge(), "dialogue", "overall")
+    with pytest.warns(UserWarning, match="because they were of no use: 2, of use now: 0, not yet: 2"):
+        found = coascore(frame(), judge(), "dialogue", "overall")
     table = found.aspect_scores.set_index(["item_id", "aspect"])
     first = table.loc["d0/s"]
     assert first["reason"].to_dict() == {"Relevance": "", "Coherence": "out_of_range", "Accuracy": "",
@@ -124,7 +125,7 @@ def test_a_reply_with_holes_costs_aspects_and_never_items(live):
     assert ends["used"].to_dict() == {"d0/s": 2, "d1/s": 0, "d2/s": 5}
     assert ends.loc[["d0/s", "d2/s"], "score"].tolist() == [2, 5]  # as many scores as it was shown
     assert math.isnan(ends.loc["d1/s", "score"]) and ends.loc["d1/s", "reason"] == "no_aspect_scores"
-    assert len(server.requests) == 1 + 3 + 2
+    assert len(server.requests) == 1 + 3 + 2 * 2 + 2  # two of the three replies of stage 2 three times each
 
 
 def test_a_text_that_looks_like_a_prompt_is_data(live):

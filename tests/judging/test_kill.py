@@ -20,7 +20,7 @@ import sys
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
-tasks = [Task(f"item{{i}}", "coherence", f"Rate text {{i}}.", {{}}, (1, 5), "form") for i in range({CALLS})]
+tasks = [Task(f"item{{i}}", "coherence", f"Rate text {{i}}.", {{}}, (), "text") for i in range({CALLS})]
 with Store(sys.argv[1]) as store:
     for reply in Live("m", store, concurrency={CONCURRENCY}).replies(tasks):
         assert reply.text.startswith(f"Rate text {{reply.item_id[4:]}}. answer "), reply

@@ -1,7 +1,6 @@
 """The live judge against a server on the loopback interface that fails in every way servers do."""
 
 import asyncio
-import contextlib
 import json
 import os
 import runpy
@@ -17,31 +16,12 @@ import pytest
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.store import Store
-from nlgjudge.judging.tasks import Task, key
+from nlgjudge.judging.tasks import Task, endpoint, key
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
 SOON = {"retry-after": "0.05"}
 KEY = "sk-loopback-9f2c71d40b"
-
-
-@pytest.fixture
-def serve(monkeypatch):
-    """Start a server and point the client's environment to it."""
-    with contextlib.ExitStack() as stack:
-        def start(answer, **options):
-            server = stack.enter_context(Loopback(answer, **options))
-            for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", KEY),
-                                ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
-                monkeypatch.setenv(name, value)
-            return server
-        yield start
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "replies.sqlite") as made:
-        yield made
 
 
 def tasks(number, n=1, **settings):
@@ -246,8 +226,8 @@ def test_a_rejected_temperature_is_left_out(serve, store, wording):
     with pytest.warns(UserWarning, match="rejects temperature"):
         assert list(Live("m", store).replies(wanted)) == found
     assert len(server.requests) == 22  # the stored replies are found after one rejection
-    assert store.get(key({"model": "m", "messages": [{"role": "user", "content": "Rate text 0."}],
-                          "max_tokens": 5}))[0]["text"] == GOOD[0]
+    bare = {"model": "m", "messages": [{"role": "user", "content": "Rate text 0."}], "max_tokens": 5}
+    assert store.get(key(bare, endpoint(server.url)))[0]["text"] == GOOD[0]
 
 
 def test_a_rejected_max_tokens_is_renamed(serve, store):
@@ -289,13 +269,13 @@ def test_a_rejection_in_the_middle_asks_all_items_alike(serve, store):
         return error(400, "no longer", param="temperature") if number > 10 and "temperature" in json.loads(
             body) else right(number, path, body)
 
-    serve(answer)
+    server = serve(answer)
     wanted = tasks(20, temperature=0)
     with pytest.warns(UserWarning, match="rejects temperature"):
         found = list(Live("m", store, concurrency=1).replies(wanted))
     assert all(r.text for r in found)
-    bare = [store.get(key({k: v for k, v in t.request("m").items() if k != "temperature"})) for t in wanted]
-    assert all(0 in have for have in bare)
+    bare = [{k: v for k, v in t.request("m").items() if k != "temperature"} for t in wanted]
+    assert all(0 in store.get(key(request, endpoint(server.url))) for request in bare)
 
 
 PROBABILITIES = {"content": [{"token": "4", "logprob": -0.1, "top_logprobs": [
@@ -349,7 +329,7 @@ def test_a_filtered_reply_does_not_stand_for_missing_logprobs(serve, store):
 
 def test_a_limit_on_calls_is_exact_and_the_next_run_goes_on(serve, store):
     server = serve(right, delay=0.01)
-    with pytest.warns(UserWarning, match="stopped before the end: 25 calls were allowed; what is stored"):
+    with pytest.warns(UserWarning, match="stopped before the end: the limit of 25 calls was reached; what"):
         found = list(Live("m", store, limits=Limits(calls=25), concurrency=16).replies(tasks(60)))
     assert len(server.requests) == 25 == sum(r.text != "" for r in found) and len(found) == 60
     assert all(r.text for r in Live("m", store).replies(tasks(60)))
@@ -358,7 +338,7 @@ def test_a_limit_on_calls_is_exact_and_the_next_run_goes_on(serve, store):
 
 def test_a_limit_on_calls_counts_malformed_answers(serve, store):
     server = serve(lambda *_: completion([]))
-    with pytest.warns(UserWarning, match="2 calls were allowed"):
+    with pytest.warns(UserWarning, match="the limit of 2 calls was reached"):
         list(Live("m", store, limits=Limits(calls=2)).replies(tasks(5)))
     assert len(server.requests) == 2
 
@@ -366,7 +346,7 @@ def test_a_limit_on_calls_counts_malformed_answers(serve, store):
 def test_a_limit_on_cost_stops_at_the_call_that_reaches_it(serve, store):
     server = serve(right, delay=0.01)  # 10 prompt and 2 completion tokens: 10 * 1 + 2 * 3 = 16 millionths
     live = Live("m", store, limits=Limits(cost=9.5 * 16e-6, price=(1, 3)), concurrency=16)
-    with pytest.warns(UserWarning, match="stopped before the end: the cost reached 0.000. of"):
+    with pytest.warns(UserWarning, match="before the end: the limit on cost was reached: .* of 0.000152,"):
         list(live.replies(tasks(40)))
     assert len(server.requests) == 10
     assert live.cost == pytest.approx(160e-6) == store.totals()["cost"]
@@ -401,11 +381,12 @@ def test_a_plan_by_hand(serve, store):
     wanted = [t._replace(text="x" * 39 + str(i)) for i, t in enumerate(tasks(3, n=2, max_tokens=10))]
     live = Live("m", store, limits=Limits(price=(2, 8)))
     list(live.replies([wanted[0], wanted[1]._replace(n=1)]))
-    # Missing: one sample of the second, two of the third; 40 // 4 + 1 = 11 prompt tokens a call.
+    # Missing: one sample of the second, two of the third; 40 // 4 + 1 = 11 prompt tokens a call, and five
+    # tokens for each of three ratings.
     assert live.plan(wanted) == {"tasks": 3, "samples": 6, "cached": 3, "calls": 2, "prompt_tokens": 22,
-                                 "completion_tokens": 30, "cost": pytest.approx((22 * 2 + 30 * 8) / 1e6)}
+                                 "completion_tokens": 15, "cost": pytest.approx((22 * 2 + 15 * 8) / 1e6)}
     assert Live("m", store).plan(wanted)["cost"] is None
-    assert Live("m", store).plan(tasks(1))["completion_tokens"] == 256
+    assert Live("m", store).plan([t._replace(form="text") for t in tasks(1)])["completion_tokens"] == 256
     assert len(server.requests) == 2
 
 

@@ -28,6 +28,10 @@ def p(*shares):
     # only the first score counts, later ones do not
     ([["2", p(("2", 1.0))], ["5", p(("5", 1.0))]], (1, 5), 2, 0),
     ([["3", []]], (1, 5), 3, 0),  # a server that names no alternatives
+    # exp(-9999) is 0 in double precision, yet 4 and 5 are equally likely and 3 is e times less so:
+    # (4 + 5 + 3 / e) / (2 + 1 / e) = (9 + 1.103638) / 2.367879
+    ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
+    ([["4", [["4", -math.inf], ["5", -math.inf]]]], (1, 5), 4, 0),  # no probability at all: what was written
     ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
     ([], (1, 5), NAN, 1),
 ])
@@ -60,6 +64,16 @@ def test_policies_of_upstream(policy, scores, reasons):
     assert (frame["score"].tolist(), frame["reason"].tolist()) == (scores, reasons)
     kept = [0, 2, 5] if policy == "drop" else range(6)
     assert frame["text"].tolist() == [REPLIES[i].text for i in kept]
+
+
+@pytest.mark.parametrize("reason", ["not asked", "not answered", "not recorded"])
+def test_where_nothing_was_said_no_policy_makes_a_score(reason):
+    replies = [Reply("x", "fluency", 0, "4"), Reply("y", "fluency", 0, "", reason)]
+    for policy in ("nan", "store_3", "leading_or_0", "drop"):
+        known = [4] if policy == "drop" else [4, NAN]
+        frame = responses(replies, policy=policy)
+        assert frame["score"].tolist() == pytest.approx(known, nan_ok=True)
+        assert frame["reason"].tolist() == ["", reason][:len(known)]
 
 
 def test_scale_by_aspect():

@@ -69,16 +69,22 @@ def test_a_second_add_changes_nothing(store):
 
 
 def test_totals(store):
-    assert store.totals() == {"replies": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0}
+    assert store.totals() == {"replies": 0, "asked_again": 0, "prompt_tokens": 0, "completion_tokens": 0,
+                              "cost": 0}
     filled(store)
-    assert store.totals() == {"replies": 3, "prompt_tokens": 12, "completion_tokens": 1, "cost": 0.5}
+    assert store.totals() == {"replies": 3, "asked_again": 0, "prompt_tokens": 12, "completion_tokens": 1,
+                              "cost": 0.5}
+    store.add({}, [FULL | {"attempt": 1}, FULL | {"attempt": 2}])  # what was paid twice more counts
+    assert store.totals() == {"replies": 3, "asked_again": 2, "prompt_tokens": 36, "completion_tokens": 3,
+                              "cost": 1.5}
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
 def test_export_and_load(store, tmp_path, name):
     filled(store).export(tmp_path / name)
     rows = [json.loads(line) for line in lines(tmp_path / name)]
-    assert len(rows) == 3 and FULL | {"request": REQUEST} in rows
+    known = {"endpoint": "unknown", "prompt": "", "digest": "", "form": "", "scale": [], "attempt": 0}
+    assert len(rows) == 3 and FULL | known | {"request": REQUEST} in rows
     assert name.endswith(".gz") == ((tmp_path / name).read_bytes()[:2] == b"\x1f\x8b")
     with Store(tmp_path / "other.sqlite") as other:
         other.add({}, [{"key": KEY, "sample": 0, "text": "was here before"}])

@@ -10,6 +10,7 @@ import math
 import re
 import tomllib
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -117,8 +118,9 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     asked = stage("aspects", task, aspect)
     text = asked.render({"n": NUMBERS.get(n, n)})
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    reply, = judge.replies([Task("relevant aspects", aspect, text, {"n": str(n)}, (), "text", 1,
-                                 settings or SETTINGS)])
+    asking = Task("relevant aspects", aspect, text, {"n": str(n)}, (), "text", 1, settings or SETTINGS,
+                  prompt=asked.name, digest=asked.digest, check=_names_none)
+    reply, = judge.replies([asking])
     found = parse_aspects(reply.text)[:n]
     if not found:
         raise ValueError(f"{judge.name} named no aspect, expected {n}, one 'Name: definition' a line; got "
@@ -148,7 +150,9 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     defined = dict.fromkeys(items["item_id"], "\n\n".join(f"{a.name}: {a.definition}" for a in aspects))
     rows = []
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    for reply in judge.replies(item_tasks(items, asked, settings, {"aspects": defined})):
+    check = partial(_lacks_scores, names=[a.name for a in aspects], scale=scale)
+    tasks = [one._replace(check=check) for one in item_tasks(items, asked, settings, {"aspects": defined})]
+    for reply in judge.replies(tasks):
         scores, keys, extra = parse_scores(reply.text, [a.name for a in aspects], scale)
         head = (reply.item_id, reply.sample_index, reply.text)
         rows += [(*head, name, score, reply.reason or reason, keys.get(name, ""))
@@ -156,6 +160,17 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
         rows += [(*head, name, np.nan, "extra_aspect", name) for name in extra]
     columns = ["item_id", "sample_index", "text", "aspect", "score", "reason", "reply_key"]
     return pd.DataFrame(rows, columns=columns).astype({"score": float})[[*COLUMNS, "reply_key"]]
+
+
+def _names_none(text):
+    """Why a reply to stage 1 is of no use to stage 2."""
+    return "" if parse_aspects(text) else "no_aspects"
+
+
+def _lacks_scores(text, names, scale):
+    """Why a reply to stage 2 is of no use to stage 3: the reason of the first aspect without a score."""
+    scores, _, _ = parse_scores(text, names, scale)
+    return next((score.reason for score in scores.values() if score.reason), "")
 
 
 def parse_aspects(text):
@@ -228,7 +243,7 @@ def item_tasks(items, asked, settings, extra=None):
                   "reference": item.references[0] if len(item.references) else ""}
         fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
-                          1, settings or SETTINGS))
+                          1, settings or SETTINGS, prompt=asked.name, digest=asked.digest))
     return tasks
 
 

@@ -1,8 +1,9 @@
 """The same requests through the Batch API: submit, leave, come back, collect.
 
-Half the price and a day's patience. A batch is noted in the store, so another process can
-collect it; lines that failed are submitted once more, and what is stored is never asked for
-again.
+Half the price and a day's patience. A batch is noted in the store with its endpoint, so another
+process can collect it; lines that failed are submitted once more, and what is stored is never
+asked for again. That holds for replies that the protocol cannot use, too: `openai:MODEL` at the
+same endpoint and store asks again for those, and `nlgjudge replies forget` makes room for others.
 """
 
 import io
@@ -11,7 +12,9 @@ from contextlib import contextmanager
 
 import openai
 
-from nlgjudge.judging.server import JudgeError, Server, columns, message
+from nlgjudge.judging import planning
+from nlgjudge.judging.server import JudgeError, Server, Waiting, columns, message
+from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 
 LINES, BYTES = 50_000, 100_000_000  # of one batch, the API's limits (of bytes, the older and smaller one)
 _OVER = {"completed", "failed", "expired", "cancelled"}
@@ -26,10 +29,12 @@ class Batch:
     store : nlgjudge.judging.store.Store
     timeout : float
         Seconds that one call may take.
+    price : (float, float), optional
+        Of a million prompt and a million completion tokens, in a batch, for `plan`.
     """
 
-    def __init__(self, model, store, *, timeout=120):
-        self.name, self.store = f"batch:{model}", store
+    def __init__(self, model, store, *, timeout=120, price=None):
+        self.name, self.store, self.price = f"batch:{model}", store, price
         self.server, self.timeout = Server(model, timeout=timeout), timeout
 
     def replies(self, tasks):
@@ -37,19 +42,36 @@ class Batch:
 
         Raises
         ------
-        JudgeError
+        Waiting
             While replies are still to come, saying how many and of which batches.
+        JudgeError
+            When a batch is not accepted or cannot be collected.
         """
         self.collect()
         self.submit(tasks)
-        missing = {digest for _, digest, _ in self._missing(tasks)}
+        missing = {digest for _, _, digest, _ in self._missing(tasks)}
         waiting = {b["id"]: missing & set(b["keys"]) for b in self.store.batches()
                    if b["state"] not in _OVER and missing & set(b["keys"])}
         if waiting:
-            raise JudgeError(f"{self.name}: {len(set().union(*waiting.values()))} requests are waiting for "
-                             f"{', '.join(waiting)}; run the same call again later to collect (a batch takes "
-                             "up to 24 hours)")
+            raise Waiting(f"{self.name}: {len(set().union(*waiting.values()))} requests are waiting for "
+                          f"{', '.join(waiting)}; run the same call again later to collect (a batch takes "
+                          "up to 24 hours)")
         yield from self.server.stored(self.store, tasks)
+
+    def plan(self, tasks):
+        """Say what a run would take, before anything is submitted.
+
+        Parameters
+        ----------
+        tasks : iterable of nlgjudge.judging.tasks.Task
+
+        Returns
+        -------
+        dict
+            As from `nlgjudge.judging.planning.plan`; replies that are not to be used are not asked again.
+        """
+        self.server.tell_of_unknown(self.store, tasks)
+        return planning.plan(self.server, self.store, tasks, self.price, again=False)
 
     def submit(self, tasks):
         """Submit requests that are neither stored nor under way.
@@ -61,13 +83,14 @@ class Batch:
         """
         under_way = {k for b in self.store.batches() if b["state"] not in _OVER or b["attempt"] > 1
                      for k in b["keys"]}
+        self.server.tell_of_unknown(self.store, tasks)
         lines = {}
-        for request, digest, samples in self._missing(tasks):
+        for task, request, digest, samples in self._missing(tasks):
             if digest not in under_way:
                 lines[digest] = {"custom_id": f"{digest}-{samples[0]}", "method": "POST",
                                  "url": "/v1/chat/completions",
                                  "body": self.server.body(request, len(samples))}
-                self.store.add({digest: request}, [])
+                self.store.add({digest: self.server.kept(task, request)}, [])
         for part in _parts(lines):
             self._send(part, attempt=1)
         return len(lines)
@@ -81,7 +104,7 @@ class Batch:
             State by batch.
         """
         states = {}
-        pending = [b for b in self.store.batches() if b["state"] not in _OVER]
+        pending = self._pending()
         if not pending:
             return {}
         with self._client("the batches could not be collected") as client:
@@ -95,17 +118,22 @@ class Batch:
     def cancel(self):
         """Cancel what is under way; replies that are done can still be collected."""
         with self._client("the batches could not be cancelled") as client:
-            for batch in self.store.batches():
-                if batch["state"] not in _OVER and client.batches.retrieve(batch["id"]).status not in _OVER:
+            for batch in self._pending():
+                if client.batches.retrieve(batch["id"]).status not in _OVER:
                     client.batches.cancel(batch["id"])
 
+    def _pending(self):
+        """Batches that are not collected; those of another endpoint are not known here."""
+        here = (self.server.endpoint, UNKNOWN_ENDPOINT)
+        return [b for b in self.store.batches() if b["state"] not in _OVER and b["endpoint"] in here]
+
     def _missing(self, tasks):
-        """Yield request, key and sample numbers of what is not stored."""
+        """Yield task, request, key and sample numbers of what is not stored."""
         for task in tasks:
             request, digest, n = self.server.request(task)
             have = self.store.get(digest)
             if samples := [i for i in range(n) if i not in have]:
-                yield request, digest, samples
+                yield task, request, digest, samples
 
     def _keep(self, client, batch, found):
         rows = []
@@ -121,7 +149,7 @@ class Batch:
         self.store.add({}, rows)
         answered = {row["key"] for row in rows}
         failed = [k for k in batch["keys"] if k not in answered]
-        self.store.note_batch(batch["id"], batch["attempt"], found.status, failed)
+        self.store.note_batch(batch["id"], batch["attempt"], found.status, failed, batch["endpoint"])
         if failed and batch["attempt"] == 1 and found.status != "cancelled":
             sent = {line["custom_id"].rsplit("-", 1)[0]: line
                     for line in self._lines(client, found.input_file_id)}
@@ -139,12 +167,13 @@ class Batch:
             file = client.files.create(file=("requests.jsonl", io.BytesIO(content)), purpose="batch")
             made = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions",
                                          completion_window="24h")
-        self.store.note_batch(made.id, attempt, "submitted", list(lines))  # over only once it is collected
+        # It is over only once it is collected.
+        self.store.note_batch(made.id, attempt, "submitted", list(lines), self.server.endpoint)
 
     @contextmanager
     def _client(self, problem):
         try:
-            client = openai.OpenAI(timeout=self.timeout)
+            client = openai.OpenAI(base_url=self.server.base_url, timeout=self.timeout)
         except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY, and OPENAI_BASE_URL for a server of your "
                              "own") from error

@@ -1,22 +1,30 @@
 """A served model as a judge: planned, bounded, stored, resumed.
 
 Every reply is on disk before the worker that asked for it goes on, so a killed run loses no
-more than the calls under way, and the same call goes on where it stopped.
+more than the calls under way, and the same call goes on where it stopped. A run first asks
+for what is missing, then once more for the replies that the protocol cannot use.
 """
 
 import asyncio
 import time
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
 from tqdm import tqdm
 
+from nlgjudge.judging import planning
+from nlgjudge.judging.planning import prompt_tokens as _tokens
 from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
+from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, used
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
+NOT_ANSWERED = "not answered"  # the call failed
+NOT_ASKED = "not asked"  # the run stopped at a limit before
 
 
 class Limits(NamedTuple):
@@ -59,18 +67,45 @@ class Live:
         Seconds that one call may take.
     progress : bool
         Show a bar with rate, errors and cost.
+    ask_again : bool
+        Ask again for replies that the protocol cannot use, by the rule of
+        `nlgjudge.judging.usable`. Without it the first reply counts, as it did in upstream's
+        scripts.
+
+    Attributes
+    ----------
+    failures : int
+        Items whose calls failed for good.
+    reasons : collections.Counter
+        Why they failed.
+    stopped : str
+        Which limit ended the last run; empty where none did.
+    cost : float
+        Spent so far, in the price's currency.
+    spent : dict
+        `calls, prompt_tokens, completion_tokens` so far.
+    asked_again : dict
+        By key and sample, the replies in use that were asked for again, in this run or an earlier one: why
+        they are still of no use, or nothing where they can be used now.
     """
 
     def __init__(self, model, store, *, limits=_NO_LIMITS, concurrency=CONCURRENCY, timeout=60,
-                 progress=False):
+                 progress=False, ask_again=True):
         if limits.cost is not None and not limits.price:
             raise JudgeError("a limit on cost needs a price: say what a million prompt and a million "
                              "completion tokens cost")
         self.name, self.store, self.limits = f"openai:{model}", store, limits
         self.server = Server(model, timeout=timeout)
-        self.concurrency, self.progress = concurrency, progress
+        self.concurrency, self.progress, self.ask_again = concurrency, progress, ask_again
         self.cost, self.failures, self.stopped = 0.0, 0, ""
-        self._answered = 0
+        self.reasons, self.asked_again = Counter(), {}
+        self._answered, self._prompt_tokens, self._completion_tokens = 0, 0, 0
+
+    @property
+    def spent(self):
+        """Calls and tokens so far, as the server counted them."""
+        return {"calls": self.server.calls, "prompt_tokens": round(self._prompt_tokens),
+                "completion_tokens": round(self._completion_tokens)}
 
     def replies(self, tasks):
         """Judge tasks, then yield their replies in order, stored ones at no cost.
@@ -78,42 +113,41 @@ class Live:
         Parameters
         ----------
         tasks : iterable of nlgjudge.judging.tasks.Task
-            Read twice, as a list or a `Tasks` can be.
+            Read several times, as a list or a `Tasks` can be.
 
         Yields
         ------
         nlgjudge.judging.tasks.Reply
-            A sample that could not be had says so in `reason`.
+            A sample that could not be had says so in `reason`: `not answered` where its call failed, `not
+            asked` where the run stopped at a limit before.
 
         Raises
         ------
         JudgeError
-            For a wrong key, an unknown model, an empty account, or too many failures.
+            For a server that is not reached, a wrong key, an unknown model, an empty account, too many
+            failures, or a run of which no call was answered.
         """
+        self.server.tell_of_unknown(self.store, tasks)
         self._wait(tasks)
-        yield from self.server.stored(self.store, tasks)
+        self._say_how_it_ended()
+        missing = NOT_ASKED if self.stopped else NOT_ANSWERED
+        yield from self.server.stored(self.store, tasks, missing=missing, first=not self.ask_again,
+                                      noted=self.asked_again)
 
     def plan(self, tasks):
         """Say what a run would take.
 
+        Parameters
+        ----------
+        tasks : iterable of nlgjudge.judging.tasks.Task
+
         Returns
         -------
         dict
-            `tasks, samples, cached, calls` (one a task where the server takes `n`),
-            `prompt_tokens, completion_tokens` (estimated at four characters a token) and
-            `cost` (None without a price).
+            As from `nlgjudge.judging.planning.plan`.
         """
-        plan = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0)
-        for task in tasks:
-            _, digest, n = self.server.request(task)
-            missing = n - len(self.store.get(digest))
-            plan["tasks"] += 1
-            plan["samples"] += n
-            plan["cached"] += n - missing
-            plan["calls"] += missing > 0
-            plan["prompt_tokens"] += _tokens(task) * (missing > 0)
-            plan["completion_tokens"] += missing * task.settings.get("max_tokens", 256)
-        return plan | {"cost": self._cost(plan["prompt_tokens"], plan["completion_tokens"])}
+        self.server.tell_of_unknown(self.store, tasks)
+        return planning.plan(self.server, self.store, tasks, self.limits.price, again=self.ask_again)
 
     def _wait(self, tasks):
         try:
@@ -132,24 +166,48 @@ class Live:
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
         self._writes, self._turn = asyncio.Queue(), asyncio.Lock()
         self._in_a_row, self._due, self._under_way, self.stopped = 0, 0.0, 0, ""
+        self._busy = {}
+        self._whole, self._failed, self._answered_before = 0, Counter(), self._answered
+        # Replies of no use, by key and sample: why; those that came in this run; what came of a repetition.
+        self._of_no_use, self._fresh, self._repeated = {}, set(), {}
+        self._in_vain, self._not_again = 0, ""
         size = len(tasks) if hasattr(tasks, "__len__") else None
         writer = asyncio.create_task(self._write())
         try:
             with tqdm(total=size, unit="item", desc="judging", disable=not self.progress) as self._bar:
                 async with self.server.client() as client:
                     await self._all(client, tasks)
+                    if self.ask_again:
+                        await self._all_again(client, tasks)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
             await self._writes.put(None)
             await writer
+
+    def _say_how_it_ended(self):
+        failed = sum(self._failed.values())
+        if failed and not self._whole and self._answered == self._answered_before and not self.stopped:
+            raise JudgeError(f"no item was answered: {failed} failed, {_commonest(self._failed)}")
+        if failed:
+            warnings.warn(f"{self.name}: {failed} of {failed + self._whole} items failed, "
+                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=3)
         if self.stopped:
             warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
                           "another run goes on from there", stacklevel=3)
+        if self._repeated:
+            warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
+        if self._not_again:
+            warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
+        cut = sum(reason == "length" for reason in (self._of_no_use | self._repeated).values())
+        if cut:
+            warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; "
+                          "raise max_tokens, which pays for a reasoning model's thoughts too", stacklevel=3)
 
     async def _all(self, client, tasks):
         while True:
             self._todo, self._asked_as = iter(tasks), set()
+            self._whole, self._failed = 0, Counter()
             # The first call alone: a wrong key or model shows once, and so does what the
             # server supports.
             await self._work(client, until_asked=True)
@@ -157,44 +215,64 @@ class Live:
                 for _ in range(self.concurrency):
                     group.create_task(self._work(client))
             if self.stopped or self._asked_as <= {len(self.server.notices)}:
-                return
+                break
             # A later answer showed what the server does not support: once more from the start,
             # so that all items are asked alike.
             self._bar.reset()
+        self.failures += sum(self._failed.values())
+        self.reasons += self._failed
 
     async def _work(self, client, until_asked=False):
         for task in self._todo:
             before = self.server.calls
             try:
-                await self._finish(client, task)
+                whole = await self._finish(client, task)
+                self._whole += whole  # not in one line, for others count while this one waits
                 self._in_a_row = 0
                 self._asked_as.add(len(self.server.notices))
             except CallFailed as error:
-                self.failures += 1
+                self._failed[str(error)] += 1
                 self._in_a_row += 1
                 if self._in_a_row >= GIVE_UP:
                     raise JudgeError(f"{GIVE_UP} items failed in a row, the last with: {error}; what is "
                                      "stored stays") from None
-            self._bar.set_postfix(calls=self.server.calls, errors=self.failures, cost=f"{self.cost:.4f}",
-                                  refresh=False)
+            self._bar.set_postfix(calls=self.server.calls, errors=self.failures + sum(self._failed.values()),
+                                  cost=f"{self.cost:.4f}", refresh=False)
             self._bar.update()
             if self.stopped or (until_asked and self.server.calls > before):
                 return
 
     async def _finish(self, client, task):
-        """Ask until the task has its samples or a limit is reached."""
+        """Ask until the task has its samples, which is True, or a limit is reached."""
+        _, digest, _ = self.server.request(task)
+        async with self._alone(digest):
+            return await self._complete(client, task)
+
+    @asynccontextmanager
+    async def _alone(self, digest):
+        """Items with the same texts make the same request: one asks, the others wait for its replies."""
+        while digest in self._busy:
+            await self._busy[digest].wait()
+        self._busy[digest] = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._busy.pop(digest).set()
+
+    async def _complete(self, client, task):
         malformed = 0
         while True:
             request, digest, n = self.server.request(task)
-            have = self.store.get(digest)
+            have = self.store.tries(digest)
             missing = [i for i in range(n) if i not in have]
             if not missing:
-                return
+                self._note(task, n, digest, {i: used(task, n, have[i]) for i in range(n)})
+                return True
             async with self._turn:  # one waits for the pace, so that the others see a limit at once
                 if not self._at_limit():
                     await self._pace(_tokens(task))
                 if self._at_limit():
-                    return
+                    return False
             try:
                 found = await self._ask(client, request, len(missing))
             except Malformed as error:
@@ -203,10 +281,79 @@ class Live:
                     raise CallFailed(f"{error}, {MALFORMED} times") from None
                 continue
             if found is not None:
-                await self._keep({digest: request}, [reply | {"key": digest, "sample": i}
-                                                     for i, reply in zip(missing, found)])
-                if len(found) == len(missing):
+                new = dict(zip(missing, found))
+                await self._keep(task, request, [
+                    reply | {"key": digest, "sample": i} for i, reply in new.items()])
+                self._fresh |= self._note(task, n, digest, new)
+                if len(new) == len(missing):
+                    self._note(task, n, digest, {i: used(task, n, have[i]) for i in have if i < n})
+                    return True
+
+    def _note(self, task, n, digest, replies):
+        """Remember, and return, which of these replies, by sample, are of no use."""
+        found = {}
+        for i, reply in replies.items():
+            reason = problem(task, n, reply)
+            if reason:
+                found[digest, i] = reason
+        self._of_no_use |= found
+        return set(found)
+
+    async def _all_again(self, client, tasks):
+        """Ask again for the replies that are of no use, now that all others are there."""
+        if self.stopped or not self._of_no_use:
+            return
+        self._todo = iter(tasks)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.concurrency):
+                group.create_task(self._work_again(client))
+
+    async def _work_again(self, client):
+        for task in self._todo:
+            if self._not_again:
+                return
+            _, digest, _ = self.server.request(task)
+            try:
+                async with self._alone(digest):
+                    await self._repeat(client, task)
+            except (CallFailed, JudgeError) as error:
+                # What is stored stays, so that no reply is worse for it.
+                self._not_again = f"replies of no use could not be asked for again: {error}"
+
+    async def _repeat(self, client, task):
+        """Ask again until the task's replies can be used, or were asked for often enough."""
+        request, digest, n = self.server.request(task)
+        if not any((digest, i) in self._of_no_use for i in range(n)):
+            return
+        while not self._not_again:
+            tries = self.store.tries(digest)
+            wanted = [i for i in range(n)
+                      if i in tries and self._may_be_asked_again(task, n, digest, i, tries[i])]
+            if not wanted:
+                return
+            async with self._turn:
+                if not self._limit():
+                    await self._pace(_tokens(task))
+                if self._limit():
+                    self._not_again = f"replies of no use were not asked for again: {self._limit()}"
                     return
+            found = await self._ask(client, request, len(wanted))
+            if found is None:  # the request must change, and is asked as a whole in another run
+                return
+            new = dict(zip(wanted, found))
+            await self._keep(task, request, [
+                reply | {"key": digest, "sample": i, "attempt": len(tries[i])} for i, reply in new.items()])
+            for i, reply in new.items():
+                self._fresh.add((digest, i))
+                self._repeated[digest, i] = problem(task, n, reply)
+                self._in_vain = self._in_vain + 1 if self._repeated[digest, i] else 0
+            if self._in_vain >= IN_VAIN:
+                self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
+                                   "no more is asked again in this run")
+
+    def _may_be_asked_again(self, task, n, digest, sample, tries):
+        reason = problem(task, n, used(task, n, tries))
+        return may_be_asked_again(reason, len(tries), in_this_run=(digest, sample) in self._fresh)
 
     async def _ask(self, client, request, count):
         self._under_way += 1
@@ -217,11 +364,14 @@ class Live:
         for reply in found or []:
             reply["cost"] = self._cost(reply["prompt_tokens"], reply["completion_tokens"])
             self.cost += reply["cost"] or 0
+            self._prompt_tokens += reply["prompt_tokens"] or 0
+            self._completion_tokens += reply["completion_tokens"] or 0
         self._answered += found is not None
         return found
 
-    async def _keep(self, requests, rows):
+    async def _keep(self, task, request, rows):
         done = asyncio.get_running_loop().create_future()
+        requests = {row["key"]: self.server.kept(task, request) for row in rows}
         await self._writes.put((done, requests, rows))
         await done
 
@@ -256,18 +406,55 @@ class Live:
             await asyncio.sleep(due - now)
 
     def _at_limit(self):
+        self.stopped = self.stopped or self._limit()
+        return bool(self.stopped)
+
+    def _limit(self):
+        """Which limit is reached, in words; empty where none is."""
         calls, cost = self.limits.calls, self.limits.cost
         if calls is not None and self.server.calls >= calls:
-            self.stopped = f"{calls} calls were allowed"
-        elif cost is not None and self.cost * (1 + self._under_way / max(self._answered, 1)) >= cost:
-            self.stopped = f"the cost reached {self.cost:.4f} of {cost}, {self._under_way} under way"
-        return bool(self.stopped)
+            return f"the limit of {calls} calls was reached"
+        if cost is not None and self.cost * (1 + self._under_way / max(self._answered, 1)) >= cost:
+            return (f"the limit on cost was reached: {self.cost:.4g} of {cost:.4g}, {self._under_way} under "
+                    "way")
+        return ""
 
     def _cost(self, prompt, completion):
         price = self.limits.price
-        return (prompt * price[0] + completion * price[1]) / 1e6 if price and prompt is not None else None
+        if not price or prompt is None or completion is None:
+            return None
+        return (prompt * price[0] + completion * price[1]) / 1e6
 
 
-def _tokens(task):
-    """Tokens of a prompt, estimated."""
-    return len(task.text) // 4 + 1
+def told_again(asked_again):
+    """Say what came of asking again.
+
+    Parameters
+    ----------
+    asked_again : dict
+        As `Live.asked_again` is.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> told_again({("k", 0): "", ("k", 1): "no_rating"})
+    'replies asked for again because they were of no use: 2, of use now: 1, not yet: 1 (no_rating 1)'
+    """
+    left = Counter(reason for reason in asked_again.values() if reason)
+    said = (f"replies asked for again because they were of no use: {len(asked_again)}, "
+            f"of use now: {len(asked_again) - left.total()}")
+    if left:
+        counted = ", ".join(f"{reason} {number}" for reason, number in left.most_common())
+        said += f", not yet: {left.total()} ({counted})"
+    return said
+
+
+def _commonest(reasons):
+    """Say the commonest reason of failures, and whether it is the only one."""
+    (reason, number), *others = reasons.most_common()
+    if number == 1:
+        return f"with: {reason}"
+    return f"{'most often' if others else 'all'} with: {reason}"

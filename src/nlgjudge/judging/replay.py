@@ -11,7 +11,8 @@ import re
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.prompts import Prompt, names, prompt
-from nlgjudge.judging.tasks import Reply, key
+from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT, Reply, endpoint, key
+from nlgjudge.judging.usable import used
 
 _NOTHING_KNOWN = Recorded()
 
@@ -205,13 +206,20 @@ class ReplayStore(_Records):
     ----------
     store : nlgjudge.judging.store.Store
     model : str
-        The model that was asked; a task is found by its full request.
+        The model that was asked, and after ``@`` the endpoint, which must be named where the store holds
+        replies of this model from several; a task is found by its full request.
     missing : {"error", "keep"}
+
+    Raises
+    ------
+    ValueError
+        For an endpoint that the store does not hold, or none where there are several.
     """
 
     def __init__(self, store, model, *, missing="error"):
         super().__init__(f"replay:{store.path.name}:{model}", missing)
-        self._store, self._model = store, model
+        self._store = store
+        self._model, self._endpoint = _source(store, model)
 
     def check(self, tasks):
         """Refuse tasks of which not one is stored; a store is asked by the full request.
@@ -224,8 +232,9 @@ class ReplayStore(_Records):
         self._check_found(tasks)
 
     def _find(self, task):
-        found = self._store.get(key(task.request(self._model)))
-        return {i: (reply["text"], reply["reason"], reply["logprobs"]) for i, reply in found.items()}
+        found = self._store.tries(key(task.request(self._model), self._endpoint))
+        chosen = {i: used(task, task.n, tries) for i, tries in found.items()}
+        return {i: (reply["text"], reply["reason"], reply["logprobs"]) for i, reply in chosen.items()}
 
     def _nothing(self, task, name, digest):
         stored = list(self._store.requests())
@@ -288,3 +297,23 @@ def _made_from(candidate, text):
     parts = candidate.render(fields).split(mark)
     pattern = ".*".join(re.escape(part) for part in parts)
     return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def _source(store, given):
+    """Model and endpoint of ``MODEL`` or ``MODEL@ENDPOINT``."""
+    model, _, named = given.rpartition("@")
+    if named != UNKNOWN_ENDPOINT and "://" not in named:  # an @ in the model's own name
+        model, named = given, ""
+    held = {where: number for (_, where), number in store.endpoints(model).items()}
+    if named:
+        wanted = named if named == UNKNOWN_ENDPOINT else endpoint(named)
+    elif len(held) < 2:
+        return model, next(iter(held), UNKNOWN_ENDPOINT)
+    else:
+        wanted = ""
+    if wanted not in held:
+        listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items())
+        raise ValueError(f"{store.path.name} holds replies of {model} "
+                         + (f"from {len(held)} endpoints: name one of " if not wanted else
+                            f"and none from {wanted}; there are ") + (listed or "none"))
+    return model, wanted

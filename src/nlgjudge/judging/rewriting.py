@@ -71,9 +71,11 @@ def _tasks(keys, texts, label, task, judge, settings):
     else:
         asked = prompt("dhp/perturb/adjust")
         request = prompt("dhp/perturb/auto_cot").render(fields)
-        reply, = judge.replies([Task("adjustment steps", "", request, {}, (), "text", 1, settings)])
+        reply, = judge.replies([Task("adjustment steps", "", request, {}, (), "text", 1, settings,
+                                     prompt="dhp/perturb/auto_cot")])
         steps = reply.text.strip()
         if not steps:
             raise ValueError(f"{judge.name} gave no steps for {label!r}: {reply.reason}")
     shown = [fields | {"steps": steps, "hypothesis": text, "reference": text} for text in texts]
-    return [Task(key, "", asked.render(f), f, (), "text", 1, settings) for key, f in zip(keys, shown)]
+    return [Task(key, "", asked.render(f), f, (), "text", 1, settings, prompt=asked.name, digest=asked.digest)
+            for key, f in zip(keys, shown)]

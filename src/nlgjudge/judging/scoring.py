@@ -11,6 +11,8 @@ import pandas as pd
 from nlgjudge.judging.parsing import parse_all
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
+# Where nothing was said there is nothing to be read, whatever the policy for replies.
+_NO_REPLY = ("not asked", "not answered", "not recorded")
 
 
 def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
@@ -27,16 +29,22 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
     -------
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`; a reply that was not given
-        keeps its own reason. Rows are numbered anew and grouped by aspect.
+        keeps its own reason. One that was not asked for, answered or recorded has no score under any
+        policy. Rows are numbered anew and grouped by aspect.
     """
-    frame = replies if isinstance(replies, pd.DataFrame) else pd.DataFrame(
-        [r[:5] for r in replies], columns=["item_id", "aspect", "sample_index", "text", "reason"])
+    if isinstance(replies, pd.DataFrame):
+        frame = replies
+    else:
+        names = ["item_id", "aspect", "sample_index", "text", "reason"]
+        frame = pd.DataFrame([reply[:5] for reply in replies], columns=names)
     frame, parts = frame.reset_index(drop=True), []
     for aspect, part in frame.groupby("aspect", sort=False):
-        parsed = parse_all(part["text"], form, scale[aspect] if isinstance(scale, dict) else scale,
-                           policy=policy, key=key)
+        allowed = scale[aspect] if isinstance(scale, dict) else scale
+        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
-        parsed["reason"] = parsed["reason"].where(pd.Series(given, index=parsed.index) == "", given)
+        given = pd.Series(given, index=parsed.index)
+        parsed["reason"] = parsed["reason"].where(given == "", given)
+        parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
         parts.append(part[COLUMNS[:4]].join(parsed, how="right"))
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 
@@ -103,11 +111,14 @@ def expected_score(logprobs, scale=(1, 5)):
     for token, alternatives in logprobs:
         if token.strip() not in allowed:
             continue
-        weight = {}
-        for alternative, logprob in alternatives or [[token, 0.0]]:
-            if alternative.strip() in allowed:
-                score = int(alternative.strip())
-                weight[score] = weight.get(score, 0.0) + math.exp(logprob)
-        mass = sum(weight.values())
-        return sum(s * w for s, w in weight.items()) / mass, max(0.0, 1 - mass)
+        found = [(int(alternative.strip()), logprob) for alternative, logprob in alternatives
+                 if alternative.strip() in allowed and logprob > -math.inf]
+        if not found:  # a server that names no alternatives, or gives none of them a probability
+            found = [(int(token.strip()), 0.0)]
+        # Relative to the likeliest, because the exponential of a small logarithm is 0.
+        likeliest = max(logprob for _, logprob in found)
+        weights = [(score, math.exp(logprob - likeliest)) for score, logprob in found]
+        total = sum(weight for _, weight in weights)
+        expected = sum(score * weight for score, weight in weights) / total
+        return expected, max(0.0, 1 - total * math.exp(likeliest))
     return math.nan, 1.0

@@ -11,18 +11,38 @@ import warnings
 
 import openai
 
-from nlgjudge.judging.tasks import Reply, key
+from nlgjudge.judging.store import Request
+from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, Reply, endpoint, key
+from nlgjudge.judging.usable import problem, used
 
 RETRIES = 6  # of a call that failed on the way; the client honours Retry-After
+CONNECT_TRIES = 3  # to reach the server at all, before it has answered once
+CONNECT_SECONDS = 5  # at most, of one such try
 MALFORMED = 3  # tries at an answer that is no answer
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
+# How servers refuse a parameter; 403 only for token probabilities.
+_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
 
 
 class JudgeError(Exception):
-    """A judge cannot go on; the message says why and what to do."""
+    """A judge cannot go on; the message says why and what to do.
+
+    Attributes
+    ----------
+    status : int
+        With which a command ends, see `nlgjudge.exits`.
+    """
+
+    status = 1
+
+
+class Waiting(JudgeError):
+    """Replies are still to come; the same call collects them later."""
+
+    status = 3
 
 
 class CallFailed(Exception):
@@ -31,6 +51,31 @@ class CallFailed(Exception):
 
 class Malformed(CallFailed):
     """An answer was no completion; another may be."""
+
+
+class _NotReached(openai.OpenAIError):
+    """No server is there. The client hands on its own errors without trying again."""
+
+
+class _Connections(openai.DefaultAsyncHttpxClient):
+    """Connections that give up soon while no server has answered at all, and are patient afterwards."""
+
+    reached = False
+    failed = 0
+
+    async def send(self, request, **options):
+        try:
+            response = await super().send(request, **options)
+        except Exception as error:
+            # A server that is slow to answer is there.
+            if self.reached or type(error).__name__ == "ReadTimeout":
+                raise
+            self.failed += 1
+            if self.failed < CONNECT_TRIES:
+                raise
+            raise _NotReached(str(error) or type(error).__name__) from None
+        self.reached = True
+        return response
 
 
 class Server:
@@ -44,15 +89,28 @@ class Server:
 
     Attributes
     ----------
+    endpoint : str
+        Where calls go, by `OPENAI_BASE_URL` at the time the server is made; no secret is in it.
     notices : list of str
         What was found unsupported and how it is served instead.
     calls : int
         Calls made so far, malformed answers included.
+
+    Raises
+    ------
+    JudgeError
+        When `OPENAI_BASE_URL` is no address.
     """
 
     def __init__(self, model, *, timeout=60):
         self.model, self.timeout = model, timeout
+        self.base_url = os.environ.get("OPENAI_BASE_URL") or DEFAULT_ENDPOINT
+        try:
+            self.endpoint = endpoint(self.base_url)
+        except ValueError as error:
+            raise JudgeError(str(error)) from None
         self.notices, self.calls, self._unsupported, self._gives_logprobs = [], 0, set(), False
+        self._told_of_unknown = False
 
     def client(self):
         """Open the shared asynchronous client.
@@ -62,8 +120,10 @@ class Server:
         JudgeError
             When the environment holds no key.
         """
+        seconds = openai.Timeout(self.timeout, connect=min(self.timeout, CONNECT_SECONDS))
         try:
-            return openai.AsyncOpenAI(max_retries=RETRIES, timeout=self.timeout)
+            return openai.AsyncOpenAI(base_url=self.base_url, max_retries=RETRIES, timeout=seconds,
+                                      http_client=_Connections())
         except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
                              "server of your own, OPENAI_BASE_URL") from error
@@ -77,21 +137,73 @@ class Server:
             value = request.pop(name)
             if name in _RENAMED:
                 request[_RENAMED[name]] = value
-        return request, key(request), n
+        return request, key(request, self.endpoint), n
 
-    def stored(self, store, tasks):
-        """Yield a reply per sample from a store; one that is not there says `not answered`."""
+    def kept(self, task, request):
+        """A request as it is stored: with its endpoint, and how its replies can be found and read."""
+        form = "" if task.check is not None else task.form
+        return Request(request, self.endpoint, task.prompt, task.digest, form, list(task.scale))
+
+    @property
+    def takes_n(self):
+        """Whether one call may ask for several samples, as far as is known."""
+        return "n" not in self._unsupported
+
+    def stored(self, store, tasks, *, missing="not answered", first=False, noted=None):
+        """Yield a reply per sample from a store.
+
+        Parameters
+        ----------
+        store : nlgjudge.judging.store.Store
+        tasks : iterable of nlgjudge.judging.tasks.Task
+        missing : str
+            Reason of a sample that is not there.
+        first : bool
+            Take the first try of each reply, also where a later one can be used and it cannot.
+        noted : dict, optional
+            Filled with the replies that were asked for again: by key and sample, why the one in use is of no
+            use, or nothing.
+        """
         for task in tasks:
             _, digest, n = self.request(task)
-            have = store.get(digest)
+            have = store.tries(digest)
             for i in range(n):
-                found = have.get(i, {"text": "", "reason": "not answered", "logprobs": []})
+                if i not in have:
+                    yield Reply(task.item_id, task.aspect, i, "", missing)
+                    continue
+                found = have[i][0] if first else used(task, n, have[i])
+                if noted is not None and len(have[i]) > 1:
+                    noted[digest, i] = problem(task, n, found)
                 yield Reply(task.item_id, task.aspect, i, found["text"], found["reason"], found["logprobs"])
+
+    def tell_of_unknown(self, store, tasks):
+        """Say once how many replies to these tasks are stored without an endpoint; none of them is used.
+
+        Parameters
+        ----------
+        store : nlgjudge.judging.store.Store
+        tasks : iterable of nlgjudge.judging.tasks.Task
+        """
+        if self._told_of_unknown or not store.has_unknown():
+            return
+        number = 0
+        for task in tasks:
+            request, digest, n = self.request(task)
+            have = store.get(digest)
+            number += sum(i < n and i not in have for i in store.get(key(request)))
+        if not number:
+            return
+        self._told_of_unknown = True
+        adopt = (f"nlgjudge replies adopt --model {self.model} --endpoint {self.endpoint} --store "
+                 f"{store.path}")
+        warnings.warn(f"{number} replies of {self.model} to these requests are stored without the endpoint "
+                      f"that gave them and are not used; if it was {self.endpoint}, take them over with "
+                      f"`{adopt}`", stacklevel=3)
 
     def body(self, request, count):
         """The body to send for `count` samples of a request."""
         body = dict(request)
-        if count > 1 and "n" not in self._unsupported:
+        if count > 1 and self.takes_n:
             body["n"] = count
         if body.pop("logprobs", False):
             body |= {"logprobs": True, "top_logprobs": 20}
@@ -112,17 +224,17 @@ class Server:
         CallFailed
             When the client's retries are spent, or the request is refused.
         JudgeError
-            For a wrong key, an unknown model or an empty account.
+            For a server that is not reached, a wrong key, an unknown model or an empty account.
         """
         body = self.body(request, count)
         self.calls += 1
         try:
             # The client's typed method takes half as much time again, and checks nothing more.
             found = columns(await client.post("/chat/completions", body=body, cast_to=object))
-        except openai.BadRequestError as error:
+        except _REFUSED as error:
             if self._adapt(error, body):
                 return None
-            raise CallFailed(message(error)) from None
+            raise self._explained(error) from None
         except openai.OpenAIError as error:
             raise self._explained(error) from None
         except (ValueError, AttributeError, TypeError, KeyError) as error:
@@ -145,14 +257,24 @@ class Server:
 
     def _adapt(self, error, body):
         """Leave out what the server rejects; False when that is not the trouble."""
+        text = message(error)
         for name in _OPTIONAL:
-            if name in body and (getattr(error, "param", None) in (name, f"top_{name}")
-                                 or f"'{name}'" in message(error)):
-                instead = _NO_LOGPROBS if name == "logprobs" else \
-                    f"sent as {_RENAMED[name]}" if name in _RENAMED else "left out"
-                self._without(name, f"the server rejects {name}: {instead}")
+            if name not in body:
+                continue
+            named = getattr(error, "param", None) in (name, f"top_{name}")
+            # A refusal of token probabilities comes as 403 too, and then in plain words.
+            quoted = f"'{name}'" in text or (name == "logprobs" and "logprobs" in text)
+            if isinstance(error, openai.PermissionDeniedError) and name != "logprobs":
+                continue
+            if named or quoted:
+                self._without(name, f"the server rejects {name}: {self._instead(name)}")
                 return True
         return False
+
+    def _instead(self, name):
+        if name == "logprobs":
+            return _NO_LOGPROBS
+        return f"sent as {_RENAMED[name]}" if name in _RENAMED else "left out"
 
     def _without(self, name, notice):
         if name not in self._unsupported:
@@ -162,6 +284,9 @@ class Server:
 
     def _explained(self, error):
         text = message(error)
+        if isinstance(error, _NotReached):
+            return JudgeError(f"no server answers at {self.endpoint} ({text}): check the network and "
+                              "OPENAI_BASE_URL")
         for kind, meaning in ((openai.AuthenticationError, "the key in OPENAI_API_KEY was refused (401)"),
                               (openai.PermissionDeniedError, "the key may not use this model (403)"),
                               (openai.NotFoundError, f"no model {self.model!r} at this endpoint (404)")):
@@ -182,15 +307,22 @@ def columns(answer):
     Returns
     -------
     list of dict
+        A choice without a text has the reason `length` where the server cut it before its first word,
+        `content_filter`, or `empty`.
     """
     answer = answer if isinstance(answer, dict) else answer.model_dump()
     choices, usage = answer["choices"] or [], answer.get("usage") or {}
-    shared = {name: usage[name] / len(choices) if choices and usage.get(name) is not None else None
-              for name in ("prompt_tokens", "completion_tokens")}
-    shared |= {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
-    return [shared | {"text": (text := _text(choice["message"].get("content"))), "reason": "" if text else
-                      "content_filter" if choice.get("finish_reason") == "content_filter" else "empty",
-                      "logprobs": _logprobs(choice)} for choice in choices]
+    shared = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
+    for name in ("prompt_tokens", "completion_tokens"):
+        shared[name] = usage[name] / len(choices) if choices and usage.get(name) is not None else None
+    found = []
+    for choice in choices:
+        text, reason = _text(choice["message"].get("content")), ""
+        if not text:
+            finish = choice.get("finish_reason")
+            reason = finish if finish in ("content_filter", "length") else "empty"
+        found.append(shared | {"text": text, "reason": reason, "logprobs": _logprobs(choice)})
+    return found
 
 
 def _logprobs(choice):

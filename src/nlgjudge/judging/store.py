@@ -1,7 +1,9 @@
 """Replies on disk: append-only, safe against a killed process, shared by several.
 
 SQLite with a write-ahead log and a commit per group of replies. A reply is found by the
-digest of its full request and its sample index, never changes and never expires.
+digest of its full request with the endpoint that it went to, and by its sample index. It
+never changes and never expires; a reply that was asked for again has further tries beside it.
+Only `drop` takes replies out, when a user says so.
 """
 
 import gzip
@@ -10,19 +12,66 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
-_SCHEMA = """
+from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT, key
+
+_REPLY = """
+    text TEXT NOT NULL, reason TEXT NOT NULL, logprobs TEXT NOT NULL, prompt_tokens INTEGER,
+    completion_tokens INTEGER, cost REAL, model TEXT, fingerprint TEXT,
+    created REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400)
+"""
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS requests (key TEXT PRIMARY KEY, request TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replies (
-    key TEXT NOT NULL, sample INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
-    logprobs TEXT NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER, cost REAL,
-    model TEXT, fingerprint TEXT, created REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400),
-    PRIMARY KEY (key, sample)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, attempt INTEGER NOT NULL, state TEXT NOT NULL,
-    keys TEXT NOT NULL);
+    key TEXT NOT NULL, sample INTEGER NOT NULL, {_REPLY}, PRIMARY KEY (key, sample)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tries (
+    key TEXT NOT NULL, sample INTEGER NOT NULL, attempt INTEGER NOT NULL, {_REPLY},
+    PRIMARY KEY (key, sample, attempt)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY, attempt INTEGER NOT NULL, state TEXT NOT NULL, keys TEXT NOT NULL);
 """
+# What later versions added: stores of earlier ones get it when they are opened.
+_ADDED = [("requests", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
+          ("requests", "model", "TEXT NOT NULL DEFAULT ''"),
+          ("requests", "prompt", "TEXT NOT NULL DEFAULT ''"),
+          ("requests", "digest", "TEXT NOT NULL DEFAULT ''"),
+          ("requests", "form", "TEXT NOT NULL DEFAULT ''"),
+          ("requests", "scale", "TEXT NOT NULL DEFAULT '[]'"),
+          ("batches", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'")]
+_INDEX = "CREATE INDEX IF NOT EXISTS requests_by_source ON requests (endpoint, model, prompt)"
+_TABLES = {"requests", "replies", "tries", "batches"}
 COLUMNS = ["key", "sample", "text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost",
            "model", "fingerprint"]
+_GIVEN = COLUMNS[2:]
+# All tries of all replies, the first of each with attempt 0.
+_ALL = (f"(SELECT key, sample, 0 AS attempt, {', '.join(_GIVEN)} FROM replies UNION ALL "
+        f"SELECT key, sample, attempt, {', '.join(_GIVEN)} FROM tries)")
+_REQUEST = ["request", "endpoint", "prompt", "digest", "form", "scale"]
+
+
+class Request(NamedTuple):
+    """What was asked, of whom, and under which prompt.
+
+    Attributes
+    ----------
+    body : dict
+        The request's body without the number of samples.
+    endpoint : str
+        As `nlgjudge.judging.tasks.endpoint` gives it: no secret is in it.
+    prompt, digest : str
+        Of the prompt, as its `name` and `digest` are.
+    form : str
+        How a rating is read in a reply; empty where a reply holds no single one.
+    scale : list of float
+    """
+
+    body: dict
+    endpoint: str = UNKNOWN_ENDPOINT
+    prompt: str = ""
+    digest: str = ""
+    form: str = ""
+    scale: list = []
 
 
 class Store:
@@ -55,17 +104,33 @@ class Store:
     def _prepare(self, tries=200):
         try:
             tables = {name for name, in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-            if tables - {"requests", "replies", "batches"}:
+            if tables - _TABLES:
                 raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(tables))}")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
+            self._add_columns()
         except sqlite3.OperationalError as error:
             # Another process makes the file at this moment; SQLite does not wait here by itself.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or tries == 1:
                 raise
             time.sleep(0.05)
             self._prepare(tries - 1)
+
+    def _add_columns(self):
+        if all(column in self._columns(table) for table, column, _ in _ADDED):
+            return
+        self._db.execute("BEGIN IMMEDIATE")  # one process at a time, the others find it done
+        with self._db:
+            for table, column, kind in _ADDED:
+                if column not in self._columns(table):
+                    self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+            self._db.execute("UPDATE requests SET model = coalesce(json_extract(request, '$.model'), '') "
+                             "WHERE model = ''")
+            self._db.execute(_INDEX)
+
+    def _columns(self, table):
+        return [row[1] for row in self._db.execute(f"PRAGMA table_info({table})")]
 
     def __enter__(self):
         return self
@@ -79,15 +144,31 @@ class Store:
         self._db.close()
 
     def get(self, key):
-        """Replies to a request, by sample index.
+        """First replies to a request, by sample index.
 
         Returns
         -------
         dict of int to dict
             Each with the columns of `COLUMNS` but the first two; `logprobs` decoded.
         """
-        rows = self._reader.execute(f"SELECT {', '.join(COLUMNS[1:])} FROM replies WHERE key=?", (key,))
-        return {row[0]: dict(zip(COLUMNS[2:], row[1:])) | {"logprobs": json.loads(row[3])} for row in rows}
+        return {sample: tries[0] for sample, tries in self.tries(key).items()}
+
+    def tries(self, key):
+        """All tries of the replies to a request, by sample index, in the order in which they were made.
+
+        Returns
+        -------
+        dict of int to list of dict
+            Each with the columns of `COLUMNS` but the first two; `logprobs` decoded.
+        """
+        columns = ", ".join(_GIVEN)
+        rows = self._reader.execute(
+            f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=?1 UNION ALL "
+            f"SELECT sample, attempt, {columns} FROM tries WHERE key=?1 ORDER BY sample, attempt", (key,))
+        found = {}
+        for sample, _, *values in rows:
+            found.setdefault(sample, []).append(_decoded(values))
+        return found
 
     def requests(self):
         """Bodies of the requests that have a reply."""
@@ -100,18 +181,26 @@ class Store:
 
         Parameters
         ----------
-        requests : dict of str to dict
-            Request bodies by key.
+        requests : dict of str to Request or dict
+            By key; a dict is the body of a request whose endpoint is unknown.
         replies : list of dict
-            With the columns of `COLUMNS`; all but `key`, `sample` and `text` may be absent.
+            With the columns of `COLUMNS`; all but `key`, `sample` and `text` may be absent. `attempt` is
+            0, or absent, for a first reply and counts the further tries of it.
         """
+        asked = [(digest, Request(body) if isinstance(body, dict) else body)
+                 for digest, body in requests.items()]
+        first = [_encoded(reply) for reply in replies if not reply.get("attempt")]
+        further = [[*_encoded(reply), reply["attempt"]] for reply in replies if reply.get("attempt")]
+        columns, marks = ", ".join(COLUMNS), ", ".join("?" * len(COLUMNS))
         with self._db:
-            self._db.executemany("INSERT OR IGNORE INTO requests VALUES (?, ?)", [
-                (k, json.dumps(r, sort_keys=True, ensure_ascii=False)) for k, r in requests.items()])
             self._db.executemany(
-                f"INSERT OR IGNORE INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * 10)})",
-                [[r["key"], r["sample"], r["text"], r.get("reason", ""), json.dumps(r.get("logprobs", [])),
-                  *(r.get(c) for c in COLUMNS[5:])] for r in replies])
+                f"INSERT OR IGNORE INTO requests (key, model, {', '.join(_REQUEST)}) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(digest, _model(one.body), _json(one.body), *one[1:5], _json(one.scale))
+                 for digest, one in asked])
+            self._db.executemany(f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({marks})", first)
+            self._db.executemany(
+                f"INSERT OR IGNORE INTO tries ({columns}, attempt) VALUES ({marks}, ?)", further)
 
     def totals(self):
         """Number of replies, tokens and cost.
@@ -119,24 +208,156 @@ class Store:
         Returns
         -------
         dict
-            `replies, prompt_tokens, completion_tokens, cost` (in the price's currency).
+            `replies, asked_again` (further tries of them), `prompt_tokens, completion_tokens, cost` (in the
+            price's currency) of all tries.
         """
-        row = self._db.execute("SELECT count(*), coalesce(sum(prompt_tokens), 0), "
-                               "coalesce(sum(completion_tokens), 0), coalesce(sum(cost), 0) FROM replies")
-        return dict(zip(("replies", "prompt_tokens", "completion_tokens", "cost"), row.fetchone()))
+        counts = "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM tries)"
+        replies, again = self._db.execute(counts).fetchone()
+        names = ("prompt_tokens", "completion_tokens", "cost")
+        summed = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
+        both = " UNION ALL ".join(f"SELECT {', '.join(names)} FROM {table}" for table in ("replies", "tries"))
+        sums = self._db.execute(f"SELECT {summed} FROM ({both})").fetchone()
+        return {"replies": replies, "asked_again": again, **dict(zip(names, sums))}
+
+    def endpoints(self, model=None):
+        """Count replies by the model that was asked and the endpoint that was asked for it.
+
+        Parameters
+        ----------
+        model : str, optional
+            Only this one.
+
+        Returns
+        -------
+        dict of (str, str) to int
+            By model and endpoint, which is ``"unknown"`` for replies of before the endpoint was kept.
+        """
+        rows = self._db.execute(
+            "SELECT requests.model, endpoint, count(*) FROM replies JOIN requests USING (key) "
+            "WHERE ?1 IS NULL OR requests.model = ?1 GROUP BY 1, 2 ORDER BY 1, 2", (model,))
+        return {(asked, where): number for asked, where, number in rows}
+
+    def has_unknown(self):
+        """Whether the endpoint of some request is unknown."""
+        query = "SELECT 1 FROM requests WHERE endpoint = ? LIMIT 1"
+        return self._reader.execute(query, (UNKNOWN_ENDPOINT,)).fetchone() is not None
+
+    def reply_length(self, model, endpoint, prompt, digest):
+        """Mean completion tokens of the replies to a prompt, and of how many.
+
+        Parameters
+        ----------
+        model, endpoint, prompt, digest : str
+
+        Returns
+        -------
+        (float or None, int)
+            None and 0 where there are none.
+        """
+        lengths = " UNION ALL ".join(
+            f"SELECT completion_tokens AS tokens FROM requests JOIN {table} USING (key) "
+            "WHERE endpoint = ?1 AND requests.model = ?2 AND prompt = ?3 AND digest = ?4"
+            for table in ("replies", "tries"))
+        row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})",
+                                   (endpoint, model, prompt, digest))
+        return row.fetchone()
+
+    def rows(self, *, model=None, endpoint=None):
+        """Read all replies with their requests.
+
+        Parameters
+        ----------
+        model, endpoint : str, optional
+            Only those that were asked of them.
+
+        Yields
+        ------
+        key : str
+        sample : int
+        request : Request
+        tries : list of dict
+        """
+        request_columns = ", ".join(f"requests.{column}" for column in _REQUEST)
+        reply_columns = ", ".join(f"replies.{column}" for column in _GIVEN)
+        query = (f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
+                 "JOIN requests ON replies.key = requests.key WHERE (?1 IS NULL OR requests.model = ?1) "
+                 "AND (?2 IS NULL OR endpoint = ?2) ORDER BY replies.key, sample, attempt")
+        last, request, tries = None, None, []
+        with closing(self._db.execute(query, (model, endpoint))) as found:
+            for digest, sample, *values in found:
+                if (digest, sample) != last:
+                    if tries:
+                        yield *last, request, tries
+                    request = _request(values[:len(_REQUEST)])
+                    last, tries = (digest, sample), []
+                tries.append(_decoded(values[len(_REQUEST):]))
+        if tries:
+            yield *last, request, tries
+
+    def drop(self, chosen):
+        """Take replies out, with all their tries, so that they are asked for anew.
+
+        Parameters
+        ----------
+        chosen : iterable of (str, int)
+            Keys and samples.
+        """
+        chosen = list(chosen)
+        with self._db:
+            for table in ("replies", "tries"):
+                self._db.executemany(f"DELETE FROM {table} WHERE key=? AND sample=?", chosen)
+
+    def adopt(self, model, endpoint):
+        """Say which endpoint gave the replies whose endpoint is unknown.
+
+        Where this endpoint has a reply to the same request already, that one stays in use and the other
+        stays where it is.
+
+        Parameters
+        ----------
+        model, endpoint : str
+            As `nlgjudge.judging.tasks.endpoint` gives it.
+
+        Returns
+        -------
+        int
+            Replies taken over.
+        """
+        columns = ", ".join(_REQUEST)
+        old = self._db.execute(f"SELECT key, {columns} FROM requests WHERE endpoint = ? AND model = ?",
+                               (UNKNOWN_ENDPOINT, model)).fetchall()
+        taken = 0
+        with self._db:
+            for before, body, _, *rest in old:
+                after = key(json.loads(body), endpoint)
+                self._db.execute(f"INSERT OR IGNORE INTO requests (key, model, {columns}) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (after, model, body, endpoint, *rest))
+                present = {sample for sample, in self._db.execute(
+                    "SELECT sample FROM replies WHERE key=?", (after,))}
+                samples = [sample for sample, in self._db.execute(
+                    "SELECT sample FROM replies WHERE key=?", (before,)) if sample not in present]
+                for table in ("replies", "tries"):
+                    self._db.executemany(f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
+                                         [(after, before, sample) for sample in samples])
+                taken += len(samples)
+                self._db.execute("DELETE FROM requests WHERE key=?1 AND NOT EXISTS "
+                                 "(SELECT 1 FROM replies WHERE key=?1)", (before,))
+        return taken
 
     def export(self, path):
-        """Write all replies with their requests as JSON Lines, compressed if it ends in .gz."""
-        query = (f"SELECT request, {', '.join(COLUMNS)} FROM replies JOIN requests USING (key) "
-                 "ORDER BY key, sample")
-        with _open(path, "wt") as handle, closing(self._db.execute(query)) as rows:
-            for request, *values in rows:
-                line = dict(zip(COLUMNS, values)) | {"request": json.loads(request)}
-                line["logprobs"] = json.loads(line["logprobs"])
-                handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+        """Write all tries of all replies with their requests as JSON Lines, compressed if it ends in .gz."""
+        with _open(path, "wt") as handle:
+            for digest, sample, request, tries in self.rows():
+                for attempt, reply in enumerate(tries):
+                    line = {"key": digest, "sample": sample, **reply, "attempt": attempt,
+                            **request._asdict(), "request": request.body}
+                    del line["body"]
+                    handle.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def load(self, path):
         """Add the replies of an exported file; a bad line names itself and adds nothing.
+
+        Lines without an endpoint, as earlier versions wrote them, are kept under an unknown one.
 
         Raises
         ------
@@ -148,22 +369,52 @@ class Store:
             for number, line in enumerate(handle, 1):
                 try:
                     row = json.loads(line)
-                    requests[row["key"]] = row.pop("request")
-                    replies.append(row | {"sample": int(row["sample"]), "text": str(row["text"])})
+                    known = {name: row.pop(name) for name in Request._fields[1:] if name in row}
+                    requests[row["key"]] = Request(row.pop("request"), **known)
+                    replies.append(row | {"sample": int(row["sample"]), "text": str(row["text"]),
+                                          "attempt": int(row.get("attempt", 0))})
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
         self.add(requests, replies)
 
     def batches(self):
-        """Batches that were submitted: `id, attempt, state` and the keys they ask for."""
-        rows = self._db.execute("SELECT id, attempt, state, keys FROM batches ORDER BY rowid")
-        return [{"id": i, "attempt": a, "state": s, "keys": json.loads(k)} for i, a, s, k in rows]
+        """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""
+        rows = self._db.execute("SELECT id, attempt, state, endpoint, keys FROM batches ORDER BY rowid")
+        return [{"id": name, "attempt": attempt, "state": state, "endpoint": endpoint,
+                 "keys": json.loads(keys)} for name, attempt, state, endpoint, keys in rows]
 
-    def note_batch(self, batch_id, attempt, state, keys):
+    def note_batch(self, batch_id, attempt, state, keys, endpoint=UNKNOWN_ENDPOINT):
         """Keep or update a batch."""
         with self._db:
-            self._db.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?)",
-                             (batch_id, attempt, state, json.dumps(keys)))
+            self._db.execute(
+                "INSERT OR REPLACE INTO batches (id, attempt, state, keys, endpoint) VALUES (?, ?, ?, ?, ?)",
+                (batch_id, attempt, state, json.dumps(keys), endpoint))
+
+
+def _model(body):
+    return str(body.get("model", "")) if isinstance(body, dict) else ""
+
+
+def _request(values):
+    body, *rest, scale = values
+    return Request(json.loads(body), *rest, json.loads(scale))
+
+
+def _decoded(values):
+    reply = dict(zip(_GIVEN, values))
+    reply["logprobs"] = json.loads(reply["logprobs"])
+    return reply
+
+
+def _encoded(reply):
+    row = [reply.get(column) for column in COLUMNS]
+    row[COLUMNS.index("reason")] = reply.get("reason", "")
+    row[COLUMNS.index("logprobs")] = json.dumps(reply.get("logprobs", []))
+    return row
+
+
+def _json(value):
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _open(path, mode):

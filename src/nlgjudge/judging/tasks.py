@@ -1,12 +1,22 @@
 """What a judge is asked and what it answers.
 
 A task is one item under one prompt; a judge yields a reply per sample. Parsing and scoring
-come later and cost nothing, so a reply keeps the text as it came.
+come later and cost nothing, so a reply keeps the text as it came. Its key is the digest of
+the whole request and of the endpoint that it goes to, because two servers may call different
+models by one name.
 """
 
 import hashlib
 import json
+import os
 from typing import NamedTuple
+from urllib.parse import urlsplit
+
+# What the OpenAI client calls where OPENAI_BASE_URL is not set.
+DEFAULT_ENDPOINT = "https://api.openai.com/v1"
+# Of replies that were stored before the endpoint was.
+UNKNOWN_ENDPOINT = "unknown"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Task(NamedTuple):
@@ -29,6 +39,11 @@ class Task(NamedTuple):
     settings : dict
         Sampling parameters: `temperature, top_p, max_tokens`, and `logprobs` for G-Eval's
         token probabilities.
+    prompt, digest : str
+        Name and digest of the prompt, by which its replies can be found again.
+    check : callable, optional
+        Where the protocol needs more of a reply than one rating: takes the text and says why
+        it is of no use, or nothing. See `nlgjudge.judging.usable`.
     """
 
     item_id: str
@@ -39,6 +54,9 @@ class Task(NamedTuple):
     form: str
     n: int = 1
     settings: dict = {}
+    prompt: str = ""
+    digest: str = ""
+    check: object = None
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
@@ -55,7 +73,8 @@ class Reply(NamedTuple):
     text : str
         As it came; empty when there is none.
     reason : str
-        Why there is none (`content_filter`, `not recorded`, an error), else empty.
+        Why there is none (`content_filter`, `length`, `not asked`, `not answered`,
+        `not recorded`), else empty.
     logprobs : list
         Per token ``[token, [[alternative, logprob], ...]]`` where asked for and given.
     """
@@ -93,9 +112,70 @@ class Tasks:
             fields = {"source": item.source, "hypothesis": item.hypothesis, "context": item.context,
                       "reference": item.references[0] if len(item.references) else ""}
             yield Task(item.item_id, self.prompt.aspect, self.prompt.render(fields), fields,
-                       tuple(self.prompt.scale), self.prompt.form, self.n, self.settings)
+                       tuple(self.prompt.scale), self.prompt.form, self.n, self.settings,
+                       prompt=self.prompt.name, digest=self.prompt.digest)
 
 
-def key(request):
-    """Digest of a request's body, by which its replies are stored."""
-    return hashlib.sha256(json.dumps(request, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+def endpoint(url=""):
+    """Say where requests go, so that two spellings of one address are one, and no secret is in it.
+
+    Parameters
+    ----------
+    url : str
+        As `OPENAI_BASE_URL` has it; empty for the client's default.
+
+    Returns
+    -------
+    str
+        Scheme, host, port and path. User, password, query and fragment are left out, and so is
+        a part of the path that is the key.
+
+    Raises
+    ------
+    ValueError
+        For something that is no address.
+
+    Examples
+    --------
+    >>> endpoint("HTTPS://me:secret@API.example.com:443/v1/?key=secret")
+    'https://api.example.com/v1'
+    >>> endpoint()
+    'https://api.openai.com/v1'
+    """
+    try:
+        parts = urlsplit(url or DEFAULT_ENDPOINT)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    scheme = parts.scheme.lower()
+    if scheme not in _DEFAULT_PORTS or not parts.hostname:
+        # The address itself is not shown, for it may hold a password.
+        raise ValueError("the endpoint (OPENAI_BASE_URL) is no address of a server: expected one as "
+                         "https://HOST/v1 or http://localhost:8000/v1")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    if port is not None and port != _DEFAULT_PORTS[scheme]:
+        host = f"{host}:{port}"
+    secret = os.environ.get("OPENAI_API_KEY", "")
+    path = parts.path.rstrip("/").split("/")
+    if len(secret) >= 8:
+        path = ["[key]" if part == secret else part for part in path]
+    return f"{scheme}://{host}{'/'.join(path)}"
+
+
+def key(request, endpoint=UNKNOWN_ENDPOINT):
+    """Digest of a request and of where it goes, by which its replies are stored.
+
+    Parameters
+    ----------
+    request : dict
+        The body.
+    endpoint : str
+        As `endpoint` gives it. A request whose endpoint is unknown has the digest of its body alone, as
+        all had before the endpoint was kept.
+
+    Returns
+    -------
+    str
+    """
+    whole = request if endpoint == UNKNOWN_ENDPOINT else {"endpoint": endpoint, "request": request}
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,292 @@
+"""`nlgjudge judge` and `nlgjudge replies` as a user types them, against a server on loopback."""
+
+import csv
+import json
+import os
+import re
+import runpy
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nlgjudge import exits
+from nlgjudge.cli import main
+from nlgjudge.judging import parsing
+from nlgjudge.judging_cli import POLICIES
+
+_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
+Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
+FLUENCY = "geval/summarization/fluency"
+OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"
+
+
+@pytest.fixture(autouse=True)
+def sample(monkeypatch):
+    """The sample's 72 summaries, wherever the test runs."""
+    from nlgjudge.data import benchmarks, sample
+    monkeypatch.setitem(benchmarks.READERS, "summeval", "sample:read")
+    assert len(sample.read("summeval").items) == 72
+
+
+def words(body):
+    return json.loads(body)["messages"][0]["content"]
+
+
+def right(_, __, body):
+    """A rating that differs from text to text."""
+    return completion([f"Score: {1 + len(words(body)) % 3}"] * json.loads(body).get("n", 1))
+
+
+def judge(tmp_path, *options, name="openai:m", prompts=(FLUENCY,)):
+    return main(["judge", "summeval", name, "--prompts", *prompts, "--store", str(tmp_path / "s.sqlite"),
+                 *options])
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys):
+    server = serve(right)
+    out = tmp_path / "replies.csv"
+    assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == exits.DONE
+    said = capsys.readouterr().out
+    planned = re.search(r"plan: tasks 12, samples 12, cached 0, calls 12, prompt_tokens (\d+), "
+                        r"completion_tokens 60, cost (\d+)", said)
+    assert "5 tokens a reply, assumed for a rating" in said
+    # The server counts ten prompt and two completion tokens a call, each at a price of 1.
+    assert (f"spent: calls 12 (12 planned), prompt_tokens 120 ({planned[1]} planned), completion_tokens 24 "
+            f"(60 planned), cost 144.0000 ({planned[2]}.0000 planned)") in said
+    assert "12 replies read, 0 without a rating" in said and "fluency              dataset  Spearman" in said
+    assert len(server.requests) == 12 == len(rows(out)) and {row["prompt"] for row in rows(out)} == {FLUENCY}
+
+
+def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
+    serve(right)
+    for options in ((), ("--limit", "0")):
+        assert judge(tmp_path, "--plan", *options) == exits.DONE
+        assert "plan: tasks 72" in capsys.readouterr().out
+    assert judge(tmp_path, "--limit", "-1") == exits.FAILED
+    assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
+
+
+def test_a_plan_asks_nothing(serve, tmp_path, capsys):
+    server = serve(right)
+    for name in ("openai:m", "batch:m"):
+        assert judge(tmp_path, "--plan", "--samples", "20", "--price", "1", "2", name=name) == exits.DONE
+        said = capsys.readouterr().out
+        assert "samples 1440, cached 0, calls 72" in said and "completion_tokens 7200, cost 0.0" in said
+        assert "a prompt is paid 20 times" in said
+    assert judge(tmp_path, "--plan", name="surface") == exits.DONE
+    assert "plan: surface takes no call" in capsys.readouterr().out
+    assert server.requests == []
+
+
+# Runs that fail or stop.
+
+
+@pytest.mark.parametrize("answer, why", [
+    (lambda *_: error(422, "no such field"), "no item was answered: 5 failed, all with: no such field"),
+    (lambda *_: None, "no server answers at http://127.0.0.1"),
+    (lambda *_: completion(["It reads well."]), "no reply could be read: most often no_rating, as 'It reads"),
+    (lambda *_: completion([""], finish="length"), "no reply could be read: most often length"),
+])
+def test_a_run_without_one_readable_reply_fails_and_says_why(serve, tmp_path, capsys, answer, why):
+    serve(answer)
+    assert judge(tmp_path, "--limit", "5") == exits.FAILED
+    assert f"nlgjudge: {why}" in capsys.readouterr().err
+
+
+def test_a_run_of_which_some_failed_says_how_many(serve, tmp_path, capsys):
+    serve(lambda number, path, body: error(400, "too long") if number in (2, 3)
+          else right(number, path, body))
+    assert judge(tmp_path, "--limit", "12") == exits.FAILED
+    said = capsys.readouterr()
+    assert "10 replies read, 2 without a rating (not answered 2)" in said.out
+    assert "nlgjudge: 2 items failed, most often with: too long; the same command asks for them" in said.err
+    assert judge(tmp_path, "--limit", "12") == exits.DONE
+
+
+@pytest.mark.parametrize("limit, why", [(("--max-calls", "5"), "the limit of 5 calls was reached"),
+                                        (("--max-cost", "60"), "the limit on cost was reached: 60 of 60")])
+def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys, limit, why):
+    """A call costs twelve, so that five reach a limit of sixty."""
+    server, out = serve(right), tmp_path / "replies.csv"
+    options = ("--limit", "12", "--price", "1e6", "1e6", "--concurrency", "1", "-o", str(out))
+    assert judge(tmp_path, *options, *limit) == exits.UNFINISHED
+    said = capsys.readouterr()
+    assert "5 replies read, 0 without a rating" in said.out
+    assert f"nlgjudge: stopped after 5 of 12 replies: {why}" in said.err
+    assert "the same command goes on from there" in said.err and "live.py" not in said.err
+    assert [row["reason"] for row in rows(out)] == [""] * 5 + ["not asked"] * 7
+    assert judge(tmp_path, *options) == exits.DONE and len(server.requests) == 12
+
+
+def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
+    serve(right)
+    out = tmp_path / "replies.csv"
+    for policy in ("store_3", "leading_or_0"):
+        judge(tmp_path, "--limit", "9", "--max-calls", "2", "--policy", policy, "-o", str(out),
+              prompts=(f"geval/summarization_no_steps/{'fluency' if policy == 'store_3' else 'coherence'}",))
+        assert [row["score"] for row in rows(out) if row["reason"] == "not asked"] == [""] * 7
+
+
+def test_a_batch_waits_and_then_is_read(serve, tmp_path, capsys):
+    sent = {"over": False}
+
+    def answer(number, request, body):
+        path = request[1].removeprefix("/v1/")
+        if path == "files":
+            sent["lines"] = [json.loads(line) for line in body.splitlines() if line.startswith(b"{")]
+            return {"id": "f", "object": "file", "purpose": "batch", "bytes": 1}
+        if path == "files/answers/content":
+            return "\n".join(json.dumps({"custom_id": line["custom_id"], "error": None, "response": {
+                "status_code": 200, "body": completion(["Score: 3"])}}) for line in sent["lines"]).encode()
+        done = path == "batches/b" and sent["over"]
+        return {"id": "b", "object": "batch", "status": "completed" if done else "validating",
+                "output_file_id": "answers" if done else None, "input_file_id": "f", "endpoint": "x",
+                "completion_window": "24h", "created_at": 0, "error_file_id": None}
+
+    serve(answer)
+    assert judge(tmp_path, "--limit", "3", "--max-cost", "0.0001", "--price", "1", "1", name="batch:m") == 1
+    assert "a batch cannot be stopped half way: nothing was submitted" in capsys.readouterr().err
+    assert "lines" not in sent
+    assert judge(tmp_path, "--limit", "3", name="batch:m") == exits.UNFINISHED
+    assert "3 requests are waiting for b; run the same call again later" in capsys.readouterr().err
+    sent["over"] = True
+    assert judge(tmp_path, "--limit", "3", name="batch:m") == exits.DONE
+    assert "3 replies read, 0 without a rating" in capsys.readouterr().out
+
+
+def test_replies_that_were_asked_again_are_counted_beside_the_results(serve, tmp_path, capsys):
+    serve(lambda number, path, body: completion(["Hm."]) if number == 1 else right(number, path, body))
+    assert judge(tmp_path, "--limit", "3") == exits.DONE
+    assert "because they were of no use: 1, of use now: 1\n" in capsys.readouterr().out
+    # As upstream's scripts took it: the first reply, which counts as 0.
+    out = tmp_path / "replies.csv"
+    assert judge(tmp_path, "--limit", "3", "--policy", "leading_or_0", "-o", str(out)) == exits.FAILED
+    assert rows(out)[0]["text"] == "Hm." and float(rows(out)[0]["score"]) == 0
+
+
+# Prompts.
+
+
+def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys):
+    server = serve(right)
+    assert judge(tmp_path, "--limit", "2", prompts=("geval/summarization/",)) == exits.DONE
+    assert len(server.requests) == 2 * 4  # four aspects
+    file = tmp_path / "mine.txt"
+    file.write_text("Summary: {{hypothesis}}\nSource: {{source}}\nRate it from 1 to 10.", encoding="utf-8")
+    out = tmp_path / "replies.csv"
+    assert judge(tmp_path, "--limit", "2", "--aspect", "fluency", "--scale", "1", "10", "--form", "number",
+                 "-o", str(out), prompts=(OWN, str(file))) == exits.DONE
+    asked = [words(body) for body in server.requests[8:]]
+    assert sum(text.startswith("How fluent is this, from 1 to 5? ") for text in asked) == 2
+    assert sum(text.startswith("Summary: ") and "{{" not in text for text in asked) == 2
+    assert len(rows(out)) == 4 and {row["aspect"] for row in rows(out)} == {"fluency"}
+    said = capsys.readouterr().out
+    assert len(re.findall(r"^fluency, inline:\w{8} +dataset", said, re.MULTILINE)) == 2  # never averaged
+
+
+@pytest.mark.parametrize("prompts, options, message", [
+    (["geval/summarization/coherance"], [], "no prompt .*: did you mean 'geval/summarization/coherence'"),
+    ([OWN], [], "a prompt's own text needs --aspect: say which of .*fluency"),
+    ([OWN], ["--aspect", "fluancy"], "no aspect 'fluancy': did you mean 'fluency'"),
+    ([OWN], ["--aspect", "fluency", "--scale", "5", "1"], "scale 5 1: expected the lowest rating first"),
+    ([OWN], ["--aspect", "fluency", "--form", "stairs"], "no form 'stairs': did you mean 'stars'"),
+    ([OWN + " {{Reply}}"], ["--aspect", "fluency"], "no slot '{{Reply}}'"),
+    (["Rate {{source}}"], ["--aspect", "fluency"], "shows nothing to judge"),
+    ([FLUENCY], ["--aspect", "fluency"], "--aspect, --scale and --form are for a prompt's own text"),
+    (["dhp/perturb/"], [], "none of the prompts that begin with 'dhp/perturb/' asks for a rating of an item"),
+    ([FLUENCY], ["--samples", "0"], "--samples 0: expected a whole number of at least 1"),
+])
+def test_a_prompt_that_is_none_is_refused_before_a_call(serve, tmp_path, capsys, prompts, options, message):
+    server = serve(right)
+    assert judge(tmp_path, *options, prompts=prompts) == exits.FAILED
+    assert re.search(message, capsys.readouterr().err) and server.requests == []
+
+
+def test_near_matches_for_a_benchmark_and_a_judge(tmp_path, capsys):
+    assert main(["judge", "sumeval", "surface", "--prompts", FLUENCY]) == exits.FAILED
+    assert "no benchmark 'sumeval': did you mean 'summeval'" in capsys.readouterr().err
+    assert judge(tmp_path, name="opnai:m") == exits.FAILED
+    assert "no kind of judge 'opnai': did you mean 'openai'" in capsys.readouterr().err
+
+
+def test_help_shows_defaults_and_an_example(capsys):
+    for command in (["judge"], ["replies", "forget"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        said = capsys.readouterr().out
+        assert "None" not in said
+    with pytest.raises(SystemExit):
+        main(["judge", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "replies an item (default: 1)" in said and "(default: nan)" in said and "(default: 64)" in said
+    assert "example: nlgjudge judge summeval openai:gpt-4o-mini --prompts geval/summarization/" in said
+    assert "exit status: 0 all well 1 it failed" in said
+    assert POLICIES == parsing.POLICIES
+
+
+# Ctrl-C.
+
+COMMAND = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
+from nlgjudge.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path):
+    command = [sys.executable, "-c", COMMAND, "judge", "summeval", "openai:m", "--prompts", FLUENCY,
+               "--concurrency", "2", "--limit", "60", "--store", str(tmp_path / "s.sqlite")]
+    with Loopback(right, delay=0.05) as server:
+        environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
+                                    "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=environment) as process:
+            while len(server.requests) < 10 and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            try:
+                said = process.communicate(timeout=60)[1]
+            finally:
+                process.kill()
+        assert process.returncode == exits.INTERRUPTED and "Traceback" not in said
+        with closing(sqlite3.connect(tmp_path / "s.sqlite")) as database:
+            stored, = database.execute("SELECT count(*) FROM replies").fetchone()
+        last = said.splitlines()[-1]
+        assert last == (f"nlgjudge: interrupted: {stored} replies of this run are stored, {stored} in all, "
+                        f"in {tmp_path / 's.sqlite'}; the same command goes on from there")
+        assert stored >= 8
+        before = len(server.requests)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        assert done.returncode == exits.DONE
+        assert len(server.requests) - before == len(set(server.requests)) - stored  # nothing is paid twice
+
+
+def test_an_interrupt_of_another_command_is_one_line_too(monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nlgjudge.judging.prompts.names", interrupted)
+    assert main(["prompts", "list"]) == exits.INTERRUPTED
+    said = capsys.readouterr().err.strip()
+    assert said == ("nlgjudge: interrupted: what was finished or stored stays; the same command goes on from "
+                    "there")
+
+
+def test_totals_name_models_and_endpoints(serve, tmp_path, capsys):
+    server = serve(right)
+    judge(tmp_path, "--limit", "3")
+    capsys.readouterr()
+    assert main(["replies", "totals", "--store", str(tmp_path / "s.sqlite")]) == exits.DONE
+    assert f"m@{server.url}: 3 replies" in capsys.readouterr().out
