@@ -65,7 +65,7 @@ def page():
 
 
 def test_another_models_verdicts_have_no_verdicts_colour(rows, tmp_path):
-    """Its cells carry the class of another model in place of their verdict's, which has a colour of failure."""
+    """Its cells carry the class of another model in place of their verdict's, which may mean failure."""
     runpy.run_path(str(root() / "site" / "build.py"))["write"](tmp_path / "source")
     text = (tmp_path / "source" / "ledger.md").read_text(encoding="utf-8")
     found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)

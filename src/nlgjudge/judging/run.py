@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from nlgjudge.data.choices import first
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recording
 from nlgjudge.judging.prompts import Prompt, prompt
@@ -72,7 +73,7 @@ def judge_items(items, prompts, judge, *, n=1, limit=None, policy="nan", setting
     n : int
         Samples an item.
     limit : int, optional
-        Judge the first so many items.
+        Judge the first so many items; None or 0 for all.
     policy : str
         What an unparsed reply counts as; see `nlgjudge.judging.parsing.parse_all`.
     settings : dict, optional
@@ -87,7 +88,7 @@ def judge_items(items, prompts, judge, *, n=1, limit=None, policy="nan", setting
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`.
     """
-    items = items if limit is None else items.head(limit)
+    items = first(items, limit)
     judge = get_judge(judge, items=items, **options) if isinstance(judge, str) else judge
     asked, settings = [p if isinstance(p, Prompt) else prompt(p) for p in prompts], settings or {}
     if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first

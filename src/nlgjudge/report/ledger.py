@@ -118,6 +118,43 @@ def entered(enter_as, judge, known):
     return list(dict.fromkeys(rows))
 
 
+def ledger_note(judge, rows, rated, items):
+    """Say whether a judge's numbers go into the ledger, and if not why.
+
+    Parameters
+    ----------
+    judge : str or object
+        A name as for `nlgjudge.judging.run.get_judge`, or a judge with a `name`.
+    rows : list of str
+        From `entered`.
+    rated, items : int
+        How many items the judge rated, and how many there are.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> ledger_note("surface", [], 72, 72)
+    'surface is a rule, so it is in no row of the ledger'
+    >>> ledger_note("openai:MODEL", [], 72, 72)
+    'openai:MODEL is in no row of the ledger, because enter_as names none'
+    >>> ledger_note("openai:MODEL", ["G-EVAL-4"], 10, 72)
+    'openai:MODEL rated 10 of 72 items, so it is in no row of the ledger'
+    >>> ledger_note("openai:MODEL", ["G-EVAL-4"], 72, 72)
+    'openai:MODEL is in the ledger under G-EVAL-4'
+    """
+    name = _name(judge)
+    if is_rule(judge):
+        return f"{name} is a rule, so it is in no row of the ledger"
+    if not rows:
+        return f"{name} is in no row of the ledger, because enter_as names none"
+    if rated < items:
+        return f"{name} rated {rated:,} of {items:,} items, so it is in no row of the ledger"
+    return f"{name} is in the ledger under {', '.join(rows)}"
+
+
 def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, judge=""):
     """Set our values against a printed table.
 

@@ -17,7 +17,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data.paths import root
-from nlgjudge.report import coverage, ledger, workflow
+from nlgjudge.report import coverage, default_run, ledger, workflow
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -28,6 +28,8 @@ class NotebookError(Exception):
 
 def run(path, output, parameters=None, *, timeout=600):
     """Execute a notebook.
+
+    With other settings than the notebook's own, its copy lacks the paragraphs about the default run.
 
     Parameters
     ----------
@@ -67,6 +69,9 @@ def run(path, output, parameters=None, *, timeout=600):
         del os.environ["NLGJUDGE_DEPENDENCIES"]
     if not note.exists():
         raise NotebookError(f"{path.name}: its last cell must call nlgjudge.signature(...)")
+    other = default_run.changed(path, parameters)
+    if other:
+        default_run.leave_out(output, other)
 
 
 def check(path, parameters):
