@@ -84,7 +84,7 @@ def test_surface_on_the_sample(items):
     assert (item_scores(frame)["parsed"] == 2).all()
 
 
-@pytest.mark.parametrize("limit, expected", [(None, None), (5, 5), (0, 0)])
+@pytest.mark.parametrize("limit, expected", [(None, None), (5, 5), (0, None)])
 def test_limit_takes_the_first_items(items, limit, expected):
     frame = judge_items(items, [prompt(FLUENCY)], "surface", limit=limit)
     assert frame["item_id"].tolist() == items["item_id"].tolist()[:expected]

@@ -118,7 +118,7 @@ def entered(enter_as, judge, known):
     return list(dict.fromkeys(rows))
 
 
-def ledger_note(judge, rows, rated, items):
+def ledger_note(judge, rows, rated, items, *, sample=False):
     """Say whether a judge's numbers go into the ledger, and if not why.
 
     Parameters
@@ -129,6 +129,8 @@ def ledger_note(judge, rows, rated, items):
         From `entered`.
     rated, items : int
         How many items the judge rated, and how many there are.
+    sample : bool
+        Whether they are the sample's.
 
     Returns
     -------
@@ -152,6 +154,8 @@ def ledger_note(judge, rows, rated, items):
         return f"{name} is in no row of the ledger, because enter_as names none"
     if rated < items:
         return f"{name} rated {rated:,} of {items:,} items, so it is in no row of the ledger"
+    if sample:
+        return f"{name} rated the sample, so it is in no row of the ledger"
     return f"{name} is in the ledger under {', '.join(rows)}"
 
 

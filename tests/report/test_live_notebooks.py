@@ -1,0 +1,119 @@
+"""Notebooks with another judge than their own: a model on loopback that sees everything the wrong way round.
+
+No run may die of what a judge says after its replies were paid, none may write of a judge that was not asked,
+and none may enter a judge under a row that the user has not named. Data are the repository's sample.
+"""
+
+import json
+import re
+import runpy
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from nlgjudge.data.paths import root
+from nlgjudge.report import ledger
+from nlgjudge.report.notebooks import NotebookError, run
+
+_helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
+MODEL = "wrong-headed"
+JUDGE = f"openai:{MODEL}"
+
+
+def constant(text):
+    """The same rating for everything."""
+    return "1"
+
+
+def opposite(text):
+    """A higher rating for a text with more words that are misspelt, broken off or strange; whole from 1 to 3.
+
+    Of two texts that differ in damage alone the damaged one has the rarer letters, so its share is higher.
+    """
+    return str(1 + sum(map(ord, text)) % 3)
+
+
+def unreadable(text):
+    """No rating at all."""
+    return "I would rather not say."
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
+    house = tmp_path / "house"
+    for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables", "notebooks", "site"):
+        (house / name).parent.mkdir(parents=True, exist_ok=True)
+        (house / name).symlink_to(root() / name)
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(house))  # its own store of replies
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def asked(name, answer, **parameters):
+        def reply(number, where, body):
+            request = json.loads(body)
+            texts = [answer(request["messages"][-1]["content"])] * request.get("n", 1)
+            return _helpers["completion"](texts, model=MODEL)
+        output = tmp_path / "executed" / f"{name}.ipynb"
+        with _helpers["Loopback"](reply) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            run(root() / "notebooks" / f"{name}.ipynb", output,
+                {"source": "sample", "judge": JUDGE, **parameters})
+        return nbformat.read(output, as_version=4), server.requests
+    return asked
+
+
+def said(notebook):
+    """All that a reader of a copy reads: its prose, and the text of its outputs."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield cell.source
+        for output in cell.get("outputs", []):
+            yield output.get("text", "")
+            yield output.get("data", {}).get("text/plain", "")
+
+
+@pytest.mark.parametrize("answer", [constant, opposite, unreadable])
+def test_a_figure_of_a_wrong_headed_judge(answer, ask):
+    """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
+    notebook, requests = ask("dhp_figure2_response_styles", answer, limit=4)
+    assert len(requests) == 4 * 2 * 4  # texts, versions, aspects
+    text = "\n".join(said(notebook))
+    assert JUDGE in text and "The rule's two histograms" not in text
+
+
+@pytest.mark.parametrize("answer", [constant, opposite])
+def test_a_judge_is_shown_beside_the_table_and_not_entered(answer, ask, tmp_path):
+    notebook, requests = ask("geval_table2_topical_chat", answer, samples=2)
+    assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
+    text = "\n".join(said(notebook))
+    assert f"{JUDGE} is in no row of the ledger, because enter_as names none" in text
+    assert "gpt-3.5-turbo-0613" not in text
+    rows = ledger.read(tmp_path / "out" / "sample" / "build" / "ledger" / "geval_table2_topical_chat.csv")
+    assert not rows["row"].str.startswith("G-EVAL").any()
+
+
+def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
+    notebook, _ = ask("geval_table2_topical_chat", opposite, samples=1, enter_as="G-EVAL-4")
+    rows = ledger.read(tmp_path / "out" / "sample" / "build" / "ledger" / "geval_table2_topical_chat.csv")
+    entered = rows[rows["row"].str.startswith("G-EVAL")]
+    assert set(entered["row"]) == {"G-EVAL-4"} and set(entered["variant"]) == {f"{JUDGE}, 1 replies an item"}
+    assert "G-EVAL-4 (substitute)" in "\n".join(said(notebook))
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"enter_as": "G-EVAL4"}, r"no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"),
+    ({"enter_as": "G-EVAL-4", "judge": "surface"}, r"judge 'surface' is a rule, no model"),
+])
+def test_a_row_is_refused_before_a_call_is_paid(parameters, message, ask):
+    paid = []
+
+    def count(text):
+        paid.append(text)
+        return "1"
+    with pytest.raises(NotebookError, match=re.escape(message)):
+        ask("geval_table2_topical_chat", count, **parameters)
+    assert paid == []
