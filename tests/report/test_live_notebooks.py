@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.report import ledger
 from nlgjudge.report.notebooks import NotebookError, run
@@ -26,12 +27,15 @@ def constant(text):
     return "1"
 
 
-def opposite(text):
-    """A higher rating for a text with more words that are misspelt, broken off or strange; whole from 1 to 3.
+def damage_is_better(text):
+    """The highest rating for a damaged text, the lowest for the original."""
+    originals = nj.originals(nj.load("summeval", "sample"))["hypothesis"]
+    return "1" if any(original in text for original in originals) else "5"
 
-    Of two texts that differ in damage alone the damaged one has the rarer letters, so its share is higher.
-    """
-    return str(1 + sum(map(ord, text)) % 3)
+
+def shorter_is_better(text):
+    """A rating from 1 to 3 that falls with the length of what is rated."""
+    return str(3 - min(len(text) // 1500, 2))
 
 
 def unreadable(text):
@@ -76,7 +80,7 @@ def said(notebook):
             yield output.get("data", {}).get("text/plain", "")
 
 
-@pytest.mark.parametrize("answer", [constant, opposite, unreadable])
+@pytest.mark.parametrize("answer", [constant, damage_is_better, unreadable])
 def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
     notebook, requests = ask("dhp_figure2_response_styles", answer, limit=4)
@@ -85,7 +89,7 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     assert JUDGE in text and "The rule's two histograms" not in text
 
 
-@pytest.mark.parametrize("answer", [constant, opposite])
+@pytest.mark.parametrize("answer", [constant, shorter_is_better])
 def test_a_judge_is_shown_beside_the_table_and_not_entered(answer, ask, tmp_path):
     notebook, requests = ask("geval_table2_topical_chat", answer, samples=2)
     assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
@@ -97,7 +101,7 @@ def test_a_judge_is_shown_beside_the_table_and_not_entered(answer, ask, tmp_path
 
 
 def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
-    notebook, _ = ask("geval_table2_topical_chat", opposite, samples=1, enter_as="G-EVAL-4")
+    notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4")
     rows = ledger.read(tmp_path / "out" / "sample" / "build" / "ledger" / "geval_table2_topical_chat.csv")
     entered = rows[rows["row"].str.startswith("G-EVAL")]
     assert set(entered["row"]) == {"G-EVAL-4"} and set(entered["variant"]) == {f"{JUDGE}, 1 replies an item"}
