@@ -86,8 +86,10 @@ def depending_on(notebook, first):
     for cell in of(notebook, "code"):
         if "parameters" in cell.metadata.get("tags", []):
             continue
-        for node in ast.walk(tree(cell)):
-            for source, target in passed_on(node):
+        pairs, before = [pair for node in ast.walk(tree(cell)) for pair in passed_on(node)], 0
+        while len(names) > before:  # until nothing is added, because a loop's body may come back to its head
+            before = len(names)
+            for source, target in pairs:
                 if used(source) & names:
                     names |= used(target)
         found += [ast.unparse(node.test) for node in ast.walk(tree(cell))
@@ -106,9 +108,9 @@ def passed_on(node):
     if isinstance(node, ast.For):
         # What a loop makes depends on what it runs over, whether or not it is read there.
         yield from ((node.iter, target) for part in node.body for target in made(part))
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as rows.append(...)
-        if isinstance(node.value.func, ast.Attribute):
-            yield node.value, node.value.func.value
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):  # as rows.append(...)
+        yield call, call.func.value
 
 
 def made(node):
