@@ -5,7 +5,6 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
-import re
 import runpy
 from pathlib import Path
 
@@ -80,6 +79,13 @@ def said(notebook):
             yield output.get("data", {}).get("text/plain", "")
 
 
+def entered(folder, name, kind):
+    """Variants by printed row of a kind, in the part of the ledger that a run on the sample wrote."""
+    rows = ledger.read(folder / "out" / "sample" / "build" / "ledger" / f"{name}.csv")
+    rows = rows[rows["row"].str.startswith(kind)]
+    return {row: set(part["variant"]) for row, part in rows.groupby("row")}
+
+
 @pytest.mark.parametrize("answer", [constant, damage_is_better, unreadable])
 def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
@@ -89,35 +95,39 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     assert JUDGE in text and "The rule's two histograms" not in text
 
 
-@pytest.mark.parametrize("answer", [constant, shorter_is_better])
-def test_a_judge_is_shown_beside_the_table_and_not_entered(answer, ask, tmp_path):
-    notebook, requests = ask("geval_table2_topical_chat", answer, samples=2)
+def test_a_judge_is_shown_beside_the_table_and_not_entered(ask, tmp_path):
+    notebook, requests = ask("geval_table2_topical_chat", constant, samples=2)
     assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
     text = "\n".join(said(notebook))
     assert f"{JUDGE} is in no row of the ledger, because enter_as names none" in text
     assert "gpt-3.5-turbo-0613" not in text
-    rows = ledger.read(tmp_path / "out" / "sample" / "build" / "ledger" / "geval_table2_topical_chat.csv")
-    assert not rows["row"].str.startswith("G-EVAL").any()
+    assert not entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
 
 
 def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
     notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4")
-    rows = ledger.read(tmp_path / "out" / "sample" / "build" / "ledger" / "geval_table2_topical_chat.csv")
-    entered = rows[rows["row"].str.startswith("G-EVAL")]
-    assert set(entered["row"]) == {"G-EVAL-4"} and set(entered["variant"]) == {f"{JUDGE}, 1 replies an item"}
+    found = entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
+    assert found == {"G-EVAL-4": {f"{JUDGE}, 1 replies an item"}}
     assert "G-EVAL-4 (substitute)" in "\n".join(said(notebook))
 
 
-@pytest.mark.parametrize("parameters, message", [
-    ({"enter_as": "G-EVAL4"}, r"no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"),
-    ({"enter_as": "G-EVAL-4", "judge": "surface"}, r"judge 'surface' is a rule, no model"),
-])
-def test_a_row_is_refused_before_a_call_is_paid(parameters, message, ask):
+def test_a_judge_of_four_prompts_is_entered_under_those_that_are_named(ask, tmp_path):
+    """BAGEL's sample: 60 sentences, under ten prompts of the ChatGPT study."""
+    rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
+    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, enter_as=rows, limit=0)
+    assert len(requests) == 60 * 10
+    found = entered(tmp_path, "chatgpt_table7_bagel", "ChatGPT")
+    assert found == {row: {f"{JUDGE}, one reply"} for row in rows}
+    text = "\n".join(said(notebook))
+    assert f"{JUDGE} (Stars w/o ref)" in text and "A rule has one opinion" not in text
+
+
+def test_a_row_is_refused_before_a_call_is_paid(ask):
     paid = []
 
     def count(text):
         paid.append(text)
         return "1"
-    with pytest.raises(NotebookError, match=re.escape(message)):
-        ask("geval_table2_topical_chat", count, **parameters)
+    with pytest.raises(NotebookError, match="no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"):
+        ask("geval_table2_topical_chat", count, enter_as="G-EVAL4")
     assert paid == []
