@@ -37,9 +37,9 @@ def shorter_is_better(text):
     return str(3 - min(len(text) // 1500, 2))
 
 
-def unreadable(text):
-    """No rating at all."""
-    return "I would rather not say."
+def silent_on_damage(text):
+    """A rating for an original, and none for a damaged text."""
+    return "3" if damage_is_better(text) == "1" else "I would rather not say."
 
 
 @pytest.fixture
@@ -86,11 +86,11 @@ def entered(folder, name, kind):
     return {row: set(part["variant"]) for row, part in rows.groupby("row")}
 
 
-@pytest.mark.parametrize("answer", [constant, damage_is_better, unreadable])
+@pytest.mark.parametrize("answer", [constant, damage_is_better, silent_on_damage])
 def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
     notebook, requests = ask("dhp_figure2_response_styles", answer, limit=4)
-    assert len(requests) == 4 * 2 * 4  # texts, versions, aspects
+    assert len(requests) >= 4 * 2 * 4  # texts, versions, aspects; what cannot be read may be asked again
     text = "\n".join(said(notebook))
     assert JUDGE in text and "The rule's two histograms" not in text
 
