@@ -242,6 +242,15 @@ def test_sample_values_are_hidden_and_kept_apart(tmp_path, monkeypatch):
     assert len(kept) == 3 and kept[hidden].isna().all().all()
 
 
+def test_a_note_of_its_own_does_not_carry_a_samples_value_into_the_ledger(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    rows = against(ours_of(A_x=0.1, A_y=0.9), sample=True)
+    rows.loc[rows["aspect"] == "x", "note"] = "the paper misprints this cell"
+    kept = ledger.read(write(rows))
+    assert not (tmp_path / "build").exists()
+    assert kept["ours"].isna().all() and set(kept["note"]) == {SAMPLE_NOTICE}
+
+
 def part(folder, name, evidence, ours, rows=("ROUGE-1",), note="note of "):
     """A part of the ledger: all of a row of a real printed table, at one value."""
     table = published("geval", "table1")

@@ -277,7 +277,10 @@ def write(rows):
         raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
                          f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
     notebook, = rows["notebook"].unique()
-    path = out(sample=bool((rows["note"] == SAMPLE_NOTICE).all())) / "build" / "ledger"
+    sample = bool((rows["note"] == SAMPLE_NOTICE).any())
+    if sample:  # a note of the notebook's own must not carry a sample's value into the ledger
+        rows = rows.assign(note=SAMPLE_NOTICE)
+    path = out(sample) / "build" / "ledger"
     path.mkdir(parents=True, exist_ok=True)
     _to_csv(rows, path / f"{notebook}.csv")
     return path / f"{notebook}.csv"
