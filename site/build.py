@@ -42,7 +42,8 @@ def write(folder):
     papers = [key for key in PAPERS if key in site.GROUPS]
     overview = coverage.coverage(rows).to_dict("index")
     page("index", "index.md", overview=overview, papers=papers, rooms=list(api))
-    page("ledger", "ledger.md", cells=site.cells(rows, books))
+    another = [evidence.replace("_", " ") for evidence in ledger.ANOTHER_MODEL]
+    page("ledger", "ledger.md", cells=site.cells(rows, books), another=another)
     for key in papers:
         page(f"papers/{key}", "paper.md", key=key, **site.paper(key, rows, books))
     page("benchmarks/index", "benchmarks.md", benchmarks=benchmarks)

@@ -196,7 +196,7 @@ scores = made.with_scores(nj.wide({"judge": nj.item_scores(judged)}))
 ours = nj.correlation_table(scores, ["judge:coherence"], ["coherence"], coefficients=("spearman", "kendall"),
                             dataset="headlines").assign(row="Judge", note="another judge than the paper's")
 rows = nj.compare("headline", "table1", nj.published("headline", "table1"), ours,
-                  evidence="substitute_judge", notebook="judge")
+                  evidence="substitute_judge", judge=JUDGE, notebook="judge")
 merged = ledger.merge([nj.write(rows)]).query("paper == 'headline'").set_index(["row", "coefficient"])
 print(json.dumps([[*merged.loc["Judge"].loc[c, ["ours", "verdict", "evidence"]]]
                   for c in ("spearman", "kendall")] + merged.loc["Overlap", "verdict"].tolist()))

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from nlgjudge.data.paths import root
+from nlgjudge.report import default_run
 from nlgjudge.report.published import all_published
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
@@ -61,6 +62,109 @@ def test_one_cell_holds_commented_parameters(notebook):
     cell, = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
     assert all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in tree(cell).body)
     assert all("#" in line for line in cell.source.splitlines() if line.strip())
+
+
+def parameters(notebook):
+    """Lines of the parameters cell by the name that they assign."""
+    cell, = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
+    lines = cell.source.splitlines()
+    return {node.targets[0].id: (node.value, lines[node.lineno - 1]) for node in tree(cell).body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+
+
+def test_a_limit_means_the_same_everywhere(notebook):
+    """A number of at least 0; 0 takes all, and the comment says so."""
+    if "limit" in parameters(notebook):
+        value, line = parameters(notebook)["limit"]
+        assert isinstance(ast.literal_eval(value), int), line
+        assert "0 for all" in line
+
+
+def depending_on(notebook, first):
+    """Asserts of a notebook whose condition rests on a parameter, through any assignment, loop or call."""
+    names, found = {first}, []
+    for cell in of(notebook, "code"):
+        if "parameters" in cell.metadata.get("tags", []):
+            continue
+        pairs, before = [pair for node in ast.walk(tree(cell)) for pair in passed_on(node)], 0
+        while len(names) > before:  # until nothing is added, because a loop's body may come back to its head
+            before = len(names)
+            for source, target in pairs:
+                if used(source) & names:
+                    names |= used(target)
+        found += [ast.unparse(node.test) for node in ast.walk(tree(cell))
+                  if isinstance(node, ast.Assert) and used(node.test) & names]
+    return found
+
+
+def passed_on(node):
+    """Pairs of what a piece of code reads and where it puts it."""
+    if isinstance(node, ast.Assign):
+        yield from ((node.value, target) for target in node.targets)
+    if isinstance(node, ast.AugAssign):
+        yield node.value, node.target
+    if isinstance(node, (ast.For, ast.comprehension)):
+        yield node.iter, node.target
+    if isinstance(node, ast.For):
+        # What a loop makes depends on what it runs over, whether or not it is read there.
+        yield from ((node.iter, target) for part in node.body for target in made(part))
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):  # as rows.append(...)
+        yield call, call.func.value
+
+
+def made(node):
+    for part in ast.walk(node):
+        if isinstance(part, ast.Assign):
+            yield from part.targets
+
+
+def used(node):
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+# Asserts that a judge's numbers pass through and cannot decide: counts, and rows of other evaluators.
+UNDECIDED = {
+    "chats.is_sample or counts['UniEval', 'relabelled'] == 10",  # of UniEval's released scores
+    "len(table) >= 2 * len(scores) and table['value'].dropna().ge(0).all()",  # D is at least 0 by definition
+    # Replies that the notebook holds itself, under a name that other replies had before.
+    "len(table) == len(replies) and (table['read as'].isna() == (table['reason'] != '')).all()",
+    # A simulated judge, whose ratings are planted.
+    "abs(weighed - closed).max() < 1e-12",
+    "np.allclose(table['distance from equation 1'], expected, rtol=0.2)",
+    "file or limit or (first == 'G-Eval').all()",
+    # What a report may hold, whoever judged.
+    "'http:' not in content and 'https:' not in content and ('<script' not in content)",
+    "file or not any((hypothesis in content for hypothesis in mine.items['hypothesis']))",
+}
+
+
+def test_no_assert_rests_on_what_a_judge_says(notebook):
+    """A run with a live judge is paid for; it must not die because the judge saw things otherwise."""
+    if "judge" in parameters(notebook):
+        assert set(depending_on(notebook, "judge")) <= UNDECIDED
+
+
+@pytest.mark.parametrize("code, found", [
+    ("scores = ask(judge)\nassert scores.mean() > 3", ["scores.mean() > 3"]),
+    ("for s in ask(judge):\n    best = max(s)\nassert best", ["best"]),
+    ("scores = ask('surface')\nassert scores.mean() > 3", []),
+    ("scores = ask(judge)\nassert len(items) == 72", []),
+    ("rows = []\nfor s in ask(judge):\n    rows.append(s)\nassert rows", ["rows"]),
+    ("rows = {}\nfor s in ask(judge):\n    rows[s] = 1\nassert rows", ["rows"]),
+])
+def test_the_search_for_asserts_about_a_judge(code, found):
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    assert depending_on(made, "judge") == found
+
+
+def test_a_paragraph_about_the_default_run_is_prose(notebook):
+    """The tag is spelt as the runner knows it, and a title or a heading never has it."""
+    tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
+    assert tags <= {"parameters", "nbval-ignore-output", default_run.TAG}
+    for cell in notebook.cells:
+        if default_run.TAG in cell.metadata.get("tags", []):
+            assert cell.cell_type == "markdown" and not cell.source.startswith("#")
 
 
 def test_the_last_code_cell_signs(notebook):

@@ -35,7 +35,7 @@ _EXPORTS = {
     "metaeval.bootstrap": "interval difference interval_table mean_interval column_mean",
     "metaeval.correlation": "correlation correlation_table",
     "report.published": "published all_published",
-    "report.ledger": "averages compare write side_by_side with_interval",
+    "report.ledger": "averages compare entered is_rule ledger_note write side_by_side with_interval",
     "report.variants": "search best summary",
     "report.averages": "printed_averages versions shared_baselines captions",
     "report.claims": "claims",
@@ -44,6 +44,7 @@ _EXPORTS = {
     "report.dhp": "highlight dhp_settings survey expert_weights",
     "report.ablation": "ablate",
     "data.own_data": "own_data check_own_data",
+    "data.choices": "first",
     "report.own_data": "evaluate evaluation_plan verdicts evaluation_page",
     "report.signature": "signature",
 }

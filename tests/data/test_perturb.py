@@ -233,6 +233,12 @@ class Model:
             yield Reply(task.item_id, "", 0, answers[min(number, 2)])
 
 
+@pytest.mark.parametrize("n, expected", [(5, 5), (100, 12), (0, 12), (None, 12)])
+def test_so_many_originals_and_all_of_them_for_0(n, expected):
+    """The sample has 12 articles."""
+    assert len(nj.originals(nj.load("summeval", "sample"), n)) == expected
+
+
 def test_a_model_takes_the_stand_ins_place():
     items = nj.originals(nj.load("summeval", "sample"), 5)
     versions, model = nj.perturb(items, nj.perturbations("summeval")), Model()

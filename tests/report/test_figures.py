@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.report.figures import COLOURS, comparison, save
-from nlgjudge.report.ledger import VERDICTS
+from nlgjudge.report.figures import ANOTHER, COLOURS, comparison, save
+from nlgjudge.report.ledger import ANOTHER_MODEL, VERDICTS
 from nlgjudge.report.overview import MARKERS, summary
 
 matplotlib.use("Agg")
@@ -65,6 +65,33 @@ def test_colours_follow_the_verdicts(draw):
     assert list(COLOURS) == VERDICTS
 
 
+def colours_of(figure):
+    """Every colour of a point, a bar or an interval in a figure."""
+    found = set()
+    for axis in figure.axes:
+        for drawn in axis.collections:
+            found |= {matplotlib.colors.to_hex(c) for c in (*drawn.get_facecolors(), *drawn.get_edgecolors())}
+        found |= {matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axis.patches if bar.get_width()}
+    return found
+
+
+@pytest.mark.parametrize("evidence", ANOTHER_MODEL)
+def test_another_model_never_has_the_colour_of_a_verdict(evidence, draw):
+    """Row B by another model: its cells are grey diamonds; those of row A keep their colours."""
+    rows = ROWS.assign(evidence=ROWS["row"].map({"A": "recomputed", "B": evidence}))
+    figure = comparison(rows, title="Table 9")
+    left, right = figure.axes
+    shown = PRINTED[PRINTED["row"] == "B"]
+    for axis, values in ((left, shown["ours"]), (right, 1000 * shown["difference"])):
+        grey = [c for c in axis.collections if c.get_label() == ANOTHER["label"]]
+        assert [len(c.get_offsets()) for c in grey] == [2]
+        assert np.asarray(grey[0].get_offsets())[:, 0].tolist() == values.tolist()
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["printed", "ours: exact", "ours: close", ANOTHER["label"]]
+    assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
+    assert colours_of(draw()) >= {COLOURS["differs"], COLOURS["sign_flipped"]}  # as the paper's own evaluator
+
+
 @pytest.mark.parametrize("notice", [SAMPLE_NOTICE, ""])
 def test_the_notice_is_written_on_the_figure(draw, notice):
     text = draw(notice=notice).get_suptitle()
@@ -98,7 +125,7 @@ LEDGER = pd.DataFrame([
     ("A", "0.100", 0.1004, 0.0, 0.2, "exact"), ("A", "0.200", 0.206, 0.1, 0.3, "close"),
     ("B", "-0.300", 0.3, 0.2, 0.4, "sign_flipped"), ("B", "", np.nan, np.nan, np.nan, "not_run"),
     ("B", "0.500", 0.1, np.nan, np.nan, "differs"), ("C", "0.900", np.nan, np.nan, np.nan, "not_run"),
-], columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"]).assign(evidence="substitute_judge")
+], columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"]).assign(evidence="recomputed")
 LEDGER["difference"] = LEDGER["ours"] - pd.to_numeric(LEDGER["published"])
 
 
@@ -131,13 +158,41 @@ def test_a_summary_shows_intervals_in_full_and_names_what_lies_far_off(summarise
     assert sorted(ends) == [[0.0, 0.2], [0.1, 0.3], [0.2, 0.4]]
     assert left.get_xlim() == left.get_ylim() and left.get_xlim()[0] < -0.3 and left.get_xlim()[1] > 0.5
     named, = left.texts  # of row B the cell 0.6 away, not the one 0.4 away; row A is within 0.1
-    assert named.get_text() == "B\n(substitute judge)" and named.xy == (-0.3, 0.3)
+    assert named.get_text() == "B\n(recomputed)" and named.xy == (-0.3, 0.3)
 
 
-def test_a_summary_counts_and_notices_in_its_title(summarised):
-    figure = summarised(notice=SAMPLE_NOTICE)
+def by_another(rows):
+    """The ledger with row B's cells by another model."""
+    return rows.assign(evidence=rows["row"].map({"A": "recomputed", "B": "rejudged", "C": "none"}))
+
+
+def test_a_summary_draws_another_model_apart_and_in_no_verdicts_colour(summarised):
+    figure = summarised(by_another(LEDGER))
+    own, others, bars = figure.axes
+    assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
+    points = [np.asarray(c.get_offsets()).tolist() for c in others.collections
+              if c.get_label() == ANOTHER["label"]]
+    assert points == [[[-0.3, 0.3], [0.5, 0.1]]]
+    assert others.get_legend() and not own.texts  # what lies far off is no failure, so it is not named
+    assert [t.get_text() for t in own.get_legend().get_texts()] == ["exact", "close"]
+    widths = {t.get_text(): b.get_width() for t, b in zip(bars.get_yticklabels(), bars.patches)}
+    assert widths == {"exact": 1, "close": 1, "within ci": 0, "differs": 0, "sign flipped": 0,
+                      "relabelled": 0, ANOTHER["label"]: 2, "not run": 2}
+    assert own.get_xlim() == others.get_xlim()
     assert figure.get_suptitle() == (
-        f"Paper\n6 printed cells, 4 compared, 2 of them exact or close\n({SAMPLE_NOTICE})")
-    empty = summarised(LEDGER.assign(verdict="not_run"))
-    assert [t.get_text() for t in empty.axes[0].texts] == ["no cell compared yet"]
-    assert empty.axes[1].patches[-1].get_width() == 6
+        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's")
+
+
+def test_a_cell_that_another_model_meets_is_not_counted_as_reproduced(summarised):
+    rows = LEDGER.assign(evidence="substitute_judge")
+    figure = summarised(rows)
+    assert "6 printed cells, 0 compared, 0 of them exact or close; 4 more are" in figure.get_suptitle()
+    assert not colours_of(figure) & (set(COLOURS.values()) - {COLOURS["not_run"]})
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows, by_another])
+def test_nothing_of_a_summary_is_cut(change, summarised):
+    figure = summarised(change(LEDGER), notice=SAMPLE_NOTICE)
+    figure.draw_without_rendering()
+    drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # of all that is visible
+    assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.judging.surface import Surface
 from nlgjudge.metaeval.correlation import correlation_table
 from nlgjudge.metaeval.planted import planted
 from nlgjudge.report import ledger
@@ -14,6 +15,8 @@ from nlgjudge.report.ledger import (
     VERDICTS,
     averages,
     compare,
+    entered,
+    is_rule,
     merge,
     side_by_side,
     verdict,
@@ -144,11 +147,69 @@ def test_an_average_inherits_what_its_cells_share():
     (ours_of(A_x=0.1), {"evidence": "guess"}, r"evidence \['guess'\]: expected one of \['recomputed'"),
     (ours_of(A_x=0.1).assign(evidence="memory"), {}, r"evidence \['memory'\]"),
     (pd.concat([ours_of(A_x=0.1)] * 2), {}, r"two values for \['A', 'd', 'x', 'sample', 'spearman'\]"),
-    (ours_of(A_x=0.1, C_x=0.1), {}, r"1 cells that the table does not print, first \['C', 'd', 'x'"),
+    (ours_of(A_x=0.1, C_x=0.1), {}, r"^geval, table9: no printed row 'C'; there are A, B$"),
+    (ours_of(A_x=0.1, A_z=0.1), {}, r"1 cells that the table does not print, first \['A', 'd', 'z'"),
+    (ours_of(A_x=0.1), {"evidence": "rejudged"}, r"^evidence rejudged: name the judge that gave the replies"),
+    (ours_of(A_x=0.1), {"evidence": "rejudged", "judge": "surface"}, r"^judge 'surface' is a rule, no model"),
+    (ours_of(A_x=0.1), {"evidence": "rejudged", "judge": Surface()}, r"^judge 'surface' is a rule, no model"),
+    (ours_of(A_x=0.1).assign(evidence="substitute_judge", judge="simulated"), {}, "'simulated' is a rule"),
+    (ours_of(A_x=0.1, B_x=0.1).assign(judge=["gpt-4", None]), {"evidence": "substitute_judge"},
+     "name the judge"),
+    (ours_of(A_x=0.1), {"evidence": "substitute_judge", "judge": "chained:surface"}, "is a rule, no model"),
 ])
 def test_compare_refuses(ours, options, message):
     with pytest.raises(ValueError, match=message):
         against(ours, **options)
+
+
+def test_a_near_row_is_named():
+    table = published("geval", "table2")
+    ours = table[table["row"] == "G-EVAL-3.5"][KEY].assign(ours=0.3, row="G-Eval-3.5")
+    message = "geval, table2: no printed row 'G-Eval-3.5': did you mean 'G-EVAL-3.5'"
+    with pytest.raises(ValueError, match=message):
+        compare("geval", "table2", table, ours, evidence="rejudged", notebook="test", judge="openai:m")
+
+
+def test_another_models_cells_carry_its_name():
+    ours = ours_of(A_x=0.1, A_y=0.2, B_x=-0.3).assign(
+        judge=["gpt-4", "gpt-4", None], evidence=["rejudged", "rejudged", "recomputed"],
+        variant=["", "one reply", ""])
+    found = against(ours).set_index(["row", "aspect"])
+    assert list(found.reset_index()[COLUMNS]) == COLUMNS  # the judge is no column of the ledger
+    # A's cells have two variants, so that their average has none of its own; B lacks a cell for one.
+    assert found["variant"].to_dict() == {("A", "x"): "gpt-4", ("A", "y"): "one reply", ("A", "AVG"): "",
+                                          ("B", "x"): ""}
+    named = against(ours_of(A_x=0.1, A_y=0.2), evidence="rejudged", judge="openai:m")
+    assert named["variant"].tolist() == ["openai:m"] * 3
+
+
+@pytest.mark.parametrize("judge, rule", [
+    ("surface", True), (Surface(), True), ("simulated", True), ("chained:surface", True),
+    ("openai:surface", False), ("replay:closer_look/geval", False), ("gpt-4-0314", False), ("", False),
+])
+def test_rules(judge, rule):
+    assert is_rule(judge) == rule
+
+
+ROWS = ["G-EVAL-3.5", "G-EVAL-4"]
+
+
+@pytest.mark.parametrize("enter_as, judge, expected", [
+    ("", "surface", []), ((), "openai:m", []), ([""], "", []), ("G-EVAL-4", "openai:m", ["G-EVAL-4"]),
+    (["G-EVAL-4", "G-EVAL-3.5", "G-EVAL-4"], "replay:a.sqlite:m", ["G-EVAL-4", "G-EVAL-3.5"]),
+])
+def test_a_judge_is_entered_under_the_rows_that_are_named(enter_as, judge, expected):
+    assert entered(enter_as, judge, ROWS) == expected
+
+
+@pytest.mark.parametrize("enter_as, judge, message", [
+    ("G-EVAL-4", "surface", "judge 'surface' is a rule, no model: it stands for no printed row"),
+    ("G-EVAL-4", "", "enter_as='G-EVAL-4': no judge is given; name one, as openai:MODEL"),
+    ("G-EVAL4", "openai:m", "enter_as='G-EVAL4': no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"),
+])
+def test_a_row_that_cannot_be_entered(enter_as, judge, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        entered(enter_as, judge, ROWS)
 
 
 def test_side_by_side():
@@ -179,6 +240,15 @@ def test_sample_values_are_hidden_and_kept_apart(tmp_path, monkeypatch):
     kept = ledger.read(path)
     hidden = ["ours", "ci_low", "ci_high", "n", "n_skipped", "difference"]
     assert len(kept) == 3 and kept[hidden].isna().all().all()
+
+
+def test_a_note_of_its_own_does_not_carry_a_samples_value_into_the_ledger(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    rows = against(ours_of(A_x=0.1, A_y=0.9), sample=True)
+    rows.loc[rows["aspect"] == "x", "note"] = "the paper misprints this cell"
+    kept = ledger.read(write(rows))
+    assert not (tmp_path / "build").exists()
+    assert kept["ours"].isna().all() and set(kept["note"]) == {SAMPLE_NOTICE}
 
 
 def part(folder, name, evidence, ours, rows=("ROUGE-1",), note="note of "):

@@ -64,6 +64,19 @@ def page():
 # ---- what the pages are made from
 
 
+def test_another_models_verdicts_have_no_verdicts_colour(rows, tmp_path):
+    """Its cells carry the class of another model in place of their verdict's, which may mean failure."""
+    runpy.run_path(str(root() / "site" / "build.py"))["write"](tmp_path / "source")
+    text = (tmp_path / "source" / "ledger.md").read_text(encoding="utf-8")
+    found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)
+    another = rows["evidence"].isin(ledger.ANOTHER_MODEL)
+    words = rows["verdict"].str.replace("_", " ")
+    assert [word for _, word in found] == words.tolist()
+    wanted = words.str.replace(" ", "-").where(~another, "another-model")
+    assert another.any() and [name for name, _ in found] == wanted.tolist()
+    assert ".v-another-model" in (tmp_path / "source" / "_static" / "site.css").read_text(encoding="utf-8")
+
+
 def test_every_notebook_is_taken_with_its_title_verdict_and_figures(books):
     assert set(books) == {p.stem for p in (root() / "notebooks").glob("*.ipynb")}
     assert books["chatgpt_table6_openmeva"]["group"] == "chatgpt"

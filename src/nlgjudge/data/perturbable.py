@@ -14,6 +14,7 @@ import pandas as pd
 from nltk.tokenize import NLTKWordTokenizer
 
 from nlgjudge.data import fetch
+from nlgjudge.data.choices import first
 from nlgjudge.data.optional import ODD
 from nlgjudge.data.paths import use
 from nlgjudge.data.perturb import sentences
@@ -121,8 +122,8 @@ def originals(benchmark, n=100, *, seed=0):
         One of `nlgjudge.data.perturb.DATASETS`: of SummEval the first reference with most sentences,
         of SumPubMed the sections BACKGROUND, of Story Cloze the right endings, of Answer Equivalence
         the references above 150 characters, of WMT-22 the translations above 300.
-    n : int
-        So many at random, or all where there are no more.
+    n : int or None
+        So many at random, or all where there are no more; None or 0 for all.
     seed : int
 
     Returns
@@ -153,7 +154,7 @@ def originals(benchmark, n=100, *, seed=0):
         items["references"] = [[] for _ in range(len(items))]
     shortest = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}.get(benchmark.name, 0)
     items = items[items["hypothesis"].str.len() > (0 if benchmark.is_sample else shortest)]
-    drawn = random.Random(seed).sample(range(len(items)), min(n, len(items)))
+    drawn = random.Random(seed).sample(range(len(items)), len(first(items, n)))
     return items.iloc[sorted(drawn)].reset_index(drop=True)
 
 

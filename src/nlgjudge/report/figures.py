@@ -3,13 +3,17 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 
 from nlgjudge.data.paths import out
+from nlgjudge.report.ledger import ANOTHER_MODEL
 
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {"exact": "#1b7837", "close": "#7fbf7b", "within_ci": "#f1a340", "differs": "#b2182b",
            "sign_flipped": "#762a83", "relabelled": "#2166ac", "not_run": "#bbbbbb"}
+# Another model's cell is neither met nor missed, so it has a colour and a marker of its own.
+ANOTHER = {"color": "#737373", "marker": "D", "label": "another model"}
 STYLE = {"svg.hashsalt": "nlgjudge", "svg.fonttype": "none", "font.size": 10,
           "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
           "figure.dpi": 100, "savefig.dpi": 150}
@@ -30,7 +34,8 @@ def comparison(rows, *, title, notice=""):
     -------
     matplotlib.figure.Figure
         Left, printed values (rings) and ours (dots) by row; right, ours minus printed in
-        thousandths, on a scale that is linear up to one and logarithmic beyond.
+        thousandths, on a scale that is linear up to one and logarithmic beyond. Dots have the colour
+        of their verdict; cells of another model than the paper's are grey diamonds.
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
     labels = list(dict.fromkeys(rows["row"]))
@@ -39,14 +44,38 @@ def comparison(rows, *, title, notice=""):
         figure, (left, right) = plt.subplots(
             1, 2, figsize=(10, 1.8 + max(0.42 * len(labels), 0.05 * len(rows))), sharey=True,
             layout="constrained", gridspec_kw={"width_ratios": (3, 2)})
-        colours = rows["verdict"].map(COLOURS)
         left.scatter(rows["published"].astype(float), place, s=34, facecolors="none",
                      edgecolors="#555555", linewidths=0.9)
-        left.scatter(rows["ours"], place, s=11, c=colours)
-        right.scatter(1000 * rows["difference"], place, s=16, c=colours)
+        away = 1000 * rows["difference"]
+        another = of_another_model(rows)
+        own = ~another
+        if own.any():
+            colours = rows.loc[own, "verdict"].map(COLOURS)
+            left.scatter(rows.loc[own, "ours"], place[own], s=11, c=colours)
+            right.scatter(away[own], place[own], s=16, c=colours)
+        if another.any():
+            left.scatter(rows.loc[another, "ours"], place[another], s=14, **ANOTHER)
+            right.scatter(away[another], place[another], s=18, **ANOTHER)
         _finish_comparison(left, right, labels, rows)
         figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
     return figure
+
+
+def of_another_model(rows):
+    """Tell which rows of a ledger rest on another model than the paper's.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Of the ledger, or with its column `verdict` alone.
+
+    Returns
+    -------
+    pandas.Series of bool
+    """
+    if "evidence" not in rows:
+        return pd.Series(False, rows.index)
+    return rows["evidence"].isin(ANOTHER_MODEL)
 
 
 def _spread(rows):
@@ -69,11 +98,14 @@ def _finish_comparison(left, right, labels, rows):
     right.set_xlabel("ours − printed, in thousandths\n(band: the same digits; log scale beyond ±1)")
     for axis in (left, right):
         axis.grid(axis="y", visible=False)
-    present = [v for v in COLOURS if v in set(rows["verdict"])]
+    another = of_another_model(rows)
+    present = [v for v in COLOURS if v in set(rows.loc[~another, "verdict"])]
     dot = {"marker": "o", "linestyle": ""}
     handles = [plt.Line2D([], [], markerfacecolor="none", color="#555555", label="printed", **dot)]
     handles += [plt.Line2D([], [], color=COLOURS[v], label=f"ours: {v.replace('_', ' ')}", **dot)
                 for v in present]
+    if another.any():
+        handles.append(plt.Line2D([], [], linestyle="", **ANOTHER))
     left.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 

@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
 from nlgjudge.metaeval.bootstrap import mean_interval
 from nlgjudge.report.published import KEY, all_published
@@ -13,6 +14,10 @@ COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", 
            "difference", "verdict", "evidence", "variant", "notebook", "note"]
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
 EVIDENCE = ["recomputed", "released_scores", "released_responses", "substitute_judge", "rejudged", "none"]
+# Evidence from another model than the paper's: such a cell is no reproduction, and none that failed.
+ANOTHER_MODEL = ["substitute_judge", "rejudged"]
+# Judges that are no model, by the first part of their names.
+RULES = ["surface", "simulated", "chained"]
 CLOSE = 0.01
 DIGITS = 6  # of our values in the ledger
 
@@ -48,7 +53,113 @@ def verdict(printed, ours, ci=(np.nan, np.nan)):
     return "within_ci" if ci[0] <= value <= ci[1] else "differs"
 
 
-def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
+def is_rule(judge):
+    """Tell whether a judge is a rule or a simulation, and no model.
+
+    Parameters
+    ----------
+    judge : str or object
+        A name as for `nlgjudge.judging.run.get_judge`, or a judge with a `name`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_rule("surface"), is_rule("chained:surface"), is_rule("openai:MODEL")
+    (True, True, False)
+    """
+    return _name(judge).partition(":")[0] in RULES
+
+
+def entered(enter_as, judge, known):
+    """Say under which printed rows a judge is entered: under those alone that the user has named.
+
+    Call it before the judge is asked, so that a slip of the pen costs nothing.
+
+    Parameters
+    ----------
+    enter_as : str or list of str
+        The rows' labels as printed; empty for none.
+    judge : str or object
+        A name as for `nlgjudge.judging.run.get_judge`, or a judge with a `name`.
+    known : iterable of str
+        Rows that the notebook asks the judge for.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        For a row that is not among them, for rows without a judge, and for a judge that is a rule.
+
+    Examples
+    --------
+    >>> entered("", "surface", ["G-EVAL-3.5", "G-EVAL-4"])
+    []
+    >>> entered("G-EVAL-4", "openai:MODEL", ["G-EVAL-3.5", "G-EVAL-4"])
+    ['G-EVAL-4']
+    """
+    rows = [enter_as] if isinstance(enter_as, str) else list(enter_as)
+    rows = [row for row in rows if row]
+    if not rows:
+        return []
+    if not _name(judge):
+        raise ValueError(f"enter_as={enter_as!r}: no judge is given; name one, as openai:MODEL, "
+                         "or leave enter_as empty")
+    _refuse_rules([judge])
+    known = list(known)
+    for row in rows:
+        if row not in known:
+            raise ValueError(f"enter_as={enter_as!r}: {unknown('printed row', row, known)}")
+    return list(dict.fromkeys(rows))
+
+
+def ledger_note(judge, rows, rated, items, *, sample=False):
+    """Say whether a judge's numbers go into the ledger, and if not why.
+
+    Parameters
+    ----------
+    judge : str or object
+        A name as for `nlgjudge.judging.run.get_judge`, or a judge with a `name`.
+    rows : list of str
+        From `entered`.
+    rated, items : int
+        How many items the judge rated, and how many there are.
+    sample : bool
+        Whether they are the sample's.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> ledger_note("surface", [], 72, 72)
+    'surface is a rule, so it is in no row of the ledger'
+    >>> ledger_note("openai:MODEL", [], 72, 72)
+    'openai:MODEL is in no row of the ledger, because enter_as names none'
+    >>> ledger_note("openai:MODEL", ["G-EVAL-4"], 10, 72)
+    'openai:MODEL rated 10 of 72 items, so it is in no row of the ledger'
+    >>> ledger_note("openai:MODEL", ["G-EVAL-4"], 72, 72)
+    'openai:MODEL is in the ledger under G-EVAL-4'
+    """
+    name = _name(judge)
+    if is_rule(judge):
+        return f"{name} is a rule, so it is in no row of the ledger"
+    if not rows:
+        return f"{name} is in no row of the ledger, because enter_as names none"
+    if rated < items:
+        return f"{name} rated {rated:,} of {items:,} items, so it is in no row of the ledger"
+    if sample:
+        return f"{name} rated the sample, so it is in no row of the ledger"
+    return f"{name} is in the ledger under {', '.join(rows)}"
+
+
+def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, judge=""):
     """Set our values against a printed table.
 
     Parameters
@@ -58,7 +169,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
         From `nlgjudge.report.published.published`.
     ours : pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
-        n_skipped, variant, evidence, note`, and `relabelled`, true where `ours` is another
+        n_skipped, variant, evidence, note, judge`, and `relabelled`, true where `ours` is another
         coefficient than the column's head says. Printed averages are added if it has none.
     evidence : str
         For rows without their own, one of `EVIDENCE`.
@@ -66,6 +177,10 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
         Name of the notebook that calls.
     sample : bool
         Whether the values come from the sample; they are then kept out of the ledger.
+    judge : str or object, optional
+        For rows without their own, the judge whose replies stand for the paper's: its name, or
+        the judge. Needed where the evidence is one of `ANOTHER_MODEL`; it is the variant where
+        none is given.
 
     Returns
     -------
@@ -75,9 +190,11 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False):
     Raises
     ------
     ValueError
-        For repeated cells, cells that the table does not print, or unknown evidence.
+        For repeated cells, rows or cells that the table does not print, unknown evidence, and
+        another model's cells without its name or with that of a rule.
     """
-    _check(table, ours, evidence)
+    _check(paper, artefact, table, ours, evidence)
+    ours = _with_judges(ours, evidence, judge)
     if "AVG" not in set(ours["aspect"]):
         ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
     rows = table.rename(columns={"note": "note_printed"}).merge(ours, on=KEY, validate="1:1")
@@ -124,7 +241,7 @@ def averages(table, ours, frames=None, **options):
     parts = table[table["aspect"] != "AVG"].merge(ours, on=KEY, how="left", suffixes=("_printed", ""))
     found = parts.groupby(group, sort=False).agg(
         ours=("ours", lambda v: v.mean() if v.notna().all() else np.nan))
-    for column in ("variant", "evidence", "note", "relabelled"):
+    for column in ("variant", "evidence", "note", "judge", "relabelled"):
         if column in ours:
             found[column] = parts.groupby(group, sort=False)[column].agg(
                 lambda v: v.iloc[0] if v.nunique(dropna=False) == 1 else None)
@@ -160,7 +277,10 @@ def write(rows):
         raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
                          f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
     notebook, = rows["notebook"].unique()
-    path = out(sample=bool((rows["note"] == SAMPLE_NOTICE).all())) / "ledger"
+    sample = bool((rows["note"] == SAMPLE_NOTICE).any())
+    if sample:  # a note of the notebook's own must not carry a sample's value into the ledger
+        rows = rows.assign(note=SAMPLE_NOTICE)
+    path = out(sample) / "ledger"
     path.mkdir(parents=True, exist_ok=True)
     _to_csv(rows, path / f"{notebook}.csv")
     return path / f"{notebook}.csv"
@@ -272,13 +392,48 @@ def save(rows, path):
     _to_csv(rows, path)
 
 
-def _check(table, ours, evidence):
-    unknown = {evidence, *ours.get("evidence", pd.Series(dtype=str)).dropna()} - set(EVIDENCE)
-    if unknown:
-        raise ValueError(f"evidence {sorted(map(str, unknown))}: expected one of {EVIDENCE}")
+def _name(judge):
+    """A judge's name, from itself or as it is."""
+    return judge if isinstance(judge, str) else str(getattr(judge, "name", type(judge).__name__))
+
+
+def _refuse_rules(judges):
+    for judge in judges:
+        if is_rule(judge):
+            raise ValueError(f"judge {_name(judge)!r} is a rule, no model: it stands for no printed row. "
+                             "Show its numbers beside the table")
+
+
+def _with_judges(ours, evidence, judge):
+    """Name the judge of each row that rests on another model, and give it as variant where there is none."""
+    given = ours["evidence"].fillna(evidence) if "evidence" in ours else pd.Series(evidence, ours.index)
+    names = pd.Series(_name(judge), ours.index)
+    if "judge" in ours:
+        names = ours["judge"].map(_name, na_action="ignore").fillna(_name(judge))
+    another = given.isin(ANOTHER_MODEL)
+    nameless = another & (names == "")
+    if nameless.any():
+        raise ValueError(f"evidence {given[nameless].iloc[0]}: name the judge that gave the replies, by "
+                         "compare(..., judge=NAME) or in a column `judge`")
+    _refuse_rules(names[another].unique())
+    ours = ours.drop(columns="judge", errors="ignore")
+    variants = ours["variant"].fillna("") if "variant" in ours else pd.Series("", ours.index)
+    if another.any():
+        ours = ours.assign(variant=variants.where(~another | (variants != ""), names))
+    return ours
+
+
+def _check(paper, artefact, table, ours, evidence):
+    strange = {evidence, *ours.get("evidence", pd.Series(dtype=str)).dropna()} - set(EVIDENCE)
+    if strange:
+        raise ValueError(f"evidence {sorted(map(str, strange))}: expected one of {EVIDENCE}")
     repeated = ours.duplicated(KEY)
     if repeated.any():
         raise ValueError(f"two values for {ours.loc[repeated, KEY].iloc[0].tolist()}")
+    printed = list(dict.fromkeys(table["row"]))
+    for row in dict.fromkeys(ours["row"]):
+        if row not in printed:
+            raise ValueError(f"{paper}, {artefact}: {unknown('printed row', row, printed)}")
     extra = ours[KEY].merge(table[KEY], how="left", indicator=True).query("_merge == 'left_only'")
     if len(extra):
         raise ValueError(f"{len(extra)} cells that the table does not print, first "

@@ -21,7 +21,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
-from nlgjudge.report import coverage, ledger, workflow
+from nlgjudge.report import coverage, default_run, ledger, workflow
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
@@ -35,6 +35,8 @@ class NotebookError(Exception):
 
 def run(path, output, parameters=None, *, timeout=600):
     """Execute a notebook.
+
+    With other settings than the notebook's own, its copy lacks the paragraphs about the default run.
 
     Parameters
     ----------
@@ -74,6 +76,9 @@ def run(path, output, parameters=None, *, timeout=600):
         del os.environ["NLGJUDGE_DEPENDENCIES"]
     if not note.exists():
         raise NotebookError(f"{path.name}: its last cell must call nlgjudge.signature(...)")
+    other = default_run.changed(path, parameters)
+    if other:
+        default_run.leave_out(output, other)
 
 
 def check(path, parameters):

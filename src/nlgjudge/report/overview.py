@@ -5,13 +5,18 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from nlgjudge.report.figures import COLOURS, STYLE
+from nlgjudge.report.figures import ANOTHER, COLOURS, STYLE, of_another_model
 
 MARKERS = dict(zip(COLOURS, "osD^vX."))
+NAMED = 6  # rows at most whose worst cell is named
+FAR = 0.1  # a cell further away than this may be named
 
 
 def summary(rows, *, title, notice=""):
     """Draw all that the ledger has of a paper: printed values against ours, and how many of each verdict.
+
+    A cell whose value comes from another model than the paper's is no reproduction, so it is neither met nor
+    missed: such cells have a panel and a bar of their own, and no verdict's colour.
 
     Parameters
     ----------
@@ -26,43 +31,97 @@ def summary(rows, *, title, notice=""):
     -------
     matplotlib.figure.Figure
         Left, printed value (x) and ours (y) with its interval where there is one; the worst cell of up to
-        six rows is named where it is more than 0.1 away. Right, cells by verdict.
+        six rows is named where it is more than 0.1 away. In the middle, where there are any, the same of
+        other models. Right, cells by verdict.
     """
-    drawn = rows[rows["verdict"] != "not_run"]
-    same = rows["verdict"].isin(["exact", "close"]).sum()
-    text = f"{title}\n{len(rows):,} printed cells, {len(drawn):,} compared, {same:,} of them exact or close"
+    ran = rows[rows["verdict"] != "not_run"]
+    ran = ran.assign(x=pd.to_numeric(ran["published"]))
+    another = ran[of_another_model(ran)]
+    own = ran[~of_another_model(ran)]
+    panels = 2 if another.empty else 3
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained",
-                                             gridspec_kw={"width_ratios": (3, 2)})
-        _against(left, drawn.assign(x=pd.to_numeric(drawn["published"])))
-        counts = rows["verdict"].value_counts().reindex(COLOURS, fill_value=0)
-        bars = right.barh([v.replace("_", " ") for v in counts.index], counts, color=list(COLOURS.values()))
-        right.bar_label(bars, fmt="{:,.0f}", padding=3)
-        right.invert_yaxis()
-        right.margins(x=0.15)
-        right.grid(axis="y", visible=False)
-        right.set_xlabel("printed cells")
+        figure, axes = plt.subplots(1, panels, figsize=(10 if panels == 2 else 14, 5.4), layout="constrained",
+                                    gridspec_kw={"width_ratios": (3, 2) if panels == 2 else (3, 3, 2)})
+        _against(axes[0], own, ran)
+        axes[0].set_ylabel("ours, with 95% interval")
+        if len(another):
+            _of_others(axes[1], another, ran)
+        _count(axes[-1], rows, len(another))
+        text = f"{title}\n{_counts(rows, own, another)}"
         figure.suptitle(text + (f"\n({notice})" if notice else ""), fontsize=12)
     return figure
 
 
-def _against(axis, drawn):
-    """Printed against ours, a colour and a marker for each verdict, and the names of what lies far off."""
-    axis.set(xlabel="printed correlation", ylabel="ours, with 95% interval", aspect="equal")
-    if drawn.empty:
-        axis.set(xticks=[], yticks=[])
-        axis.text(0.5, 0.5, "no cell compared yet", transform=axis.transAxes, ha="center")
-        return
+def _counts(rows, own, another):
+    """How much of a paper was compared, in words."""
+    same = own["verdict"].isin(["exact", "close"]).sum()
+    text = f"{len(rows):,} printed cells, {len(own):,} compared, {same:,} of them exact or close"
+    if len(another):
+        text += f"; {len(another):,} more are another model's"
+    return text
+
+
+def _count(axis, rows, others):
+    """Bars of cells by verdict, and one of another model's cells."""
+    own = rows.loc[~(of_another_model(rows) & (rows["verdict"] != "not_run")), "verdict"]
+    counts = own.value_counts().reindex(COLOURS, fill_value=0)
+    counts.index = [verdict.replace("_", " ") for verdict in COLOURS]
+    colours = dict(zip(counts.index, COLOURS.values()))
+    if others:
+        unrun = counts.pop("not run")
+        counts[ANOTHER["label"]] = others
+        counts["not run"] = unrun
+        colours[ANOTHER["label"]] = ANOTHER["color"]
+    bars = axis.barh(list(counts.index), counts, color=[colours[name] for name in counts.index])
+    axis.bar_label(bars, fmt="{:,.0f}", padding=3)
+    axis.invert_yaxis()
+    axis.margins(x=0.15)
+    axis.grid(axis="y", visible=False)
+    axis.set_xlabel("printed cells")
+
+
+def _frame(axis, drawn):
+    """Equal axes for both panels, wide enough for everything that was compared, and the diagonal."""
     ends = drawn[["x", "ours", "ci_low", "ci_high"]].stack()
-    axis.set(xlim=(ends.min() - 0.03, ends.max() + 0.03), ylim=(ends.min() - 0.03, ends.max() + 0.03))
+    span = (ends.min() - 0.03, ends.max() + 0.03)
+    axis.set(xlabel="printed correlation", aspect="equal", xlim=span, ylim=span)
     axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
-    for place, verdict in enumerate(v for v in COLOURS if v in set(drawn["verdict"])):
-        part = drawn[drawn["verdict"] == verdict]
+
+
+def _against(axis, own, ran):
+    """Printed against ours, a colour and a marker for each verdict, and the names of what lies far off."""
+    if own.empty:
+        axis.set(xlabel="printed correlation", aspect="equal", xticks=[], yticks=[])
+        text = "no cell compared yet" if ran.empty else "no cell of the paper's own\nevaluators compared yet"
+        axis.text(0.5, 0.5, text, transform=axis.transAxes, ha="center")
+        return
+    _frame(axis, ran)
+    for place, verdict in enumerate(v for v in COLOURS if v in set(own["verdict"])):
+        part = own[own["verdict"] == verdict]
         axis.vlines(part["x"], part["ci_low"], part["ci_high"], colors=COLOURS[verdict], lw=0.7, alpha=0.3)
         axis.scatter(part["x"], part["ours"], s=26, color=COLOURS[verdict], marker=MARKERS[verdict],
                      label=verdict.replace("_", " "), zorder=3 + place)
-    far = drawn.assign(away=drawn["difference"].abs()).query("away > 0.1").sort_values("away")
-    for case in far.drop_duplicates("row", keep="last").tail(6).itertuples():
+    _name_the_far(axis, own)
+    axis.legend(loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
+
+
+def _of_others(axis, another, ran):
+    """Another model's cells in one colour, whatever their verdict."""
+    _frame(axis, ran)
+    axis.vlines(another["x"], another["ci_low"], another["ci_high"], colors=ANOTHER["color"], lw=0.7,
+                alpha=0.3)
+    axis.scatter(another["x"], another["ours"], s=22, alpha=0.8, zorder=3, **ANOTHER)
+    axis.set_ylabel("another model's, with 95% interval")
+    axis.legend(loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
+
+
+def _name_the_far(axis, own):
+    """Name the worst cell of the rows that lie furthest away, inside the axes."""
+    far = own.assign(away=own["difference"].abs())
+    far = far[far["away"] > FAR].sort_values("away")
+    middle = sum(axis.get_xlim()) / 2
+    for case in far.drop_duplicates("row", keep="last").tail(NAMED).itertuples():
+        right = case.x > middle
         axis.annotate(f"{case.row}\n({case.evidence.replace('_', ' ')})", (case.x, case.ours), fontsize=8,
-                      xytext=(6, -20), textcoords="offset points")
-    axis.legend(loc="upper left", frameon=False)
+                      xytext=(-6 if right else 6, -20), textcoords="offset points",
+                      ha="right" if right else "left")

@@ -1,0 +1,133 @@
+"""Notebooks with another judge than their own: a model on loopback that sees everything the wrong way round.
+
+No run may die of what a judge says after its replies were paid, none may write of a judge that was not asked,
+and none may enter a judge under a row that the user has not named. Data are the repository's sample.
+"""
+
+import json
+import runpy
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.data.paths import root
+from nlgjudge.report import ledger
+from nlgjudge.report.notebooks import NotebookError, run
+
+_helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
+MODEL = "wrong-headed"
+JUDGE = f"openai:{MODEL}"
+
+
+def constant(text):
+    """The same rating for everything."""
+    return "1"
+
+
+def damage_is_better(text):
+    """The highest rating for a damaged text, the lowest for the original."""
+    originals = nj.originals(nj.load("summeval", "sample"))["hypothesis"]
+    return "1" if any(original in text for original in originals) else "5"
+
+
+def shorter_is_better(text):
+    """A rating from 1 to 3 that falls with the length of what is rated."""
+    return str(3 - min(len(text) // 1500, 2))
+
+
+def silent_on_damage(text):
+    """A rating for an original, and none for a damaged text."""
+    return "3" if damage_is_better(text) == "1" else "I would rather not say."
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
+    house = tmp_path / "house"
+    for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables", "notebooks", "site"):
+        (house / name).parent.mkdir(parents=True, exist_ok=True)
+        (house / name).symlink_to(root() / name)
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(house))  # its own store of replies
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def asked(name, answer, **parameters):
+        def reply(number, where, body):
+            request = json.loads(body)
+            texts = [answer(request["messages"][-1]["content"])] * request.get("n", 1)
+            return _helpers["completion"](texts, model=MODEL)
+        output = tmp_path / "executed" / f"{name}.ipynb"
+        with _helpers["Loopback"](reply) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            run(root() / "notebooks" / f"{name}.ipynb", output,
+                {"source": "sample", "judge": JUDGE, **parameters})
+        return nbformat.read(output, as_version=4), server.requests
+    return asked
+
+
+def said(notebook):
+    """All that a reader of a copy reads: its prose, and the text of its outputs."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield cell.source
+        for output in cell.get("outputs", []):
+            yield output.get("text", "")
+            yield output.get("data", {}).get("text/plain", "")
+
+
+def entered(folder, name, kind):
+    """Variants by printed row of a kind, in the part of the ledger that a run on the sample wrote."""
+    rows = ledger.read(folder / "out" / "sample" / "build" / "ledger" / f"{name}.csv")
+    rows = rows[rows["row"].str.startswith(kind)]
+    return {row: set(part["variant"]) for row, part in rows.groupby("row")}
+
+
+@pytest.mark.parametrize("answer", [constant, damage_is_better, silent_on_damage])
+def test_a_figure_of_a_wrong_headed_judge(answer, ask):
+    """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
+    notebook, requests = ask("dhp_figure2_response_styles", answer, limit=4)
+    assert len(requests) >= 4 * 2 * 4  # texts, versions, aspects; what cannot be read may be asked again
+    text = "\n".join(said(notebook))
+    assert JUDGE in text and "The rule's two histograms" not in text
+
+
+def test_a_judge_is_shown_beside_the_table_and_not_entered(ask, tmp_path):
+    notebook, requests = ask("geval_table2_topical_chat", constant, samples=2)
+    assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
+    text = "\n".join(said(notebook))
+    assert f"{JUDGE} is in no row of the ledger, because enter_as names none" in text
+    assert "gpt-3.5-turbo-0613" not in text
+    assert not entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
+
+
+def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
+    notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4")
+    found = entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
+    assert found == {"G-EVAL-4": {f"{JUDGE}, 1 replies an item"}}
+    assert "G-EVAL-4 (substitute)" in "\n".join(said(notebook))
+
+
+def test_a_judge_of_four_prompts_is_entered_under_those_that_are_named(ask, tmp_path):
+    """BAGEL's sample: 60 sentences, under ten prompts of the ChatGPT study."""
+    rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
+    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, enter_as=rows, limit=0)
+    assert len(requests) == 60 * 10
+    found = entered(tmp_path, "chatgpt_table7_bagel", "ChatGPT")
+    assert found == {row: {f"{JUDGE}, one reply"} for row in rows}
+    text = "\n".join(said(notebook))
+    assert f"{JUDGE} (Stars w/o ref)" in text and "A rule has one opinion" not in text
+
+
+def test_a_row_is_refused_before_a_call_is_paid(ask):
+    paid = []
+
+    def count(text):
+        paid.append(text)
+        return "1"
+    with pytest.raises(NotebookError, match="no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"):
+        ask("geval_table2_topical_chat", count, enter_as="G-EVAL4")
+    assert paid == []
