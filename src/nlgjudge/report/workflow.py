@@ -212,20 +212,20 @@ def _fetch(wanted, needed, say):
     outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
     failed = {entry: error for entry, error in outcomes.items() if error and error.kind == "failed"}
     gone = {entry: error for entry, error in outcomes.items() if error and error.kind == "absent"}
-    required = {entry for need in needed for entry in files[need]
-                if _kind(need) != "benchmark" or entry.role in ("data", "annotations")}
+    asked_for = {entry for need in needed for entry in files[need]}
+    optional_roles = ("scores",)  # of a benchmark; a host that has none is no reason to stop
     for entry, error in failed.items():
-        if entry not in required:
+        if entry not in asked_for:
             say(f"  without {error.cause}")
     for entry, error in gone.items():
-        if entry in required:
+        if entry in asked_for and entry.role not in optional_roles:
             say(f"  MISSING {error.cause}")
     if gone:
         say(f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below")
     away = [error for error in outcomes.values() if error and error.kind == "offline"]
     if away:
         say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")
-    stopped = [error for entry, error in failed.items() if entry in required]
+    stopped = [error for entry, error in failed.items() if entry in asked_for]
     if stopped:
         raise fetch.DataUnavailable(
             f"{len(stopped)} of {len(outcomes)} files could not be had, as {stopped[0].cause}\n"
