@@ -129,7 +129,8 @@ def test_some_items_without_reference_are_left_out_of_lexical_metrics(frame, wri
     few = frame.copy()
     few.iloc[:42, few.columns.get_loc("references")] = ""  # of 7 of the 12 documents
     table = rows(nj.evaluate(nj.own_data(write(few)), **QUICK), "relevance")
-    assert table.loc["BLEU", "reason"] == "scores for 30 of 72 rated outputs" and table.loc["surface", "n"] == 12
+    assert table.loc["BLEU", "reason"] == "scores for 30 of 72 rated outputs"
+    assert table.loc["surface", "n"] == 12
 
 
 def test_tasks(frame, write):
@@ -166,7 +167,8 @@ def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path
         assert main([*call, "--plan"]) == 0 and not server.requests
         planned = capsys.readouterr().out
         assert "plan: relevance       G-Eval                 12 calls" in planned
-        assert "plan: yet to be asked of openai:m: 144 calls, price " in planned  # 12 outputs, 6 ways, 2 aspects
+        # 12 outputs, 6 ways, 2 aspects
+        assert "plan: yet to be asked of openai:m: 144 calls, price " in planned
         assert not (tmp_path / "page.html").exists()
         assert main(call) == 0
         asked = len(server.requests)
@@ -183,7 +185,8 @@ def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path
     row = rows(found, "fluency").loc["G-Eval"]
     # 12 calls of 10 prompt tokens and 20 replies of 2 tokens: 120 and 480; 1 and a half each: 360.
     assert row[["calls", "prompt_tokens", "completion_tokens", "cost"]].tolist() == [12, 120, 480, 360]
-    assert not row["estimated"] and pd.isna(row["ours"]) and row["reason"] == "the same score for every output"
+    assert not row["estimated"] and pd.isna(row["ours"])
+    assert row["reason"] == "the same score for every output"
     assert "12 calls, 0.6 k tokens, price 360.0000<" in (tmp_path / "page.html").read_text()
 
 
@@ -241,7 +244,7 @@ PLANTED = {"resamples": 50, "permutations": 999}
 
 
 def made(ratings, *, references=True, seed=0):
-    """A benchmark with one aspect, `style`, from ratings (documents x systems, or x raters as a last axis)."""
+    """A benchmark with one aspect, `style`, from ratings: documents x systems, perhaps x raters."""
     ratings, rng = np.asarray(ratings, float), np.random.default_rng(seed)
     ratings = ratings.reshape(*ratings.shape[:2], -1)
     people = ["mean"] if ratings.shape[2] == 1 else [f"r{i}" for i in range(ratings.shape[2])]
@@ -296,7 +299,7 @@ def test_two_systems_a_document_crown_nobody():
     assert table.loc["your prompt", "ours"] == pytest.approx(
         nj.correlation(alone, "judge", "style", level="dataset").value)
     assert table["ours"].max() < 0.6
-    assert "no document has 3 shared outputs, and the ranks of two can only agree or disagree" in found.notes[0]
+    assert "no document has 3 shared outputs, and the ranks of two can only agree or " in found.notes[0]
     assert nj.verdicts(found)["style"].startswith("These data cannot name one")
 
 
@@ -308,7 +311,7 @@ def test_a_planted_better_judge_is_named():
     found = compare(mine, judges)
     assert rows(found, "style").index[0] == "your prompt, good"
     said = nj.verdicts(found)["style"]
-    assert re.fullmatch(r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, (0\.\d\d|1\.00)\]; the others agree "
+    assert re.fullmatch(r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, \d\.\d\d\]; the others agree "
                         r"less, beyond chance\.", said)
     assert "costs" not in said  # nothing ties, so there is nothing to choose from
     assert rows(found, "style").loc["your prompt, good", "judge"] == "good"
@@ -330,7 +333,8 @@ def test_noise_is_never_named(seed):
     truth = np.random.default_rng(seed).uniform(1, 5, (15, 3))
     mine = made(truth)
     noise = [noisy(np.full_like(truth, 3), 1, 20 + 3 * seed + i) for i in range(3)]
-    said = nj.verdicts(compare(mine, [says(f"j{i}", rated, mine.items) for i, rated in enumerate(noise)]))["style"]
+    found = compare(mine, [says(f"j{i}", rated, mine.items) for i, rated in enumerate(noise)])
+    said = nj.verdicts(found)["style"]
     assert said.startswith("These data cannot name one") and "comes first" not in said
 
 
@@ -338,28 +342,30 @@ def test_the_highest_may_be_no_agreement_at_all():
     truth = np.random.default_rng(6).uniform(1, 5, (15, 4))
     mine = made(truth)
     found = compare(mine, says("reversed", 6 - truth, mine.items))
-    assert "your prompt" == found.table["method"].iloc[-1] and found.table["ours"].iloc[-1] == pytest.approx(-1)
+    last = found.table.iloc[-1]
+    assert last["method"] == "your prompt" and last["ours"] == pytest.approx(-1)
     assert "may be no agreement at all. Not told apart from it: " in nj.verdicts(found)["style"]
     assert "costs" not in nj.verdicts(found)["style"]
 
 
 def test_too_few_documents_name_nobody():
     """Seven methods: 6 times the smallest p, 2 / 2^7, is 0.09, and 6 times 2 / 2^8 is 0.047."""
-    truth = np.random.default_rng(7).uniform(1, 5, (8, 8))
+    truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
     said = nj.verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
     assert said.startswith("These data cannot name one: to tell one of 7 methods from the others takes 8 "
-                           "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, 1.00]; ")
+                           "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
     said = nj.verdicts(compare(mine, says("good", truth, mine.items)))["style"]
     assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance."
 
 
 def test_too_few_permutations_are_said():
-    """Six others: 6 / (99 + 1) = 0.06 is the least that Holm can give; 120 permutations give 6 / 121 < 0.05."""
+    """Six others: 6 / (99 + 1) = 0.06 is the least that Holm can give; 120 permutations give 0.0496."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8))
     mine = made(truth)
     found = nj.evaluate(mine, judge=says("good", truth, mine.items), prompts=ASK, **QUICK)
-    assert "style: 99 permutations are too few to tell one of 7 methods from the others; it takes 120" in found.notes
+    assert found.notes[-1] == ("style: 99 permutations are too few to tell one of 7 methods from the others; "
+                               "it takes 120")
 
 
 def test_one_method_alone_does_not_come_first():
@@ -382,7 +388,8 @@ def test_all_methods_are_compared_on_the_same_documents():
     assert table.loc["your prompt", "ours"] == pytest.approx(nj.correlation(kept, "judge", "style").value)
     bleu = kept.merge(nj.lexical_baselines(mine.items), on="item_id")
     assert table.loc["ROUGE1", "ours"] == pytest.approx(nj.correlation(bleu, "rouge1-f", "style").value)
-    assert "style: 3 of 12 documents are left out: all outputs get the same score in 3 from your prompt" in found.notes
+    assert found.notes[-1] == ("style: 3 of 12 documents are left out: all outputs get the same score in 3 "
+                               "from your prompt")
 
 
 def test_dataset_level_where_sample_level_would_lose_most_documents():
@@ -393,8 +400,9 @@ def test_dataset_level_where_sample_level_would_lose_most_documents():
     mine = made(truth)
     found = compare(mine, says("coarse", judge, mine.items))
     assert set(found.table["level"]) == {"dataset"} and found.settings["level"] == "dataset"
-    assert "style: dataset level, because sample level would leave 7 of 12 documents out: in 1 all ratings are equal; " \
-        "all outputs get the same score in 6 from your prompt" in found.notes
+    assert found.notes[-1] == ("style: dataset level, because sample level would leave 7 of 12 documents out: "
+                               "in 1 all ratings are equal; all outputs get the same score in 6 from your "
+                               "prompt")
 
 
 def test_levels_follow_each_aspect():
@@ -422,11 +430,11 @@ def test_a_judge_that_rarely_answers_is_not_compared():
 
 
 def test_a_metric_that_ties_most_documents_is_left_out_and_keeps_the_level():
-    """No text shares two words in a row with its reference, so ROUGE-2 is 0 throughout most documents."""
+    """But in two documents, no output shares two words in a row with its reference: ROUGE-2 is 0 there."""
     truth = np.random.default_rng(9).uniform(1, 5, (12, 4))
     mine = made(truth)
     apart = mine.items["hypothesis"].str.split().str.join(" and ")
-    apart.iloc[:8] = mine.items["source"].iloc[:8].str.split().str[:3].str.join(" ") + [f" x{i}" * i for i in range(8)]
+    apart.iloc[:8] = mine.items["hypothesis"].iloc[:8]
     mine = replace(mine, items=mine.items.assign(hypothesis=apart))
     table = rows(compare(mine, says("good", noisy(truth, 0.5, 1), mine.items)), "style")
     assert set(table["level"]) == {"sample"}
@@ -434,7 +442,7 @@ def test_a_metric_that_ties_most_documents_is_left_out_and_keeps_the_level():
 
 
 def test_the_ceiling_says_on_how_many_documents_it_rests_and_what_it_is_not():
-    """Noisy raters agree little with each other; a judge that knows what they see agrees more with their mean."""
+    """Noisy raters agree little with each other; a judge that knows the truth agrees more with their mean."""
     rng = np.random.default_rng(3)
     truth = rng.uniform(1, 5, (14, 4))
     people = truth[:, :, None] + rng.normal(0, 2, (14, 4, 3))
@@ -446,7 +454,7 @@ def test_the_ceiling_says_on_how_many_documents_it_rests_and_what_it_is_not():
     assert row["ceiling"] == nj.ceiling(shared).value < row["ours"]
     assert row["ceiling_n"] == nj.ceiling(shared).per_rater["n"].min() == 10 and row["n"] == 14
     said = nj.verdicts(found)["style"]
-    assert "your prompt agrees with the raters' mean more than a rater does with the mean of the others" in said
+    assert "your prompt agrees with the raters' mean more than a rater does with the mean of the" in said
     assert "does not show that a method is better than a person" in said
     clear = made(np.repeat(truth[:, :, None], 3, axis=2) + rng.normal(0, 0.01, (14, 4, 3)))
     said = nj.verdicts(compare(clear, says("fair", noisy(truth, 1, 1), clear.items)))["style"]
@@ -471,7 +479,8 @@ def test_scores_have_a_row_per_output():
     truth = np.random.default_rng(12).uniform(1, 5, (6, 3))
     mine = made(truth)
     scores = compare(mine, says("good", np.round(truth, 2), mine.items)).scores
-    assert list(scores)[:6] == ["item", "doc_id", "system", "human:style", "style:your prompt", "style:surface"]
+    assert list(scores)[:3] == ["item", "doc_id", "system"]
+    assert list(scores)[3:6] == ["human:style", "style:your prompt", "style:surface"]
     assert set(LEXICAL) <= set(scores) and len(scores) == 18
     assert np.allclose(scores["human:style"], truth.ravel())
     assert np.allclose(scores["style:your prompt"], truth.ravel(), atol=0.006)
@@ -484,8 +493,10 @@ def test_scores_have_a_row_per_output():
     ({"scale": (10, 1), "prompts": ASK}, "expected the lowest rating, then the highest"),
     ({"prompts": {"stile": ASK["style"]}}, "no aspect 'stile': did you mean 'style'"),
     ({"prompts": [ASK["style"]]}, "which aspect does it ask about"),
-    ({"prompts": {"style": "Rate.\n{{context}} {{hypothesis}}"}}, "shows a context, and 18 of 18 outputs have none"),
-    ({"prompts": {"style": "Rate.\n{{reference}} {{hypothesis}}"}}, "shows a reference, and 18 of 18 outputs have none"),
+    ({"prompts": {"style": "Rate.\n{{context}} {{hypothesis}}"}},
+     "shows a context, and 18 of 18 outputs have none"),
+    ({"prompts": {"style": "Rate.\n{{reference}} {{hypothesis}}"}},
+     "shows a reference, and 18 of 18 outputs have none"),
     ({"prompts": {"style": "Rate.\n{{Reply}} {{hypothesis}}"}}, "no slot '{{Reply}}'"),
     ({"prompts": {"style": "geval/sumarization/fluency"}}, "did you mean 'geval/summarization/fluency'"),
 ])
@@ -512,7 +523,7 @@ def test_samples_and_settings_take_the_place_of_the_protocols(frame, write):
     assert limited(mine, 0).items.equals(mine.items) and limited(mine, None).items.equals(mine.items)
 
 
-# --- the command -----------------------------------------------------------------------------------------------
+# --- the command -------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def server(monkeypatch):
@@ -549,7 +560,8 @@ def test_the_command_takes_everything_at_once(server, own_file, tmp_path, capsys
     prompt.write_text("Rate the style, 1 to 5.\n{{hypothesis}}\n", encoding="utf-8")
     call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out", "--column",
             "human:style=stylish", "--judge", "openai:good", "--judge", "surface", "--prompts",
-            f"style=@{prompt}", "--store", str(tmp_path / "s.sqlite"), "--scores", str(scores), "-o", str(page)]
+            f"style=@{prompt}", "--store", str(tmp_path / "s.sqlite"), "--scores", str(scores),
+            "-o", str(page)]
     assert main(call) == 0
     said = capsys.readouterr().out
     assert "note: human:style (stylish), line 1-28: read with decimal commas" in said
@@ -584,7 +596,7 @@ def test_a_judge_whose_calls_all_fail_ends_the_run(server, own_file, tmp_path, c
     (["--judge", "opnai:m"], "judge 'opnai:m': expected openai:MODEL"),
     (["--max-cost", "1"], "a limit on cost needs a price"),
 ])
-def test_a_wrong_option_is_one_line_before_anything_is_asked(server, own_file, tmp_path, capsys, extra, message):
+def test_a_wrong_option_is_one_line_before_a_call(server, own_file, tmp_path, capsys, extra, message):
     call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
             "--judge", "openai:good", "--store", str(tmp_path / "s.sqlite")]
     assert main([*call, *extra]) == 1 and not server.requests
@@ -597,7 +609,7 @@ def test_the_help_has_every_default_and_an_example(capsys):
         main(["evaluate", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "example: nlgjudge evaluate my.xlsx" in text
-    for option in ("--judge", "--prompts", "--samples", "--temperature", "--max-tokens", "--logprobs", "--policy",
-                   "--price", "--max-cost", "--max-calls", "--per-minute", "--tokens-per-minute", "--concurrency",
-                   "--store", "--limit", "--plan", "--seed", "--output", "--columns", "--scores", "--task"):
-        assert option in text
+    options = ("judge prompts samples temperature max-tokens logprobs policy price max-cost max-calls "
+               "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task scale")
+    assert all(f"--{option}" in text for option in options.split())
+    assert text.count("default: ") >= 20
