@@ -400,8 +400,8 @@ def test_dataset_level_where_sample_level_would_lose_most_documents():
     mine = made(truth)
     found = compare(mine, says("coarse", judge, mine.items))
     assert set(found.table["level"]) == {"dataset"} and found.settings["level"] == "dataset"
-    assert found.notes[-1] == ("style: dataset level, because sample level would leave 7 of 12 documents out: "
-                               "in 1 all ratings are equal; all outputs get the same score in 6 from your "
+    assert found.notes[-1] == ("style: dataset level, because sample level would leave 7 of 12 documents "
+                               "out: in 1 all ratings are equal; all outputs get the same score in 6 from your "
                                "prompt")
 
 
@@ -574,7 +574,7 @@ def test_the_command_takes_everything_at_once(server, own_file, tmp_path, capsys
 
 
 def test_a_judge_whose_calls_all_fail_ends_the_run(server, own_file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("nlgjudge.judging.server.RETRIES", 0, raising=False)
+    monkeypatch.setattr("nlgjudge.judging.server.RETRIES", 0)
     call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
             "--judge", "openai:bad", "--prompts", "style=Rate.\n{{hypothesis}}", "--limit", "1",
             "--store", str(tmp_path / "s.sqlite"), "-o", str(tmp_path / "page.html")]
@@ -610,6 +610,7 @@ def test_the_help_has_every_default_and_an_example(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "example: nlgjudge evaluate my.xlsx" in text
     options = ("judge prompts samples temperature max-tokens logprobs policy price max-cost max-calls "
-               "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task scale")
+               "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task "
+               "scale")
     assert all(f"--{option}" in text for option in options.split())
     assert text.count("default: ") >= 20
