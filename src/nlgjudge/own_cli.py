@@ -1,6 +1,7 @@
 """The part of the console script that takes a file of your own: `evaluate`."""
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 
 _EXAMPLE = """example:
@@ -88,8 +89,10 @@ def _evaluate(options):
               "prompts": _prompts(_listed(options.prompts), benchmark.aspects, scale),
               "settings": {name: value for name, value in settings.items() if value is not None}}
     task, _ = report.protocols(benchmark, **{k: v for k, v in shared.items() if k != "price"})
-    with _store(options.store) as store:
-        judges = [_judge(name, benchmark, store, options) for name in _listed(options.judge) or ["surface"]]
+    names = _listed(options.judge) or ["surface"]
+    stored = any(name.startswith(("openai:", "batch:")) for name in names)
+    with _store(options.store) if stored else nullcontext() as store:
+        judges = [_judge(name, benchmark, store, options) for name in names]
         live = [judge for judge in judges if isinstance(judge, Live)]
         print(f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
               f"{', '.join(benchmark.aspects)}; prompts of {task}")

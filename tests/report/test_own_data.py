@@ -368,6 +368,24 @@ def test_too_few_permutations_are_said():
                                "it takes 120")
 
 
+def test_an_undefined_interval_names_nobody():
+    truth = np.random.default_rng(7).uniform(1, 5, (9, 4)).round(2)
+    found = compare(mine := made(truth), says("good", truth, mine.items))
+    assert "comes first" in nj.verdicts(found)["style"]
+    unknown = found._replace(table=found.table.assign(ci_low=np.nan, ci_high=np.nan))
+    said = nj.verdicts(unknown)["style"]
+    assert said == "These data cannot name one: the interval of the highest, your prompt, is undefined."
+
+
+def test_an_aspect_that_nobody_rated_in_these_documents(tmp_path):
+    truth = np.random.default_rng(7).uniform(1, 5, (6, 3))
+    truth[:2] = np.nan
+    mine = made(truth)
+    found = nj.evaluate(mine, limit=2, **QUICK)
+    assert nj.verdicts(found)["style"] == "No method can be compared: scores for 0 of 0 rated outputs."
+    assert nj.evaluation_page(found, tmp_path / "page.html").is_file()
+
+
 def test_one_method_alone_does_not_come_first():
     truth = np.random.default_rng(8).uniform(1, 5, (8, 3))
     table = compare(mine := made(truth), says("good", truth, mine.items))
@@ -401,8 +419,8 @@ def test_dataset_level_where_sample_level_would_lose_most_documents():
     found = compare(mine, says("coarse", judge, mine.items))
     assert set(found.table["level"]) == {"dataset"} and found.settings["level"] == "dataset"
     assert found.notes[-1] == ("style: dataset level, because sample level would leave 7 of 12 documents "
-                               "out: in 1 all ratings are equal; all outputs get the same score in 6 from your "
-                               "prompt")
+                               "out: in 1 all ratings are equal; all outputs get the same score in 6 from "
+                               "your prompt")
 
 
 def test_levels_follow_each_aspect():

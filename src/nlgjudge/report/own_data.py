@@ -149,11 +149,16 @@ def plan(benchmark, *, task="", judge=None, price=None, limit=None, prompts=None
     for name, one in judges.items():
         for (aspect, label), (found, n, sampling) in asked.items():
             tasks = Tasks(benchmark.items, found, n=n, **sampling)
-            left = one.plan(tasks) if isinstance(one, Live) else {}
-            rows.append((aspect, _label(label, name, judges), name, *_cost(tasks, one, price),
-                         left.get("calls", np.nan), left.get("cost", np.nan)))
-    columns = ["aspect", "method", "judge", *_COSTS, "calls_left", "cost_left"]
-    return pd.DataFrame(rows, columns=columns).astype({"cost_left": float})
+            calls_left, cost_left = np.nan, np.nan
+            if isinstance(one, Live):
+                left = one.plan(tasks)
+                calls_left = left["calls"]
+                if price:
+                    prompted, completed = left["prompt_tokens"], left["completion_tokens"]
+                    cost_left = (prompted * price[0] + completed * price[1]) / 1e6
+            rows.append((aspect, _label(label, name, judges), name, *_cost(tasks, one, price), calls_left,
+                         cost_left))
+    return pd.DataFrame(rows, columns=["aspect", "method", "judge", *_COSTS, "calls_left", "cost_left"])
 
 
 def limited(benchmark, documents=None):
