@@ -1,66 +1,88 @@
 """A file of your own: outputs of systems and what people think of them, checked before it is used.
 
-CSV, a row per output. Columns `source`, `hypothesis` and `system` are needed; `references` (several in a
-cell are parted by ``|||``), `context` and `doc_id` are optional: without `doc_id`, equal sources are one
-document. A rating has the column ``human:ASPECT``, or one for each rater, ``human:ASPECT:RATER``; an empty
-cell is a missing rating. Rows are numbered as a spreadsheet numbers them: the header is row 1.
+CSV, Excel, Parquet, JSON Lines, or a folder that `datasets` wrote with `save_to_disk`; a row per output.
+Columns `source`, `hypothesis` and `system` are needed; `references` (a list, or several in a cell that are
+parted by ``|||``), `context` and `doc_id` are optional: without `doc_id`, equal sources are one document.
+A rating has the column ``human:ASPECT``, or one for each rater, ``human:ASPECT:RATER``; an empty cell, or one
+that says `NA`, `n/a` or `-`, is a missing rating. A mapping says which columns have other names.
+
+Places are those at which a person finds them: CSV and Excel have rows as a spreadsheet numbers them (the
+header is row 1), JSON Lines has lines, Parquet and `datasets` have an index from 0 on, as in pandas.
 """
 
 import csv
 import io
+import json
 import re
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import use
 from nlgjudge.data.registry import blob_id
 from nlgjudge.data.schema import ITEMS, build
 
-NEEDED, OPTIONAL = ("source", "hypothesis", "system"), ("references", "context", "doc_id")
+NEEDED = ("source", "hypothesis", "system")
+OPTIONAL = ("references", "context", "doc_id")
+# What a cell says where there is nothing; compared without regard to case.
+NOTHING = ("na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", "--", "\u2013", "\u2014", "?",
+           ".")
 _FORM = "human:ASPECT or human:ASPECT:RATER"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _DAMAGED = "[\ufffd\0]"  # what stands for bytes that are no UTF-8, here and in other programs
 _MISREAD = "[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac"  # UTF-8 taken for Latin-1 or Windows-1252
+_HALVES = re.compile("[\ud800-\udfff]")  # half a character, which JSON can hold and UTF-8 cannot
 _FEW = 10  # documents
+_KINDS = "CSV, JSON Lines (.jsonl), Parquet, Excel (.xlsx) or a folder of `datasets`"
+_NO_EXCEL = ("reading Excel needs the package openpyxl: `pip install openpyxl` (the extra `excel`), or "
+             "export the sheet as CSV UTF-8")
 
 
-def check_own_data(path):
+def check_own_data(path, *, columns=None):
     """Find everything that is wrong with a file, or worth knowing about it.
 
     Parameters
     ----------
     path : path-like
-        CSV as this module describes it.
+        A file or folder as this module describes it.
+    columns : dict of str to str, optional
+        Your columns' names by the names used here, as ``{"hypothesis": "summary"}``.
 
     Returns
     -------
     pandas.DataFrame
-        `kind` (`problem`, which prevents an evaluation, or `note`), `column`, `rows` (as ``2-4, 9``;
-        empty for a whole column or file) and `message`; problems come first.
+        `kind` (`problem`, which prevents an evaluation, or `note`), `column`, `place` (as ``row 2-4, 9`` or
+        ``row 3 (line 5 of the file)``; empty for a whole column or file) and `message`; problems come first.
 
     Raises
     ------
     OSError
         When there is no such file.
+    ValueError
+        For a mapping of a name that is not used here.
     """
-    return _examined(path)[1]
+    return _examined(path, columns)[1].table()
 
 
-def own_data(path):
+def own_data(path, *, columns=None):
     """Read a file of your own as a benchmark.
 
     Parameters
     ----------
     path : path-like
-        CSV as this module describes it.
+        A file or folder as this module describes it.
+    columns : dict of str to str, optional
+        As for `check_own_data`.
 
     Returns
     -------
     nlgjudge.data.schema.Benchmark
-        Named after the file; an item is called after its row; rater `mean` where no rater is named.
+        Named after the file; an item is called after its place, as ``row 2``; rater `mean` where no rater
+        is named.
 
     Raises
     ------
@@ -68,146 +90,533 @@ def own_data(path):
         When there is no such file.
     ValueError
         With every problem that `check_own_data` finds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = file.write_text("source,summary,system,human:fluency\\nA river.,River.,one,4\\nA sea.,Sea.,one,2")
+    >>> mine = own_data(file, columns={"hypothesis": "summary"})
+    >>> mine.aspects, mine.items["item_id"].tolist()
+    (['fluency'], ['row 2', 'row 3'])
     """
-    table, findings, columns = _examined(path)
-    problems = lines(findings[findings["kind"] == "problem"])
+    table, findings, ratings = _examined(path, columns)
+    found = findings.table()
+    problems = lines(found[found["kind"] == "problem"])
     if problems:
         raise ValueError("\n".join([f"{path} cannot be used; {len(problems)} found:", *problems]))
-    items = [(f"row {row.Index}", row.doc_id, row.system, row.source, row.hypothesis,
-              [text.strip() for text in row.references.split("|||") if text.strip()], row.context)
+    names = {place: f"{findings.unit} {place}" for place in table.index}
+    items = [(names[row.Index], row.doc_id, row.system, row.source, row.hypothesis, row.references,
+              row.context)
              for row in table[[*NEEDED, *OPTIONAL]].itertuples()]
-    ratings = [(f"row {row}", *of, score) for name, of in columns.items()
-               for row, score in table[name].items()]
-    return build(Path(path).stem, items, ratings, source="own",
-                 files={Path(path).name: blob_id(Path(path).read_bytes())})
+    scores = [(names[place], aspect, rater, score)
+              for column, (aspect, rater) in ratings.items()
+              for place, score in table[column].items()]
+    files = {file.name: blob_id(file.read_bytes()) for file in _files(path)}
+    return build(Path(path).stem, items, scores, source="own", files=files)
 
 
 def lines(findings):
     """Say each finding in a line: where it is, then the message."""
-    return [f"{', '.join(filter(None, [f.column, f.rows and f'row {f.rows}'])) or 'file'}: {f.message}"
-            for f in findings.itertuples()]
+    said = []
+    for finding in findings.itertuples():
+        where = ", ".join(part for part in (finding.column, finding.place) if part)
+        said.append(f"{where or 'file'}: {finding.message}")
+    return said
 
 
-def _examined(path):
-    found, columns = [], {}
+def mapping(given):
+    """Read a mapping of columns as the command line takes it.
 
-    def say(kind, message, column="", rows=None):
+    Parameters
+    ----------
+    given : iterable of str
+        Each ``NAME=COLUMN``, or several parted by commas; NAME is used here, COLUMN is the file's.
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    ValueError
+        For a name that is not used here, or without ``=``.
+
+    Examples
+    --------
+    >>> mapping(["hypothesis=summary,source=article", "human:fluency=flu"])
+    {'hypothesis': 'summary', 'source': 'article', 'human:fluency': 'flu'}
+    """
+    columns = {}
+    for text in given:
+        parts = text.split(",")
+        if not all("=" in part for part in parts):
+            parts = [text]  # a comma of the column's own name
+        for part in parts:
+            name, equals, column = (piece.strip() for piece in part.partition("="))
+            if not (name and equals and column):
+                raise ValueError(f"column mapping {part!r}: expected NAME=COLUMN, as hypothesis=summary")
+            columns[name] = column
+    _check_mapping(columns)
+    return columns
+
+
+class _Findings:
+    """What was found, in order, and how a place of the file is called."""
+
+    def __init__(self):
+        self.found = []
+        self.unit = "row"
+        self.lines = {}  # line of the file on which a row begins, where that is known
+        self.names = {}  # how a column is called in the file, by the name used here
+
+    def say(self, kind, message, column="", rows=None):
         """Keep a finding; where `rows` is a mask, only if it marks any."""
-        rows = list(rows.index[rows]) if isinstance(rows, pd.Series) else rows
-        if rows is None or rows:
-            found.append((kind, column, _ranges(rows or []), message))
+        if isinstance(rows, pd.Series):
+            rows = list(rows.index[rows])
+        if rows is not None and not rows:
+            return
+        theirs = self.names.get(column, column)
+        name = column if theirs == column else f"{column} ({theirs})"
+        self.found.append((kind, name, self.place(rows or []), message))
 
-    table = _table(use(path).read_bytes(), say)
-    if table is not None:
-        _check_columns(table, say)
-        _check_documents(table, say)
-        columns = _check_ratings(table, say)
-    findings = pd.DataFrame(found, columns=["kind", "column", "rows", "message"])
-    return table, findings.sort_values("kind", ascending=False, kind="stable", ignore_index=True), columns
+    def place(self, rows):
+        """Places as ``row 2-4, 9``, with the file's lines where texts hold line breaks."""
+        if not rows:
+            return ""
+        ranges = _ranges(rows)
+        named = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
+        begins = [self.lines.get(first, first) for first, _ in ranges]
+        text = f"{self.unit} {named}"
+        if begins != [first for first, _ in ranges]:
+            text += f" (line{'s' * (len(begins) > 1)} {', '.join(map(str, begins))} of the file)"
+        return text
+
+    def table(self):
+        """Findings as a table, problems first."""
+        frame = pd.DataFrame(self.found, columns=["kind", "column", "place", "message"])
+        return frame.sort_values("kind", ascending=False, kind="stable", ignore_index=True)
 
 
-def _table(content, say):
-    """Cells as text, indexed by row; None where there is nothing to check."""
-    if content[:2] in (b"PK", b"\xff\xfe", b"\xfe\xff"):
-        return say("problem", "a spreadsheet's own format or UTF-16: export the sheet as CSV UTF-8")
+class _Raw(NamedTuple):
+    """What a file holds: names of its columns, and cells by place, each a text or a list of texts."""
+
+    header: list
+    rows: dict
+
+
+def _examined(path, columns):
+    """Table with its ratings as numbers, findings, and aspect and rater of the ratings' columns."""
+    columns = dict(columns or {})
+    _check_mapping(columns)
+    findings = _Findings()
+    raw = _read(Path(path), findings)
+    if raw is not None and not raw.rows:
+        nothing = f"there is no {findings.unit} below the header" if raw.header else "there is nothing in it"
+        findings.say("problem", nothing)
+    if raw is None or not raw.rows:
+        return None, findings, {}
+    table = _table(raw, findings)
+    table = _renamed(table, columns, findings)
+    _check_columns(table, findings)
+    _check_documents(table, findings)
+    ratings = _check_ratings(table, findings)
+    return table, findings, ratings
+
+
+# --- formats ---------------------------------------------------------------------------------------------
+
+def _files(path):
+    """The file, or all files of a folder."""
+    path = Path(path)
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
+def _read(path, findings):
+    """Read a file by its content, or a JSON Lines file by its name; None where nothing can be read."""
+    for file in _files(path):
+        use(file)
+    if path.is_dir():
+        return _from_folder(path, findings)
+    content = path.read_bytes()
+    if content.startswith(b"PK"):
+        return _from_excel(content, findings)
+    if content.startswith(b"PAR1"):
+        return _from_parquet(content, findings)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return findings.say("problem", "UTF-16: export the sheet as CSV UTF-8")
+    if content.startswith((b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"BZh", b"7z")):
+        return findings.say("problem", f"an older Excel file or a packed one: expected {_KINDS}")
     text = content.decode("utf-8-sig", "replace")
+    if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
+        return _from_json_lines(text, findings)
+    return _from_csv(text, findings)
+
+
+def _from_csv(text, findings):
     names = re.split(r"[\r\n]", text, maxsplit=1)[0]
     separator = max(_SEPARATORS, key=lambda s: len({*NEEDED} & {n.strip(' "') for n in names.split(s)}))
     if separator != ",":
-        say("note", f"read with cells parted by {_SEPARATORS[separator]}")
+        findings.say("note", f"read with cells parted by {_SEPARATORS[separator]}")
     csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     records = []
+    while True:
+        number = len(records) + 1
+        findings.lines[number] = reader.line_num + 1
+        try:
+            records.append(next(reader))
+        except StopIteration:
+            break
+        except csv.Error as error:
+            findings.say("problem", f"no cells can be made out from here on ({error}): a quote does not "
+                         "close, or text follows it; a quote within a quoted text is written twice",
+                         rows=[number])
+            break
+    header = [name.strip() for name in records[0]] if records else []
+    rows = {number: record for number, record in enumerate(records[1:], 2) if any(map(str.strip, record))}
+    if rows:
+        _check_lengths(header, rows, separator, findings)
+    return _Raw(header, rows)
+
+
+def _check_lengths(header, rows, separator, findings):
+    for size in sorted({len(row) for row in rows.values()} - {len(header)}):
+        findings.say("problem", f"{size} cells where the header has {len(header)}: a text that holds "
+                     f"{_SEPARATORS[separator]} needs quotes",
+                     rows=[number for number, row in rows.items() if len(row) == size])
+
+
+def _from_json_lines(text, findings):
+    findings.unit = "line"
+    if text.lstrip().startswith("["):
+        return findings.say("problem", "a JSON list: expected JSON Lines, an object in each line")
+    objects = {}
+    for number, line in enumerate(text.split("\n"), 1):  # other line separators may stand within a text
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line, object_pairs_hook=_without_repeats)
+        except json.JSONDecodeError as error:
+            findings.say("problem", f"no JSON object ({error.msg}, column {error.colno})", rows=[number])
+            continue
+        except ValueError as error:
+            findings.say("problem", f"no JSON object ({error})", rows=[number])
+            continue
+        if not isinstance(found, dict):
+            findings.say("problem", "expected a JSON object, as {\"source\": ..., \"hypothesis\": ...}",
+                         rows=[number])
+            continue
+        objects[number] = found
+    return _from_records(objects, findings)
+
+
+def _without_repeats(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {repeated!r} stands in it twice")
+    return found
+
+
+def _from_parquet(content, findings):
+    findings.unit = "index"
     try:
-        records += csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    except csv.Error as error:
-        say("problem", f"no cells can be made out from here on ({error}): a quote does not close, or text "
-            "follows it; a quote within a quoted text is written twice", rows=[len(records) + 1])
-    header = [name.strip() for name in (records or [[]])[0]]
-    rows = {n: record for n, record in enumerate(records[1:], 2) if any(map(str.strip, record))}
+        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    except Exception as error:  # whatever a damaged file causes
+        return findings.say("problem", f"no Parquet file can be read ({_one_line(error)})")
+    if any(frame.index.names):
+        frame = frame.reset_index()
+    return _from_records(dict(enumerate(frame.to_dict("records"))), findings, list(frame.columns))
+
+
+def _from_folder(path, findings):
+    from datasets import ClassLabel, DatasetDict, load_from_disk
+
+    findings.unit = "index"
+    try:
+        found = load_from_disk(str(path))
+    except Exception as error:  # whatever a damaged folder causes
+        return findings.say("problem", "no data set that `save_to_disk` of `datasets` wrote can be read "
+                            f"({_one_line(error)})")
+    if isinstance(found, DatasetDict):
+        if len(found) != 1:
+            folders = ", ".join(str(path / split) for split in found)
+            return findings.say("problem", f"{len(found)} splits: name the folder of one, as {folders}")
+        found, = found.values()
+    records = found.with_format(None).to_list()
+    for name, feature in found.features.items():
+        if isinstance(feature, ClassLabel):
+            for record in records:
+                if record[name] is not None:
+                    record[name] = feature.int2str(record[name])
+    return _from_records(dict(enumerate(records)), findings, list(found.column_names))
+
+
+def _from_excel(content, findings):
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        return findings.say("problem", _NO_EXCEL)
+    try:
+        book = load_workbook(io.BytesIO(content), data_only=True)
+    except Exception as error:  # whatever a damaged file, or another kind of archive, causes
+        return findings.say("problem", f"no Excel sheet can be read ({_one_line(error)}): expected {_KINDS}")
+    sheet = book.worksheets[0]
+    if len(book.worksheets) > 1:
+        findings.say("note", f"{len(book.worksheets)} sheets; the first, {sheet.title!r}, is read")
+    rows = {number: [_cell(value) for value in row] for number, row in enumerate(sheet.values, 1)}
+    rows = {number: row for number, row in rows.items() if any(_flat(cell).strip() for cell in row)}
     if not rows:
-        return say("problem", "there is no row below the header" if header else "there is no header")
-    for size in sorted({*map(len, rows.values())} - {len(header)}):
-        say("problem", f"{size} cells where the header has {len(header)}: a text that holds "
-            f"{_SEPARATORS[separator]} needs quotes", rows=[n for n, r in rows.items() if len(r) == size])
-    for name in {n: 0 for n in header if not n or header.count(n) > 1}:
-        say("problem", "several columns have this name" if name else "a column has no name", name)
-    cells = [[*r, *[""] * len(header)][:len(header)] for r in rows.values()]
+        return _Raw([], {})
+    top = min(rows)
+    header = [cell.strip() for cell in rows.pop(top)]
+    # A column that is empty from top to bottom is no column.
+    used = [place for place, name in enumerate(header) if name or any(row[place] for row in rows.values())]
+    return _Raw([header[place] for place in used],
+                {number: [row[place] for place in used] for number, row in rows.items()})
+
+
+def _from_records(records, findings, names=()):
+    """Objects by place; a name that one of them lacks is a missing cell there."""
+    header = list(dict.fromkeys([*names, *(name for record in records.values() for name in record)]))
+    rows = {place: [_cell(record.get(name)) for name in header] for place, record in records.items()}
+    for name in header:
+        nested = [place for place, record in records.items() if isinstance(record.get(name), dict)]
+        if name in (*NEEDED, *OPTIONAL) or _rated(str(name)):
+            findings.say("problem", "expected a text or a number, got an object", str(name), nested)
+    return _Raw([str(name).strip() for name in header], rows)
+
+
+def _cell(value):
+    """A cell's text, or texts; empty where there is nothing."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_flat(_cell(part)) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))  # a whole number that stood beside missing ones
+    return _HALVES.sub("\ufffd", str(value))
+
+
+def _flat(cell):
+    return " ".join(cell) if isinstance(cell, list) else cell
+
+
+def _one_line(error):
+    return " ".join(str(error).split())[:200]
+
+
+# --- checks ----------------------------------------------------------------------------------------------
+
+def _table(raw, findings):
+    """Cells as a table, indexed by place."""
+    header, rows = raw
+    for name in dict.fromkeys(header):
+        if not name:
+            findings.say("problem", "a column has no name")
+        elif header.count(name) > 1:
+            findings.say("problem", "several columns have this name", name)
+    cells = [[*row, *[""] * len(header)][:len(header)] for row in rows.values()]
     table = pd.DataFrame(cells, index=[*rows], columns=header, dtype=object)
     return table.loc[:, ~table.columns.duplicated()]
 
 
-def _check_columns(table, say):
+def _check_mapping(columns):
+    for name, column in columns.items():
+        if name in (*NEEDED, *OPTIONAL) or _rated(name):
+            continue
+        known = [*NEEDED, *OPTIONAL, *_FORM.split(" or ")]
+        if column in known or _rated(column):
+            raise ValueError(f"column mapping {name}={column}: the name used here comes first, "
+                             f"{column}={name}")
+        raise ValueError(f"column mapping {name}={column}: {unknown('name', name, known)}")
+
+
+def _renamed(table, columns, findings):
+    """Give the columns of a mapping the names used here."""
+    made = {}
+    for name, column in columns.items():
+        if column in table:
+            made[name] = table[column]
+        else:
+            findings.say("problem", unknown("column", column, table.columns), name)
+        findings.names[name] = column
+    for name in table:
+        known = name in (*NEEDED, *OPTIONAL) or _rated(name)
+        if name in made:
+            if columns[name] != name and name not in columns.values():
+                findings.say("note", f"the mapping takes {name} from {columns[name]!r}; the column of this "
+                             "name is not used")
+        elif known or name not in columns.values():
+            made[name] = table[name]
+    return pd.DataFrame(made, index=table.index, columns=[*made], dtype=object)
+
+
+def _check_columns(table, findings):
     """Check names and texts, and fill in the optional columns."""
     others = {c.lower(): c for c in table if c and c not in (*NEEDED, *OPTIONAL) and not _rated(c)}
-    for name in (n for n in NEEDED if n not in table):
-        near = [others[c] for c in get_close_matches(name, others, 1)]
-        say("problem", "the column is missing" + "".join(f"; is it {c!r}?" for c in near), name)
+    for name in NEEDED:
+        if name not in table and name not in findings.names:
+            near = [others[c] for c in get_close_matches(name, others, 1)]
+            hint = f"is it {near[0]!r}? Then map {name}={near[0]}" if near else \
+                f"rename yours, or map {name}=COLUMN"
+            findings.say("problem", f"the column is missing: {hint}", name)
     for name in others.values():
-        say("note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))} and {_FORM}", name)
-    for name, cells in table.items():
-        say("problem", "not UTF-8 here: save the file as CSV UTF-8", name, cells.str.contains(_DAMAGED))
-        say("note", "looks like UTF-8 once read as something else", name, cells.str.contains(_MISREAD))
-        if name in (*NEEDED, "doc_id"):
-            say("problem", "an empty text: write it, or leave the row out", name, _words(cells) == "")
-    for name in {*NEEDED, *OPTIONAL} - {*table}:
-        table[name] = "" if name != "doc_id" else "document " + pd.Series(pd.factorize(
-            _words(table.get("source", pd.Series("", table.index))))[0] + 1, table.index).astype(str)
-    missing = _words(table["references"]) == ""
-    say("note", "none: lexical metrics " + ("compare with the source instead" if missing.all() else
-        "leave these items out"), "references", missing)
+        findings.say("note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))} and {_FORM}", name)
+    for name in [c for c in table if c not in others.values()]:
+        if name != "references":
+            listed = table[name].map(lambda cell: isinstance(cell, list))
+            findings.say("problem", "a list where one text or number is expected", name, listed)
+            table[name] = table[name].map(_flat)
+        cells = table[name].map(_flat)
+        damaged, misread = cells.str.contains(_DAMAGED), cells.str.contains(_MISREAD)
+        findings.say("problem", "not UTF-8 here: save the file as UTF-8", name, damaged)
+        findings.say("note", "looks like UTF-8 once read as something else", name, misread)
+        if not _rated(name):
+            _check_texts(table, name, findings)
+    _fill_in(table)
+    missing = table["references"].map(len) == 0
+    consequence = "compare with the source instead" if missing.all() else "leave these items out"
+    findings.say("note", f"none: lexical metrics {consequence}", "references", missing)
 
 
-def _check_documents(table, say):
-    table[["doc_id", "system"]] = table[["doc_id", "system"]].apply(_words)
+def _check_texts(table, name, findings):
+    """Refuse, or take note of, texts that are missing."""
+    cells = _words(table[name].map(_flat))
+    nothing = cells.str.lower().isin(NOTHING)
+    if name in (*NEEDED, "doc_id"):
+        findings.say("problem", "an empty text: write it, or leave the row out", name, cells == "")
+    for text, part in cells[nothing].groupby(cells[nothing]):
+        rows = list(part.index)
+        if name == "hypothesis":
+            findings.say("note", f"an output that says {text!r} is judged as such: leave the row out where "
+                         "there is no output", name, rows)
+        elif name in NEEDED or name == "doc_id":
+            findings.say("problem", f"{text!r} stands for nothing: write the text, or leave the row out",
+                         name, rows)
+        elif name in OPTIONAL:
+            findings.say("note", f"{text!r} is read as no text", name, rows)
+    if name in ("references", "context"):
+        table.loc[nothing, name] = ""
+
+
+def _fill_in(table):
+    """Add the optional columns, and turn references into lists."""
+    for name in ("references", "context"):
+        if name not in table:
+            table[name] = ""
+    if "doc_id" not in table:
+        sources = _words(table["source"]) if "source" in table else pd.Series("", table.index)
+        numbers = pd.Series(pd.factorize(sources)[0] + 1, table.index)
+        table["doc_id"] = "document " + numbers.astype(str)
+    table["references"] = [_references(cell) for cell in table["references"]]
+
+
+def _references(cell):
+    texts = cell if isinstance(cell, list) else cell.split("|||")
+    return [text.strip() for text in texts if text.strip()]
+
+
+def _check_documents(table, findings):
+    for name in ("doc_id", "system"):
+        table[name] = _words(table[name]) if name in table else ""
+    sources = _words(table["source"]) if "source" in table else pd.Series("", table.index)
     for (document, system), part in table.groupby(["doc_id", "system"]):
-        if len(part) > 1 and system and all(_words(part["source"])):
-            say("problem", f"several outputs of {system!r} for {document!r}: keep one, or name systems apart",
-                "system", list(part.index))
-    for document, part in _words(table["source"]).groupby(table["doc_id"]):
+        if len(part) > 1 and system and all(sources[part.index]):
+            findings.say("problem", f"several outputs of {system!r} for {document!r}: keep one, or name "
+                         "systems apart", "system", list(part.index))
+    for document, part in sources.groupby(table["doc_id"]):
         if part.nunique() > 1:
-            say("problem", f"{document!r} has {part.nunique()} sources", "doc_id", list(part.index))
-    systems, documents = ({*table[name]} - {""} for name in ("system", "doc_id"))
+            findings.say("problem", f"{document!r} has {part.nunique()} sources", "doc_id", list(part.index))
+    systems = {*table["system"]} - {""}
+    documents = {*table["doc_id"]} - {""}
     if len(systems) == 1:
-        say("note", "one system: how the outputs of one document rank cannot be said", "system")
+        findings.say("note", "one system: how the outputs of one document rank cannot be said", "system")
     if len(documents) < _FEW:
-        say("note", f"only {len(documents)} documents: intervals will be wide", "doc_id")
+        findings.say("note", f"only {len(documents)} documents: intervals will be wide", "doc_id")
 
 
-def _check_ratings(table, say):
+def _check_ratings(table, findings):
     """Turn ratings into numbers; return aspect and rater of their columns."""
     columns = {}
-    for name in filter(_rated, table):
+    for name in [c for c in table if _rated(c)]:
         _, *parts = (part.strip() for part in name.split(":"))
         if len(parts) not in (1, 2) or not all(parts) or parts[0] in ITEMS:
-            say("problem", f"expected {_FORM}, and no aspect called {', '.join(ITEMS[:3])}", name)
+            findings.say("problem", f"expected {_FORM}, and no aspect called {', '.join(ITEMS[:3])}", name)
             continue
-        columns[name], cells = (*parts, "mean")[:2], _words(table[name])
-        table[name] = pd.to_numeric(cells, errors="coerce").astype(float).where(np.isfinite)
-        wrong = cells[table[name].isna() & (cells != "")]
-        for text, part in wrong.groupby(wrong):
-            hint = "write 4.5 for 4,5" if "," in text else "leave the cell empty where there is no rating"
-            say("problem", f"{text!r} is not a finite number; {hint}", name, list(part.index))
-        say("note", "no rating", name, cells == "")
+        aspect, rater = (*parts, "mean")[:2]
+        columns[name] = (aspect, rater)
+        table[name] = _numbers(name, table[name], findings)
     if not columns:
-        say("problem", f"there are no ratings: expected one or more columns called {_FORM}")
+        findings.say("problem", f"there are no ratings: expected one or more columns called {_FORM}")
     for aspect in dict.fromkeys(aspect for aspect, _ in columns.values()):
+        named = [rater for of, rater in columns.values() if of == aspect]
         raters = {rater: table[name] for name, (of, rater) in columns.items() if of == aspect}
-        _check_aspect(f"human:{aspect}", pd.DataFrame(raters), say)
-        if sum(of == aspect for of, _ in columns.values()) > max("mean" not in raters and len(raters), 1):
-            say("problem", "expected one column without a rater, or one for each rater", f"human:{aspect}")
+        _check_aspect(f"human:{aspect}", pd.DataFrame(raters), findings)
+        if len(raters) < len(named) or ("mean" in raters and len(named) > 1):
+            findings.say("problem", "expected one column without a rater, or one for each rater",
+                         f"human:{aspect}")
     return columns
 
 
-def _check_aspect(column, ratings, say):
+def _numbers(name, cells, findings):
+    """Ratings of a column as numbers, NaN where there is none."""
+    cells = _words(cells)
+    findings.say("note", "no rating", name, cells == "")
+    nothing = cells.str.lower().isin(NOTHING)
+    for text, part in cells[nothing].groupby(cells[nothing]):
+        findings.say("note", f"{text!r} is read as no rating", name, list(part.index))
+    cells = cells.mask(nothing, "")
+    commas = cells.str.fullmatch(r"[-+]?\d+,\d+")
+    ambiguous = ""
+    if commas.any():
+        ambiguous = _ambiguity(cells, commas)
+        if not ambiguous:
+            example = cells[commas].iloc[0]
+            findings.say("note", f"read with decimal commas: {example!r} is {example.replace(',', '.')}",
+                         name, commas)
+            cells = cells.where(~commas, cells.str.replace(",", "."))
+    # Of what Python calls a number, 1_0 and infinity are none here.
+    plain = cells.where(cells.str.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"), "")
+    numbers = pd.to_numeric(plain, errors="coerce").astype(float)
+    numbers = numbers.where(np.isfinite(numbers))
+    wrong = cells[numbers.isna() & (cells != "")]
+    for text, part in wrong.groupby(wrong):
+        hint = ambiguous if commas[part.index[0]] and ambiguous else \
+            "leave the cell empty where there is no rating"
+        findings.say("problem", f"{text!r} is not a finite number; {hint}", name, list(part.index))
+    return numbers
+
+
+def _ambiguity(cells, commas):
+    """Why a comma cannot be read as a decimal comma throughout a column; empty where it can."""
+    given = cells[commas]
+    example = given.iloc[0]
+    pointed = example.replace(",", ".")
+    if cells.str.contains(".", regex=False).any():
+        return f"the column has decimal points too, so write {pointed} for {example}"
+    if given.str.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}").all():
+        return f"it may mean {pointed} or {example.replace(',', '')}: write the one meant, without a comma"
+    return ""
+
+
+def _check_aspect(column, ratings, findings):
     low, high = ratings.min().dropna(), ratings.max().dropna()
-    if low.empty or low.min() == high.max():
-        return say("problem", "there is no rating" if low.empty else f"all ratings are {low.min():g}, so "
-                   "that nothing correlates with them: leave the column out", column)
+    if low.empty:
+        return findings.say("problem", "there is no rating", column)
+    if low.min() == high.max():
+        return findings.say("problem", f"all ratings are {low.min():g}, so that nothing correlates with "
+                            "them: leave the column out", column)
     for rater in low.index[low == high]:
-        say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
-    if (high - low).max() > 2 * (high - low).min() > 0:
-        say("note", "raters use different ranges, and their plain mean is taken: " + ", ".join(
-            f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index), column)
+        findings.say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
+    width = high - low
+    if width.max() > 2 * width.min() > 0:
+        ranges = ", ".join(f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index)
+        findings.say("note", f"raters use different ranges, and their plain mean is taken: {ranges}", column)
 
 
 def _rated(name):
@@ -219,7 +628,11 @@ def _words(texts):
 
 
 def _ranges(rows):
-    """Row numbers as ``2-4, 9``."""
-    breaks = [i for i in range(1, len(rows)) if rows[i] > rows[i - 1] + 1]
-    parts = [rows[a:b] for a, b in zip([0, *breaks], [*breaks, len(rows)]) if rows]
-    return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)
+    """First and last of each run of numbers."""
+    found = []
+    for row in rows:
+        if found and row == found[-1][1] + 1:
+            found[-1][1] = row
+        else:
+            found.append([row, row])
+    return found
