@@ -26,8 +26,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action):
         text = action.help or ""
-        quiet = action.default in (None, False, "", argparse.SUPPRESS) or not action.option_strings
-        return text if quiet or "%(default)" in text else f"{text} (default: %(default)s)"
+        nothing = action.default is False or action.default in (None, "", [], argparse.SUPPRESS)
+        quiet = nothing or not action.option_strings or "default: " in text
+        return text if quiet else f"{text} (default: %(default)s)"
 
 
 def add_commands(commands):

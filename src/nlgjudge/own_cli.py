@@ -1,8 +1,18 @@
 """The part of the console script that takes a file of your own: `evaluate`."""
 
-import argparse
-from contextlib import nullcontext
+import sys
 from pathlib import Path
+
+from nlgjudge import exits
+from nlgjudge.judging_cli import (
+    Help,
+    judge_options,
+    open_judge,
+    open_store,
+    plain_warnings,
+    sampling,
+    told_interrupt,
+)
 
 _EXAMPLE = """example:
   nlgjudge evaluate my.xlsx --columns hypothesis=summary,source=article \\
@@ -18,7 +28,7 @@ def add_commands(commands):
         "evaluate", help="which judge agrees with your own raters", epilog=_EXAMPLE,
         description="Compare the papers' ways of asking a judge, prompts of your own and metrics with the "
                     "ratings in your file, and write the report as one page.",
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        formatter_class=Help)
     evaluate.add_argument("file", type=Path,
                           help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
                           "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, doc_id")
@@ -32,46 +42,21 @@ def add_commands(commands):
     evaluate.add_argument("--scores", type=Path, metavar="FILE",
                           help="every method's score of every output, and the people's means, as CSV; "
                           "default: not written")
-    _judge_options(evaluate)
-    # Every prompt has its own number of replies and parameters here, unless they are given.
-    evaluate.set_defaults(function=_evaluate, samples=None, temperature=None, max_tokens=None, logprobs=None)
-
-
-def _judge_options(parser):
-    """Options that every command has which asks a judge."""
-    parser.add_argument("--judge", action="append", help="openai:MODEL, batch:MODEL, replay:NAME, "
-                        "replay:STORE.sqlite:MODEL or surface; again for more; default: surface")
-    parser.add_argument("--prompts", action="append", nargs="+", metavar="PROMPT",
-                        help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
-                        "default: only the papers' protocols")
-    parser.add_argument("--samples", type=int, help="replies an item; default: the protocol's own")
-    parser.add_argument("--temperature", type=float, help="default: the protocol's own")
-    parser.add_argument("--max-tokens", type=int, help="of a reply; default: the protocol's own")
-    parser.add_argument("--logprobs", action="store_const", const=True,
-                        help="weigh ratings by token probability; default: no")
-    parser.add_argument("--policy", default="nan",
-                        help="what an unparsed reply counts as: nan, leading_or_0, store_3 or drop; default: "
-                        "%(default)s")
-    parser.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
-                        help="of a million prompt and completion tokens; default: unknown")
-    parser.add_argument("--max-cost", type=float, help="of each judge; needs a price; default: no limit")
-    parser.add_argument("--max-calls", type=int, help="of each judge; default: no limit")
-    parser.add_argument("--per-minute", type=float, help="calls a minute at most; default: no limit")
-    parser.add_argument("--tokens-per-minute", type=float, help="prompt tokens a minute at most; default: no "
-                        "limit")
-    parser.add_argument("--concurrency", type=int, default=64, help="calls at once; default: %(default)s")
-    parser.add_argument("--store", type=Path, help="of replies; default: data/cache/replies.sqlite")
-    parser.add_argument("--limit", type=int, help="use the first so many; default: 0, all")
-    parser.add_argument("--plan", action="store_true", help="check everything, say what it would take, and "
-                        "stop; default: no")
-    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
-    parser.add_argument("-o", "--output", "--out", type=Path, help="file of the result")
+    evaluate.add_argument("--judge", action="append",
+                          help="openai:MODEL, batch:MODEL, replay:NAME, replay:STORE.sqlite:MODEL or "
+                          "surface; again for more; default: surface")
+    evaluate.add_argument("--prompts", action="append", nargs="+", metavar="PROMPT",
+                          help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
+                          "default: only the papers' protocols")
+    evaluate.add_argument("--seed", type=int, default=0, help="of bootstrap and tests")
+    evaluate.add_argument("-o", "--output", "--out", type=Path, help="of the report; default: report.html")
+    judge_options(evaluate)
+    # Every protocol has its own number of replies and parameters, unless they are given.
+    evaluate.set_defaults(function=_evaluate, samples=None)
 
 
 def _evaluate(options):
     from nlgjudge.data import own_data
-    from nlgjudge.judging.live import Live
-    from nlgjudge.judging_cli import _store
     from nlgjudge.report import own_data as report
 
     output = options.output or Path("report.html")
@@ -83,31 +68,36 @@ def _evaluate(options):
     for line in notes:
         print(f"note: {line}")
     benchmark = report.limited(benchmark, options.limit)
-    settings = {name: getattr(options, name) for name in ("temperature", "max_tokens", "logprobs")}
     scale = tuple(options.scale)
     shared = {"task": options.task, "scale": scale, "samples": options.samples, "price": options.price,
               "prompts": _prompts(_listed(options.prompts), benchmark.aspects, scale),
-              "settings": {name: value for name, value in settings.items() if value is not None}}
+              "settings": sampling(options)}
     task, _ = report.protocols(benchmark, **{k: v for k, v in shared.items() if k != "price"})
     names = _listed(options.judge) or ["surface"]
-    stored = any(name.startswith(("openai:", "batch:")) for name in names)
-    with _store(options.store) if stored else nullcontext() as store:
-        judges = [_judge(name, benchmark, store, options) for name in names]
-        live = [judge for judge in judges if isinstance(judge, Live)]
-        print(f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
-              f"{', '.join(benchmark.aspects)}; prompts of {task}")
-        planned = report.plan(benchmark, judge=judges, **shared)
-        if options.plan or live:
-            _say_plan(planned, report.spent)
-        if options.plan:
-            return
-        found = report.evaluate(benchmark, judge=judges, policy=options.policy, seed=options.seed, **shared)
+    print(f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
+          f"{', '.join(benchmark.aspects)}; prompts of {task}")
+    if not any(name.startswith(("openai:", "batch:")) for name in names):  # nothing is stored
+        judges = [open_judge(name, options, items=benchmark.items) for name in names]
+        return _compared(benchmark, judges, shared, notes, output, options)
+    with open_store(options.store) as store, plain_warnings(), told_interrupt(store):
+        judges = [open_judge(name, options, items=benchmark.items, store=store) for name in names]
+        return _compared(benchmark, judges, shared, notes, output, options)
+
+
+def _compared(benchmark, judges, shared, notes, output, options):
+    """Plan, ask and write the report; return the exit status."""
+    from nlgjudge.judging.live import Live
+    from nlgjudge.report import own_data as report
+
+    live = [judge for judge in judges if isinstance(judge, Live)]
+    planned = report.plan(benchmark, judge=judges, **shared)
+    if options.plan or live:
+        _say_plan(planned, report.spent)
+    if options.plan:
+        return exits.DONE
+    found = report.evaluate(benchmark, judge=judges, policy=options.policy, seed=options.seed, **shared)
     for judge in live:
-        price = f", price {judge.cost:.4f}" if options.price else ""
-        left = planned.loc[planned["judge"] == judge.name, ["calls_left", "cost_left"]].sum()
-        reckoned = f", {left['cost_left']:.4f}" if options.price else ""
-        print(f"asked: {judge.name}, {judge.server.calls} calls{price} (planned: {left['calls_left']:.0f} "
-              f"calls{reckoned})")
+        _say_spent(judge, planned, options.price)
     for aspect, said in report.verdicts(found).items():
         print(f"{aspect}: {said}")
     for line in found.notes:
@@ -116,19 +106,33 @@ def _evaluate(options):
         found.scores.to_csv(options.scores, index=False)
         print(f"scores: {options.scores}")
     print(f"report: {report.page(found, output, notes=notes)}")
+    return _status(live)
 
 
-def _judge(name, benchmark, store, options):
-    from nlgjudge.judging.live import Limits
-    from nlgjudge.judging.run import get_judge
+def _say_spent(judge, planned, price):
+    """What a judge took, beside what was planned."""
+    spent = f", price {judge.cost:.4f}" if price else ""
+    left = planned.loc[planned["judge"] == judge.name, ["calls_left", "cost_left"]].sum()
+    reckoned = f", {left['cost_left']:.4f}" if price else ""
+    print(f"asked: {judge.name}, {judge.server.calls} calls{spent} (planned: {left['calls_left']:.0f} "
+          f"calls{reckoned})")
 
-    extra = {}
-    if name.startswith("openai:"):
-        price = tuple(options.price) if options.price else None
-        limits = Limits(calls=options.max_calls, cost=options.max_cost, per_minute=options.per_minute,
-                        tokens_per_minute=options.tokens_per_minute, price=price)
-        extra = {"limits": limits, "concurrency": options.concurrency, "progress": True}
-    return get_judge(name, items=benchmark.items, store=store, **extra)
+
+def _status(live):
+    """Exit status, with a line for what failed or was stopped by a limit."""
+    status = exits.DONE
+    for judge in live:
+        if judge.failures:
+            most, _ = judge.reasons.most_common(1)[0]
+            print(f"nlgjudge: {judge.name}: {judge.failures} items failed, most often with: {most}; the same "
+                  "command asks for them again", file=sys.stderr)
+            status = exits.FAILED
+    for judge in live:
+        if judge.stopped:
+            print(f"nlgjudge: {judge.name} was stopped: {judge.stopped}; the report holds what was asked "
+                  "until then, and the same command goes on", file=sys.stderr)
+            return exits.UNFINISHED
+    return status
 
 
 def _say_plan(planned, spent):

@@ -82,7 +82,7 @@ def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **opti
         if max_cost is not None:
             raise ValueError(f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
                              "limit on items, or take openai:MODEL")
-        return Batch(name, store or Store(cache() / "replies.sqlite"), **options)
+        return Batch(name, store or Store(cache() / "replies.sqlite"), price=price, **options)
     hint = "" if kind in _KINDS else f"; {unknown('kind of judge', kind, _KINDS)}"
     raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
 

@@ -19,8 +19,9 @@ from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.lexical import lexical_baselines
 from nlgjudge.judging import surface
-from nlgjudge.judging.live import Live, _tokens
+from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import POLICIES
+from nlgjudge.judging.planning import assumed_length, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
@@ -514,8 +515,9 @@ def _cost(tasks, judge, price):
             prompted += sum(r["prompt_tokens"] for r in replies)
             completed += sum(r["completion_tokens"] for r in replies)
         else:
-            prompted += _tokens(task)
-            completed += n * task.settings["max_tokens"]
+            length, _ = assumed_length(task)
+            prompted += prompt_tokens(task)
+            completed += n * min(length, task.settings.get("max_tokens", length))
             estimated = True
     cost = (prompted * price[0] + completed * price[1]) / 1e6 if price else np.nan
     return calls, prompted, completed, cost, estimated
