@@ -1,0 +1,717 @@
+"""Find the rating that a reply states in words: by a label, in a sentence, in stars, as a bare number.
+
+A reply is cleaned, then read in tiers, from the clearest way of stating a rating to the least clear; the
+first tier that states one decides. Statements that contradict each other are never weighed: the reply is
+`ambiguous`. Every repetition in a pattern is bounded, so that the time to read a reply grows with its length
+and no faster.
+"""
+
+import re
+
+# ---- Cleaning ------------------------------------------------------------------------------------------
+
+# What marks emphasis becomes a blank: "**4**", "__4__", "`4`", "$4$".
+_PLAIN = {"*": " ", "_": " ", "`": " ", "$": " ", "\u200b": "", "\ufeff": ""}
+# Full-width signs, dashes and quotation marks become the plain ones: "４／５" is "4/5".
+_PLAIN.update({chr(0xFF10 + digit): str(digit) for digit in range(10)})
+_PLAIN.update(dict.fromkeys("：﹕", ":"))
+_PLAIN.update(dict.fromkeys("−–‐‑‒", "-"))
+_PLAIN.update(dict.fromkeys("‘’ʼ", "'"))
+_PLAIN.update(dict.fromkeys("“”„«»", '"'))
+_PLAIN.update({"／": "/", "—": " - ", "½": " and a half", "→": " -> "})
+_PLAIN = str.maketrans(_PLAIN)
+
+# A list mark, a quotation mark, a heading: "* ", "- ", "> ", "### ". A minus sign has no blank after it.
+_LIST_MARK = re.compile(
+    r"""
+    ^ [ \t]*
+    (?: [>#]{1,6} [ \t]* )?
+    (?P<mark> [-+*•·] [ \t]+ | [-+•·] (?= [A-Za-z*_] ) )?
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_END = re.compile(r" ?\n[ \n]*")
+_MONEY = re.compile(r"[$€£] ?(?=\d)")
+_BOXED = re.compile(r"\\boxed ?\{ ?(?:\\text ?\{ ?)?([^{}\n]{1,20})\}{1,2}")
+_TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
+_STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*")
+
+
+def clean(text):
+    r"""As `plain`, in lower case.
+
+    Examples
+    --------
+    >>> clean("### **Rating:**  4\n\n\n* It is fluent.")
+    'rating: 4\n• it is fluent.'
+    """
+    return plain(text).lower()
+
+
+def plain(text):
+    """Plain signs, single blanks, no empty lines, one sign for list marks, no emphasis.
+
+    What a model thought aloud between ``<think>`` and ``</think>`` is left out.
+    """
+    if "think>" in text:
+        text = text.rpartition("</think>")[2].partition("<think>")[0]
+    text = _STARS.sub(_counted_stars, text)
+    text = _MONEY.sub("money", text)  # an amount of money is no rating
+    text = _BOXED.sub(r" \1 ", text)
+    text = _TAG.sub(_labelled_tag, text)
+    text = _LIST_MARK.sub(_plain_list_mark, text)
+    text = text.translate(_PLAIN)
+    text = _BLANKS.sub(" ", text)
+    text = _LINE_END.sub("\n", text)
+    return text.strip()
+
+
+def _counted_stars(match):
+    """★★★☆☆ is "3/5 stars", ★★★ is "3 stars"."""
+    filled = sum(match[0].count(star) for star in "★⭐🌟")
+    empty = sum(match[0].count(star) for star in "☆✩")
+    return f" {filled}/{filled + empty} stars " if empty else f" {filled} stars "
+
+
+def _labelled_tag(match):
+    """<score>4</score> is "score: 4" on a line of its own."""
+    return "\n" if match[1] else f"\n{match[2]}: "
+
+
+def _plain_list_mark(match):
+    return "• " if match["mark"] else ""
+
+
+# ---- One number and what belongs to it -----------------------------------------------------------------
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORD_VALUES = {word: float(value) for value, word in enumerate(_WORDS)}
+_NUMBER = rf"(?: [-+]?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? | (?:{'|'.join(_WORDS)})\b )"
+
+# "4", "-1", "4.5", "[[4]]", "four and a half", "3 stars", "4/5", "4 out of a possible 5", "85%", "2-3".
+_RATING = rf"""
+    ["'(\[{{<]{{0,3}} [ ]?
+    (?P<value> {_NUMBER} )
+    (?P<half> [ -]and[ -]a[ -]half | [ ]1/2 (?! [0-9/] ) )?
+    ["'\]]{{0,2}}
+    (?P<unit> [ -] (?: stars? | points? | pts ) \b )?
+    (?:
+        [ ]? / [ ]? (?P<slash> {_NUMBER} )
+      | [ ]? \(? out [ ] of [ ]
+        (?: an? [ ] | the [ ] )?
+        (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
+        (?P<out_of> {_NUMBER} )
+      | (?P<percent> [ ]? % | [ ] percent\b )
+    )?
+    (?P<late_unit> [ -] (?: stars? | points? | pts ) \b )?
+    ["'\])}}>]{{0,3}}
+    (?:
+        (?: [ ]? (?: - | -> | \.{{2,3}} | & ) [ ]? | [ ] (?: to | or | through | and | vs\.? ) [ ] | , [ ] (?: or [ ] )? )
+        (?: maybe [ ] | perhaps [ ] | even [ ] | possibly [ ] | an? [ ] )?
+        (?P<upto> {_NUMBER} )
+        (?: [ ]? / [ ]? {_NUMBER} )?
+        (?: [ -] (?: stars? | points? | pts ) \b )?
+        (?= [ ]? (?: $ | [.,;:!?)\]}}"'] (?! [0-9] ) ) | [ ] (?: out | stars? | points? | for | because | as | on | in ) \b )
+    )?
+    # What must not follow, for it would make the number another thing: "3rd", "3:30", "3/5/2023", "3-2",
+    # "two-part", "3 to 5 facts".
+    (?! [\w%] )
+    (?! [.,:] [0-9] )
+    (?! [ ]? / )
+    (?! - [0-9a-z] )
+    (?! [ ]? - [ ]? [0-9] )
+    (?! [ ] (?: to | or ) [ ] (?: an? [ ] )? {_NUMBER} )
+"""
+# The number is complete, and does not count something ("3 sentences", "2 of the facts").
+_ENDED = r"""
+    (?=
+        [ ]? (?: $ | [.,;:!?)\]}>"'(-] )
+      | [ ] (?: because | since | as | for | on | due | in [ ] terms | based | given | considering | overall | with
+              | indicating | meaning | reflecting | but | so | which | while | although | though | or [ ] so
+              | and | here | i | it | this | the ) \b
+    )
+"""
+
+
+def _value(text):
+    """Value of "4", "2,5" (a decimal comma), "1,200" (thousands), "four"."""
+    if text in _WORD_VALUES:
+        return _WORD_VALUES[text]
+    whole, _, decimals = text.partition(",")
+    if len(decimals) == 3:
+        return float(whole + decimals)
+    return float(text.replace(",", "."))
+
+
+# Behind a rating: "(at best)", "or higher".
+_OPEN = re.compile(r" ?\(? ?(?:at (?:best|most|least)|or (?:higher|lower|more|less|above|below|better|worse|fewer))\b")
+# Behind points: "1 point for grammar, 2 points off".
+_SHARE = re.compile(r" (?:for|each|per|off|deducted|lost)\b")
+
+
+def _reading(match, scale):
+    """What a match of `_RATING` says.
+
+    Returns
+    -------
+    float, str or None
+        The rating; why there is none, where there is doubt; None where it is no rating at all.
+    """
+    value = _value(match["value"]) + (0.5 if match["half"] else 0.0)
+    if match["upto"]:
+        # "1-5" is the scale itself; "2-3" is undecided.
+        return None if (value, _value(match["upto"])) == (scale[0], scale[1]) else "ambiguous"
+    highest = 100.0 if match["percent"] else scale[1]
+    if match["slash"] or match["out_of"]:
+        highest = _value(match["slash"] or match["out_of"])
+    if highest != scale[1]:
+        return "other_scale"
+    after = match.string[match.end():match.end() + 40]
+    if _OPEN.match(after):
+        return "ambiguous"
+    if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(after):
+        return "ambiguous"
+    return value
+
+
+def _has_highest(match):
+    return bool(match["slash"] or match["out_of"] or match["percent"])
+
+
+def _has_stars(match):
+    return "star" in (match["unit"] or "") + (match["late_unit"] or "")
+
+
+# ---- Scales that a reply names --------------------------------------------------------------------------
+
+_SPAN = rf"(?P<low> {_NUMBER} ) [ ]? (?: - | to | and | through ) [ ]? (?P<high> {_NUMBER} )"
+_NAMED_SCALES = [
+    # "on a scale of 1 to 10", "scale: 0-100"
+    rf"\b scale (?: [ ] (?: of | from | between | is | ranges [ ] from ) | : )? [ ]? \(? {_SPAN} \b",
+    # "a 1-10 scale"
+    rf"\b {_SPAN} (?: [ ] (?: point | star | rating | likert ) )? [ ] scale \b",
+    # "on a scale of 10"
+    rf"\b (?: on | using | with | in | to ) [ ] (?: an? | the ) [ ] scale [ ] of [ ] (?P<high> {_NUMBER} ) (?! [ ]? (?: - | to | and | through ) )",
+    # "a 7-point scale"
+    rf"\b (?P<levels> {_NUMBER} ) [ -]? (?: point | pt | star )s? (?: [ ] (?: likert | rating ) )? [ ] scale \b",
+]
+_NAMED_SCALES = [re.compile(pattern, re.VERBOSE) for pattern in _NAMED_SCALES]
+# "(1-10)", "(out of 10)", "(/10)", "(max 10)" behind a label
+_BRACKETED_SCALE = re.compile(
+    rf"{_SPAN} | (?: out [ ] of | / | max\.? | maximum ) [ ]? (?P<top> {_NUMBER} )",
+    re.VERBOSE,
+)
+
+
+def names_another_scale(text, scale):
+    """Whether a cleaned reply says that it rates on a scale which is not ours: "on a scale of 1 to 10"."""
+    if "scale" not in text:
+        return False
+    for pattern in _NAMED_SCALES:
+        for match in pattern.finditer(text):
+            named = match.groupdict()
+            if named.get("levels"):
+                if _value(named["levels"]) not in (scale[1], scale[1] - scale[0] + 1):
+                    return True
+            elif named.get("low"):
+                if {_value(named["low"]), _value(named["high"])} != {float(scale[0]), float(scale[1])}:
+                    return True
+            elif _value(named["high"]) != scale[1]:
+                return True
+    return False
+
+
+def _label_names_another_scale(match, scale):
+    found = _BRACKETED_SCALE.search(match["bracket"] or "")
+    if not found:
+        return False
+    if found["top"]:
+        return _value(found["top"]) != scale[1]
+    return {_value(found["low"]), _value(found["high"])} != {float(scale[0]), float(scale[1])}
+
+
+# ---- What keeps a sentence from stating a rating --------------------------------------------------------
+
+# "I would not give it a 5": up to six words between, none of which begins a new thought.
+_DENIED = re.compile(
+    r"""
+    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly )
+    (?:
+        [ ]
+        (?! (?: but | so | and | therefore | thus | hence | yet | resulting | earning | which | because | making
+              | with | in | i ) \b )
+        [\w']{1,20}
+    ){0,6}
+    [ ]? \Z
+    """,
+    re.VERBOSE,
+)
+# "It would have been a 5", "had it been shorter", "if it named the year, I would give it a 5".
+_IMAGINED = re.compile(
+    r"""
+    \b (?: would | could | might | should ) [ ] have \b
+  | \b had [ ] (?: it | this | the | they ) \b
+  | \b were [ ] (?: it | the ) \b
+  | \b unless \b
+  | (?<! even [ ] ) (?<! as [ ] ) \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
+    """,
+    re.VERBOSE,
+)
+# "To get a 5 it would need …"
+_AIMED = re.compile(r"\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+# "more than a 3", "closer to 4"
+_COMPARED = re.compile(
+    r"\b(?:more|less|fewer|lower|higher|greater|above|below|under|least|most|between|almost|nearly|instead|"
+    r"rather|than|closer?|beyond|short|except|neither|either)\b|n't\b"
+)
+# "1 = bad", "a score of 1 means …"
+_DEFINED = re.compile(
+    r"""
+    [ ]?
+    (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
+      | corresponds?\b | requires?\b | would [ ] (?: be | indicate | require | need )\b
+      | is [ ] (?: for | given | the | reserved | awarded | very | poor | bad | good | excellent | lowest | highest
+                 | worst | best )\b )
+    """,
+    re.VERBOSE,
+)
+# "(bad), 2 (fair)", "= bad; 2 = fair": the scale's options one after the other
+_OPTIONS = re.compile(
+    rf"""
+    [ ]? (?: = | : | - | \( | \. | means\b | is\b ) [^0-9\n]{{1,60}} [,;\n] [ ]? (?: (?: and | or ) [ ] )? (?: • [ ] )?
+    {_NUMBER} (?: [ ] (?: points? | stars? ) )? [ ]? (?: = | : | - | \( | \. | means\b | is\b )
+    """,
+    re.VERBOSE,
+)
+# "3 errors", "2 of the facts"
+_COUNTED = re.compile(
+    r"""
+    [ ]
+    (?: of [ ] (?: the | its | these | those | them | which | my | your )
+      | by
+      | (?: \w{1,20} [ ] )?
+        (?: errors? | mistakes? | typos? | facts? | sentences? | words? | issues? | problems? | times | paragraphs?
+          | deducted | lost | off | years? | goals? | people | items? | days? | hours? | minutes? | questions?
+          | reasons? | examples? | steps? | criteria | aspects? )
+    ) \b
+    """,
+    re.VERBOSE,
+)
+_SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\n")
+
+
+def _sentence(text, start, end):
+    """Bounds of the sentence around a match, looking at most 200 characters to either side."""
+    lowest = max(0, start - 200)
+    highest = min(len(text), end + 200)
+    left = max(text.rfind(mark, lowest, start) for mark in _SENTENCE_ENDS)
+    right = min((at for mark in _SENTENCE_ENDS if (at := text.find(mark, end, highest)) >= 0), default=highest)
+    return max(left + 1, lowest), right
+
+
+def _is_meant(match):
+    """Whether the sentence means its number as a rating: neither denied, nor imagined, nor defined."""
+    text = match.string
+    left, right = _sentence(text, match.start(), match.end())
+    before = text[left:match.start("value")]
+    if _DENIED.search(before) or _AIMED.search(before):
+        return False
+    if _IMAGINED.search(before) or _IMAGINED.search(text[match.end():right]):
+        return False
+    return not _DEFINED.match(text, match.end()) and not _COUNTED.match(text, match.end())
+
+
+# ---- The tiers ------------------------------------------------------------------------------------------
+# A tier takes the cleaned reply and the scale and returns what `_reading` says of each statement.
+
+_KEY = r"(?: ratings? | scores? | grade | marks? | stars )"
+_WEAK_KEY = r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response )"
+_BRACKET = r"(?: [ ]? \( (?P<bracket> [^()\n]{0,60} ) \) )?"
+_COLON = r"""(?: ["'\]]{0,2} [ ]? (?: : | := | = | -> ) [ ]? )"""
+_HEDGE = r"(?: (?: an? | only | just | about | around | approximately | roughly | probably | likely | thus | therefore ) [ ] ){0,2}"
+_IS = r"(?: of | is | as | at | be | to [ ] be | would [ ] be | should [ ] be | will [ ] be | is [ ] therefore )"
+# Labels that hold these words name the scale or another number: "Maximum score: 5".
+_NO_RATING_LABEL = re.compile(
+    r"\b(?:scales?|ranges?|options?|possible|criteria|criterion|max(?:imum)?|min(?:imum)?|highest|lowest|"
+    r"guide(?:lines?)?|rubric|previous|threshold|weight|passing|example|steps?|legend|definitions?|number|count|"
+    r"half-?time|full-?time|match|game|goals?|reference|human|other|initial|test|allowed|valid|from)\b"
+)
+
+
+def _pattern(*parts):
+    return re.compile("".join(parts), re.VERBOSE | re.MULTILINE)
+
+
+_FINAL = _pattern(
+    r"""
+    \b (?: final | overall )
+    (?:
+        (?: [ ] [\w'-]{1,20} ){0,2} [ ] """, _KEY, r"""
+      | [ ] (?: quality | impression | evaluation | assessment | verdict | judge?ment | answer | result | value )
+    )?
+    """, _BRACKET, r"(?: ", _COLON, r" | [ ] ", _IS, r" [ ] | [ ] - [ ] )", _HEDGE, _RATING,
+)
+
+
+def _final(text, scale):
+    """Called final or overall: "Final score: 3", "my overall rating is a 4", "Overall: 4/5"."""
+    if "final" not in text and "overall" not in text:
+        return []
+    return _stated(_FINAL, text, scale)
+
+
+_LABELLED = _pattern(
+    r"\b", _KEY, r"\b (?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ", _BRACKET, _COLON, _HEDGE, _RATING,
+)
+_WEAKLY_LABELLED = _pattern(
+    r"^ (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY, _BRACKET, _COLON, _RATING, _ENDED,
+)
+
+
+def _labelled(text, scale):
+    """After its label: "Rating: 4", "the score for coherence (1-5): 3", "… ends abruptly. Score: 2"."""
+    if ":" not in text and "=" not in text and "->" not in text:
+        return []
+    return _stated(_LABELLED, text, scale) + _stated(_WEAKLY_LABELLED, text, scale)
+
+
+_NEXT_LINE = _pattern(
+    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ", _KEY, r" (?: [ ] [\w'-]{1,20} ){0,3} ", _BRACKET,
+    r" [ ]? :? \n (?: • [ ] )? ", _RATING, r" [ ]? [.]? $ (?! \n (?: • [ ] )? [-+0-9.,]{1,9} $ )",
+)
+
+
+def _next_line(text, scale):
+    r"""On the line after its label, alone: "Rating:\n4"."""
+    return _stated(_NEXT_LINE, text, scale)
+
+
+_IN_SENTENCE = _pattern(
+    r"\b", _KEY,
+    r"""(?: [ ] (?: for | of | on ) (?: [ ] (?! (?: is | as | at | of | """, "|".join(_WORDS), r""" ) \b ) [a-z][a-z'-]{0,20} ){1,6} )? [ ]""",
+    _IS, r" :? [ ] ", _HEDGE, _RATING,
+)
+_ADJOINED = _pattern(
+    r"\b (?: score | rating ) [ ] (?: - [ ] )? ", _RATING, r" (?= [ ]? (?: $ | [.,;)] | - [ ] ) )",
+)
+
+
+def _in_sentence(text, scale):
+    """In a sentence with its name: "earning a score of 3", "the rating is 4", "disfluency, score 2."."""
+    found = _stated(_IN_SENTENCE, text, scale, sentence=True)
+    return found + _stated(_ADJOINED, text, scale, sentence=True)
+
+
+_GIVEN = _pattern(
+    r"""
+    \b
+    (?P<verb>
+        (?: i | we | i'd | we'd | would | i'll | will | let [ ] me | can | to )
+        (?: [ ] (?: would | will | have | had | to | must | can | therefore | thus | also | then | only | just ) ){0,2}
+        [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say | evaluate
+              | choose | select | go [ ] with | put )
+      | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
+      | giving | rating | assigning | awarding | making [ ] it
+      | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
+                  | getting | receiving | deserving | earning | scoring )
+    )
+    (?P<gap> (?: [ ] (?! [0-9.]+ \b ) [\w'-]{1,20} ){0,8}? )
+    :? [ ]
+    """, _RATING, _ENDED,
+)
+# What stands right before the number: "rate it 4", "a 4", "rate its coherence 4".
+_JOINS = re.compile(
+    r"""
+    (?: ^ | [ ] )
+    (?: an? | as | at | of | with | it | this | that | them | only | just | about | around | solid | strong | full
+      | perfect | summary | response | text | story | ending | answer | reply | output | translation | dialogue
+      | quality | [a-z]{3,20} (?: ness | ity | ence | ance | ency | acy ) )
+    \Z
+    """,
+    re.VERBOSE,
+)
+_ARTICLE = re.compile(r"(?:^| )(?:an?|as|of|at|solid|strong|perfect|full)\Z")
+
+
+def _given(text, scale):
+    """With a verb: "I would rate this summary a 4", "it deserves a 2.", "give it three out of five"."""
+    found = []
+    for match in _GIVEN.finditer(text):
+        reading = _sentence_reading(match, scale)
+        if reading is None:
+            continue
+        gap = match["gap"]
+        whole = _has_highest(match) or _has_stars(match)
+        if _COMPARED.search(gap):
+            reading = "ambiguous"
+        elif not whole:
+            if gap and not _JOINS.search(gap):
+                continue
+            if match["earned"] and not _ARTICLE.search(gap):
+                continue  # "Kane scores 4"
+            if match["value"] in _WORD_VALUES and not _ARTICLE.search(gap):
+                continue  # "rate this one"
+        found.append(reading)
+    return found
+
+
+_UNRATED = _pattern(r"\b", _KEY, _BRACKET, _COLON, r"(?: n/a | not [ ] applicable | none | unknown | cannot ) \b")
+
+_ASPECT = _pattern(
+    r"""
+    (?: ^ | (?<= [.:;,] [ ] ) )
+    (?: • [ ] )?
+    (?: \(? (?: [0-9]{1,2} | [a-h] ) [.)] [ ] )?
+    ["'\[{(]{0,2}
+    (?P<label> [a-z][a-z'/&-]{1,24} (?: [ ] [a-z'/&-]{1,24} ){0,4} )
+    """, _BRACKET, "(?: ", _COLON, r" | [ ] - [ ] )", _RATING, _ENDED,
+)
+_ASPECT_WORD = re.compile(
+    r"""
+    [a-z]{3} (?: ness | ility | ivity | arity | icity | uracy | acy | ence | ance | ency | ancy | ality ) \b
+  | \b (?: quality | overall | grammar | style | tone | depth | flow | structure | coverage | focus | interest | appeal
+         | logic | humou?r | detail | understanding | organi[sz]ation | spelling | novelty | utility | safety
+         | brevity | originality | plot | truth | engagement | mechanics | formatting | clarity | factual | natural
+         | coherent | relevant | fluent | consistent ) \b
+    """,
+    re.VERBOSE,
+)
+# Labels whose number counts, dates or orders something.
+_NO_ASPECT_LABEL = re.compile(
+    r"\b(?:numbers?|counts?|errors?|mistakes?|issues?|steps?|options?|examples?|lines?|pages?|chapters?|parts?|"
+    r"sections?|years?|dates?|days?|times?|ages?|weights?|questions?|samples?|turns?|paragraphs?|articles?|figures?|"
+    r"tables?|versions?|id|items?|rank|sentences?|words?|tokens?|references?|distance|evidence|audience|facts?|"
+    r"points?|scales?|ranges?|criteria|criterion|maximum|max|minimum|min|highest|lowest|possible|guide|rubric|"
+    r"previous|threshold|population|quantity|frequency|currency|confidence|attendance|temperature|balance|goals?|"
+    r"minutes?|hours?|problems?|typos?|omissions?|note|system|document|level|length|total|length|"
+    r"instances?|occurrences?|mentions?|people|months?|weeks?|seasons?|win|wins|losses|absences?|violations?|"
+    r"claims?|inaccuracy|inaccuracies|inconsistency|inconsistencies|redundancies|repetitions?)\b"
+)
+
+
+def _aspects(text, scale):
+    """After an aspect's name: "- Coherence: 4", "Coherence (1-5): 3", "1. Fluency: 2".
+
+    Any label does where it and its number are the whole reply.
+    """
+    found = []
+    one_line = "\n" not in text
+    for match in _ASPECT.finditer(text):
+        label = match["label"]
+        if _NO_ASPECT_LABEL.search(label):
+            continue
+        if _OPTIONS.match(text, match.end()):
+            continue
+        whole = one_line and match.start() == 0 and match.end() >= len(text) - 1
+        if not whole and not _ASPECT_WORD.search(label):
+            continue
+        reading = "other_scale" if _label_names_another_scale(match, scale) else _reading(match, scale)
+        if reading is not None:
+            found.append(reading)
+    return found
+
+
+
+_MENTIONED = _pattern(r"(?<! [\w/.,:-] ) (?<! [0-9] [ ] )", _RATING)
+# A fraction or stars end a thought, or a reason follows: "4/5 because", "3 stars for its".
+_CLOSED = re.compile(
+    r"""
+    [ ]?
+    (?: \Z
+      | [\n.,;:!?)\]"'(-]
+      | \b (?: because | since | as | for | due | in [ ] terms | based | given | overall | but | so | here ) \b
+    )
+    """,
+    re.VERBOSE,
+)
+# "a 4-star summary", "5-star work"
+_STARRED_NOUN = re.compile(
+    r" (?:work|summary|response|text|story|ending|answer|reply|rating|review|score|evaluation|quality|level|and|to|"
+    r"it|this|the|i|on)\b"
+)
+# "covers 3 out of 5.": what comes before a count
+_COUNTING = re.compile(
+    r"\b(?:covers?|mentions?|names?|includes?|contains?|has|have|misses|omits?|gets|answers?|first|last|all|than|"
+    r"won|wins?|by|beat|lost|drew|leads?|led|were|was|page|figure|facts?|chapter|section)(?: \w{1,20})? ?\Z"
+)
+
+
+def _mentioned(text, scale):
+    """A fraction of the highest rating or stars: "… on the whole 3/5.", "Three and a half stars"."""
+    if "/" not in text and "out of" not in text and "star" not in text:
+        return []
+    found = []
+    for match in _MENTIONED.finditer(text):
+        fraction = _has_highest(match)
+        stars = _has_stars(match)
+        if not fraction and not stars:
+            continue
+        closed = _CLOSED.match(text, match.end())
+        if not closed and not (stars and _STARRED_NOUN.match(text, match.end())):
+            continue
+        if _COUNTING.search(text[max(0, match.start() - 40):match.start("value")]):
+            continue
+        reading = _sentence_reading(match, scale)
+        if reading is not None:
+            found.append(reading)
+    return found
+
+
+_ALONE = _pattern(r"^ (?P<mark> • [ ] )? ", _RATING, r" [ ]? [.!]? $")
+
+
+def _alone(text, scale):
+    """On a line of its own: "4", "**3/5**", "- 2"."""
+    found = []
+    for match in _ALONE.finditer(text):
+        reading = _reading(match, scale)
+        if match["mark"] and "p" in (match["unit"] or ""):
+            reading = "ambiguous"  # "* 1 point": an entry of the scale's list
+        if reading is not None:
+            found.append(reading)
+    return found
+
+
+_AT_THE_END = re.compile(
+    rf"""(?: [a-z)] | [0-9]{{2}} ) ["')\]]{{0,3}} [ ]? [.!?] ["')\]]{{0,3}} (?: [ ] | \n ) {_RATING} [.]? \Z""",
+    re.VERBOSE,
+)
+_AT_THE_START = re.compile(
+    rf"""
+    (?: • [ ] )? {_RATING}
+    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n ) | (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) )
+    (?P<second> [ ]? [-+]?[0-9] )?
+    """,
+    re.VERBOSE,
+)
+_NUMBERED_LINE = re.compile(r"^(?:• )?\(?[0-9]{1,2}[.)] ", re.MULTILINE)
+
+
+def _at_the_end(text, scale):
+    """After the last sentence: "… on the sentence level. 5"."""
+    match = _AT_THE_END.search(text, max(0, len(text) - 60))
+    return _known([_reading(match, scale)]) if match else []
+
+
+def _at_the_start(text, scale):
+    """Before the first sentence: "3. The response …", "2 - it repeats itself"; "1. …" may begin a list."""
+    match = _AT_THE_START.match(text)
+    if not match:
+        return []
+    sign = match["sign"] or ""
+    word = match["value"] in _WORD_VALUES
+    if word and sign in (",", "(") and not _has_stars(match):
+        return []
+    listed = sign in (".", ")") and match["value"] == "1"
+    if match["second"] or listed or _NUMBERED_LINE.search(text, match.end()) or _OPTIONS.match(text, match.end("value")):
+        return ["ambiguous"]
+    return _known([_reading(match, scale)])
+
+
+_SHORT = 60
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_IN_SHORT = re.compile(
+    rf"""
+    (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this | it
+             | rate | give | as | at )
+      | [:=(-] )
+    [ ]? {_RATING} [.!]? \Z
+    """,
+    re.VERBOSE,
+)
+
+
+def _in_short(text, scale):
+    """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
+    if len(text) >= _SHORT or len(_DIGITS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
+        return []
+    match = _IN_SHORT.search(text)
+    return _known([_sentence_reading(match, scale)]) if match else []
+
+
+# ---- Readings of a tier ---------------------------------------------------------------------------------
+
+
+def _known(readings):
+    return [reading for reading in readings if reading is not None]
+
+
+def _sentence_reading(match, scale):
+    """As `_reading`, for a number inside a sentence, which may be about anything."""
+    if not _is_meant(match):
+        return None
+    if match["upto"]:
+        first, last = _value(match["value"]), _value(match["upto"])
+        if not scale[0] <= first < last <= scale[1]:
+            return None  # "a score of 3-1" is a match's
+    return _reading(match, scale)
+
+
+def _stated(pattern, text, scale, *, sentence=False):
+    """Readings of a tier's pattern, without those whose label names the scale."""
+    found = []
+    for match in pattern.finditer(text):
+        groups = match.re.groupindex
+        if "bracket" in groups and _label_names_another_scale(match, scale):
+            found.append("other_scale")
+            continue
+        left, _ = _sentence(text, match.start(), match.end())
+        if _NO_RATING_LABEL.search(text, max(left, match.start() - 30), match.start("value")):
+            continue
+        if _COUNTED.match(text, match.end()) or _OPTIONS.match(text, match.end()):
+            continue
+        reading = _sentence_reading(match, scale) if sentence else _reading(match, scale)
+        if reading is not None:
+            found.append(reading)
+    return found
+
+
+def find(text, scale):
+    """Read the rating that a cleaned reply states.
+
+    Parameters
+    ----------
+    text : str
+        From `clean`.
+    scale : (float, float)
+
+    Returns
+    -------
+    list of float or str
+        Different readings, several where they contradict each other: a rating, which may lie outside of the
+        scale, or why there is doubt (`ambiguous`, `other_scale`, `refusal`). Empty where none is stated.
+
+    Examples
+    --------
+    >>> find("rating: 4", (1, 5)), find("a score of 2. rating: 4", (1, 5)), find("it has 2 errors", (1, 5))
+    ([4.0], [2.0, 4.0], [])
+    """
+    found = _find(text, scale)
+    if found and names_another_scale(text, scale):
+        return ["other_scale"]
+    return sorted(set(found), key=str)
+
+
+def _find(text, scale):
+    final = _final(text, scale)
+    if final:
+        # "Coherence: 2. Overall: 4" has one part and a whole, and nobody said which was asked for.
+        parts = set(_aspects(text, scale)) if "final" not in text else set()
+        return final if len(parts) != 1 else [*final, *parts]
+    named = _labelled(text, scale)
+    named += _next_line(text, scale)
+    named += _in_sentence(text, scale)
+    named += _given(text, scale)
+    if named:
+        parts = set(_aspects(text, scale))
+        lone = set(_alone(text, scale))
+        # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
+        return [*named, *(parts if len(parts) == 1 else ()), *(lone if len(lone) == 1 else ())]
+    if _UNRATED.search(text):
+        return ["refusal"]
+    for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start, _in_short):
+        found = tier(text, scale)
+        if found:
+            return found
+    return []
