@@ -18,7 +18,8 @@ from nlgjudge.judging import lettered, statements
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop")
 
-_BARE = re.compile(r"[\s*_]*(?:- )?[\s*_]*([0-9]{1,9}(?:\.[0-9]{1,9})?)[\s.*_]*")
+# "4", "3.", "- 2": most replies of a judge that was asked for the number alone
+_BARE = re.compile(r"(?:- )?([0-9]{1,9}(?:\.[0-9]{1,9})?)\.?")
 _REFUSAL = re.compile(
     r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b"
 )
@@ -95,11 +96,10 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None):
         return _json(text, scale, key)
     if form == "choice":
         return _decided(lettered.find(text, options), text)
-    bare = _BARE.fullmatch(text)
+    bare = _BARE.fullmatch(text.strip(" \n\t*_"))
     if bare:
         return _decided([float(bare[1])], text, scale)
-    cleaned = statements.clean(text)
-    return _decided(statements.find(cleaned, scale), cleaned, scale)
+    return _decided(statements.find(text, scale), text, scale)
 
 
 def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, policy="nan"):

@@ -10,23 +10,26 @@ import re
 
 # ---- Cleaning ------------------------------------------------------------------------------------------
 
-# What marks emphasis becomes a blank: "**4**", "__4__", "`4`", "$4$".
-_PLAIN = {"*": " ", "_": " ", "`": " ", "$": " ", "\u200b": "", "\ufeff": ""}
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LEFT_OUT = "⋯"
+
 # Full-width signs, dashes and quotation marks become the plain ones: "４／５" is "4/5".
-_PLAIN.update({chr(0xFF10 + digit): str(digit) for digit in range(10)})
+_PLAIN = {chr(0xFF10 + digit): str(digit) for digit in range(10)}
 _PLAIN.update(dict.fromkeys("：﹕", ":"))
 _PLAIN.update(dict.fromkeys("−–‐‑‒", "-"))
 _PLAIN.update(dict.fromkeys("‘’ʼ", "'"))
 _PLAIN.update(dict.fromkeys("“”„«»", '"'))
-_PLAIN.update({"／": "/", "—": " - ", "½": " and a half", "→": " -> "})
+_PLAIN.update({"／": "/", "—": " - ", "½": " and a half", "→": " -> ", _LEFT_OUT: "...", "\u200b": "", "\ufeff": ""})
 _PLAIN = str.maketrans(_PLAIN)
+# What marks emphasis becomes a blank: "**4**", "__4__", "`4`", "$4$".
+_EMPHASIS = str.maketrans(dict.fromkeys("*_`$", " "))
 
 # A list mark, a quotation mark, a heading: "* ", "- ", "> ", "### ". A minus sign has no blank after it.
 _LIST_MARK = re.compile(
     r"""
-    ^ [ \t]*
-    (?: [>#]{1,6} [ \t]* )?
-    (?P<mark> [-+*•·] [ \t]+ | [-+•·] (?= [A-Za-z*_] ) )?
+    ^ [ \t]{0,20}
+    (?: [>#]{1,6} [ \t]{0,4} )?
+    (?P<mark> [-+*•·] [ \t]{1,8} | [-+•·] (?= [A-Za-z*_] ) )?
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -38,30 +41,39 @@ _TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
 _STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*")
 
 
-def clean(text):
-    r"""As `plain`, in lower case.
+def plain(text):
+    r"""Plain signs, single blanks, no empty lines, one sign for list marks, no emphasis.
+
+    What a model thought aloud between ``<think>`` and ``</think>`` is left out.
 
     Examples
     --------
-    >>> clean("### **Rating:**  4\n\n\n* It is fluent.")
-    'rating: 4\n• it is fluent.'
+    >>> plain("### **Rating:**  4\n\n\n* It is fluent.")
+    'Rating: 4\n• It is fluent.'
     """
-    return plain(text).lower()
+    return _tidy(_signs(text))
 
 
-def plain(text):
-    """Plain signs, single blanks, no empty lines, one sign for list marks, no emphasis.
-
-    What a model thought aloud between ``<think>`` and ``</think>`` is left out.
-    """
+def _signs(text):
+    """Plain signs for what has more than one spelling, and no thoughts."""
     if "think>" in text:
         text = text.rpartition("</think>")[2].partition("<think>")[0]
-    text = _STARS.sub(_counted_stars, text)
-    text = _MONEY.sub("money", text)  # an amount of money is no rating
-    text = _BOXED.sub(r" \1 ", text)
-    text = _TAG.sub(_labelled_tag, text)
+    if "</" in text:
+        text = _TAG.sub(_labelled_tag, text)
+    if not text.isascii():
+        text = _STARS.sub(_counted_stars, text)
+        text = text.translate(_PLAIN)
+    if "$" in text or "€" in text or "£" in text:
+        text = _MONEY.sub("money", text)  # an amount of money is no rating
+    if "\\boxed" in text:
+        text = _BOXED.sub(r" \1 ", text)
+    return text
+
+
+def _tidy(text):
+    """One sign for list marks, no emphasis, single blanks, no empty lines."""
     text = _LIST_MARK.sub(_plain_list_mark, text)
-    text = text.translate(_PLAIN)
+    text = text.translate(_EMPHASIS)
     text = _BLANKS.sub(" ", text)
     text = _LINE_END.sub("\n", text)
     return text.strip()
@@ -83,9 +95,73 @@ def _plain_list_mark(match):
     return "• " if match["mark"] else ""
 
 
+# ---- The sentences that matter --------------------------------------------------------------------------
+
+# A digit, or a sign and a number word behind it; a text is given a blank in front, so that it has the sign.
+_ANY_NUMBER = re.compile(
+    rf"""
+    [0-9\s"'(\[*_/>:-]
+    (?: (?<= [0-9] ) [0-9]{{0,20}} | (?: {'|'.join(_WORDS)} ) (?! [a-z] ) )
+    """,
+    re.VERBOSE,
+)
+_SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\n")
+_FAR = 300  # a sentence is followed so far to either side of its number
+_TO_LINE_END = re.compile(r"[^\S\n]{0,9}(?:\n|\Z)")
+
+
+def excerpt(text):
+    r"""A reply in lower case, cleaned, reduced to the sentences that hold a number; "⋯" is what is left out.
+
+    The line before a number that begins a line is kept as well, for it may be the number's label.
+
+    Examples
+    --------
+    >>> excerpt("Rating:\n**4**\nIt is fluent. It has 2 slips. It ends well.")
+    'rating:\n4\n⋯ it has 2 slips. ⋯'
+    """
+    text = " " + _signs(text).lower()
+    pieces = []
+    reached = 0
+    for left, right in _numbered_sentences(text):
+        if text[reached:left].strip():
+            pieces.append(f" {_LEFT_OUT}\n" if text[left - 1] == "\n" else f" {_LEFT_OUT} ")
+        pieces.append(text[left:right])
+        reached = right
+    if text[reached:].strip():
+        pieces.append(f" {_LEFT_OUT}")
+    return _tidy("".join(pieces))
+
+
+def _numbered_sentences(text):
+    """Bounds of the sentences that hold a number, in order; none overlap."""
+    reached = 0
+    for number in _ANY_NUMBER.finditer(text):
+        at = number.start()
+        if at < reached:
+            continue
+        at = at if text[at].isdigit() else at + 1
+        left, right = _bounds(text, at, number.end())
+        if at - left < 8 and left > 0 and text[left - 1] == "\n":
+            label = text.rfind("\n", max(0, left - 80), left - 1)
+            left = label + 1 if label >= 0 or left < 80 else left
+        blank = _TO_LINE_END.match(text, right)
+        right = blank.end() if blank else right
+        yield max(left, reached), right
+        reached = right
+
+
+def _bounds(text, start, end):
+    """Bounds of the sentence around a place in a text."""
+    lowest = max(0, start - _FAR)
+    highest = min(len(text), end + _FAR)
+    left = max(text.rfind(mark, lowest, start) for mark in _SENTENCE_ENDS) + 1
+    right = min((at for mark in _SENTENCE_ENDS if (at := text.find(mark, end, highest)) >= 0), default=highest - 1)
+    return max(left, lowest), right + 1
+
+
 # ---- One number and what belongs to it -----------------------------------------------------------------
 
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORD_VALUES = {word: float(value) for value, word in enumerate(_WORDS)}
 _NUMBER = rf"(?: [-+]?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? | (?:{'|'.join(_WORDS)})\b )"
 
@@ -254,7 +330,8 @@ _IMAGINED = re.compile(
   | \b had [ ] (?: it | this | the | they ) \b
   | \b were [ ] (?: it | the ) \b
   | \b unless \b
-  | (?<! even [ ] ) (?<! as [ ] ) \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
+  | (?<! even [ ] ) (?<! as [ ] ) (?<! ask [ ] ) (?<! asks [ ] ) (?<! asking [ ] ) (?<! wonder [ ] ) (?<! wonders [ ] )
+    (?<! sure [ ] ) (?<! see [ ] ) (?<! know [ ] ) (?<! unclear [ ] ) \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
     """,
     re.VERBOSE,
 )
@@ -279,6 +356,7 @@ _DEFINED = re.compile(
 # "(bad), 2 (fair)", "= bad; 2 = fair": the scale's options one after the other
 _OPTIONS = re.compile(
     rf"""
+    (?: [ ] (?: points? | stars? ) )?
     [ ]? (?: = | : | - | \( | \. | means\b | is\b ) [^0-9\n]{{1,60}} [,;\n] [ ]? (?: (?: and | or ) [ ] )? (?: • [ ] )?
     {_NUMBER} (?: [ ] (?: points? | stars? ) )? [ ]? (?: = | : | - | \( | \. | means\b | is\b )
     """,
@@ -298,28 +376,27 @@ _COUNTED = re.compile(
     """,
     re.VERBOSE,
 )
-_SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\n")
-
-
-def _sentence(text, start, end):
-    """Bounds of the sentence around a match, looking at most 200 characters to either side."""
-    lowest = max(0, start - 200)
-    highest = min(len(text), end + 200)
-    left = max(text.rfind(mark, lowest, start) for mark in _SENTENCE_ENDS)
-    right = min((at for mark in _SENTENCE_ENDS if (at := text.find(mark, end, highest)) >= 0), default=highest)
-    return max(left + 1, lowest), right
 
 
 def _is_meant(match):
     """Whether the sentence means its number as a rating: neither denied, nor imagined, nor defined."""
     text = match.string
-    left, right = _sentence(text, match.start(), match.end())
+    left, right = _bounds(text, match.start(), match.end())
     before = text[left:match.start("value")]
-    if _DENIED.search(before) or _AIMED.search(before):
+    after = text[match.end():right]
+    # Looking for a word is faster than looking for a pattern, and most sentences hold none of these.
+    if _holds(before, "not", "n't", "never", "nor", "hardly") and _DENIED.search(before):
         return False
-    if _IMAGINED.search(before) or _IMAGINED.search(text[match.end():right]):
+    if "to " in before and _AIMED.search(before):
         return False
+    for part in (before, after):
+        if _holds(part, "have", "had ", "were ", "unless", "if ") and _IMAGINED.search(part):
+            return False
     return not _DEFINED.match(text, match.end()) and not _COUNTED.match(text, match.end())
+
+
+def _holds(text, *words):
+    return any(word in text for word in words)
 
 
 # ---- The tiers ------------------------------------------------------------------------------------------
@@ -365,15 +442,14 @@ _LABELLED = _pattern(
     r"\b", _KEY, r"\b (?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ", _BRACKET, _COLON, _HEDGE, _RATING,
 )
 _WEAKLY_LABELLED = _pattern(
-    r"^ (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY, _BRACKET, _COLON, _RATING, _ENDED,
+    r"^ (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY, _BRACKET, "(?: ", _COLON, " | [ ] is [ ] )", _RATING, _ENDED,
 )
 
 
 def _labelled(text, scale):
     """After its label: "Rating: 4", "the score for coherence (1-5): 3", "… ends abruptly. Score: 2"."""
-    if ":" not in text and "=" not in text and "->" not in text:
-        return []
-    return _stated(_LABELLED, text, scale) + _stated(_WEAKLY_LABELLED, text, scale)
+    found = _stated(_LABELLED, text, scale) if _holds(text, ":", "=", "->") else []
+    return found + _stated(_WEAKLY_LABELLED, text, scale)
 
 
 _NEXT_LINE = _pattern(
@@ -412,7 +488,7 @@ _GIVEN = _pattern(
         [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say | evaluate
               | choose | select | go [ ] with | put )
       | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
-      | giving | rating | assigning | awarding | making [ ] it
+      | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
       | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
                   | getting | receiving | deserving | earning | scoring )
     )
@@ -456,11 +532,9 @@ def _given(text, scale):
     return found
 
 
-_UNRATED = _pattern(r"\b", _KEY, _BRACKET, _COLON, r"(?: n/a | not [ ] applicable | none | unknown | cannot ) \b")
-
 _ASPECT = _pattern(
     r"""
-    (?: ^ | (?<= [.:;,] [ ] ) )
+    (?: ^ | (?<= [.:;,⋯] [ ] ) )
     (?: • [ ] )?
     (?: \(? (?: [0-9]{1,2} | [a-h] ) [.)] [ ] )?
     ["'\[{(]{0,2}
@@ -496,7 +570,7 @@ def _aspects(text, scale):
     Any label does where it and its number are the whole reply.
     """
     found = []
-    one_line = "\n" not in text
+    one_line = "\n" not in text and _LEFT_OUT not in text
     for match in _ASPECT.finditer(text):
         label = match["label"]
         if _NO_ASPECT_LABEL.search(label):
@@ -574,7 +648,11 @@ def _alone(text, scale):
 
 
 _AT_THE_END = re.compile(
-    rf"""(?: [a-z)] | [0-9]{{2}} ) ["')\]]{{0,3}} [ ]? [.!?] ["')\]]{{0,3}} (?: [ ] | \n ) {_RATING} [.]? \Z""",
+    rf"""
+    (?: {_LEFT_OUT} | (?: [a-z)] ["')\]]{{0,3}} [ ]? | [0-9]{{2}} ) [.!?] ["')\]]{{0,3}} )
+    [ \n]
+    {_RATING} [.]? \Z
+    """,
     re.VERBOSE,
 )
 _AT_THE_START = re.compile(
@@ -604,13 +682,14 @@ def _at_the_start(text, scale):
     if word and sign in (",", "(") and not _has_stars(match):
         return []
     listed = sign in (".", ")") and match["value"] == "1"
+    listed = listed or (text.startswith("•") and "p" in (match["unit"] or ""))
     if match["second"] or listed or _NUMBERED_LINE.search(text, match.end()) or _OPTIONS.match(text, match.end("value")):
         return ["ambiguous"]
     return _known([_reading(match, scale)])
 
 
 _SHORT = 60
-_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_NUMERALS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _IN_SHORT = re.compile(
     rf"""
     (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this | it
@@ -624,7 +703,7 @@ _IN_SHORT = re.compile(
 
 def _in_short(text, scale):
     """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
-    if len(text) >= _SHORT or len(_DIGITS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
+    if len(text) >= _SHORT or _LEFT_OUT in text or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
         return []
     match = _IN_SHORT.search(text)
     return _known([_sentence_reading(match, scale)]) if match else []
@@ -656,7 +735,7 @@ def _stated(pattern, text, scale, *, sentence=False):
         if "bracket" in groups and _label_names_another_scale(match, scale):
             found.append("other_scale")
             continue
-        left, _ = _sentence(text, match.start(), match.end())
+        left, _ = _bounds(text, match.start(), match.end())
         if _NO_RATING_LABEL.search(text, max(left, match.start() - 30), match.start("value")):
             continue
         if _COUNTED.match(text, match.end()) or _OPTIONS.match(text, match.end()):
@@ -668,12 +747,11 @@ def _stated(pattern, text, scale, *, sentence=False):
 
 
 def find(text, scale):
-    """Read the rating that a cleaned reply states.
+    """Read the rating that a reply states.
 
     Parameters
     ----------
     text : str
-        From `clean`.
     scale : (float, float)
 
     Returns
@@ -684,13 +762,35 @@ def find(text, scale):
 
     Examples
     --------
-    >>> find("rating: 4", (1, 5)), find("a score of 2. rating: 4", (1, 5)), find("it has 2 errors", (1, 5))
+    >>> find("Rating: 4", (1, 5)), find("A score of 2. Rating: 4", (1, 5)), find("It has 2 errors", (1, 5))
     ([4.0], [2.0, 4.0], [])
     """
-    found = _find(text, scale)
-    if found and names_another_scale(text, scale):
+    plainly = _plainly(text)
+    if plainly is not None:
+        return [plainly]
+    numbered = excerpt(text)
+    found = _find(numbered, scale)
+    if found and names_another_scale(numbered, scale):
         return ["other_scale"]
     return sorted(set(found), key=str)
+
+
+_ONE_LABEL = re.compile(r"(?:Rating|Score): ?([0-9]{1,9}(?:\.[0-9]{1,9})?)[ .]*")
+
+
+def _plainly(text):
+    """The rating of a reply with one number, on a line "Rating: 4": what the tiers say, in a fraction of the time."""
+    if not text.isascii() or ">" in text:
+        return None
+    at = text.find("Rating: ")
+    at = at if at >= 0 else text.find("Score: ")
+    if at < 0 or (at > 0 and text[at - 1] != "\n"):
+        return None
+    end = text.find("\n", at)
+    label = _ONE_LABEL.fullmatch(text, at, end if end >= 0 else len(text))
+    if not label or _ANY_NUMBER.search(" " + text[:at].lower()) or _ANY_NUMBER.search(text[label.end():].lower()):
+        return None
+    return float(label[1])
 
 
 def _find(text, scale):
@@ -698,18 +798,18 @@ def _find(text, scale):
     if final:
         # "Coherence: 2. Overall: 4" has one part and a whole, and nobody said which was asked for.
         parts = set(_aspects(text, scale)) if "final" not in text else set()
-        return final if len(parts) != 1 else [*final, *parts]
-    named = _labelled(text, scale)
-    named += _next_line(text, scale)
-    named += _in_sentence(text, scale)
-    named += _given(text, scale)
+        return [*final, *parts] if len(parts) == 1 else final
+    single = len(_ANY_NUMBER.findall(f" {text}")) == 1
+    named = []
+    for tier in (_labelled, _next_line, _in_sentence, _given):
+        named += tier(text, scale)
+        if named and single:
+            return named  # nothing is left that could contradict it
     if named:
+        # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
         parts = set(_aspects(text, scale))
         lone = set(_alone(text, scale))
-        # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
         return [*named, *(parts if len(parts) == 1 else ()), *(lone if len(lone) == 1 else ())]
-    if _UNRATED.search(text):
-        return ["refusal"]
     for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start, _in_short):
         found = tier(text, scale)
         if found:

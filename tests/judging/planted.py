@@ -1,0 +1,85 @@
+"""Replies whose rating is known because it was put there: templates, ratings, scales and distractions.
+
+A template has `{r}` where its rating goes, and perhaps `{low}`, `{high}`, `{aspect}`, `{reason}`, `{count}`
+(a number that is no rating) and `{odd}` (another rating than `{r}`). Readable templates state one rating;
+unreadable ones state none, or none on the scale that was asked for, or leave it in doubt. All words are ours.
+"""
+
+import random
+
+SCALES = [(1, 5), (1, 3), (1, 5), (0, 100), (1, 10), (0, 1), (1, 7)]
+ASPECTS = ["Coherence", "Fluency", "Relevance", "Consistency", "Naturalness", "Engagingness", "Factual accuracy",
+           "Overall quality", "Groundedness"]
+# Sentences about a text, many with a number that is no rating.
+REASONS = [
+    "The text follows the source closely.", "It names 3 of the 7 facts.", "It leaves out who said so and when.",
+    "Two sentences repeat each other.", "The war ended in 1998, and the text says so.",
+    "At half-time the team led 2-1.", "The hotel in the story has 4 stars.", "In chapter 3 the hero leaves.",
+    "The train left at 4:30 on 3/5/2023.", "It covers 60% of what matters.", "One of the names is misspelt.",
+    "The first 2 sentences are fine; the rest is not.", "He paid $5 for it.", "It is short, clear and to the point.",
+    "There are 4 errors of grammar.", "The 3rd sentence contradicts the 1st.", "The final score was 3-1 to the hosts.",
+    "It is not perfect, but it reads well.", "It was released in version 2.4.1.", "Ten people were hurt, five of them badly.",
+    "The response asks if the other person likes it.", "A five-year plan is mentioned twice.",
+    "Nothing in it is made up.", "The mayor won by 5 votes.", "The phrase \"three times\" is odd.",
+]
+
+READABLE = [
+    "{r}", "{r}.", " {r}\n", "**{r}**", "- {r}", "{aspect}: {r}", "- {aspect}: {r}", "* **{aspect}:** {r}", "1. {aspect}: {r}",
+    "{aspect} ({low}-{high}): {r}", "{aspect} = {r}", "Rating: {r}", "Score: {r}", "**Score:** {r}", "Score: **{r}**",
+    "### Rating\n{r}", "Rating:\n{r}", "**Rating**\n\n**{r}**\n\n{reason}", "Rating: {r}\nReason: {reason}", "Rating: {r}\n\n{reason} {reason}",
+    "{reason} {reason}\nRating: {r}", "{reason} Score: {r}.", "{reason} Score: {r}/{high}", "Score: {r}/{high}\n\n{reason}",
+    "{reason} Final score: {r}.", "{reason}\n\nFinal rating: {r}/{high}", "{r}/{high}", "{r} out of {high}", "{r} / {high}\n{reason}",
+    "I would give it a score of {r}. {reason}", "{reason} So I would give it {r} out of {high}.",
+    "I would rate this summary a {r}. {reason}", "I would score this summary as a {r}, indicating that it reads well.",
+    "{reason} Therefore, I rate it {r}/{high}.", "{reason} It deserves a {r}.", "{reason} The score is {r}.",
+    "{aspect}: {r}. {reason} {reason}", "{aspect}: {r}\n\n{reason} {reason} {reason}", "- {aspect}: {r}/{high} - {reason}",
+    "Sure! Here is my evaluation.\n\nScore: {r}/{high}\n\nReasons:\n* {reason}\n* {reason}",
+    "Based on the criteria, I would give this text a score of {r} out of {high}.\n\nHere is a breakdown of the score:\n\n1. Grammar: {odd}/{high}\n2. Style: {r}/{high}\n3. Tone: {odd}/{high}",
+    "Evaluation steps:\n1. I read the text.\n2. I looked for slips.\n3. I rated it.\n\nRating: {r}",
+    "Scale: {low} (bad) to {high} (good)\nRating: {r}\n{reason}", "On a scale of {low} to {high}, I would give it a {r}.",
+    "{reason} On a scale from {low} to {high} I rate it {r}.", "Rating ({low}-{high}): {r}", "Rating (out of {high}): {r}\n{reason}",
+    "Grammar: {odd}\nStyle: {r}\nOverall: {r}", "Overall rating: {r}. {reason}", "My rating is {r} because of this: {reason}",
+    "{r} - {reason}", "{r}, because it reads well.", "{r}\n\n{reason} {reason}", "Score - {r}", "Rating: [[{r}]]", "<score>{r}</score>\n{reason}",
+    "The answer is \\boxed{{{r}}}.", "<think>Perhaps {odd}? No.</think>\nRating: {r}", "It would have been a {odd} had it been shorter.\nRating: {r}",
+    "{reason}\n\nScore: {r} (it could be shorter)", "I'd give it a {r} for {aspect}.", "Overall, I would rate the {aspect} of this text as {r} out of {high}.",
+]
+STARRED = ["{r} stars", "{r} stars. {reason}", "{reason} {r} stars.", "Rating: {r} stars", "I give it {r} stars. {reason}", "{r} stars out of {high}"]
+UNREADABLE = [
+    "{reason} {reason}", "Rating: {r} or {odd}", "Rating: -{high}", "Rating: {low}-{high}", "{aspect}: {r}\n{second}: {odd}", "Rating: {r}\nRating: {odd}",
+    "{low} = bad\n{high} = good", "Rating scale:\n{low} = bad\n{mid} = fair\n{high} = good", "Score: {low} = bad, {mid} = fair, {high} = good",
+    "Score: {r}/{wrong}", "{r}/{wrong}", "{r} out of {wrong}. {reason}", "I would give it a score of {r} out of {wrong}.", "On a scale of 1 to {wrong}, I would give it a {r}.",
+    "{aspect} (1-{wrong}): {r}", "Rating: {r} (on a scale of 1-{wrong})", "I cannot rate this. {reason}", "As an AI, I cannot say.", "Number of errors: {r}",
+    "Errors: {r}", "I would not give it a {r}.", "It would have deserved a {r} if it had been shorter.", "Rating: {r}/3/2021", "The maximum score is {high}.",
+    "Somewhere between {r} and {odd}.", "I am torn between a {r} and a {odd}.", "Rating: n/a", "{r} sentences are wrong.", "It covers {r} of the {wrong} facts.",
+    "Scores: * {low} point\n* {high} points", "* {low} point: bad\n* {high} points: good", "A score of {low} means bad, a score of {high} means good.",
+    "<think>Rating: {r}", "Step {r}: read the text.", "{low}. I read the text.\n2. I rated it.",
+]
+
+
+def replies(readable, unreadable, count, seed):
+    """Yield (text, scale, truth), the truth None for unreadable replies; a quarter are unreadable."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        scale = rng.choice(SCALES)
+        low, high = scale
+        wanted = rng.random() >= 0.25
+        template = rng.choice(readable if wanted else unreadable)
+        rating = rng.randint(low, high)
+        text = rendered(template, rng, scale, rating)
+        yield text, scale, float(rating) if wanted else None
+
+
+def rendered(template, rng, scale, rating):
+    low, high = scale
+    others = [value for value in range(low, high + 1) if value != rating]
+    aspect, second = rng.sample([name for name in ASPECTS if "{second}" not in template or "Overall" not in name], 2)
+    values = {
+        "r": rating, "odd": rng.choice(others), "low": low, "high": high, "mid": (low + high) // 2 if high - low > 1 else low,
+        "wrong": rng.choice([top for top in (4, 6, 8, 20, 50) if top != high]), "aspect": aspect, "second": second,
+    }
+    text = template
+    while "{reason}" in text:
+        text = text.replace("{reason}", rng.choice(REASONS), 1)
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", str(value))
+    return text.replace("{{", "{").replace("}}", "}")
