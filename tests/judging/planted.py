@@ -83,3 +83,39 @@ def rendered(template, rng, scale, rating):
     for name, value in values.items():
         text = text.replace("{" + name + "}", str(value))
     return text.replace("{{", "{").replace("}}", "}")
+
+
+# Written after the parser had been fixed to the templates above, in the manner of long-winded chat models.
+HELD_OUT_READABLE = [
+    "Sure, I'd be happy to help! Here's my assessment of the text:\n\n**{aspect}: {r}/{high}**\n\n{reason} {reason}",
+    "Thank you for the text! After reading it, I would rate its {aspect} as follows:\n\n{aspect}: {r}\n\n{reason}",
+    "Certainly!\n\n{reason}\n\n{reason}\n\nBased on this, my score for {aspect} is {r}.",
+    "Here's the evaluation form:\n\n* {aspect} ({low}-{high}): {r}\n\nExplanation: {reason}",
+    "Evaluation Form (scores ONLY):\n\n- {aspect}: {r}",
+    "| Criterion | Score |\n|---|---|\n| {aspect} | {r} |",
+    "**Rating: {r} out of {high}**\n\n**Strengths**\n- {reason}\n\n**Weaknesses**\n- {reason}",
+    "I'd say this is a {r}. {reason}", "Let me think step by step.\n1. {reason}\n2. {reason}\n3. {reason}\nTherefore, the rating is {r}.",
+    "{reason} Thus I am assigning a score of {r}.", "The text gets a {r} out of {high} from me. {reason}",
+    "My evaluation: {r}/{high}. {reason}", "{aspect} score: {r}\n{reason}", "Score ({low} to {high}): {r}", "Final answer: {r}",
+    "After careful consideration, I have decided to give this text a rating of {r} out of {high}. {reason}",
+    "{{\"rating\": {r}}}", "```\nRating: {r}\n```", "RATING: {r}", "rating={r}", "Rating : {r}", "Rating - {r}/{high}", "Rating — {r}", "Answer: {r}\n\nExplanation: {reason}",
+    "I rate the {aspect} of this text {r} out of {high}, because it reads well.", "In conclusion, it merits a score of {r}/{high}.",
+    "{reason} That is why I chose {r} as the score.", "Considering all this, a score of {r} seems fair.", "A rating of {r} is appropriate here. {reason}",
+    "The {aspect} of the text can be rated {r}/{high}.", "{r} (on a scale of {low} to {high})", "{r}/{high} - {reason}", "({r})", "\"{r}\"", "{r} points", "{r} out of {high} points. {reason}",
+    "> {aspect}: {r}", "{aspect}:\n{r}", "{aspect}:\n\n**{r}/{high}**\n\n{reason}", "Assessment: {reason} {reason}\n\nScore:\n{r}", "## Score: {r}/{high}\n\n## Reasons\n1. {reason}\n2. {reason}",
+    "Score: {r}\nConfidence: 0.8", "Score: {r}\nWord count: 112", "Score: {r}\n\nNote: {reason}", "This text would get a {r} from me.", "I would assign it {r}/{high}. {reason}",
+    "Here is a breakdown:\n- Grammar: {odd}/{high}\n- Style: {r}/{high}\n\nOverall score: {r}/{high}", "Overall, {r}/{high}.", "Overall: {r} out of {high}. {reason}", "Total score: {r}/{high}",
+    "I think the score should be {r}. {reason}", "The appropriate rating for this text is {r}.", "It is rated {r} out of {high}.", "Given the above, my final rating is: {r}.",
+    "{reason}\n\n**Final Score**\n\n{r}/{high}", "{reason}\n\nFinal verdict: {r}/{high}", "Rating: \"{r}\"", "Rating: ({r})", "Rating: {r} - {reason}", "Rating: {r}, as it reads well.", "Rating: {r} because it reads well.",
+    "You asked for a number between {low} and {high}; mine is {r}.",
+]
+HELD_OUT_UNREADABLE = [
+    "Rating: between {low} and {high}", "Please give me the text first, then I will rate it from {low} to {high}.", "I would need the source to rate this. {reason}",
+    "- {low}: bad\n- {mid}: fair\n- {high}: good\n\nWhich one do you want?", "Rating: {r}, or maybe {odd}.", "I first thought {r}, then {odd}.", "Either {r} or {odd}.",
+    "My rating is {r}/{wrong}.", "Rating: {r} out of {wrong} points", "{aspect}: {r}/{wrong}\n{reason}", "Score: {r} (max. {wrong})", "Using a {wrong}-point scale, I rate this {r}.",
+    "Number of sentences: {r}", "Length: {r} words", "There are {r} mistakes in the text.", "I found {r} errors.", "Chapter {r}", "Option {r} of {wrong}", "The text has {r} paragraphs and {odd} headings.",
+    "If it had an ending, I would give it a {r}.", "This does not deserve a {r}.", "It is hard to give more than a {r}.", "At most {r}.", "Less than {r}", "Not {r}.", "Nothing like a {r} out of {high}.", "A {r} would be too generous.",
+    "Response A: {r}\nResponse B: {odd}", "First text: {r}, second text: {odd}", "Grammar: {r}\nStyle: {odd}\nTone: {r}", "The scale goes from {low} to {high}.", "Rating (from {low} to {high}):", "Score: ___/{high}", "Score: ?/{high}",
+    "The lowest score is {low} and the highest is {high}.", "Rating criteria:\n* {low} point - bad\n* {high} points - good", "Sorry, I am unable to score this from {low} to {high}.", "The match ended {high}-{low}.", "Rated R", "See page {r}.",
+    "Published: {r}/{r}/2020", "It opens at {r}:30.", "Version {r}.0.1", "Rating: unknown. {reason}", "The average score of other texts is {r}.", "The reviewer on page 2 gave it a {r}.",
+]
