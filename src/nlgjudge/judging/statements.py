@@ -38,6 +38,7 @@ _LINE_END = re.compile(r" ?\n[ \n]*")
 _MONEY = re.compile(r"[$€£] ?(?=\d)")
 _BOXED = re.compile(r"\\boxed ?\{ ?(?:\\text ?\{ ?)?([^{}\n]{1,20})\}{1,2}")
 _TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
+_TABLE_ROW = re.compile(r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$", re.MULTILINE)
 _STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*")
 
 
@@ -63,6 +64,8 @@ def _signs(text):
     if not text.isascii():
         text = _STARS.sub(_counted_stars, text)
         text = text.translate(_PLAIN)
+    if "|" in text:
+        text = _TABLE_ROW.sub(r"\1: \2. \3", text)  # "| Coherence | 4 |" is "Coherence: 4"
     if "$" in text or "€" in text or "£" in text:
         text = _MONEY.sub("money", text)  # an amount of money is no rating
     if "\\boxed" in text:
@@ -196,6 +199,7 @@ _RATING = rf"""
     (?! [.,:] [0-9] )
     (?! [ ]? / )
     (?! - [0-9a-z] )
+    (?! ' [a-z] )
     (?! [ ]? - [ ]? [0-9] )
     (?! [ ] (?: to | or ) [ ] (?: an? [ ] )? {_NUMBER} )
 """
@@ -205,7 +209,7 @@ _ENDED = r"""
         [ ]? (?: $ | [.,;:!?)\]}>"'(-] )
       | [ ] (?: because | since | as | for | on | due | in [ ] terms | based | given | considering | overall | with
               | indicating | meaning | reflecting | but | so | which | while | although | though | or [ ] so
-              | and | here | i | it | this | the ) \b
+              | and | here | i | it | this | the | from [ ] me ) \b
     )
 """
 
@@ -220,6 +224,14 @@ def _value(text):
     return float(text.replace(",", "."))
 
 
+# Behind a rating: "(max. 5)", "(of 5)", "(1-5)"
+_SCALE_BEHIND = re.compile(
+    rf"""
+    [ ]? \( (?: max\.? | maximum | out [ ] of | of | / | {_NUMBER} [ ]? (?: - | to ) ) [ ]? (?: of [ ] )? (?P<top> {_NUMBER} )
+    [ ]? \)
+    """,
+    re.VERBOSE,
+)
 # Behind a rating: "(at best)", "or higher".
 _OPEN = re.compile(r" ?\(? ?(?:at (?:best|most|least)|or (?:higher|lower|more|less|above|below|better|worse|fewer))\b")
 # Behind points: "1 point for grammar, 2 points off".
@@ -242,6 +254,9 @@ def _reading(match, scale):
     if match["slash"] or match["out_of"]:
         highest = _value(match["slash"] or match["out_of"])
     if highest != scale[1]:
+        return "other_scale"
+    behind = _SCALE_BEHIND.match(match.string, match.end())
+    if behind and _value(behind["top"]) != scale[1]:
         return "other_scale"
     after = match.string[match.end():match.end() + 40]
     if _OPEN.match(after):
@@ -312,7 +327,7 @@ def _label_names_another_scale(match, scale):
 # "I would not give it a 5": up to six words between, none of which begins a new thought.
 _DENIED = re.compile(
     r"""
-    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly )
+    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly | \b nothing | \b nowhere | \b far [ ] from )
     (?:
         [ ]
         (?! (?: but | so | and | therefore | thus | hence | yet | resulting | earning | which | because | making
@@ -323,18 +338,26 @@ _DENIED = re.compile(
     """,
     re.VERBOSE,
 )
-# "It would have been a 5", "had it been shorter", "if it named the year, I would give it a 5".
+# "It would have been a 5", "had it been shorter"
 _IMAGINED = re.compile(
     r"""
     \b (?: would | could | might | should ) [ ] have \b
   | \b had [ ] (?: it | this | the | they ) \b
   | \b were [ ] (?: it | the ) \b
   | \b unless \b
-  | (?<! even [ ] ) (?<! as [ ] ) (?<! ask [ ] ) (?<! asks [ ] ) (?<! asking [ ] ) (?<! wonder [ ] ) (?<! wonders [ ] )
-    (?<! sure [ ] ) (?<! see [ ] ) (?<! know [ ] ) (?<! unclear [ ] ) \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
     """,
     re.VERBOSE,
 )
+# "If it named the year, I would give it a 5"; not "it asks if the man would come"
+_CONDITION = re.compile(
+    r"""
+    (?<! even [ ] ) (?<! as [ ] ) (?<! ask [ ] ) (?<! asks [ ] ) (?<! asking [ ] ) (?<! wonder [ ] ) (?<! wonders [ ] )
+    (?<! sure [ ] ) (?<! see [ ] ) (?<! know [ ] ) (?<! unclear [ ] )
+    \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
+    """,
+    re.VERBOSE,
+)
+_MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
 _AIMED = re.compile(r"\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
 # "more than a 3", "closer to 4"
@@ -385,12 +408,14 @@ def _is_meant(match):
     before = text[left:match.start("value")]
     after = text[match.end():right]
     # Looking for a word is faster than looking for a pattern, and most sentences hold none of these.
-    if _holds(before, "not", "n't", "never", "nor", "hardly") and _DENIED.search(before):
+    if _holds(before, "not", "n't", "never", "no", "hardly", "far") and _DENIED.search(before):
         return False
     if "to " in before and _AIMED.search(before):
         return False
     for part in (before, after):
-        if _holds(part, "have", "had ", "were ", "unless", "if ") and _IMAGINED.search(part):
+        if _holds(part, "have", "had ", "were ", "unless") and _IMAGINED.search(part):
+            return False
+        if "if " in part and _CONDITION.search(part) and _MODAL.search(text, left, right):
             return False
     return not _DEFINED.match(text, match.end()) and not _COUNTED.match(text, match.end())
 
@@ -464,7 +489,7 @@ def _next_line(text, scale):
 
 
 _IN_SENTENCE = _pattern(
-    r"\b", _KEY,
+    r"\b (?: mine | ", _KEY, ")",
     r"""(?: [ ] (?: for | of | on ) (?: [ ] (?! (?: is | as | at | of | """, "|".join(_WORDS), r""" ) \b ) [a-z][a-z'-]{0,20} ){1,6} )? [ ]""",
     _IS, r" :? [ ] ", _HEDGE, _RATING,
 )
@@ -486,7 +511,7 @@ _GIVEN = _pattern(
         (?: i | we | i'd | we'd | would | i'll | will | let [ ] me | can | to )
         (?: [ ] (?: would | will | have | had | to | must | can | therefore | thus | also | then | only | just ) ){0,2}
         [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say | evaluate
-              | choose | select | go [ ] with | put )
+              | choose | chose | select | selected | pick | picked | go [ ] with | went [ ] with | put )
       | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
       | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
       | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
@@ -650,7 +675,7 @@ def _alone(text, scale):
 _AT_THE_END = re.compile(
     rf"""
     (?: {_LEFT_OUT} | (?: [a-z)] ["')\]]{{0,3}} [ ]? | [0-9]{{2}} ) [.!?] ["')\]]{{0,3}} )
-    [ \n]
+    [ \n] (?: - [ ] )?
     {_RATING} [.]? \Z
     """,
     re.VERBOSE,
@@ -703,7 +728,7 @@ _IN_SHORT = re.compile(
 
 def _in_short(text, scale):
     """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
-    if len(text) >= _SHORT or _LEFT_OUT in text or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
+    if len(text) >= _SHORT or _LEFT_OUT in text or _NO_RATING_LABEL.search(text) or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
         return []
     match = _IN_SHORT.search(text)
     return _known([_sentence_reading(match, scale)]) if match else []
@@ -736,7 +761,8 @@ def _stated(pattern, text, scale, *, sentence=False):
             found.append("other_scale")
             continue
         left, _ = _bounds(text, match.start(), match.end())
-        if _NO_RATING_LABEL.search(text, max(left, match.start() - 30), match.start("value")):
+        clause = text.rfind(",", left, match.start()) + 1
+        if _NO_RATING_LABEL.search(text, max(left, clause, match.start() - 30), match.start("value")):
             continue
         if _COUNTED.match(text, match.end()) or _OPTIONS.match(text, match.end()):
             continue
