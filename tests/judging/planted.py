@@ -119,3 +119,24 @@ HELD_OUT_UNREADABLE = [
     "The lowest score is {low} and the highest is {high}.", "Rating criteria:\n* {low} point - bad\n* {high} points - good", "Sorry, I am unable to score this from {low} to {high}.", "The match ended {high}-{low}.", "Rated R", "See page {r}.",
     "Published: {r}/{r}/2020", "It opens at {r}:30.", "Version {r}.0.1", "Rating: unknown. {reason}", "The average score of other texts is {r}.", "The reviewer on page 2 gave it a {r}.",
 ]
+
+
+# A second set, written after the parser had been fixed to the first two.
+SECOND_READABLE = [
+    "Of course! I'd be glad to assist you with that.\n\n{reason} {reason}\n\nFor these reasons, I would assign a {aspect} rating of {r} out of {high}.",
+    "Sure, here is my rating of the text:\n\n{aspect} - {r}/{high}", "  Sure! Based on the information you gave me, I would rate the text a {r}/{high} for {aspect}.\n\nReasons:\n\n1. {reason}\n2. {reason}",
+    "Great question! {reason} I'd rate it {r}.", "**Evaluation**\n\n{reason}\n\n**Score: {r}**", "***{r}/{high}***", "Score:{r}", "score: {r}\nreason: {reason}", "{{\"reason\": \"it reads well\", \"score\": {r}}}",
+    "Rating: {r} / {high}.", "Rating: {r}.0", "I give this text {r} out of {high}.", "We rate this text {r}/{high}.", "I'd go with a {r}. {reason}", "I'd go with {r}.", "Definitely a {r}.", "That's a {r} for me.", "It's a {r}.", "Probably {r}.",
+    "{reason}\n\n{reason}\n\n{r}", "{r}\n{reason}\n{reason}", "{reason}\n\n**{r}/{high}**", "{aspect}\n{r}", "Score of {r}. {reason}", "Score = {r}/{high}", "The score that I would give is {r}.", "The {aspect} score of this text is {r} out of {high}.",
+    "To sum up, the text scores a {r} on the {low}-{high} scale.", "With all this in mind, the text receives {r} out of {high} points.", "The text earns a {r}/{high} for {aspect}. {reason}", "This leads me to a rating of {r}.", "Hence the score of {r}.", "Hence, {r}/{high}.",
+    "Criteria: {aspect}\nScore: {r}\nComment: {reason}", "Task: rate the text from {low} to {high}.\nRating: {r}", "1. {aspect}: {r}/{high}\n\n{reason}", "({r}/{high}) {reason}", "[{r}]", "[Score: {r}]", "(Score: {r}) {reason}", "#Rating: {r}", "Rating→{r}", "Rating：{r}",
+    "My score: {r}", "Your text's score: {r}", "AI rating: {r}", "Rating for {aspect}: {r}", "Rating of {aspect}: {r}/{high}", "{aspect} rating: {r}/{high}. {reason}", "Judgement: {r}", "Verdict: {r}/{high}", "Grade: {r}", "{aspect} grade: {r}",
+]
+SECOND_UNREADABLE = [
+    "Could you share the text? I will answer with a score of {low} to {high}.", "I don't feel able to give a number.", "No score. {reason}", "Score: none", "Rating: {r}/{r}/{r}", "{r}-{odd}", "{r} to {odd}", "{r}, {odd}", "{r} and {odd}", "{r}; {odd}",
+    "Coherence {r}, fluency {odd}", "{r} for style, {odd} for grammar", "A {r} for style and a {odd} for grammar.", "Style gets a {r}, grammar a {odd}.", "Rating: {r} (style), {odd} (grammar)", "Score before: {r}\nScore after: {odd}",
+    "I'd have said {r}, had it ended well.", "A {r} at best.", "Rating: at most {r}", "Rating: less than {r}", "Rating: >{r}", "Rating: {r}+", "You could argue for a {r} or a {odd}.", "A higher score than {r} is out of the question.",
+    "{r} of {wrong} checks passed.", "{r}/{wrong} checks passed.", "Passed {r} out of {wrong} checks.", "It names {r} people.", "{r} people are named.", "Question {r}: is it clear?", "Text {r} is better.", "I prefer text {r}.", "Summary {r}", "The better text is number {r}.",
+    "Score in stars: {r} of {wrong}", "Rating: {r} stars out of {wrong}", "{r} stars out of {wrong}", "Rating: {r}/{wrong} stars", "{r} out of a possible {wrong}.", "My rating on the {wrong}-point scale: {r}", "Rating (0-{wrong}): {r}", "The game ended {r}-{odd}, and the text says so.", "{reason} Rating:", "{reason} The score:",
+    "Phone: {r}", "Price: ${r}", "Room {r}", "He scored {r}.", "The team scored {r} goals.", "The judges gave the singer a {r}.", "She was rated {r} by her pupils.", "It took {r} hours.", "At {r} in the morning.", "{r} years ago.",
+]
