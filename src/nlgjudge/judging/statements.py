@@ -181,6 +181,7 @@ _RATING = rf"""
         (?: an? [ ] | the [ ] )?
         (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
         (?P<out_of> {_NUMBER} )
+      | [ ] of [ ] (?P<of> {_NUMBER} ) (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
       | (?P<percent> [ ]? % | [ ] percent\b )
     )?
     (?P<late_unit> [ -] (?: stars? | points? | pts ) \b )?
@@ -200,6 +201,7 @@ _RATING = rf"""
     (?! [ ]? / )
     (?! - [0-9a-z] )
     (?! ' [a-z] )
+    (?! [ ] of [ ] {_NUMBER} )
     (?! [ ]? - [ ]? [0-9] )
     (?! [ ] (?: to | or ) [ ] (?: an? [ ] )? {_NUMBER} )
 """
@@ -232,8 +234,18 @@ _SCALE_BEHIND = re.compile(
     """,
     re.VERBOSE,
 )
-# Behind a rating: "(at best)", "or higher".
-_OPEN = re.compile(r" ?\(? ?(?:at (?:best|most|least)|or (?:higher|lower|more|less|above|below|better|worse|fewer))\b")
+# Behind a rating: "(at best)", "or higher", "+", ", grammar a 4".
+_OPEN = re.compile(
+    rf"""
+    [ ]? \(? [ ]?
+    (?: at [ ] (?: best | most | least )\b
+      | or [ ] (?: higher | lower | more | less | above | below | better | worse | fewer )\b
+      | \+
+      | [,;] [ ] (?: (?: and | but ) [ ] )? (?: [a-z]{{2,20}} [ ] ){{1,3}} an? [ ] {_NUMBER} (?= [.,;] | $ )
+    )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
 # Behind points: "1 point for grammar, 2 points off".
 _SHARE = re.compile(r" (?:for|each|per|off|deducted|lost)\b")
 
@@ -251,23 +263,23 @@ def _reading(match, scale):
         # "1-5" is the scale itself; "2-3" is undecided.
         return None if (value, _value(match["upto"])) == (scale[0], scale[1]) else "ambiguous"
     highest = 100.0 if match["percent"] else scale[1]
-    if match["slash"] or match["out_of"]:
-        highest = _value(match["slash"] or match["out_of"])
+    named = match["slash"] or match["out_of"] or match["of"]
+    if named:
+        highest = _value(named)
     if highest != scale[1]:
         return "other_scale"
     behind = _SCALE_BEHIND.match(match.string, match.end())
     if behind and _value(behind["top"]) != scale[1]:
         return "other_scale"
-    after = match.string[match.end():match.end() + 40]
-    if _OPEN.match(after):
+    if _OPEN.match(match.string, match.end()):
         return "ambiguous"
-    if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(after):
+    if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(match.string, match.end()):
         return "ambiguous"
     return value
 
 
 def _has_highest(match):
-    return bool(match["slash"] or match["out_of"] or match["percent"])
+    return bool(match["slash"] or match["out_of"] or match["of"] or match["percent"])
 
 
 def _has_stars(match):
@@ -417,7 +429,12 @@ def _is_meant(match):
             return False
         if "if " in part and _CONDITION.search(part) and _MODAL.search(text, left, right):
             return False
-    return not _DEFINED.match(text, match.end()) and not _COUNTED.match(text, match.end())
+    return not _DEFINED.match(text, match.end()) and not _counts(match)
+
+
+def _counts(match):
+    """Whether the number counts what follows it; behind a closing bracket something else begins."""
+    return not match[0].endswith((")", "]", '"')) and bool(_COUNTED.match(match.string, match.end()))
 
 
 def _holds(text, *words):
@@ -584,7 +601,7 @@ _NO_ASPECT_LABEL = re.compile(
     r"points?|scales?|ranges?|criteria|criterion|maximum|max|minimum|min|highest|lowest|possible|guide|rubric|"
     r"previous|threshold|population|quantity|frequency|currency|confidence|attendance|temperature|balance|goals?|"
     r"minutes?|hours?|problems?|typos?|omissions?|note|system|document|level|length|total|length|"
-    r"instances?|occurrences?|mentions?|people|months?|weeks?|seasons?|win|wins|losses|absences?|violations?|"
+    r"instances?|occurrences?|mentions?|phone|price|cost|room|people|months?|weeks?|seasons?|win|wins|losses|absences?|violations?|"
     r"claims?|inaccuracy|inaccuracies|inconsistency|inconsistencies|redundancies|repetitions?)\b"
 )
 
@@ -646,7 +663,7 @@ def _mentioned(text, scale):
         stars = _has_stars(match)
         if not fraction and not stars:
             continue
-        closed = _CLOSED.match(text, match.end())
+        closed = match[0].endswith(")") or _CLOSED.match(text, match.end())
         if not closed and not (stars and _STARRED_NOUN.match(text, match.end())):
             continue
         if _COUNTING.search(text[max(0, match.start() - 40):match.start("value")]):
@@ -683,7 +700,7 @@ _AT_THE_END = re.compile(
 _AT_THE_START = re.compile(
     rf"""
     (?: • [ ] )? {_RATING}
-    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n ) | (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) )
+    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n ) | (?P<because> (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) ) )
     (?P<second> [ ]? [-+]?[0-9] )?
     """,
     re.VERBOSE,
@@ -707,6 +724,8 @@ def _at_the_start(text, scale):
     if word and sign in (",", "(") and not _has_stars(match):
         return []
     listed = sign in (".", ")") and match["value"] == "1"
+    if match["because"] is not None and _ANY_NUMBER.search(text, match.end()):
+        return ["ambiguous"]  # "1 for style, 3 for grammar"
     listed = listed or (text.startswith("•") and "p" in (match["unit"] or ""))
     if match["second"] or listed or _NUMBERED_LINE.search(text, match.end()) or _OPTIONS.match(text, match.end("value")):
         return ["ambiguous"]
@@ -715,12 +734,16 @@ def _at_the_start(text, scale):
 
 _SHORT = 60
 _NUMERALS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+# Words of a short sentence about something else: "The judges gave her a 4."
+_ABOUT_OTHERS = re.compile(
+    r"\b(?:gave|was|were|had|scored|rated|won|lost|judges?|critics?|reviewers?|users?|pupils?|readers|he|she|his|her|their)\b"
+)
 _IN_SHORT = re.compile(
     rf"""
     (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this | it
              | rate | give | as | at )
       | [:=(-] )
-    [ ]? {_RATING} [.!]? \Z
+    [ ]? {_RATING} (?: ,? [ ] (?: for [ ] me | from [ ] me | to [ ] me | overall | i [ ] think | i [ ] guess ) )? [.!]? \Z
     """,
     re.VERBOSE,
 )
@@ -728,7 +751,7 @@ _IN_SHORT = re.compile(
 
 def _in_short(text, scale):
     """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
-    if len(text) >= _SHORT or _LEFT_OUT in text or _NO_RATING_LABEL.search(text) or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
+    if len(text) >= _SHORT or _LEFT_OUT in text or _NO_RATING_LABEL.search(text) or _ABOUT_OTHERS.search(text) or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
         return []
     match = _IN_SHORT.search(text)
     return _known([_sentence_reading(match, scale)]) if match else []
@@ -764,7 +787,7 @@ def _stated(pattern, text, scale, *, sentence=False):
         clause = text.rfind(",", left, match.start()) + 1
         if _NO_RATING_LABEL.search(text, max(left, clause, match.start() - 30), match.start("value")):
             continue
-        if _COUNTED.match(text, match.end()) or _OPTIONS.match(text, match.end()):
+        if _counts(match) or _OPTIONS.match(text, match.end()):
             continue
         reading = _sentence_reading(match, scale) if sentence else _reading(match, scale)
         if reading is not None:
