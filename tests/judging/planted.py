@@ -140,3 +140,20 @@ SECOND_UNREADABLE = [
     "Score in stars: {r} of {wrong}", "Rating: {r} stars out of {wrong}", "{r} stars out of {wrong}", "Rating: {r}/{wrong} stars", "{r} out of a possible {wrong}.", "My rating on the {wrong}-point scale: {r}", "Rating (0-{wrong}): {r}", "The game ended {r}-{odd}, and the text says so.", "{reason} Rating:", "{reason} The score:",
     "Phone: {r}", "Price: ${r}", "Room {r}", "He scored {r}.", "The team scored {r} goals.", "The judges gave the singer a {r}.", "She was rated {r} by her pupils.", "It took {r} hours.", "At {r} in the morning.", "{r} years ago.",
 ]
+
+
+# A third set, likewise.
+THIRD_READABLE = [
+    "Absolutely! Let's look at it closely.\n\n- {reason}\n- {reason}\n\nAll in all, I'd score the text {r}/{high}.", "Hello! {reason} My {aspect} rating: {r}", "Below is my assessment.\n\n**{aspect}:** {r} / {high}\n\n{reason}",
+    "I have read both texts. {reason} As a result, I would give the text a {r} for {aspect}.", "Given these points, the {aspect} rating would be {r}.", "**Overall Score:** {r}/{high}\n\n{reason}", "**Overall Assessment: {r}/{high}**", "*Rating:* {r}", "_Score_: {r}",
+    "Reasoning: {reason}\nScore: {r}\n", "Analysis:\n{reason}\n{reason}\n\nRating:\n\n{r}", "Explanation: {reason}\n\n{aspect}: {r}", "Step 1: {reason}\nStep 2: {reason}\nScore: {r}", "The score of the text is therefore {r}/{high}.", "Consequently I award it {r} out of {high}.",
+    "It's about a {r}. {reason}", "I think it's a {r}.", "I believe this text deserves a score of {r}. {reason}", "I believe the text deserves {r} out of {high}.", "I feel that {r}/{high} is fair.", "Scored {r}/{high}.", "Rated: {r}/{high}", "Result: {r}", "Conclusion: {reason}\n\nRating: {r}",
+    "Score: {r}\n\nThe text would score higher if it were shorter.", "Score: {r}. To get a {odd}, it would have to be changed.", "I gave it a {r}. {reason}", "I have given this text a score of {r}. {reason}", "{aspect}: {r} ({reason})", "{aspect}: {r} — {reason}", "{aspect}: {r}; {reason}", "{r}: {reason}",
+    "{r} ({reason})", "`{r}`", "```json\n{{\"score\": {r}}}\n```", "'{r}'", "<rating>{r}</rating>", "Rating: <{r}>", "Rating: {r}|{high}", "SCORE: {r}/{high}\nREASON: {reason}", "Rating is {r}.", "Score is {r} out of {high}", "Score would be {r}.", "My score is {r} out of {high} because it reads well.",
+]
+THIRD_UNREADABLE = [
+    "I can see {r} ways to improve it.", "Only {r} of them is right.", "A score cannot be given.", "Rating: see above", "Rating: good", "The rating is high.", "Rating: TBD\nDate: {r} May", "Updated {r} times.", "Score: pending", "Scores range from {low} to {high}.",
+    "Rating: {r}?\nOr rather {odd}?", "Rating: {odd}... no, {r}.", "Version 1: {r}/{high}, version 2: {odd}/{high}", "The original gets {r}/{high}, the copy {odd}/{high}.", "{aspect}: {r}-{odd}", "{aspect}: {r} to {odd}", "{aspect}: {r}/{wrong}", "Overall: {r}/{wrong}", "Final score: {r}/{wrong}", "Overall score: {r} out of {wrong}. {reason}",
+    "I rate it {r} out of {wrong}.", "It deserves {r}/{wrong}.", "Score: {r} of a possible {wrong}", "On a scale from 0 to {wrong}: {r}", "{r} on a scale of 1-{wrong}", "{r}/{wrong} {reason}", "Score: {r} | Max: {wrong}", "{r} stars (out of {wrong})", "{r}%  of {wrong}", "{r}.{r}.{r}",
+    "{low} {mid} {high}", "{low}/{mid}/{high}", "Choose one: {low}, {mid}, {high}", "[ ] {low}\n[ ] {high}", "( ) {low} ( ) {high}", "{low}=bad, {high}=good", "{low}: bad; {high}: good", "Bad: {low}, good: {high}", "Score {low} if it is bad, {high} if it is good.", "Give a {low} if it is bad.", "I'd give a {r} only to a perfect text.", "Nobody would give it a {r}.", "It isn't worth a {r}.", "It can't be a {r}.", "It was almost a {r}.", "No more than {r}.",
+]
