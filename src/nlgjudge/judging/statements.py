@@ -181,7 +181,7 @@ _RATING = rf"""
         (?: an? [ ] | the [ ] )?
         (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
         (?P<out_of> {_NUMBER} )
-      | [ ] of [ ] (?P<of> {_NUMBER} ) (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
+      | [ ] of [ ] (?: a [ ] (?: possible | maximum | total [ ] of ) [ ] )? (?P<of> {_NUMBER} ) (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
       | (?P<percent> [ ]? % | [ ] percent\b )
     )?
     (?P<late_unit> [ -] (?: stars? | points? | pts ) \b )?
@@ -229,19 +229,22 @@ def _value(text):
 # Behind a rating: "(max. 5)", "(of 5)", "(1-5)"
 _SCALE_BEHIND = re.compile(
     rf"""
-    [ ]? \( (?: max\.? | maximum | out [ ] of | of | / | {_NUMBER} [ ]? (?: - | to ) ) [ ]? (?: of [ ] )? (?P<top> {_NUMBER} )
-    [ ]? \)
+    [ ]? [(|,;] [ ]?
+    (?: max\.? | maximum | out [ ] of | of | / | {_NUMBER} [ ]? (?: - | to ) )
+    :? [ ]? (?: of [ ] )? (?P<top> {_NUMBER} )
+    [ ]? (?: \) | $ )
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
-# Behind a rating: "(at best)", "or higher", "+", ", grammar a 4".
+# Behind a rating: "(at best)", "or higher", "+", "?", ", grammar a 4".
 _OPEN = re.compile(
     rf"""
     [ ]? \(? [ ]?
     (?: at [ ] (?: best | most | least )\b
       | or [ ] (?: higher | lower | more | less | above | below | better | worse | fewer )\b
       | \+
-      | [,;] [ ] (?: (?: and | but ) [ ] )? (?: [a-z]{{2,20}} [ ] ){{1,3}} an? [ ] {_NUMBER} (?= [.,;] | $ )
+      | \?
+      | [,;] [ ] (?: (?: and | but ) [ ] )? (?: [a-z]{{2,20}} [ ] ){{1,3}} (?: an? [ ] {_NUMBER} | {_NUMBER} / {_NUMBER} ) (?= [.,;] | $ )
     )
     """,
     re.VERBOSE | re.MULTILINE,
@@ -339,7 +342,7 @@ def _label_names_another_scale(match, scale):
 # "I would not give it a 5": up to six words between, none of which begins a new thought.
 _DENIED = re.compile(
     r"""
-    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly | \b nothing | \b nowhere | \b far [ ] from )
+    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly | \b nothing | \b nobody | \b no [ ] one | \b nowhere | \b far [ ] from )
     (?:
         [ ]
         (?! (?: but | so | and | therefore | thus | hence | yet | resulting | earning | which | because | making
@@ -532,7 +535,9 @@ _GIVEN = _pattern(
       | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
       | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
       | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
-                  | getting | receiving | deserving | earning | scoring )
+                  | getting | receiving | deserving | earning | scoring
+                  | (?: it's | it [ ] is | this [ ] is | that's | that [ ] is )
+                    (?= [ ] (?: about [ ] | clearly [ ] | probably [ ] )? an? [ ] ) )
     )
     (?P<gap> (?: [ ] (?! [0-9.]+ \b ) [\w'-]{1,20} ){0,8}? )
     :? [ ]
@@ -636,7 +641,8 @@ _CLOSED = re.compile(
     [ ]?
     (?: \Z
       | [\n.,;:!?)\]"'(-]
-      | \b (?: because | since | as | for | due | in [ ] terms | based | given | overall | but | so | here ) \b
+      | \b (?: because | since | as | for | due | in [ ] terms | based | given | overall | but | so | here
+              | is [ ] (?: fair | appropriate | apt | right | reasonable | justified | suitable | warranted ) ) \b
     )
     """,
     re.VERBOSE,
