@@ -48,7 +48,7 @@ def scored(options, scale):
         scores = [scale[0] + step * index for index in range(len(texts))]
     texts = [_normalised(text) for text in texts]
     if len(set(texts)) < len(texts) or "" in texts:
-        raise ValueError(f"form='choice' with options that are empty or equal, expected different texts: {hint}")
+        raise ValueError(f"form='choice' with empty or equal options, expected different texts: {hint}")
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"form='choice' with a score that is no number: {hint}")
     return dict(zip(texts, map(float, scores)))
@@ -71,8 +71,8 @@ def find(text, options):
     Examples
     --------
     >>> options = scored({"Good": 5, "Fair": 3, "Poor": 1}, (1, 5))
-    >>> find("B", options), find("Answer: (c) poor.", options), find("Good", options), find("B. Good", options)
-    ([3.0], [1.0], [5.0], ['ambiguous'])
+    >>> [find(reply, options) for reply in ("B", "Answer: (c) poor.", "Good", "B. Good", "Good question!")]
+    [[3.0], [1.0], [5.0], ['ambiguous'], []]
     """
     text = plain(text)
     scores = list(options.values())
@@ -83,15 +83,22 @@ def find(text, options):
     return [scores[index] for index in sorted(chosen)]
 
 
-# ---- Ways to choose: each returns the set of chosen options by number, with None where letter and text differ
+# ---- Ways to choose -------------------------------------------------------------------------------------
+# Each returns the chosen options by number, as a set; None is in it where letter and text differ.
 
 _OPEN_MARKS = r"""["'(\[{]{0,3} [ ]?"""
 _CLOSE_MARKS = r"""["')\]}]{0,3}"""
 # What may follow a letter that is an answer; "A good summary" is none.
-_AFTER_LETTER = r"(?= [ ]? (?: $ | [.,:;!?)\](=-] ) | [ ] (?: because | since | as | for | due | with ) \b )"
+_AFTER_LETTER = r"""
+    (?= [ ]? (?: $ | [.,:;!?)\](=-] ) | [ ] (?: because | since | as | for | due | with ) \b )
+"""
 _ASKED = r"""
-    (?: answer | choice | choose | select | selected | selection | pick | verdict | rating | go [ ] with | opt [ ] for )
-    (?: [ ] (?: is | would [ ] be | should [ ] be | the | to [ ] be | for [ ] \w{1,20} | option | choice | answer | letter ) ){0,4}
+    (?: answer | choice | choose | select | selected | selection | pick | verdict | rating | go [ ] with
+      | opt [ ] for )
+    (?: [ ]
+        (?: is | would [ ] be | should [ ] be | the | to [ ] be | for [ ] \w{1,20} | option | choice
+          | answer | letter )
+    ){0,4}
     [ ]? (?: : | = )? [ ]? (?: option [ ] | choice [ ] )?
 """
 # "final answer: B"
@@ -99,13 +106,18 @@ _FINAL = re.compile(rf"\b final [ ] {_ASKED} {_OPEN_MARKS}", re.VERBOSE | re.IGN
 # "the answer is (B)", "I would choose option B", "Option: B"
 _ANSWER = re.compile(rf"\b (?: {_ASKED} | option : [ ]? ) {_OPEN_MARKS}", re.VERBOSE | re.IGNORECASE)
 _DENIED = re.compile(
-    r"(?:\bnot|n't|\bnever|\bneither|\bcannot|\brather than|\binstead of)(?: [\w']{1,20}){0,3} ?\Z", re.IGNORECASE
+    r"(?:\bnot|n't|\bnever|\bneither|\bcannot|\brather than|\binstead of)(?: [\w']{1,20}){0,3} ?\Z",
+    re.IGNORECASE,
 )
 _LETTER = re.compile(
-    rf"(?P<letter> [A-Z] | [a-z] (?= [)\]}}.:] | $ ) ) {_CLOSE_MARKS} {_AFTER_LETTER}", re.VERBOSE | re.MULTILINE
+    rf"(?P<letter> [A-Z] | [a-z] (?= [)\]}}.:] | $ ) ) {_CLOSE_MARKS} {_AFTER_LETTER}",
+    re.VERBOSE | re.MULTILINE,
 )
 # "B", "(b)", "B. Fair", "Option B: it repeats itself" on a line of its own
-_LINE = re.compile(rf"^ (?: • [ ] )? (?: (?: option | choice ) [ ] )? {_OPEN_MARKS}", re.VERBOSE | re.MULTILINE | re.IGNORECASE)
+_LINE = re.compile(
+    rf"^ (?: • [ ] )? (?: (?: option | choice ) [ ] )? {_OPEN_MARKS}",
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
 _BEFORE_TEXT = re.compile(r"[\s\"'()\[\]{}.:;,=•-]{0,8}")
 # What may follow an option's text that is an answer: "Fair.", "Fair - it repeats itself", "Fair because …"
 _AFTER_TEXT = re.compile(r"""["')\]}]{0,3} ?(?:$|[.:;!(]|-|\b(?:because|since|as|for)\b)""", re.MULTILINE)
@@ -138,11 +150,13 @@ def _lines(text, texts):
         line = text[match.end():end if end >= 0 else len(text)]
         if len(options) == 1 and len(_normalised(line)) == 1:
             only |= options
-    return only if len(found) > 1 and len(only) == 1 and None not in found else found if len(found) < 2 else set()
+    if len(found) < 2:
+        return found
+    return only if len(only) == 1 and None not in found else set()
 
 
 def _option_at(text, start, texts):
-    """The option whose letter or text stands here, as a set; with None where the two contradict each other."""
+    """The option whose letter or text stands here, as a set; None is in it where the two differ."""
     letter = _LETTER.match(text, start)
     index = LETTERS.find(letter["letter"].upper()) if letter else -1
     if not 0 <= index < len(texts):

@@ -21,7 +21,8 @@ POLICIES = ("nan", "leading_or_0", "store_3", "drop")
 # "4", "3.", "- 2": most replies of a judge that was asked for the number alone
 _BARE = re.compile(r"(?:- )?([0-9]{1,9}(?:\.[0-9]{1,9})?)\.?")
 _REFUSAL = re.compile(
-    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b"
+    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|"
+    r"not (?:applicable|possible))\b"
 )
 
 
@@ -130,8 +131,10 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, policy=
     texts = pd.Series(texts)
     known = {}
     for text in texts.unique():
-        known[text] = _leading(text) if policy == "leading_or_0" else parse(text, form, scale, key=key,
-                                                                            options=options)
+        if policy == "leading_or_0":
+            known[text] = _leading(text)
+        else:
+            known[text] = parse(text, form, scale, key=key, options=options)
     frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
@@ -188,7 +191,12 @@ def _yes_no(text):
 
 # ---- JSON -----------------------------------------------------------------------------------------------
 
-_RATING_NAMES = ("score", "rating", "overall", "overall_score", "overall rating", "final_score")
+# Where no key is given and an object holds several numbers, the one of such a name is the rating.
+_RATING_NAMES = ("score", "rating", "overall", "overall_score", "overall score", "final_score", "final score")
+
+
+class _Pairs(list):
+    """The pairs of a JSON object, so that a name given twice is seen twice."""
 
 
 def _json(text, scale, key):
@@ -197,32 +205,38 @@ def _json(text, scale, key):
     if start < 0 or end < start:
         return Score(math.nan, "not_json")
     try:
-        # Pairs instead of dicts, so that a name given twice is seen twice.
         pairs = json.loads(text[start:end + 1], object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         # No JSON; or an integer of more than 4,300 digits, or nested too deeply to be read.
         return Score(math.nan, "not_json")
     numbers = _numbers(pairs)
     if key:
-        numbers = [(name, value) for name, value in numbers if name == key.lower()]
-    values = {value for _, value in numbers}
-    if not values:
-        return Score(math.nan, "no_rating")
-    return _decided(list(values), text, scale)
-
-
-class _Pairs(list):
-    """The pairs of a JSON object, in order."""
+        numbers = [(names, value) for names, value in numbers if key.lower() in names]
+    elif len(numbers) > 1:
+        named = [(names, value) for names, value in numbers if names[-1] in _RATING_NAMES]
+        numbers = named or numbers
+    # A NaN differs from itself: as a string it does not.
+    values = {str(value): value for _, value in numbers}
+    return _decided(list(values.values()), "", scale)
 
 
 def _numbers(pairs):
-    """Names, in lower case, and numbers of an object; an integer too large for a float is infinite."""
+    """Numbers of an object and of those within it, each with the names that lead to it, in lower case.
+
+    A number in quotation marks is one, too; an integer too large for a float is infinite.
+    """
     found = []
-    for name, value in pairs:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        try:
-            found.append((name.lower(), float(value)))
-        except OverflowError:
-            found.append((name.lower(), math.inf))
+    waiting = [((), pairs)]
+    while waiting:
+        outer, value = waiting.pop()
+        if isinstance(value, _Pairs):
+            waiting += [((*outer, name.lower()), inner) for name, inner in reversed(value)]
+        elif isinstance(value, str):
+            quoted = _BARE.fullmatch(value.strip())
+            found += [(outer, float(quoted[1]))] if quoted else []
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                found.append((outer, float(value)))
+            except OverflowError:
+                found.append((outer, math.inf))
     return found

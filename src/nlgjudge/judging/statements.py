@@ -19,7 +19,8 @@ _PLAIN.update(dict.fromkeys("：﹕", ":"))
 _PLAIN.update(dict.fromkeys("−–‐‑‒", "-"))
 _PLAIN.update(dict.fromkeys("‘’ʼ", "'"))
 _PLAIN.update(dict.fromkeys("“”„«»", '"'))
-_PLAIN.update({"／": "/", "—": " - ", "½": " and a half", "→": " -> ", _LEFT_OUT: "...", "\u200b": "", "\ufeff": ""})
+_PLAIN.update({"／": "/", "—": " - ", "½": " and a half", "→": " -> ", _LEFT_OUT: "..."})
+_PLAIN.update({"\u200b": "", "\ufeff": ""})  # signs without width
 _PLAIN = str.maketrans(_PLAIN)
 # What marks emphasis becomes a blank: "**4**", "__4__", "`4`", "$4$".
 _EMPHASIS = str.maketrans(dict.fromkeys("*_`$", " "))
@@ -38,7 +39,10 @@ _LINE_END = re.compile(r" ?\n[ \n]*")
 _MONEY = re.compile(r"[$€£] ?(?=\d)")
 _BOXED = re.compile(r"\\boxed ?\{ ?(?:\\text ?\{ ?)?([^{}\n]{1,20})\}{1,2}")
 _TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
-_TABLE_ROW = re.compile(r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$", re.MULTILINE)
+_TABLE_ROW = re.compile(
+    r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$",
+    re.MULTILINE,
+)
 _STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*")
 
 
@@ -159,7 +163,8 @@ def _bounds(text, start, end):
     lowest = max(0, start - _FAR)
     highest = min(len(text), end + _FAR)
     left = max(text.rfind(mark, lowest, start) for mark in _SENTENCE_ENDS) + 1
-    right = min((at for mark in _SENTENCE_ENDS if (at := text.find(mark, end, highest)) >= 0), default=highest - 1)
+    ends = [text.find(mark, end, highest) for mark in _SENTENCE_ENDS]
+    right = min((at for at in ends if at >= 0), default=highest - 1)
     return max(left, lowest), right + 1
 
 
@@ -168,34 +173,41 @@ def _bounds(text, start, end):
 _WORD_VALUES = {word: float(value) for value, word in enumerate(_WORDS)}
 _NUMBER = rf"(?: [-+]?[0-9]{{1,9}}(?:[.,][0-9]{{1,9}})? | (?:{'|'.join(_WORDS)})\b )"
 
-# "4", "-1", "4.5", "[[4]]", "four and a half", "3 stars", "4/5", "4 out of a possible 5", "85%", "2-3".
-_RATING = rf"""
-    ["'(\[{{<]{{0,3}} [ ]?
-    (?P<value> {_NUMBER} )
-    (?P<half> [ -]and[ -]a[ -]half | [ ]1/2 (?! [0-9/] ) )?
-    ["'\]]{{0,2}}
-    (?P<unit> [ -] (?: stars? | points? | pts ) \b )?
+_UNIT = r"(?: [ -] (?: stars? | points? | pts ) \b )"
+# "4/5", "4 out of a possible 5", "4 of 5.", "85%"
+_HIGHEST = rf"""
     (?:
         [ ]? / [ ]? (?P<slash> {_NUMBER} )
       | [ ]? \(? out [ ] of [ ]
-        (?: an? [ ] | the [ ] )?
-        (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
+        (?: an? [ ] | the [ ] )? (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
         (?P<out_of> {_NUMBER} )
-      | [ ] of [ ] (?: a [ ] (?: possible | maximum | total [ ] of ) [ ] )? (?P<of> {_NUMBER} ) (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
+      | [ ] of [ ]
+        (?: a [ ] (?: possible | maximum | total [ ] of ) [ ] )?
+        (?P<of> {_NUMBER} )
+        (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
       | (?P<percent> [ ]? % | [ ] percent\b )
-    )?
-    (?P<late_unit> [ -] (?: stars? | points? | pts ) \b )?
-    ["'\])}}>]{{0,3}}
+    )
+"""
+# "-3", " to 3", " or maybe a 3", ", 3": a second number that makes the first one a range or a list
+_SECOND = rf"""
     (?:
-        (?: [ ]? (?: - | -> | \.{{2,3}} | & ) [ ]? | [ ] (?: to | or | through | and | vs\.? ) [ ] | , [ ] (?: or [ ] )? )
+        (?:
+            [ ]? (?: - | -> | \.{{2,3}} | & ) [ ]?
+          | [ ] (?: to | or | through | and | vs\.? ) [ ]
+          | , [ ] (?: or [ ] )?
+        )
         (?: maybe [ ] | perhaps [ ] | even [ ] | possibly [ ] | an? [ ] )?
         (?P<upto> {_NUMBER} )
         (?: [ ]? / [ ]? {_NUMBER} )?
-        (?: [ -] (?: stars? | points? | pts ) \b )?
-        (?= [ ]? (?: $ | [.,;:!?)\]}}"'] (?! [0-9] ) ) | [ ] (?: out | stars? | points? | for | because | as | on | in ) \b )
-    )?
-    # What must not follow, for it would make the number another thing: "3rd", "3:30", "3/5/2023", "3-2",
-    # "two-part", "3 to 5 facts".
+        {_UNIT}?
+        (?= [ ]? (?: $ | [.,;:!?)\]}}"'] (?! [0-9] ) )
+          | [ ] (?: out | stars? | points? | for | because | as | on | in ) \b
+        )
+    )
+"""
+# What must not follow, for it would make the number another thing: "3rd", "3:30", "3/5/2023", "3-2",
+# "two-part", "60's", "2 of 7 facts", "3 to 5 facts".
+_NOTHING_ELSE = rf"""
     (?! [\w%] )
     (?! [.,:] [0-9] )
     (?! [ ]? / )
@@ -205,11 +217,25 @@ _RATING = rf"""
     (?! [ ]? - [ ]? [0-9] )
     (?! [ ] (?: to | or ) [ ] (?: an? [ ] )? {_NUMBER} )
 """
+# "4", "-1", "4.5", "[[4]]", "four and a half", "3 stars", and with what `_HIGHEST` and `_SECOND` add
+_RATING = rf"""
+    ["'(\[{{<]{{0,3}} [ ]?
+    (?P<value> {_NUMBER} )
+    (?P<half> [ -]and[ -]a[ -]half | [ ]1/2 (?! [0-9/] ) )?
+    ["'\]]{{0,2}}
+    (?P<unit> {_UNIT} )?
+    {_HIGHEST}?
+    (?P<late_unit> {_UNIT} )?
+    ["'\])}}>]{{0,3}}
+    {_SECOND}?
+    {_NOTHING_ELSE}
+"""
 # The number is complete, and does not count something ("3 sentences", "2 of the facts").
 _ENDED = r"""
     (?=
         [ ]? (?: $ | [.,;:!?)\]}>"'(-] )
-      | [ ] (?: because | since | as | for | on | due | in [ ] terms | based | given | considering | overall | with
+      | [ ] (?: because | since | as | for | on | due | in [ ] terms | based | given | considering
+              | overall | with
               | indicating | meaning | reflecting | but | so | which | while | although | though | or [ ] so
               | and | here | i | it | this | the | from [ ] me ) \b
     )
@@ -244,7 +270,8 @@ _OPEN = re.compile(
       | or [ ] (?: higher | lower | more | less | above | below | better | worse | fewer )\b
       | \+
       | \?
-      | [,;] [ ] (?: (?: and | but ) [ ] )? (?: [a-z]{{2,20}} [ ] ){{1,3}} (?: an? [ ] {_NUMBER} | {_NUMBER} / {_NUMBER} ) (?= [.,;] | $ )
+      | [,;] [ ] (?: (?: and | but ) [ ] )? (?: [a-z]{{2,20}} [ ] ){{1,3}}
+        (?: an? [ ] {_NUMBER} | {_NUMBER} / {_NUMBER} ) (?= [.,;] | $ )
     )
     """,
     re.VERBOSE | re.MULTILINE,
@@ -298,9 +325,11 @@ _NAMED_SCALES = [
     # "a 1-10 scale"
     rf"\b {_SPAN} (?: [ ] (?: point | star | rating | likert ) )? [ ] scale \b",
     # "on a scale of 10"
-    rf"\b (?: on | using | with | in | to ) [ ] (?: an? | the ) [ ] scale [ ] of [ ] (?P<high> {_NUMBER} ) (?! [ ]? (?: - | to | and | through ) )",
+    rf"\b (?: on | using | with | in | to ) [ ] (?: an? | the ) [ ] scale [ ] of [ ] (?P<high> {_NUMBER} )"
+    r" (?! [ ]? (?: - | to | and | through ) )",
     # "a 7-point scale"
-    rf"\b (?P<levels> {_NUMBER} ) [ -]? (?: point | pt | star )s? (?: [ ] (?: likert | rating ) )? [ ] scale \b",
+    rf"\b (?P<levels> {_NUMBER} ) [ -]? (?: point | pt | star )s?"
+    r" (?: [ ] (?: likert | rating ) )? [ ] scale\b",
 ]
 _NAMED_SCALES = [re.compile(pattern, re.VERBOSE) for pattern in _NAMED_SCALES]
 # "(1-10)", "(out of 10)", "(/10)", "(max 10)" behind a label
@@ -342,10 +371,12 @@ def _label_names_another_scale(match, scale):
 # "I would not give it a 5": up to six words between, none of which begins a new thought.
 _DENIED = re.compile(
     r"""
-    (?: \b not | n't | \b never | \b cannot | \b nor | \b hardly | \b nothing | \b nobody | \b no [ ] one | \b nowhere | \b far [ ] from )
+    (?: n't | \b (?: not | never | cannot | nor | hardly | nothing | nobody | no [ ] one | nowhere
+                   | far [ ] from ) )
     (?:
         [ ]
-        (?! (?: but | so | and | therefore | thus | hence | yet | resulting | earning | which | because | making
+        (?! (?: but | so | and | therefore | thus | hence | yet | resulting | earning | which
+              | because | making
               | with | in | i ) \b )
         [\w']{1,20}
     ){0,6}
@@ -366,8 +397,8 @@ _IMAGINED = re.compile(
 # "If it named the year, I would give it a 5"; not "it asks if the man would come"
 _CONDITION = re.compile(
     r"""
-    (?<! even [ ] ) (?<! as [ ] ) (?<! ask [ ] ) (?<! asks [ ] ) (?<! asking [ ] ) (?<! wonder [ ] ) (?<! wonders [ ] )
-    (?<! sure [ ] ) (?<! see [ ] ) (?<! know [ ] ) (?<! unclear [ ] )
+    (?<! even [ ] ) (?<! as [ ] ) (?<! sure [ ] ) (?<! see [ ] ) (?<! know [ ] ) (?<! unclear [ ] )
+    (?<! ask [ ] ) (?<! asks [ ] ) (?<! asking [ ] ) (?<! wonder [ ] ) (?<! wonders [ ] )
     \b if [ ] (?: it | this | that | they | only | you | the [ ] \w{1,20} ) \b
     """,
     re.VERBOSE,
@@ -386,8 +417,8 @@ _DEFINED = re.compile(
     [ ]?
     (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
       | corresponds?\b | requires?\b | would [ ] (?: be | indicate | require | need )\b
-      | is [ ] (?: for | given | the | reserved | awarded | very | poor | bad | good | excellent | lowest | highest
-                 | worst | best )\b )
+      | is [ ] (?: for | given | the | reserved | awarded | very | poor | bad | good | excellent | lowest
+                 | highest | worst | best )\b )
     """,
     re.VERBOSE,
 )
@@ -395,7 +426,10 @@ _DEFINED = re.compile(
 _OPTIONS = re.compile(
     rf"""
     (?: [ ] (?: points? | stars? ) )?
-    [ ]? (?: = | : | - | \( | \. | means\b | is\b ) [^0-9\n]{{1,60}} [,;\n] [ ]? (?: (?: and | or ) [ ] )? (?: • [ ] )?
+    [ ]? (?: = | : | - | \( | \. | means\b | is\b )
+    [^0-9\n]{{1,60}} [,;\n] [ ]?
+    (?: (?: and | or ) [ ] )?
+    (?: • [ ] )?
     {_NUMBER} (?: [ ] (?: points? | stars? ) )? [ ]? (?: = | : | - | \( | \. | means\b | is\b )
     """,
     re.VERBOSE,
@@ -407,7 +441,8 @@ _COUNTED = re.compile(
     (?: of [ ] (?: the | its | these | those | them | which | my | your )
       | by
       | (?: \w{1,20} [ ] )?
-        (?: errors? | mistakes? | typos? | facts? | sentences? | words? | issues? | problems? | times | paragraphs?
+        (?: errors? | mistakes? | typos? | facts? | sentences? | words? | issues? | problems? | times
+          | paragraphs?
           | deducted | lost | off | years? | goals? | people | items? | days? | hours? | minutes? | questions?
           | reasons? | examples? | steps? | criteria | aspects? )
     ) \b
@@ -451,8 +486,13 @@ _KEY = r"(?: ratings? | scores? | grade | marks? | stars )"
 _WEAK_KEY = r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response )"
 _BRACKET = r"(?: [ ]? \( (?P<bracket> [^()\n]{0,60} ) \) )?"
 _COLON = r"""(?: ["'\]]{0,2} [ ]? (?: : | := | = | -> ) [ ]? )"""
-_HEDGE = r"(?: (?: an? | only | just | about | around | approximately | roughly | probably | likely | thus | therefore ) [ ] ){0,2}"
-_IS = r"(?: of | is | as | at | be | to [ ] be | would [ ] be | should [ ] be | will [ ] be | is [ ] therefore )"
+_HEDGE = r"""
+    (?:
+        (?: an? | only | just | about | around | approximately | roughly | probably | likely | thus
+          | therefore ) [ ]
+    ){0,2}
+"""
+_IS = r"(?: of | is | as | at | (?: (?: to | would | should | will ) [ ] )? be )"
 # Labels that hold these words name the scale or another number: "Maximum score: 5".
 _NO_RATING_LABEL = re.compile(
     r"\b(?:scales?|ranges?|options?|possible|criteria|criterion|max(?:imum)?|min(?:imum)?|highest|lowest|"
@@ -470,9 +510,14 @@ _FINAL = _pattern(
     \b (?: final | overall )
     (?:
         (?: [ ] [\w'-]{1,20} ){0,2} [ ] """, _KEY, r"""
-      | [ ] (?: quality | impression | evaluation | assessment | verdict | judge?ment | answer | result | value )
+      | [ ] (?: quality | impression | evaluation | assessment | verdict | judge?ment | answer
+              | result | value )
     )?
-    """, _BRACKET, r"(?: ", _COLON, r" | [ ] ", _IS, r" [ ] | [ ] - [ ] )", _HEDGE, _RATING,
+    """,
+    _BRACKET,
+    r"(?: ", _COLON, r" | [ ] - [ ] | (?P<spoken> [ ] ", _IS, r" [ ] ) )",
+    _HEDGE,
+    _RATING,
 )
 
 
@@ -480,14 +525,28 @@ def _final(text, scale):
     """Called final or overall: "Final score: 3", "my overall rating is a 4", "Overall: 4/5"."""
     if "final" not in text and "overall" not in text:
         return []
-    return _stated(_FINAL, text, scale)
+    found = _stated(_FINAL, text, scale)
+    if found and all(match["spoken"] for match in _FINAL.finditer(text)):
+        # "The final score is 4" may be a match's: a labelled rating has to agree.
+        found += _labelled(text, scale)
+    return found
 
 
 _LABELLED = _pattern(
-    r"\b", _KEY, r"\b (?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ", _BRACKET, _COLON, _HEDGE, _RATING,
+    r"\b", _KEY, r"\b",
+    r"(?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ",
+    _BRACKET,
+    _COLON,
+    _HEDGE,
+    _RATING,
 )
+# Words that label other things as well, so that the number has to be complete: "Answer: 4."
 _WEAKLY_LABELLED = _pattern(
-    r"^ (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY, _BRACKET, "(?: ", _COLON, " | [ ] is [ ] )", _RATING, _ENDED,
+    r"(?: ^ | (?<= [.;!?⋯] [ ] ) ) (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY,
+    _BRACKET,
+    "(?: ", _COLON, " | [ ] is [ ] )",
+    _RATING,
+    _ENDED,
 )
 
 
@@ -498,8 +557,11 @@ def _labelled(text, scale):
 
 
 _NEXT_LINE = _pattern(
-    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ", _KEY, r" (?: [ ] [\w'-]{1,20} ){0,3} ", _BRACKET,
-    r" [ ]? :? \n (?: • [ ] )? ", _RATING, r" [ ]? [.]? $ (?! \n (?: • [ ] )? [-+0-9.,]{1,9} $ )",
+    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ", _KEY, r" (?: [ ] [\w'-]{1,20} ){0,3} ",
+    _BRACKET,
+    r" [ ]? :? \n (?: • [ ] )? ",
+    _RATING,
+    r" [ ]? [.]? $ (?! \n (?: • [ ] )? [-+0-9.,]{1,9} $ )",  # and no list of numbers
 )
 
 
@@ -510,8 +572,13 @@ def _next_line(text, scale):
 
 _IN_SENTENCE = _pattern(
     r"\b (?: mine | ", _KEY, ")",
-    r"""(?: [ ] (?: for | of | on ) (?: [ ] (?! (?: is | as | at | of | """, "|".join(_WORDS), r""" ) \b ) [a-z][a-z'-]{0,20} ){1,6} )? [ ]""",
-    _IS, r" :? [ ] ", _HEDGE, _RATING,
+    # "for the coherence of this text"
+    r"(?: [ ] (?: for | of | on )",
+    r"    (?: [ ] (?! (?: is | as | at | of |", "|".join(_WORDS), r") \b ) [a-z][a-z'-]{0,20} ){1,6}",
+    r")? [ ]",
+    _IS, r" :? [ ] ",
+    _HEDGE,
+    _RATING,
 )
 _ADJOINED = _pattern(
     r"\b (?: score | rating ) [ ] (?: - [ ] )? ", _RATING, r" (?= [ ]? (?: $ | [.,;)] | - [ ] ) )",
@@ -529,9 +596,12 @@ _GIVEN = _pattern(
     \b
     (?P<verb>
         (?: i | we | i'd | we'd | would | i'll | will | let [ ] me | can | to )
-        (?: [ ] (?: would | will | have | had | to | must | can | therefore | thus | also | then | only | just ) ){0,2}
-        [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say | evaluate
-              | choose | chose | select | selected | pick | picked | go [ ] with | went [ ] with | put )
+        (?: [ ] (?: would | will | have | had | to | must | can | therefore | thus | also | then
+                  | only | just )
+        ){0,2}
+        [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say
+              | evaluate | choose | chose | select | selected | pick | picked | go [ ] with
+              | went [ ] with | put )
       | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
       | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
       | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
@@ -541,14 +611,18 @@ _GIVEN = _pattern(
     )
     (?P<gap> (?: [ ] (?! [0-9.]+ \b ) [\w'-]{1,20} ){0,8}? )
     :? [ ]
-    """, _RATING, _ENDED,
+    """,
+    _RATING,
+    _ENDED,
 )
 # What stands right before the number: "rate it 4", "a 4", "rate its coherence 4".
 _JOINS = re.compile(
     r"""
     (?: ^ | [ ] )
-    (?: an? | as | at | of | with | it | this | that | them | only | just | about | around | solid | strong | full
-      | perfect | summary | response | text | story | ending | answer | reply | output | translation | dialogue
+    (?: an? | as | at | of | with | it | this | that | them | only | just | about | around | solid
+      | strong | full
+      | perfect | summary | response | text | story | ending | answer | reply | output | translation
+      | dialogue
       | quality | [a-z]{3,20} (?: ness | ity | ence | ance | ency | acy ) )
     \Z
     """,
@@ -586,28 +660,42 @@ _ASPECT = _pattern(
     (?: \(? (?: [0-9]{1,2} | [a-h] ) [.)] [ ] )?
     ["'\[{(]{0,2}
     (?P<label> [a-z][a-z'/&-]{1,24} (?: [ ] [a-z'/&-]{1,24} ){0,4} )
-    """, _BRACKET, "(?: ", _COLON, r" | [ ] - [ ] )", _RATING, _ENDED,
+    """,
+    _BRACKET,
+    "(?: ", _COLON, r" | [ ] - [ ] )",
+    _RATING,
+    _ENDED,
 )
 _ASPECT_WORD = re.compile(
     r"""
     [a-z]{3} (?: ness | ility | ivity | arity | icity | uracy | acy | ence | ance | ency | ancy | ality ) \b
-  | \b (?: quality | overall | grammar | style | tone | depth | flow | structure | coverage | focus | interest | appeal
-         | logic | humou?r | detail | understanding | organi[sz]ation | spelling | novelty | utility | safety
-         | brevity | originality | plot | truth | engagement | mechanics | formatting | clarity | factual | natural
-         | coherent | relevant | fluent | consistent ) \b
+  | \b (?: quality | overall | grammar | style | tone | depth | flow | structure | coverage | focus | interest
+         | appeal | logic | humou?r | detail | understanding | organi[sz]ation | spelling | novelty | utility
+         | safety | brevity | originality | plot | truth | engagement | mechanics | formatting | clarity
+         | factual | natural | coherent | relevant | fluent | consistent ) \b
     """,
     re.VERBOSE,
 )
 # Labels whose number counts, dates or orders something.
 _NO_ASPECT_LABEL = re.compile(
-    r"\b(?:numbers?|counts?|errors?|mistakes?|issues?|steps?|options?|examples?|lines?|pages?|chapters?|parts?|"
-    r"sections?|years?|dates?|days?|times?|ages?|weights?|questions?|samples?|turns?|paragraphs?|articles?|figures?|"
-    r"tables?|versions?|id|items?|rank|sentences?|words?|tokens?|references?|distance|evidence|audience|facts?|"
-    r"points?|scales?|ranges?|criteria|criterion|maximum|max|minimum|min|highest|lowest|possible|guide|rubric|"
-    r"previous|threshold|population|quantity|frequency|currency|confidence|attendance|temperature|balance|goals?|"
-    r"minutes?|hours?|problems?|typos?|omissions?|note|system|document|level|length|total|length|"
-    r"instances?|occurrences?|mentions?|phone|price|cost|room|people|months?|weeks?|seasons?|win|wins|losses|absences?|violations?|"
-    r"claims?|inaccuracy|inaccuracies|inconsistency|inconsistencies|redundancies|repetitions?)\b"
+    r"""
+    \b
+    (?: absences? | ages? | articles? | attendance | audience | balance | chapters? | claims?
+      | confidence | cost
+      | counts? | criteria | criterion | currency | dates? | days? | distance | document | errors? | evidence
+      | examples? | facts? | figures? | frequency | goals? | guide | highest | hours? | id | inaccuracy
+      | inaccuracies | inconsistency | inconsistencies | instances? | issues? | items? | length
+      | level | lines?
+      | losses | lowest | max | maximum | mentions? | min | minimum | minutes? | mistakes? | months? | note
+      | numbers? | occurrences? | omissions? | options? | pages? | paragraphs? | parts? | people
+      | phone | points?
+      | population | possible | previous | price | problems? | quantity | questions? | ranges? | rank
+      | redundancies | references? | repetitions? | room | rubric | samples? | scales? | seasons? | sections?
+      | sentences? | steps? | system | tables? | temperature | threshold | times? | tokens? | total | turns?
+      | typos? | versions? | violations? | weeks? | weights? | wins? | words? | years? )
+    \b
+    """,
+    re.VERBOSE,
 )
 
 
@@ -633,7 +721,6 @@ def _aspects(text, scale):
     return found
 
 
-
 _MENTIONED = _pattern(r"(?<! [\w/.,:-] ) (?<! [0-9] [ ] )", _RATING)
 # A fraction or stars end a thought, or a reason follows: "4/5 because", "3 stars for its".
 _CLOSED = re.compile(
@@ -642,15 +729,16 @@ _CLOSED = re.compile(
     (?: \Z
       | [\n.,;:!?)\]"'(-]
       | \b (?: because | since | as | for | due | in [ ] terms | based | given | overall | but | so | here
-              | is [ ] (?: fair | appropriate | apt | right | reasonable | justified | suitable | warranted ) ) \b
+              | is [ ] (?: fair | appropriate | apt | right | reasonable | justified | suitable
+                         | warranted ) ) \b
     )
     """,
     re.VERBOSE,
 )
 # "a 4-star summary", "5-star work"
 _STARRED_NOUN = re.compile(
-    r" (?:work|summary|response|text|story|ending|answer|reply|rating|review|score|evaluation|quality|level|and|to|"
-    r"it|this|the|i|on)\b"
+    r" (?:work|summary|response|text|story|ending|answer|reply|rating|review|score|evaluation|quality|level|"
+    r"and|to|it|this|the|i|on)\b"
 )
 # "covers 3 out of 5.": what comes before a count
 _COUNTING = re.compile(
@@ -706,7 +794,9 @@ _AT_THE_END = re.compile(
 _AT_THE_START = re.compile(
     rf"""
     (?: • [ ] )? {_RATING}
-    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n ) | (?P<because> (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) ) )
+    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n )
+      | (?P<because> (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) )
+    )
     (?P<second> [ ]? [-+]?[0-9] )?
     """,
     re.VERBOSE,
@@ -726,30 +816,35 @@ def _at_the_start(text, scale):
     if not match:
         return []
     sign = match["sign"] or ""
-    word = match["value"] in _WORD_VALUES
-    if word and sign in (",", "(") and not _has_stars(match):
-        return []
-    listed = sign in (".", ")") and match["value"] == "1"
-    if match["because"] is not None and _ANY_NUMBER.search(text, match.end()):
-        return ["ambiguous"]  # "1 for style, 3 for grammar"
-    listed = listed or (text.startswith("•") and "p" in (match["unit"] or ""))
-    if match["second"] or listed or _NUMBERED_LINE.search(text, match.end()) or _OPTIONS.match(text, match.end("value")):
-        return ["ambiguous"]
-    return _known([_reading(match, scale)])
+    if match["value"] in _WORD_VALUES and sign in (",", "(") and not _has_stars(match):
+        return []  # "One, two and three …"
+    doubts = (
+        match["second"],  # "1. 2"
+        sign in (".", ")") and match["value"] == "1",  # "1. It …"
+        text.startswith("•") and "p" in (match["unit"] or ""),  # "* 1 point: …"
+        match["because"] is not None and _ANY_NUMBER.search(text, match.end()),  # "1 for style, 3 for …"
+        _NUMBERED_LINE.search(text, match.end()),
+        _OPTIONS.match(text, match.end("value")),
+    )
+    return ["ambiguous"] if any(doubts) else _known([_reading(match, scale)])
 
 
 _SHORT = 60
 _NUMERALS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 # Words of a short sentence about something else: "The judges gave her a 4."
 _ABOUT_OTHERS = re.compile(
-    r"\b(?:gave|was|were|had|scored|rated|won|lost|judges?|critics?|reviewers?|users?|pupils?|readers|he|she|his|her|their)\b"
+    r"\b(?:gave|was|were|had|scored|rated|won|lost|judges?|critics?|reviewers?|users?|pupils?|readers|"
+    r"he|she|his|her|their)\b"
 )
 _IN_SHORT = re.compile(
     rf"""
-    (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this | it
-             | rate | give | as | at )
+    (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this
+             | it | rate | give | as | at )
       | [:=(-] )
-    [ ]? {_RATING} (?: ,? [ ] (?: for [ ] me | from [ ] me | to [ ] me | overall | i [ ] think | i [ ] guess ) )? [.!]? \Z
+    [ ]?
+    {_RATING}
+    (?: ,? [ ] (?: for [ ] me | from [ ] me | to [ ] me | overall | i [ ] think | i [ ] guess ) )?
+    [.!]? \Z
     """,
     re.VERBOSE,
 )
@@ -757,7 +852,9 @@ _IN_SHORT = re.compile(
 
 def _in_short(text, scale):
     """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
-    if len(text) >= _SHORT or _LEFT_OUT in text or _NO_RATING_LABEL.search(text) or _ABOUT_OTHERS.search(text) or len(_NUMERALS.findall(text)) > 1 or _NO_ASPECT_LABEL.search(text) or _COMPARED.search(text):
+    if len(text) >= _SHORT or _LEFT_OUT in text or len(_NUMERALS.findall(text)) > 1:
+        return []
+    if any(about.search(text) for about in (_NO_RATING_LABEL, _NO_ASPECT_LABEL, _ABOUT_OTHERS, _COMPARED)):
         return []
     match = _IN_SHORT.search(text)
     return _known([_sentence_reading(match, scale)]) if match else []
@@ -827,32 +924,19 @@ def find(text, scale):
     found = _find(numbered, scale)
     if found and names_another_scale(numbered, scale):
         return ["other_scale"]
+    if found and _declined(text):
+        return ["refusal"]
     return sorted(set(found), key=str)
 
 
-_ONE_LABEL = re.compile(r"(?:Rating|Score): ?([0-9]{1,9}(?:\.[0-9]{1,9})?)[ .]*")
-
-
-def _plainly(text):
-    """The rating of a reply with one number, on a line "Rating: 4": what the tiers say, in a fraction of the time."""
-    if not text.isascii() or ">" in text:
-        return None
-    at = text.find("Rating: ")
-    at = at if at >= 0 else text.find("Score: ")
-    if at < 0 or (at > 0 and text[at - 1] != "\n"):
-        return None
-    end = text.find("\n", at)
-    label = _ONE_LABEL.fullmatch(text, at, end if end >= 0 else len(text))
-    if not label or _ANY_NUMBER.search(" " + text[:at].lower()) or _ANY_NUMBER.search(text[label.end():].lower()):
-        return None
-    return float(label[1])
-
-
 def _find(text, scale):
+    """Readings of the tier that decides, of an excerpt."""
     final = _final(text, scale)
     if final:
+        if "final" in text:
+            return final
         # "Coherence: 2. Overall: 4" has one part and a whole, and nobody said which was asked for.
-        parts = set(_aspects(text, scale)) if "final" not in text else set()
+        parts = set(_aspects(text, scale))
         return [*final, *parts] if len(parts) == 1 else final
     single = len(_ANY_NUMBER.findall(f" {text}")) == 1
     named = []
@@ -862,11 +946,42 @@ def _find(text, scale):
             return named  # nothing is left that could contradict it
     if named:
         # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
-        parts = set(_aspects(text, scale))
-        lone = set(_alone(text, scale))
-        return [*named, *(parts if len(parts) == 1 else ()), *(lone if len(lone) == 1 else ())]
+        for second in (set(_aspects(text, scale)), set(_alone(text, scale))):
+            named += second if len(second) == 1 else ()
+        return named
     for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start, _in_short):
         found = tier(text, scale)
         if found:
             return found
     return []
+
+
+_DECLINED = _pattern(r"\b", _KEY, _BRACKET, _COLON, r"(?: n/a | not [ ] applicable | none | unknown ) \b")
+
+
+def _declined(text):
+    """Whether the rating is withheld where it belongs, as in "Rating: N/A"."""
+    text = text.lower()
+    return _holds(text, "n/a", "not applicable", "none", "unknown") and bool(_DECLINED.search(_tidy(text)))
+
+
+_ONE_LABEL = re.compile(r"(?:Rating|Score): ?([0-9]{1,9}(?:\.[0-9]{1,9})?)[ .]*")
+
+
+def _plainly(text):
+    """The rating of a reply with one number, on a line "Rating: 4": as the tiers say, in less time."""
+    if not text.isascii() or ">" in text:
+        return None
+    start = text.find("Rating: ")
+    if start < 0:
+        start = text.find("Score: ")
+    if start < 0 or (start > 0 and text[start - 1] != "\n"):
+        return None
+    end = text.find("\n", start)
+    label = _ONE_LABEL.fullmatch(text, start, end if end >= 0 else len(text))
+    if not label:
+        return None
+    for rest in (text[:start], text[label.end():]):
+        if _ANY_NUMBER.search(" " + rest.lower()):
+            return None
+    return float(label[1])
