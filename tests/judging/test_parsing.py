@@ -17,6 +17,8 @@ from nlgjudge.data.fetch import DataUnavailable, read
 from nlgjudge.data.registry import entries
 from nlgjudge.judging import parsing
 from nlgjudge.judging.parsing import parse, parse_all
+from nlgjudge.judging.scoring import responses
+from nlgjudge.judging.tasks import Reply
 
 planted = runpy.run_path(str(Path(__file__).with_name("planted.py")))
 
@@ -176,15 +178,15 @@ MISSED = [  # reply, scale, rating
         (1, 5),
         3,
     ),
-    ("Score - 4", (1, 5), 4),
+    ("Score - 4\nIt says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
     ("Score 3 - The summary has the main point and leaves out the rest of what was said.", (1, 5), 3),
     ("Rating: [[4]] It says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
     ("<score>4</score> It says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
-    ("It says what happened and to whom. The answer is \\boxed{4}.", (1, 5), 4),
+    ("It says what happened and to whom, and how. The answer is \\boxed{4}.", (1, 5), 4),
     ("| Criterion | Score |\n|---|---|\n| Coherence | 4 |\n\nIt says what happened.", (1, 5), 4),
     ("★★★☆☆ It says what happened and to whom, and it leaves much out.", (1, 5), 3),
     ("Score: 85%", (0, 100), 85),
-    ("スコア：４", (1, 5), 4),
+    ("It says what happened and to whom, and leaves nothing out.\nRating：★★★★", (1, 5), 4),
 ]
 
 
@@ -323,6 +325,8 @@ def test_a_list_of_options_is_spread_over_the_scale():
     assert [parse(letter, "choice", (1, 5), options=worst_first).score for letter in "ABC"] == [1, 3, 5]
     found = parse_all(["A", "B. fair", "?"], "choice", (0, 100), options=worst_first)
     assert found["score"].fillna(-1).tolist() == [0, 50, -1]
+    replies = [Reply("a", "coherence", 0, "C"), Reply("b", "coherence", 0, "fair")]
+    assert responses(replies, form="choice", options=worst_first)["score"].tolist() == [5, 3]
 
 
 @pytest.mark.parametrize("options", [None, [], ["good"], ["good", "Good."], {"good": 1, "bad": float("nan")}])

@@ -13,14 +13,14 @@ from nlgjudge.judging.parsing import parse_all
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 
 
-def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
+def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", options=None):
     """Parse replies, row by row.
 
     Parameters
     ----------
     replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
         With `item_id, aspect, sample_index, text` and perhaps `reason`.
-    form, scale, policy, key
+    form, scale, policy, key, options
         As for `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect.
 
     Returns
@@ -34,7 +34,7 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
     frame, parts = frame.reset_index(drop=True), []
     for aspect, part in frame.groupby("aspect", sort=False):
         parsed = parse_all(part["text"], form, scale[aspect] if isinstance(scale, dict) else scale,
-                           policy=policy, key=key)
+                           policy=policy, key=key, options=options)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         parsed["reason"] = parsed["reason"].where(pd.Series(given, index=parsed.index) == "", given)
         parts.append(part[COLUMNS[:4]].join(parsed, how="right"))
