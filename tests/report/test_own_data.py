@@ -631,5 +631,5 @@ def test_the_help_has_every_default_and_an_example(capsys):
                "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task "
                "scale")
     assert all(f"--{option}" in text for option in options.split())
-    for default in ("surface", "0 is all (default: 0)", "report.html", "64", "nan", "data/cache/replies.sqlite"):
+    for default in ("surface", "0 is all (default: 0)", "report.html", "64", "nan", "replies.sqlite"):
         assert default in text

@@ -213,7 +213,7 @@ def parse_scores(text, names, scale=(1, 5)):
     given = {}
     for name, value in _pairs(text, _SCORE_KEYS):
         score = parse(str(value), "number", scale)
-        if not math.isnan(score.score) or score.reason == "out_of_range":
+        if not math.isnan(score.score) or score.reason in ("out_of_range", "other_scale"):
             given.setdefault(name.strip(), []).append(score)
     whole = parse(text, "number", scale).reason if not given else ""
     reason = whole if whole in ("empty", "refusal") else "missing_aspect"

@@ -1,9 +1,9 @@
 """Turn a judge's reply into a score, or into NaN with a reason; never into 0, never dropped.
 
 The papers' forms: a filled form ("- Coherence: 4", G-Eval), one to five stars and 0 to 100
-(ChatGPT study, section 3), yes or no (G-Eval's hallucination prompt), JSON (CoAScore),
-and a rationale before or after the rating. What upstream's scripts did instead is a
-`paper` policy.
+(ChatGPT study, section 3), yes or no (G-Eval's hallucination prompt), JSON (CoAScore), a rationale
+before or after the rating, and a lettered choice. A wrong score is worse than none: in doubt a reply
+is NaN. What upstream's scripts did instead is a `paper` policy.
 """
 
 import json
@@ -13,38 +13,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-FORMS = ("form", "stars", "number", "yes_no", "json")
+from nlgjudge.judging import lettered, statements
+
+FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop")
 
-_WORDS = {w: float(i) for i, w in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))}
-_N = r"(-?\d+(?:[.,]\d+)?|" + "|".join(_WORDS) + r")(?:[ -]and[ -]a[ -]half)?(?![\w%])(?!\.\d)"
-_HALF = "and a half"
-_KEYS = r"(?:ratings?|scores?|stars?|grade|answer|evaluation|response|result)"
-# From the clearest way of giving a rating to the least clear; the first that finds any
-# decides. The strings in front are a quick test: without one of them it cannot match.
-_TIERS = [(needles, re.compile(pattern, re.MULTILINE)) for needles, pattern in (
-    (("final",), rf"\bfinal {_KEYS}\b[\s:*=_-]*(?:is|of)?[\s:*=_-]*{_N}"),
-    ((":", "="), rf"^[\s>#*_-]*(?:the |my |overall )*{_KEYS}\b[ \w]{{0,40}}[*_]*[:=][\s*_-]*{_N}"),
-    ((":", "="), rf"\b{_KEYS}[*_]*[:=][\s*_-]*{_N}"),
-    ((":",), rf"^[\s>#*_-]*[a-z][\w ]{{2,30}}[*_]*:[\s*_-]*{_N}[ \t.*_]*(?:/|out of|\(|$)"),
-    (("/", "out of"), rf"(?<![\w/.]){_N}\s*(?:/|out of)\s*(?:\d+|five|ten|three)\b"),
-    (("star",), rf"(?<![\w/.]){_N}[ -]stars?\b"),
-    (("",), rf"[a-z][\"')]*[.!?][\"')]*\s+{_N}[\s.*_]*\Z"),
-    (("score", "rating"), rf"\b(?:score|rating)s?(?: \w+)?(?: of| is| as| at| be)+(?: an?)?[ :*]+{_N}"),
-    (("score", "rating"), rf"\b(?:score|rating) {_N}(?=[*_]*(?:[.,;)]|$))"),
-    (("scor", "get", "earn", "receiv", "deserv", "rate", "giv"),
-     rf"\b(?:scor(?:es?|ing)|gets?|earn(?:s|ing)|receiv(?:es|ing)|deserv(?:es|ing)|rated?|giv(?:e|ing) it)"
-     rf"(?: \w+)? (?:an?|as|at) {_N}(?=[*_]*(?:[.,;)]|$| for | on | in terms))"),
-    (("",), rf"^[\s>#*_-]*{_N}[\s.):*_-]*$"),
-    (("",), rf"\A[\s>#*_-]*{_N}(?=[\s.):,*_-])(?![.)]?\s*\d)"),
-)]
-_BARE = re.compile(r"[\s*_-]*(\d+(?:\.\d+)?)[\s.*_]*")
-_NUMBER = re.compile(rf"(?<![\w/.]){_N}")
-_REFUSAL = re.compile(r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|"
-                      r"n/a|not (?:applicable|possible))\b", re.IGNORECASE)
-_YES_NO = re.compile(r"\A\W*(?:answer\W+)?(yes|no)\b|\b(?:answer|final answer)\b\W+(?:is\W+)?(yes|no)\b",
-                     re.IGNORECASE)
+# "4", "3.", "- 2": most replies of a judge that was asked for the number alone
+_BARE = re.compile(r"(?:- )?([0-9]{1,9}(?:\.[0-9]{1,9})?)\.?")
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|"
+    r"not (?:applicable|possible))\b"
+)
 
 
 class Score(NamedTuple):
@@ -55,28 +34,38 @@ class Score(NamedTuple):
     score : float
         On the protocol's scale, NaN where there is none.
     reason : str
-        Why it is NaN: `empty`, `refusal`, `no_rating`, `ambiguous`, `out_of_range`,
-        `not_json`; empty otherwise.
+        Why it is NaN, else empty.
+
+        - `empty`: nothing was said.
+        - `refusal`: the judge says that it cannot rate.
+        - `no_rating`: no rating was found.
+        - `ambiguous`: different ratings, a range ("2-3"), or a number that may be something else.
+        - `out_of_range`: a rating outside of the scale ("7" and "-1" on 1 to 5).
+        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5); never converted.
+        - `not_json`: the form is JSON and the reply is not.
     """
 
     score: float
     reason: str = ""
 
 
-def parse(text, form="form", scale=(1, 5), *, key=""):
+def parse(text, form="form", scale=(1, 5), *, key="", options=None):
     """Read the rating that a reply gives.
 
     Parameters
     ----------
     text : str
-        The reply.
-    form : {"form", "stars", "number", "yes_no", "json"}
-        How the protocol asks for it. `form`, `stars` and `number` accept each other's
-        ways, with the rationale before or after; `yes_no` gives 1 and 0.
+        The reply. Any string is read, in time proportional to its length, and none raises.
+    form : {"form", "stars", "number", "yes_no", "json", "choice"}
+        How the protocol asks for it. `form`, `stars` and `number` accept each other's ways, with the
+        rationale before or after; `yes_no` gives 1 and 0; `choice` needs `options`.
     scale : (float, float)
         Lowest and highest rating allowed.
     key : str
         With `json`, the name of the rating; empty takes the only number there is.
+    options : dict of str to float, or list of str
+        With `choice`, the options' texts as the protocol letters them, A first. A dict gives each its
+        score; a list spreads them evenly over the scale, the first being the lowest.
 
     Returns
     -------
@@ -85,38 +74,42 @@ def parse(text, form="form", scale=(1, 5), *, key=""):
     Raises
     ------
     ValueError
-        For an unknown form.
+        For an unknown form, and for `choice` without options or with options that cannot be told apart.
+
+    Examples
+    --------
+    >>> parse("It wanders off.\\nRating: 2")
+    Score(score=2.0, reason='')
+    >>> parse("Score: 7/10")
+    Score(score=nan, reason='other_scale')
+    >>> parse("B. Fair", "choice", options={"Good": 5, "Fair": 3, "Poor": 1})
+    Score(score=3.0, reason='')
     """
     if form not in FORMS:
         raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
-    if not text or not text.strip():
+    if form == "choice":
+        options = lettered.scored(options, scale)
+    if not isinstance(text, str) or not text.strip():
         return Score(math.nan, "empty")
     if form == "yes_no":
         return _yes_no(text)
     if form == "json":
         return _json(text, scale, key)
-    bare = _BARE.fullmatch(text)
+    if form == "choice":
+        return _decided(lettered.find(text, options), text)
+    bare = _BARE.fullmatch(text.strip(" \n\t*_"))
     if bare:
-        return _checked({float(bare[1])}, scale)
-    text = text.lower()
-    for needles, tier in _TIERS:
-        if any(needle in text for needle in needles):
-            found = {_value(m) for m in tier.finditer(text)}
-            if found:
-                return _checked(found, scale)
-    found = {_value(m) for m in _NUMBER.finditer(text)} if len(text) < 60 else set()
-    if found:
-        return _checked(found, scale)
-    return Score(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
+        return _decided([float(bare[1])], text, scale)
+    return _decided(statements.find(text, scale), text, scale)
 
 
-def parse_all(texts, form="form", scale=(1, 5), *, key="", policy="nan"):
+def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, policy="nan"):
     """Parse many replies; equal replies are read once.
 
     Parameters
     ----------
     texts : sequence of str
-    form, scale, key
+    form, scale, key, options
         As for `parse`.
     policy : {"nan", "leading_or_0", "store_3", "drop"}
         What an unparsed reply counts as. `nan`, the default, says so. The others repeat
@@ -127,55 +120,123 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", policy="nan"):
     -------
     pandas.DataFrame
         `score, reason`, indexed like `texts`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown policy, and as `parse` does.
     """
     if policy not in POLICIES:
         raise ValueError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
     texts = pd.Series(texts)
-    known = {t: _leading(t) if policy == "leading_or_0" else parse(t, form, scale, key=key)
-             for t in texts.unique()}
+    known = {}
+    for text in texts.unique():
+        if policy == "leading_or_0":
+            known[text] = _leading(text)
+        else:
+            known[text] = parse(text, form, scale, key=key, options=options)
     frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
-    return frame.dropna(subset=["score"]) if policy == "drop" else frame
+    if policy == "drop":
+        frame = frame.dropna(subset=["score"])
+    return frame
 
 
 def _leading(text):
+    """As G-Eval's script: a number at the start, else 0."""
     found = re.match(r"\s*(\d(?:\.\d+)?)", text or "")
-    return Score(float(found[1]), "") if found else Score(0.0, "no_rating")
+    if found:
+        return Score(float(found[1]))
+    return Score(0.0, "no_rating")
 
 
-def _value(match):
-    text = match[1]
-    value = _WORDS[text] if text in _WORDS else float(text.replace(",", "."))
-    return value + 0.5 if _HALF in match[0].replace("-", " ") else value
+def _decided(readings, text, scale=None):
+    """One score from different readings of a reply: ratings, or reasons why there is doubt.
+
+    `text` tells a refusal from a reply without a rating.
+    """
+    if not readings:
+        return Score(math.nan, "refusal" if _REFUSAL.search(text.lower()) else "no_rating")
+    if len(readings) > 1:
+        return Score(math.nan, "ambiguous")
+    reading = readings[0]
+    if isinstance(reading, str):
+        return Score(math.nan, reading)
+    if scale is not None and not scale[0] <= reading <= scale[1]:
+        return Score(math.nan, "out_of_range")
+    return Score(reading)
 
 
-def _checked(found, scale):
-    inside = {v for v in found if scale[0] <= v <= scale[1]}
-    if len(found) == 1:
-        return Score(found.pop()) if inside else Score(math.nan, "out_of_range")
-    return Score(math.nan, "ambiguous")
+# ---- Yes or no ------------------------------------------------------------------------------------------
+
+# "Yes", "**No**, all is supported", "Answer: yes"; not "no idea", "yes and no"
+_YES_NO = re.compile(
+    r"""
+    (?: \A \W* (?: answer \W{1,20} )? | \b answer \b \W{1,20} (?: is \W{1,20} )? )
+    (?P<word> yes | no ) \b
+    (?! \W{1,5} (?: idea | way | rating | answer | comment | summary | text ) \b )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_YES_AND_NO = re.compile(r"\b(?:yes|no)(?:\W{0,3}(?:and|or|/)\W{0,3})(?:yes|no)\b", re.IGNORECASE)
 
 
 def _yes_no(text):
-    found = {(m[1] or m[2]).lower() for m in _YES_NO.finditer(text)}
-    if len(found) == 1:
-        return Score(float(found == {"yes"}))
-    if found:
+    if _YES_AND_NO.search(text):
         return Score(math.nan, "ambiguous")
-    return Score(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
+    words = {match["word"].lower() for match in _YES_NO.finditer(text)}
+    return _decided([float(word == "yes") for word in words], text)
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------
+
+# Where no key is given and an object holds several numbers, the one of such a name is the rating.
+_RATING_NAMES = ("score", "rating", "overall", "overall_score", "overall score", "final_score", "final score")
+
+
+class _Pairs(list):
+    """The pairs of a JSON object, so that a name given twice is seen twice."""
 
 
 def _json(text, scale, key):
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        answer = json.loads(text[start:end + 1])
-    except json.JSONDecodeError:
+    start = text.find("{")
+    end = text.rfind("}")
+    if start < 0 or end < start:
         return Score(math.nan, "not_json")
-    numbers = {k.lower(): v for k, v in answer.items()
-               if isinstance(v, int | float) and not isinstance(v, bool)}
+    try:
+        pairs = json.loads(text[start:end + 1], object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        # No JSON; or an integer of more than 4,300 digits, or nested too deeply to be read.
+        return Score(math.nan, "not_json")
+    numbers = _numbers(pairs)
     if key:
-        numbers = {k: v for k, v in numbers.items() if k == key.lower()}
-    if not numbers:
-        return Score(math.nan, "no_rating")
-    return _checked({float(v) for v in numbers.values()}, scale)
+        numbers = [(names, value) for names, value in numbers if key.lower() in names]
+    elif len(numbers) > 1:
+        named = [(names, value) for names, value in numbers if names[-1] in _RATING_NAMES]
+        numbers = named or numbers
+    # A NaN differs from itself: as a string it does not.
+    values = {str(value): value for _, value in numbers}
+    return _decided(list(values.values()), "", scale)
+
+
+def _numbers(pairs):
+    """Numbers of an object and of those within it, each with the names that lead to it, in lower case.
+
+    A number in quotation marks is one, too; an integer too large for a float is infinite.
+    """
+    found = []
+    waiting = [((), pairs)]
+    while waiting:
+        outer, value = waiting.pop()
+        if isinstance(value, _Pairs):
+            waiting += [((*outer, name.lower()), inner) for name, inner in reversed(value)]
+        elif isinstance(value, str):
+            quoted = _BARE.fullmatch(value.strip())
+            found += [(outer, float(quoted[1]))] if quoted else []
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                found.append((outer, float(value)))
+            except OverflowError:
+                found.append((outer, math.inf))
+    return found

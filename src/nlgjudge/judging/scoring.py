@@ -15,14 +15,14 @@ COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 _NO_REPLY = ("not asked", "not answered", "not recorded")
 
 
-def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
+def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", options=None):
     """Parse replies, row by row.
 
     Parameters
     ----------
     replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
         With `item_id, aspect, sample_index, text` and perhaps `reason`.
-    form, scale, policy, key
+    form, scale, policy, key, options
         As for `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect.
 
     Returns
@@ -40,7 +40,7 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key=""):
     frame, parts = frame.reset_index(drop=True), []
     for aspect, part in frame.groupby("aspect", sort=False):
         allowed = scale[aspect] if isinstance(scale, dict) else scale
-        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key)
+        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key, options=options)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         given = pd.Series(given, index=parsed.index)
         parsed["reason"] = parsed["reason"].where(given == "", given)
