@@ -150,6 +150,7 @@ def finish(say=print):
         figure = overview.summary(part, title=PAPERS[paper], notice=SAMPLE_NOTICE if sample else "")
         figures.save(figure, f"summary_{paper}", sample=sample)
     say(coverage.coverage(rows).to_string())
+    say(coverage.different_sentence(rows))
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(base / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)")
     if not real and parts:
