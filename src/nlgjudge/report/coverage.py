@@ -189,7 +189,7 @@ def _line(part):
 def _in_words(variant):
     """A variant's or a family's name for a reader, without the metric's own name in front."""
     name = re.sub(r"^\w+(: |-(?=[fpr]$))", "", variant.removeprefix(NEAREST))
-    options = re.split(r"(, | \| | or with | or |[()])", name)
+    options = re.split(r"(, | \| | \(or with | or |[()])", name)
     return "".join(WORDS.get(option, option) for option in options)
 
 

@@ -245,7 +245,7 @@ def left_out(table, rows, values):
         cells = printed[printed["row"] == row].set_index(CELL)
         grid = ours.loc[cells.index, [name for name in variants if name in ours]].dropna(axis=1)
         for truth in grid:
-            others = grid[[name for name in grid if not _equal(grid[name], grid[truth])]]
+            others = grid.loc[:, ~_equal(grid, grid[truth])]
             if others.shape[1] < 2:
                 continue
             print_of_truth = (grid[truth] / cells["unit"]).round() * cells["unit"]
@@ -298,8 +298,10 @@ def _search(row, printed, unit, ours, tolerance):
     worst = gaps.max(skipna=False).fillna(float("inf")).sort_values(kind="stable")
     in_units = gaps.div(unit, axis=0)
     winner = worst.index[0]
-    fitting = [name for name in worst.index if (in_units[name] <= FITS + _HAIR).all()]
-    others = [name for name in worst.index if not _equal(ours[name], ours[winner])]
+    fits = (in_units <= FITS + _HAIR).all()
+    fitting = [name for name in worst.index if fits[name]]
+    equal = _equal(ours, ours[winner])
+    others = [name for name in worst.index if not equal[name]]
     rivals = [name for name in others if worst[name] <= tolerance + 1e-9]
     chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
     return Search(
@@ -309,8 +311,10 @@ def _search(row, printed, unit, ours, tolerance):
         rivals=tuple(rivals), values=None)
 
 
-def _equal(first, second):
-    return np.allclose(first, second)
+def _equal(ours, variant):
+    """Which variants have the same values as one of them, in every cell."""
+    same = np.isclose(ours.to_numpy(float), variant.to_numpy(float)[:, None])
+    return pd.Series(same.all(axis=0), index=ours.columns)
 
 
 def _shared(parts):
