@@ -19,7 +19,8 @@ WORDS = {"f": "F", "f1.2": "F with recall weighed 1.2", "p": "precision", "r": "
          "none": "no stemmer", "porter": "NLTK's stemmer", "porter_original": "Porter's own stemmer",
          "spaces": "words cut at blanks", "period": "sentences cut at periods",
          "punctuation": "sentences cut at . ! ?", "whole": "no sentences", "cut": "text after < lost",
-         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots"}
+         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots",
+         "COCO": "as the COCO caption metrics give it"}
 
 
 def coverage(rows):
