@@ -4,11 +4,14 @@ Whole rows are given in the order of the paper's columns, so that a value in a w
 column or under a wrong coefficient shows.
 """
 
+import shutil
 from itertools import product
 
 import pytest
 
-from nlgjudge.report.published import KEY, all_published, published, tables
+from nlgjudge.data.paths import root
+from nlgjudge.report import published as module
+from nlgjudge.report.published import KEY, PAPERS, all_published, published, tables
 
 SUMMEVAL = ["coherence", "consistency", "fluency", "relevance"]
 CHATGPT = ["coherence", "relevance", "consistency", "fluency", "AVG"]  # ChatGPT study's order
@@ -75,12 +78,14 @@ TABLES = {
                           "0.166 0.030 0.130",
             "ChatGPT (DA w/o ref)": "0.469 0.487 0.405 0.461 0.587 0.392 0.578 0.645 0.498 0.507 0.524 "
                                     "0.427 0.504 0.561 0.430"}),
-    # The extraction kept the last four columns and lost the first two of the sample level.
+    # The extraction kept the last four columns and lost the first two of the sample level, of which
+    # section 4.3's "The Impact of Dataset Biases" prints two cells: 0.498 of ROUGE-1, 0.195 of Stars w/ ref.
     ("chatgpt", "table3"): (
         "section 4.3", 78, columns(["realsumm"], ["pyramid_recall"], BOTH_LEVELS, STUDY), {
+            "ROUGE-1": "0.498 ? 0.408 0.533 0.555 0.383",
             "ROUGE-2": "? ? 0.353 0.514 0.513 0.369",
             "BARTScore+CNN+Para": "? ? 0.374 0.499 0.515 0.357",
-            "ChatGPT (Stars w/ ref)": "? ? 0.174 0.224 0.261 0.181"}),
+            "ChatGPT (Stars w/ ref)": "0.195 ? 0.174 0.224 0.261 0.181"}),
     ("chatgpt", "table4"): (
         "section 4.3", 195, columns(["summeval"], CHATGPT, ["dataset"], STUDY), {
             "ROUGE-L": "0.141 0.148 0.100 0.284 0.318 0.204 0.109 0.152 0.086 0.079 0.132 0.061 "
@@ -149,13 +154,78 @@ TABLES = {
 EMPTY = {"–": "dash", "-": "dash", "?": "lost"}  # as printed or extracted, and what the note says
 
 
-def test_there_are_twenty_tables_with_2183_cells():
-    assert tables() == list(TABLES)
+OURS = {paper for paper, _ in TABLES}  # the papers that the facts below are about
+
+
+def of_the_four():
+    """The cells of the four papers, in the five versions that are typed; a further paper's are left out."""
     cells = all_published()
+    return cells[cells["paper"].isin(OURS)]
+
+
+def test_there_are_twenty_tables_with_2183_cells():
+    assert [key for key in tables() if key[0] in OURS] == list(TABLES)
+    cells = of_the_four()
     assert len(cells) == 2183
     assert cells.groupby(["paper", "artefact"]).size().to_dict() == {
         key: count for key, (_, count, *_) in TABLES.items()}
-    assert not cells.duplicated(["paper", "artefact", *KEY]).any()
+
+
+def general_rules(cells):
+    """What has to hold of every paper's printed correlations, however many there are."""
+    repeated = cells.duplicated(["paper", "artefact", *KEY])
+    assert not repeated.any(), cells[repeated]
+    full = cells[cells["printed"] != ""]
+    assert full["printed"].str.fullmatch(r"[-−]?(0?\.\d+|1(\.0+)?|0)").all(), "a print that is no correlation"
+    assert full["value"].abs().max() <= 1
+    silent = cells[(cells["printed"] == "") & (cells["note"].str.strip() == "")]
+    assert silent.empty, silent[["paper", "artefact", "row"]].drop_duplicates().values.tolist()
+
+
+def test_every_paper_keeps_the_general_rules():
+    general_rules(all_published())
+
+
+@pytest.fixture
+def fifth(tmp_path, monkeypatch):
+    """A copy of the printed tables; returns a function that adds a table of an invented fifth paper."""
+    folder = tmp_path / "paper_tables" / "published"
+    shutil.copytree(root() / "paper_tables" / "published", folder)
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.setattr(module, "PAPERS", PAPERS | {"fifth": "A fifth paper"})
+
+    def add(*lines):
+        head = "row,dataset,aspect,level,coefficient,printed,note"
+        (folder / "fifth_table1.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+    return add
+
+
+def test_a_fifth_papers_table_breaks_nothing(fifth):
+    """Two decimals, a dash, a perfect correlation and one without its zero: as a paper may print them."""
+    fifth("Overlap,headlines,clarity,system,pearson,0.41,",
+          "Overlap,headlines,clarity,system,kendall,,printed as a dash",
+          "Judge,headlines,clarity,system,pearson,1.0,",
+          "Judge,headlines,clarity,system,kendall,-.5,")
+    cells = all_published()
+    assert len(cells) == 2183 + 4 and ("fifth", "table1") in tables()
+    general_rules(cells)
+    # The facts of the four papers are about the four papers.
+    test_there_are_twenty_tables_with_2183_cells()
+    test_the_four_papers_print_three_decimals()
+    test_every_empty_cell_of_the_four_says_why()
+    test_the_versions_of_g_eval_differ_in_six_fluency_cells()
+    for key in TABLES:
+        test_rows_as_the_paper_prints_them(key)
+
+
+@pytest.mark.parametrize("line", [
+    "Overlap,headlines,clarity,system,pearson,1.41,",  # no correlation
+    "Overlap,headlines,clarity,system,pearson,41,",
+    "Overlap,headlines,clarity,system,pearson,,"])  # empty, and nothing says why
+def test_the_general_rules_hold_for_a_fifth_paper_too(fifth, line):
+    fifth(line)
+    with pytest.raises(AssertionError):
+        general_rules(all_published())
 
 
 @pytest.mark.parametrize("key", TABLES, ids="_".join)
@@ -172,24 +242,32 @@ def test_rows_as_the_paper_prints_them(key):
                 assert EMPTY[value] in typed.loc[place, "note"], (where, row, place)
 
 
-def test_every_printed_value_has_three_decimals_and_is_a_correlation():
-    cells = all_published()
+def test_the_four_papers_print_three_decimals():
+    cells = of_the_four()
     printed = cells.loc[cells["printed"] != "", "printed"]
     assert printed.str.fullmatch(r"-?0\.\d{3}").all()
     assert cells["value"].abs().max() < 1
 
 
-def test_every_empty_cell_says_why():
-    cells = all_published()
+def test_every_empty_cell_of_the_four_says_why():
+    cells = of_the_four()
     empty = cells[cells["printed"] == ""]
-    # GPTScore's tau 5 + 5, QAGS 6 + 6, BAGEL without reference 2 * 6, two lost columns of 13 rows.
-    assert len(empty) == 10 + 12 + 12 + 26
+    # GPTScore's tau 5 + 5, QAGS 6 + 6, BAGEL without reference 2 * 6, and two lost columns of RealSumm's
+    # 13 rows less the two cells that the prose prints.
+    assert len(empty) == 10 + 12 + 12 + (26 - 2)
     silent = empty[~empty["note"].str.contains("dash|lost")]
     assert silent.empty, silent[["paper", "artefact", "row"]].drop_duplicates().values.tolist()
 
 
+def test_what_only_the_prose_prints_says_so():
+    cells = of_the_four()
+    prose = cells[(cells["printed"] != "") & cells["note"].str.contains("text gives .* in section 4.3")]
+    assert prose[["artefact", "row", "coefficient", "printed"]].values.tolist() == [
+        ["table3", "ROUGE-1", "spearman", "0.498"], ["table3", "ChatGPT (Stars w/ ref)", "spearman", "0.195"]]
+
+
 def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
-    printed = all_published().query("printed != ''").set_index(["paper", "artefact", *KEY])["printed"]
+    printed = of_the_four().query("printed != ''").set_index(["paper", "artefact", *KEY])["printed"]
     new, old = printed["geval"], printed["geval_v1"]
     assert set(old.index) <= set(new.index)
     # Only EMNLP's Table 1 has the ablation without a description.

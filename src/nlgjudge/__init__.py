@@ -36,7 +36,7 @@ _EXPORTS = {
     "metaeval.correlation": "correlation correlation_table",
     "report.published": "published all_published",
     "report.ledger": "averages compare entered is_rule ledger_note write side_by_side with_interval",
-    "report.variants": "search best summary",
+    "report.variants": "search best summary left_out",
     "report.averages": "printed_averages versions shared_baselines captions",
     "report.claims": "claims",
     "report.figures": "comparison deviations curves intervals specification_curve save_figure",

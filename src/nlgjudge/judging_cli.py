@@ -63,7 +63,10 @@ def _add_judge(commands):
     judge.add_argument("--scale", type=float, nargs=2, metavar=("LOW", "HIGH"),
                        help="lowest and highest rating of a text of your own; without it 1 5")
     judge.add_argument("--form", help="how a reply to a text of your own is read: form, stars, number, "
-                                      "yes_no or json; without it form")
+                                      "yes_no, json or choice; without it form")
+    judge.add_argument("--options", nargs="+", metavar="TEXT=SCORE",
+                       help="of the form choice: the options' texts in the order of their letters, as "
+                            "Good=5 Fair=3 Poor=1")
     judge_options(judge)
     judge.add_argument("-o", "--output", type=Path, help="write the replies, a row each, to this CSV file")
     judge.set_defaults(function=_judge)
@@ -319,7 +322,7 @@ def _prompts(options):
     print(found.body)
 
 
-def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None):
+def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None, options=None):
     """Find the prompts that a command names.
 
     Parameters
@@ -328,7 +331,7 @@ def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None):
         Names, beginnings that several names share, texts with slots, or paths of files with such a text.
     aspects : list of str
         That people rated.
-    aspect, scale, form : optional
+    aspect, scale, form, options : optional
         Of a text.
 
     Returns
@@ -341,7 +344,6 @@ def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None):
         For what is none of these, a text without an aspect, or options of a text without a text.
     """
     from nlgjudge.data.choices import unknown
-    from nlgjudge.judging.parsing import FORMS
     from nlgjudge.judging.prompts import names
 
     found, texts = [], 0
@@ -356,16 +358,29 @@ def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None):
                              f"{', '.join(aspects)} it asks about")
         if aspect not in aspects:
             raise ValueError(unknown("aspect", aspect, aspects))
-        if form and form not in FORMS:
-            raise ValueError(unknown("form", form, FORMS))
         low, high = scale or (1, 5)
         if low >= high:
             raise ValueError(f"scale {low:g} {high:g}: expected the lowest rating first, then the highest")
-        found.append(nj.as_prompt(text, aspect=aspect, scale=(low, high), form=form or "form"))
-    if not texts and (aspect or scale or form):
-        raise ValueError("--aspect, --scale and --form are for a prompt's own text; a prompt by name has its "
-                         "own")
+        found.append(nj.as_prompt(text, aspect=aspect, scale=(low, high), form=form or "form",
+                                  options=_scored(options)))
+    if not texts and (aspect or scale or form or options):
+        raise ValueError("--aspect, --scale, --form and --options are for a prompt's own text; a prompt by "
+                         "name has its own")
     return list({(one.name, one.digest): one for one in found}.values())
+
+
+def _scored(options):
+    """Scores by option, from ``TEXT=SCORE``."""
+    found = {}
+    for option in options or []:
+        text, equals, score = option.rpartition("=")
+        try:
+            found[text] = float(score)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"--options {option}: expected TEXT=SCORE, as Good=5")
+    return found
 
 
 def _text(given):
@@ -409,7 +424,7 @@ def _judge(options):
         raise ValueError(f"--samples {options.samples}: expected a whole number of at least 1")
     benchmark = nj.load(options.benchmark)
     prompts = chosen_prompts(options.prompts, benchmark.aspects, aspect=options.aspect, scale=options.scale,
-                             form=options.form)
+                             form=options.form, options=options.options)
     items, settings = first(benchmark.items, options.limit), sampling(options)
     for one in prompts:
         check_fit(one, items, task(options.benchmark))

@@ -28,7 +28,7 @@ BREVITY = math.exp(1 - 7 / 6)
 
 @pytest.mark.parametrize("variant, fourth", [
     # matches: the cat sat a mat (5 of 6); the-cat cat-sat a-mat (3 of 5); the-cat-sat (1 of 4); 0 of 3
-    ("nltk, tiny epsilon", 1e-15 / 3), ("nltk, epsilon 0.1", 0.1 / 3),
+    ("COCO", 1e-15 / 3), ("nltk, tiny epsilon", 1e-15 / 3), ("nltk, epsilon 0.1", 0.1 / 3),
     ("nltk, none", sys.float_info.min),  # nltk's word for nothing
     ("nltk, NIST", 1 / 2 / 3),  # the first order without a match counts as a half
 ])
@@ -79,11 +79,24 @@ def test_sacrebleu_variants_are_sacrebleu(variant):
 def test_empty_and_short_texts_have_a_score(variant):
     scores = bleu(items(("", ["a b"]), ("x", ["x"]), ("a b", ["c d"])), variant)["score"]
     assert scores.between(0, 1 + 1e-12).all()
-    assert (scores[0], scores[2]) == (0, 0) and scores[1] > 0
+    assert scores[[0, 2]].max() < 1e-6 and scores[1] > scores[2]  # COCO's nothing is a little more than 0
+
+
+def test_coco_is_the_caption_metrics_own_code():
+    """pycocoevalcap's scorer, on texts with and without a word, shorter than four words, and repeated."""
+    scorer = pytest.importorskip("pycocoevalcap.bleu.bleu_scorer")
+    pairs = [SHORT, ("", ["a b"]), ("x", ["x"]), ("a b", ["c d"]), ("a b c", ["a b c", "a b"]),
+             ("a b c d a b c d", ["a b c d"]), ("a b c d e", ["e f g h i j k l m", "a b c d"])]
+    expected = []
+    for hypothesis, references in pairs:
+        one_text = scorer.BleuScorer(n=4)
+        one_text += (hypothesis, references)
+        expected.append(one_text.compute_score(option="closest")[1][3][0])
+    assert bleu(items(*pairs), "COCO")["score"].tolist() == pytest.approx(expected, rel=1e-6)
 
 
 def test_unknown_variant_and_missing_references():
-    with pytest.raises(ValueError, match="variant='nltk': expected one of nltk, tiny eps.*sacrebleu, add-k"):
+    with pytest.raises(ValueError, match="variant='nltk': expected one of COCO, nltk, ti.*sacrebleu, add-k"):
         bleu(items(SHORT), "nltk")
     for variant in ("nltk, none", "sacrebleu, exp"):
         with pytest.raises(ValueError, match="1 items have no reference; leave them out"):
@@ -126,6 +139,10 @@ def test_bleu_row_of_geval_table_2(real, printed):
     scores = bleu(real("topical_chat").items, "nltk, tiny epsilon")
     found = printed("BLEU-4", scores)
     assert [ours for ours, _ in found] == pytest.approx([float(p) for _, p in found], abs=0.001)
+    coco = printed("BLEU-4", bleu(real("topical_chat").items, "COCO"))
+    assert sum(f"{ours:.3f}" == p for ours, p in coco) == 7
+    # Coherence's Spearman, 0.2345 with four digits and 0.235 in print.
+    assert [f"{round(ours, 4):.4f} {p}" for ours, p in coco if f"{ours:.3f}" != p] == ["0.2345 0.235"]
 
 
 def test_rouge_row_of_geval_table_2(real, printed):

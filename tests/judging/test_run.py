@@ -241,3 +241,26 @@ def test_every_prompt_is_checked_before_the_first_is_asked(items):
     with pytest.raises(ValueError, match="never recorded"):
         judge_items(items, [FLUENCY, COHERENCE], judge)
     assert judge.asked == 0
+
+
+def test_a_lettered_choice_is_rendered_asked_and_scored():
+    """Three options from best to worst: a judge that answers with letters is scored by the options."""
+    items = load("summeval", "sample").items.head(3)
+    replies = dict(zip(items["item_id"], ["A", "The answer is (C).", "B. Fair"]))
+
+    class Letters:
+        name = "letters"
+
+        def replies(self, tasks):
+            return [Reply(task.item_id, task.aspect, 0, replies[task.item_id]) for task in tasks]
+    asked = as_prompt("How fluent is it? A. Good B. Fair C. Poor\n{{hypothesis}}", aspect="fluency",
+                      form="choice", options={"Good": 5, "Fair": 3, "Poor": 1})
+    assert judge_items(items, asked, Letters())["score"].tolist() == [5, 1, 3]
+    assert set(judge_items(items, asked, "surface")["text"]) <= {"A", "B", "C"}
+
+
+@pytest.mark.parametrize("form, options, message", [
+    ("choice", None, "expected 2 to 26"), ("choise", None, "no form 'choise': did you mean 'choice'")])
+def test_a_form_that_cannot_be_read_is_refused(form, options, message):
+    with pytest.raises(ValueError, match=message):
+        as_prompt("Rate it: {{hypothesis}}", form=form, options=options)

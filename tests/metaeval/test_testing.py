@@ -106,13 +106,107 @@ def test_same_differences_as_a_loop(units, level, coefficient, kendall, constant
     expected = by_loop(frame, units, seed, **options)
     np.testing.assert_allclose(by_products(frame, units, seed, **options), expected, atol=1e-9, rtol=0)
     result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(seed), units=units,
-                              resamples=RESAMPLES, **options)
+                              resamples=RESAMPLES, exact_up_to=0, **options)
+    assert not result.exact
     if np.isnan(expected[0]):
         assert np.isnan(result.difference) and np.isnan(result.p) and result.reason
         return
     draws = expected[1:][~np.isnan(expected[1:])]
     extreme = (np.abs(draws) >= abs(expected[0]) - 1e-9).sum()
     assert result.p == (extreme + 1) / (len(draws) + 1) and result.resamples == len(draws)
+
+
+def by_brute_force(frame, units, **options):
+    """The difference under every one of the 2^k swaps of k units, one loop round each."""
+    a, b, h = matrices(frame)
+    present = ~np.isnan(h)
+    if units == "documents":
+        masks = [np.arange(len(h))[:, None] == d for d in range(len(h))]
+    elif units == "systems":
+        masks = [np.arange(h.shape[1])[None] == s for s in range(h.shape[1])]
+    else:
+        masks = [(np.arange(h.size) == i).reshape(h.shape) for i in np.flatnonzero(present)]
+    found = []
+    for chosen in product([False, True], repeat=len(masks)):
+        swapped = np.zeros(h.shape, bool)
+        for mask, taken in zip(masks, chosen):
+            if taken:
+                swapped = swapped | mask
+        first = of_matrix(np.where(swapped, b, a), h, **options)
+        second = of_matrix(np.where(swapped, a, b), h, **options)
+        found.append(first - second)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("units, documents, systems", [
+    ("systems", 5, 6), ("documents", 6, 3), ("both", 2, 4)])
+@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
+def test_few_swaps_are_all_counted(coefficient, kendall, units, documents, systems, level):
+    options = dict(level=level, coefficient=coefficient, kendall=kendall, constant="skip")
+    smooth = noisy(5, documents, systems)
+    tied = smooth.round({"a": 0, "b": 0, "h": 0})
+    tied.loc[1, "a"] = np.nan
+    for frame in (smooth, tied):
+        everything = by_brute_force(frame, units, **options)
+        observed = everything[0]
+        if np.isnan(observed):
+            continue
+        defined = everything[~np.isnan(everything)]
+        for alternative, sign in (("two-sided", None), ("greater", 1), ("less", -1)):
+            result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), resamples=3,
+                                      units=units, alternative=alternative, **options)
+            if alternative == "two-sided":
+                share = (np.abs(defined) >= abs(observed) - 1e-9).mean()
+            else:
+                share = (sign * defined >= sign * observed - 1e-9).mean()
+            assert result.exact and result.p == pytest.approx(share, abs=1e-12)
+            # Half of the 2^k swaps are mirrors of the other half; one-sided they count too.
+            assert result.resamples == len(defined) // (2 if alternative == "two-sided" else 1)
+
+
+def test_exact_p_by_hand():
+    """One document, two systems: a agrees, b disagrees; four swaps, of which two make a constant.
+
+    Swapping none gives 1 - (-1) = 2, swapping both -2. Two-sided they are one swap, and it is as extreme
+    as the observed: p = 1 / 1. One-sided one of two is: p = 1 / 2 for "greater", 2 / 2 for "less".
+    """
+    frame = frame_of(h=np.array([[1., 2]]), a=np.array([[1., 2]]), b=np.array([[2., 1]]))
+    for alternative, p, swapped in (("two-sided", 1, 1), ("greater", 0.5, 2), ("less", 1, 2)):
+        found = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), alternative=alternative)
+        assert found.difference == pytest.approx(2)
+        assert (found.p, found.resamples, found.exact) == (p, swapped, True)
+
+
+def test_systems_that_all_speak_for_one_metric_give_the_smallest_p():
+    """With k systems no p is below 1 / 2^(k - 1), however many swaps are asked for: 1/8 for four."""
+    h = np.arange(4.) + np.zeros((3, 1))
+    found = permutation_test(frame_of(h=h, a=h, b=-h), "a", "b", "h", rng=np.random.default_rng(0),
+                             units="systems", resamples=4999)
+    assert found.difference == pytest.approx(2)
+    assert (found.p, found.resamples, found.exact) == (1 / 8, 8, True)
+
+
+def test_how_many_swaps_are_enumerated_is_a_choice():
+    frame = noisy(1, 4, 9)  # 9 systems: 2^8 = 256 different swaps
+    options = dict(units="systems", resamples=99)
+    exact = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=256, **options)
+    drawn = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=255, **options)
+    assert (exact.exact, exact.resamples, drawn.exact, drawn.resamples) == (True, 256, False, 99)
+    assert exact.difference == drawn.difference
+    many = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=0,
+                            units="systems", resamples=20_000)
+    assert many.p == pytest.approx(exact.p, abs=0.02)  # four standard errors of 20,000 draws are 0.014
+    state = np.random.default_rng(3)
+    permutation_test(frame, "a", "b", "h", rng=state, units="systems")
+    assert state.random() == np.random.default_rng(3).random()  # what is counted needs no draws
+
+
+def test_fifteen_systems_are_enumerated_and_sixteen_drawn():
+    for systems, exact, swaps in ((15, True, 2**14), (16, False, 19)):
+        found = permutation_test(noisy(0, 2, systems), "a", "b", "h", rng=np.random.default_rng(0),
+                                 units="systems", resamples=19)
+        assert (found.exact, found.resamples) == (exact, swaps)
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
@@ -171,11 +265,11 @@ def test_by_hand():
                             constant="skip")
         assert draws[0] == 2 and set(draws[~np.isnan(draws)]) == {2, -2}
         result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0),
-                                  coefficient=coefficient)
+                                  coefficient=coefficient, exact_up_to=0)
         assert result[:2] == pytest.approx((2, 1))
         assert 400 < result.resamples < 600  # half of 999 are constant
         greater = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0),
-                                   coefficient=coefficient, alternative="greater")
+                                   coefficient=coefficient, alternative="greater", exact_up_to=0)
         assert 0.4 < greater.p < 0.6
 
 
@@ -275,7 +369,7 @@ def test_nothing_defined_in_the_resamples():
     """Swapping one of the two systems makes both metrics constant."""
     frame = frame_of(h=np.array([[1., 2]]), a=np.array([[1., 2]]), b=np.array([[2., 1]]))
     rng = np.random.default_rng(0)
-    found = [permutation_test(frame, "a", "b", "h", rng=rng, resamples=1) for _ in range(20)]
+    found = [permutation_test(frame, "a", "b", "h", rng=rng, resamples=1, exact_up_to=0) for _ in range(20)]
     undefined = [f for f in found if not f.resamples]
     assert undefined and all(np.isnan(f.p) and f.reason == "undefined in every resample" for f in undefined)
 

@@ -142,6 +142,7 @@ def test_shared_cells_are_of_one_level_and_largest_bounds_them(shared):
 
 def test_captions_count_the_affected_cells():
     found = captions()
+    found = found[found["paper"].isin(["geval", "geval_v1", "chatgpt", "coascore"])]
     wrong = found[found["kind"] == "contradiction"]
     assert wrong[["paper", "artefact", "cells", "of"]].values.tolist() == [
         ["geval", "table2", 80, 80], ["geval_v1", "table2", 80, 80]]

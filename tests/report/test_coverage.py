@@ -5,7 +5,17 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.report import ledger
-from nlgjudge.report.coverage import MARKS, by_paper_markdown, by_table, coverage, findings, markdown, update
+from nlgjudge.report.coverage import (
+    MARKS,
+    by_paper_markdown,
+    by_table,
+    coverage,
+    different,
+    different_sentence,
+    findings,
+    markdown,
+    update,
+)
 
 ROWS = pd.DataFrame([
     ("dhp", "table4", "exact", "dhp_nb"), ("geval", "table1", "exact", "b"),
@@ -13,8 +23,9 @@ ROWS = pd.DataFrame([
     ("geval", "table1", "close", "a"), ("geval", "table1", "differs", "a"),
     ("geval", "table1", "not_run", ""),
     ("geval", "table2", "not_run", ""), ("geval", "table2", "sign_flipped", "c"),
-], columns=["paper", "artefact", "verdict", "notebook"]).assign(row="A", variant="", note="",
-                                                              evidence="recomputed")
+], columns=["paper", "artefact", "verdict", "notebook"]).assign(
+    row="A", dataset="d", aspect="x", level="sample", coefficient="spearman",
+    ours=[.1, .2, .3, .4, .5, .6, .7, .8], variant="", note="", evidence="recomputed")
 
 
 def test_coverage_by_hand():
@@ -41,7 +52,38 @@ def test_by_paper_markdown():
     assert by_paper_markdown(ROWS).splitlines() == [
         "| paper | cells | exact | close | other | not run |", "|---|---:|---:|---:|---:|---:|",
         "| G-Eval (EMNLP 2023) | 7 | 2 | 1 | 2 | 2 |", "| DHP | 1 | 1 | 0 | 0 | 0 |",
-        "| all | 8 | 3 | 1 | 2 | 2 |"]
+        "| all | 8 | 3 | 1 | 2 | 2 |", "", different_sentence(ROWS)]
+
+
+def test_the_same_result_in_several_tables_counts_once():
+    """Nine cells: eight exact, of them two printed twice and one printed average."""
+    ledger_of = pd.DataFrame([
+        # In both versions of a paper, and under another label in another paper: one result.
+        ("geval", "ROUGE-1", "d", "x", "sample", "spearman", 0.1669, "exact"),
+        ("geval_v1", "ROUGE-1", "d", "x", "sample", "spearman", 0.1669, "exact"),
+        ("chatgpt", "ROUGE-1 (F)", "d", "x", "sample", "spearman", 0.1669, "exact"),
+        # Another value, level, coefficient, aspect or dataset is another result, and so is an average.
+        ("geval", "ROUGE-2", "d", "x", "sample", "spearman", 0.1702, "exact"),
+        ("chatgpt", "ROUGE-1", "d", "x", "dataset", "spearman", 0.1669, "exact"),
+        ("chatgpt", "ROUGE-1", "d", "x", "sample", "kendall", 0.1669, "exact"),
+        ("chatgpt", "ROUGE-1", "e", "x", "sample", "spearman", 0.1669, "exact"),
+        ("chatgpt", "ROUGE-1", "d", "AVG", "sample", "spearman", 0.1669, "exact"),
+        # What is not exact does not count.
+        ("chatgpt", "ROUGE-1", "d", "y", "sample", "spearman", 0.2, "close"),
+    ], columns=["paper", "row", "dataset", "aspect", "level", "coefficient", "ours", "verdict"])
+    assert different(ledger_of) == (8, 6, 5)
+    assert different_sentence(ledger_of).startswith(
+        "The 8 exact cells are 6 different results (5 without averages): ")
+    assert different(ledger_of[ledger_of["verdict"] == "close"]) == (0, 0, 0)
+
+
+def test_the_ledgers_exact_cells_are_fewer_results():
+    kept = ledger.read(root() / "paper_tables" / "ledger.csv")
+    found = different(kept)
+    assert found.cells == (kept["verdict"] == "exact").sum()
+    # Both versions of G-Eval print the rows that were computed, so at least a version's exact cells repeat.
+    versions = kept[(kept["verdict"] == "exact") & (kept["paper"] == "geval_v1")]
+    assert found.without_averages < found.results <= found.cells - len(versions)
 
 
 def test_update_replaces_only_what_it_generated(tmp_path):
@@ -83,16 +125,38 @@ def test_findings_group_the_rows_that_share_a_variant():
              "substitute_judge")])).splitlines()
     study = "- **Is ChatGPT a Good NLG Evaluator?** · "
     assert found == [
-        study + "Tables 1 and 4 · ROUGE-1 and ROUGE-2: 6 of 6 cells explained by *F, mean over references, "
-        "NLTK's stemmer*; 9–27 variants tried.",
-        "- **CoAScore** · Table 2 · ROUGE: 1 of 2 cells explained by *F, mean over references, NLTK's "
-        "stemmer*; 1 resist: none found.",
-        "- **G-Eval (EMNLP 2023 and arXiv v1)** · Table 2 · UniEval: 4 of 4 cells explained by "
-        "*unieval | S, K*, under other coefficients' names.",
-        study + "Table 6 · BARTScore: 1 of 1 cells explained by *the one score released*.",
-        study + "Table 6 · ROUGE-L: 1 of 1 cells explained by *recall*.",
-        "- **G-Eval (EMNLP 2023)** · Table 2 · G-EVAL-4: 1 of 2 cells met by another judge, *gpt-4o*; "
+        study + "Tables 1 and 4 · ROUGE-1 and ROUGE-2: explained by *F, mean over references, "
+        "NLTK's stemmer*; 6 of 6 cells agree; 9–27 variants tried.",
+        "- **CoAScore** · Table 2 · ROUGE: explained by *F, mean over references, NLTK's "
+        "stemmer*; 1 of 2 cells agree; 1 resist: none found.",
+        "- **G-Eval (EMNLP 2023 and arXiv v1)** · Table 2 · UniEval: explained by "
+        "*unieval | S, K*; 4 of 4 cells agree under other coefficients' names.",
+        study + "Table 6 · BARTScore: explained by *the one score released*; 1 of 1 cells agree.",
+        study + "Table 6 · ROUGE-L: explained by *recall*; 1 of 1 cells agree.",
+        "- **G-Eval (EMNLP 2023)** · Table 2 · G-EVAL-4: another judge, *gpt-4o*; 1 of 2 cells agree; "
         "1 resist: not the paper's judge."]
+
+
+def test_findings_name_a_family_and_a_near_miss_as_such():
+    note = "no variant explains the row: 33 variants tried, the nearest rounds to 1 of 4 cells"
+    found = findings(pd.concat([
+        rows("chatgpt", "table3", "ROUGE-2", "exact exact", "rouge2: r, (script or porter_original)", ""),
+        rows("chatgpt", "table3", "ROUGE-1", "exact", "rouge1: f, script (or with five decimals)", ""),
+        rows("chatgpt", "table3", "ROUGE-L", "exact close", "nearest: rougeL: r, porter, whole", note),
+        # The same variant explains one row and comes near another: two sentences.
+        rows("chatgpt", "table3", "ROUGE-9", "exact close", "rougeL: r, porter, whole", ""),
+        rows("chatgpt", "table3", "BARTScore", "close", "nearest: bart", "one score, no variant to choose"),
+    ])).splitlines()
+    start = "- **Is ChatGPT a Good NLG Evaluator?** · Table 3 · "
+    assert found == [
+        start + "ROUGE-2: explained by *recall, (as ROUGE-1.5.5 gives it or Porter's own stemmer)*; 2 of 2 "
+        "cells agree.",
+        start + "ROUGE-1: explained by *F, as ROUGE-1.5.5 gives it (or with five decimals)*; 1 of 1 cells "
+        "agree.",
+        start + "ROUGE-L: not explained, nearest is *recall, NLTK's stemmer, no sentences*; 2 of 2 cells "
+        "agree; 33 variants tried.",
+        start + "ROUGE-9: explained by *recall, NLTK's stemmer, no sentences*; 2 of 2 cells agree.",
+        start + "BARTScore: not explained, nearest is *bart*; 1 of 1 cells agree."]
 
 
 def test_findings_are_cut_to_a_length_and_never_empty():

@@ -1,18 +1,22 @@
 """Sentence BLEU in the ways that papers compute it without saying which.
 
-sacrebleu and nltk do the counting. They differ in what becomes of an order of n-grams
-without a match, which on short texts decides the score.
+sacrebleu and nltk do the counting, and the COCO caption metrics' BLEU is written out here. They
+differ in what becomes of an order of n-grams without a match, which on short texts decides the score.
 """
 
+import math
 import warnings
+from collections import Counter
 
 import pandas as pd
 
 from nlgjudge.data import cached
 
-# Name, library, smoothing, and its constant. An epsilon of 1e-15 is what the COCO caption
-# metrics, and nlg-eval after them, add to counts: a missing order all but annihilates a score.
+# Name, library, smoothing, and its constant. The COCO caption metrics, and nlg-eval after them, add
+# 1e-15 to the matches of each order: a missing order all but annihilates a score. nltk's epsilon of that
+# size does the same to texts of four words and more; in shorter ones COCO also divides by 1e-9 and not 0.
 VARIANTS = {
+    "COCO": ("COCO", None, None),
     "nltk, tiny epsilon": ("nltk", "method1", 1e-15),
     "nltk, epsilon 0.1": ("nltk", "method1", 0.1),
     "nltk, add one": ("nltk", "method2", None),
@@ -33,7 +37,7 @@ def bleu(items, variant="sacrebleu, exp"):
     items : pandas.DataFrame
         `item_id, hypothesis, references`.
     variant : str
-        One of `VARIANTS`. nltk's take the texts cut at blanks, sacrebleu's its own tokens.
+        One of `VARIANTS`. nltk's and COCO's take the texts cut at blanks, sacrebleu's its own tokens.
 
     Returns
     -------
@@ -51,7 +55,9 @@ def bleu(items, variant="sacrebleu, exp"):
         raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
                          "them out")
     texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
-    values = cached.scores(_score, texts, *VARIANTS[variant], libraries=VARIANTS[variant][:1])
+    library = VARIANTS[variant][0]
+    libraries = () if library == "COCO" else (library,)
+    values = cached.scores(_score, texts, *VARIANTS[variant], libraries=libraries)
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
@@ -62,7 +68,12 @@ def bleu_variants(items):
 
 
 def _score(texts, library, method, constant):
-    score = _nltk(method, constant) if library == "nltk" else _sacrebleu(method)
+    if library == "COCO":
+        score = _coco
+    elif library == "nltk":
+        score = _nltk(method, constant)
+    else:
+        score = _sacrebleu(method)
     return [score(hypothesis, references) for hypothesis, references in texts]
 
 
@@ -84,3 +95,25 @@ def _sacrebleu(method):
 
     metric = BLEU(smooth_method=method, effective_order=True)  # as it advises for sentences
     return lambda hypothesis, references: metric.sentence_score(hypothesis, references).score / 100
+
+
+def _coco(hypothesis, references, *, small=1e-9, tiny=1e-15):
+    """BLEU-4 of pycocoevalcap's `bleu_scorer.py`, with the length of the closest reference."""
+    words = hypothesis.split()
+    others = [reference.split() for reference in references]
+    product = 1.0
+    for order in range(1, 5):
+        most = Counter()
+        for other in others:
+            most |= _ngrams(other, order)
+        matches = (_ngrams(words, order) & most).total()
+        guesses = max(0, len(words) - order + 1)
+        product *= (matches + tiny) / (guesses + small)
+    closest = min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+    ratio = (len(words) + tiny) / (closest + small)
+    brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
+    return brevity * product ** 0.25
+
+
+def _ngrams(words, order):
+    return Counter(tuple(words[i:i + order]) for i in range(len(words) - order + 1))

@@ -11,6 +11,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from nlgjudge.data.choices import unknown
+from nlgjudge.judging import lettered
+from nlgjudge.judging.parsing import FORMS
 
 _FOLDER = files("nlgjudge") / "judging" / "prompts"
 # The slots of upstream's prompt files, which are used by name and never copied.
@@ -45,6 +47,8 @@ class Prompt(NamedTuple):
     body : str
     constants : dict of str to str
         Fields that the prompt itself fills.
+    options : dict of str to float
+        With the form `choice`, the options' texts in the order of their letters, and their scores.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Prompt(NamedTuple):
     slots: dict
     body: str
     constants: dict
+    options: dict = {}
 
     def render(self, fields):
         """Fill the slots in one pass.
@@ -94,6 +99,8 @@ class Prompt(NamedTuple):
     def digest(self):
         """Twelve hexadecimal digits that stand for the prompt's words in signatures."""
         text = repr((self.body, sorted(self.slots.items()), sorted(self.constants.items())))
+        if self.options:
+            text += repr(self.options)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -131,7 +138,7 @@ def prompt(name):
     return template._replace(aspect=parts[3], constants=constants, exact=task["exact"] and aspect["exact"])
 
 
-def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
+def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
     """Take a prompt by its name, as a `Prompt`, or as text written on the spot.
 
     Parameters
@@ -142,6 +149,8 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
         name for `prompt`.
     aspect, scale, form
         Of a text: what it asks about, lowest and highest rating, how a reply is read.
+    options : dict of str to float, or list of str, optional
+        Of a text with the form `choice`, as for `nlgjudge.judging.parsing.parse`.
 
     Returns
     -------
@@ -153,7 +162,8 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
         For an unknown name.
     ValueError
         For a text with an unknown slot, or without the slot of the text to be judged, a scale whose lowest
-        rating does not come first, or something that is neither a string nor a `Prompt`.
+        rating does not come first, an unknown form, a choice without options, or something that is neither
+        a string nor a `Prompt`.
 
     Examples
     --------
@@ -170,10 +180,13 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form"):
     if not re.search(r"\{\{|\s", given):
         return prompt(given)
     check_scale(scale)
+    if form not in FORMS:
+        raise ValueError(unknown("form", form, FORMS))
+    options = lettered.scored(options, scale) if form == "choice" else {}
     slots = {token: field for token, field in _INLINE_SLOTS.items() if token in given}
     digest = hashlib.sha256(given.encode()).hexdigest()[:8]
     made = Prompt(f"inline:{digest}", "", "written for this run", False, aspect, tuple(scale), form, slots,
-                  given, {})
+                  given, {}, options)
     check_slots(made)
     if "hypothesis" not in slots.values():
         raise ValueError("the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "

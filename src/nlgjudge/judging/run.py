@@ -287,7 +287,7 @@ def _check_no_options(judge, options):
 def _parsed(judge, tasks, policy):
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
-    frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy)
+    frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
     logprobs = replies.loc[frame.index, "logprobs"]
     weighed = logprobs.map(len) > 0
     scores = pd.Series([expected_score(found, asked.scale)[0] for found in logprobs[weighed]],

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from nlgjudge.judging import lettered
 from nlgjudge.judging.tasks import Reply
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
@@ -56,6 +57,10 @@ def answer(rating, task):
     upper half of the scale, but the lower one of consistency: G-Eval asks for an inconsistency.
     """
     low, high = task.scale or (0, 1)
+    if task.form == "choice":
+        letters = enumerate(task.options.values())
+        nearest, _ = min(letters, key=lambda option: abs(option[1] - rating))
+        return lettered.LETTERS[nearest]
     name, halves = task.aspect or "rating", min(max(round(2 * rating) / 2, low), high)
     lower, faults = rating < (low + high) / 2, task.aspect.lower() == "consistency"
     return {

@@ -44,6 +44,8 @@ class Task(NamedTuple):
     check : callable, optional
         Where the protocol needs more of a reply than one rating: takes the text and says why
         it is of no use, or nothing. See `nlgjudge.judging.usable`.
+    options : dict of str to float
+        With the form `choice`, the options' texts and their scores.
     """
 
     item_id: str
@@ -57,6 +59,7 @@ class Task(NamedTuple):
     prompt: str = ""
     digest: str = ""
     check: object = None
+    options: dict = {}
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
@@ -113,7 +116,8 @@ class Tasks:
                       "reference": item.references[0] if len(item.references) else ""}
             yield Task(item.item_id, self.prompt.aspect, self.prompt.render(fields), fields,
                        tuple(self.prompt.scale), self.prompt.form, self.n, self.settings,
-                       prompt=self.prompt.name, digest=self.prompt.digest)
+                       prompt=self.prompt.name, digest=self.prompt.digest,
+                       options=self.prompt.options)
 
 
 def endpoint(url=""):

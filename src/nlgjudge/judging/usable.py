@@ -28,10 +28,10 @@ IN_VAIN = 20  # replies asked again in a row without any use end the asking agai
 FINAL = ("content_filter",)
 # Reasons by which replies can be named: what a server gave, then what can be read in a text.
 REASONS = ("empty", "length", "content_filter", "refusal", "no_rating", "ambiguous", "out_of_range",
-           "not_json", "no_score_token")
+           "other_scale", "not_json", "no_score_token")
 
 
-def unread(form, scale, reply):
+def unread(form, scale, reply, options=None):
     """Why no rating can be read in a reply.
 
     Parameters
@@ -41,6 +41,8 @@ def unread(form, scale, reply):
     scale : (float, float)
     reply : dict
         With `text, reason, logprobs`, as a store has it.
+    options : dict of str to float, optional
+        Of the form `choice`; without them a choice cannot be read, and nothing is said of it.
 
     Returns
     -------
@@ -51,11 +53,11 @@ def unread(form, scale, reply):
         return reply["reason"]
     if not reply["text"].strip():
         return "empty"
-    if form not in FORMS:
+    if form not in FORMS or (form == "choice" and not options):
         return ""
     if reply["logprobs"]:
         return "no_score_token" if math.isnan(expected_score(reply["logprobs"], scale)[0]) else ""
-    return parse(reply["text"], form, scale).reason
+    return parse(reply["text"], form, scale, options=options).reason
 
 
 def problem(task, n, reply):
@@ -91,7 +93,7 @@ def problem(task, n, reply):
         return task.check(reply["text"])
     if n > 1:
         return ""
-    return unread(task.form, task.scale, reply)
+    return unread(task.form, task.scale, reply, task.options)
 
 
 def used(task, n, tries):

@@ -62,10 +62,80 @@ def swaps(shape, units, resamples, rng):
         `numpy.unpackbits` along the last axis gives the bits of a few more resamples than asked
         for, in whole blocks; the first swaps nothing and comes on top.
     """
-    drawn = {"documents": (shape[0], 1), "systems": (1, shape[1]), "both": shape}[units]
+    drawn = _bits_of_one(shape, units)
     bits = rng.integers(256, size=(*drawn, (resamples // _BLOCK + 1) * _BLOCK // 8), dtype=np.uint8)
     bits[..., 0] &= 127
     return np.broadcast_to(bits, (*shape, bits.shape[-1]))
+
+
+def number_of_swaps(present, units):
+    """Count the different swaps.
+
+    Each of k units is swapped or not. A swap and its mirror, in which exactly the other units are
+    swapped, give the same two correlations in exchange: of 2^k swaps, half are different.
+
+    Parameters
+    ----------
+    present : numpy.ndarray of bool, shape (n_documents, n_systems)
+        Which items have all three scores.
+    units : {"documents", "systems", "both"}
+        As for `swaps`.
+
+    Returns
+    -------
+    int
+        2^(k - 1).
+
+    Examples
+    --------
+    Twelve systems can be swapped in 2,048 different ways, whatever the number of documents.
+
+    >>> number_of_swaps(np.ones((100, 12), bool), "systems")
+    2048
+    """
+    return 2 ** (len(_units_of(present, units)) - 1)
+
+
+def every_swap(present, units):
+    """List the different swaps, once each, instead of drawing some of them.
+
+    Parameters
+    ----------
+    present : numpy.ndarray of bool, shape (n_documents, n_systems)
+        Which items have all three scores.
+    units : {"documents", "systems", "both"}
+        As for `swaps`.
+
+    Returns
+    -------
+    numpy.ndarray of uint8, shape (n_documents, n_systems, n_bytes)
+        In the layout of `swaps`. The first swaps nothing, and the last unit is never swapped, which
+        leaves out the mirrors. What comes after `number_of_swaps` only fills the last block.
+    """
+    free = _units_of(present, units)
+    count = number_of_swaps(present, units)
+    numbers = np.arange(math.ceil(count / _BLOCK) * _BLOCK)
+    numbers[count:] = 0
+    bit_of_unit = (numbers >> np.arange(len(free))[:, None]) & 1
+    packed = np.packbits(bit_of_unit.astype(bool), axis=-1)
+    drawn = _bits_of_one(present.shape, units)
+    bits = np.zeros((math.prod(drawn), packed.shape[-1]), np.uint8)
+    bits[free] = packed
+    return np.broadcast_to(bits.reshape(*drawn, -1), (*present.shape, packed.shape[-1]))
+
+
+def _bits_of_one(shape, units):
+    """Shape of the bits of one swap, of which each stands for a unit."""
+    return {"documents": (shape[0], 1), "systems": (1, shape[1]), "both": shape}[units]
+
+
+def _units_of(present, units):
+    """Indices of the documents, of the systems, or of the items, that have something to swap."""
+    if units == "documents":
+        return np.flatnonzero(present.any(axis=1))
+    if units == "systems":
+        return np.flatnonzero(present.any(axis=0))
+    return np.flatnonzero(present)
 
 
 def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
@@ -76,7 +146,7 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
     x, y, h : numpy.ndarray, shape (n_documents, n_systems)
         Two standardised metrics and the human scores, NaN at the same items.
     bits : numpy.ndarray
-        As from `swaps`.
+        As from `swaps` or `every_swap`.
     level, coefficient, constant, kendall : str
         As for `nlgjudge.metaeval.correlation.correlation`.
 

@@ -2,8 +2,9 @@
 
 Paired permutation tests after Deutsch, Dror and Roth, "A Statistical Analysis of Summarization
 Evaluation Metrics Using Resampling Methods" (TACL 2021), section 5: PERM-INPUTS, PERM-SYSTEMS
-and PERM-BOTH, with (c + 1) / (n + 1). Williams' test is equation 7 of Steiger (1980), with
-n - 3 degrees of freedom; Holm's adjustment is for families of such tests.
+and PERM-BOTH, with (c + 1) / (n + 1). Where there are few different swaps, as with a dozen systems,
+all of them are counted and the p-value is exact. Williams' test is equation 7 of Steiger (1980),
+with n - 3 degrees of freedom; Holm's adjustment is for families of such tests.
 """
 
 import math
@@ -14,9 +15,10 @@ from scipy import stats
 
 from nlgjudge.metaeval.bootstrap import UNITS
 from nlgjudge.metaeval.correlation import _check_options, _checked, correlation, matrices
-from nlgjudge.metaeval.permutation import differences, standardised, swaps
+from nlgjudge.metaeval.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
 _ROUNDING = 1e-10  # differences closer than this are ties
 
 
@@ -29,13 +31,16 @@ class PermutationTest(NamedTuple):
         In [-2, 2]: correlation of `a` minus that of `b`, over the items with all three scores;
         NaN where either is undefined (then `reason` says why).
     p : float
-        In [1 / (resamples + 1), 1], or NaN.
+        Where `exact`, c / resamples, with the c swaps whose difference is as extreme as the
+        observed one, itself counted; otherwise (c + 1) / (resamples + 1). Or NaN.
     resamples : int
-        Resamples in which both correlations were defined.
+        Swaps in which both correlations were defined.
     n : int
         Units with all three scores: documents at sample level, items at dataset level,
         systems at system level.
     reason : str
+    exact : bool
+        Whether all different swaps were counted, and none drawn at random.
     """
 
     difference: float
@@ -43,6 +48,7 @@ class PermutationTest(NamedTuple):
     resamples: int
     n: int
     reason: str = ""
+    exact: bool = False
 
 
 class Williams(NamedTuple):
@@ -63,12 +69,14 @@ class WilliamsTest(NamedTuple):
 
 
 def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="spearman", units="both",
-                     resamples=999, constant="skip", kendall="b", alternative="two-sided"):
+                     resamples=999, constant="skip", kendall="b", alternative="two-sided",
+                     exact_up_to=ENUMERATED):
     """Test the difference between two metrics' correlations with human ratings.
 
     Only items with all three scores count. Each metric is standardised over them, since swapped
     scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
-    probability one half, and both correlations are taken anew.
+    probability one half, and both correlations are taken anew. Where there are few different swaps,
+    each of them is taken once instead.
 
     Parameters
     ----------
@@ -83,10 +91,14 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
         items are independent). Where a judge's errors stick to systems, the first and the last
         speak of these systems only, and reject a true null several times too often beyond them.
     resamples : int
-        At least 1; p cannot fall below 1 / (resamples + 1).
+        Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
     alternative : {"two-sided", "greater", "less"}
         Resamples as extreme as the observed difference count as more extreme; "greater": `a`
         correlates better.
+    exact_up_to : int
+        With at most so many different swaps all of them are counted, and `resamples` and `rng` are not
+        used; 0 always draws. k units have 2^(k - 1) different swaps, each with a mirror that turns the
+        difference's sign: a one-sided test counts the mirrors too.
 
     Returns
     -------
@@ -97,6 +109,18 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     ValueError
         For unknown options, fewer than one resample, columns that are not three, and as
         `correlation` does.
+
+    Examples
+    --------
+    `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
+    swaps only the one that swaps nothing gives as large a difference.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
+    ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
+    >>> found = permutation_test(frame, "a", "b", "human", rng=np.random.default_rng(0), units="systems")
+    >>> round(found.difference, 6), found.p, found.resamples, found.exact
+    (0.4, 0.125, 8, True)
     """
     _check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
     if resamples < 1:
@@ -106,9 +130,19 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     if reason:
         return PermutationTest(difference, np.nan, 0, n, reason)
     x, y, h = matrices(frame, [a, b, human])
-    draws = differences(standardised(x), standardised(y), h, swaps(x.shape, units, resamples, rng), **options)
-    p, defined = _share(draws[0], draws[1:resamples + 1], alternative)
-    return PermutationTest(difference, p, defined, n, "" if defined else "undefined in every resample")
+    different = number_of_swaps(~np.isnan(h), units)
+    exact = different <= exact_up_to
+    bits = every_swap(~np.isnan(h), units) if exact else swaps(x.shape, units, resamples, rng)
+    found = differences(standardised(x), standardised(y), h, bits, **options)
+    if exact:
+        draws = found[:different]
+        if alternative != "two-sided":
+            draws = np.concatenate([draws, -draws])
+    else:
+        draws = found[1:resamples + 1]
+    p, defined = _share(found[0], draws, alternative, exact)
+    reason = "" if defined else "undefined in every resample"
+    return PermutationTest(difference, p, defined, n, reason, exact)
 
 
 def williams(r_a, r_b, r_ab, n):
@@ -221,7 +255,8 @@ def _observed(frame, a, b, human, options):
     return frame, found[0].value - found[1].value, n, ""
 
 
-def _share(observed, draws, alternative):
+def _share(observed, draws, alternative, exact):
+    """The p-value, and the number of swaps in which the difference is defined."""
     draws = draws[~np.isnan(draws)]
     if not len(draws):
         return np.nan, 0
@@ -229,4 +264,7 @@ def _share(observed, draws, alternative):
         observed, draws = abs(observed), np.abs(draws)
     elif alternative == "less":
         observed, draws = -observed, -draws
-    return float((1 + (draws >= observed - _ROUNDING).sum()) / (1 + len(draws))), len(draws)
+    extreme = int((draws >= observed - _ROUNDING).sum())
+    if exact:  # the swap that swaps nothing is among them
+        return extreme / len(draws), len(draws)
+    return (extreme + 1) / (len(draws) + 1), len(draws)

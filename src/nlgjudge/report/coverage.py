@@ -2,20 +2,25 @@
 
 import re
 import textwrap
+from typing import NamedTuple
 
 import pandas as pd
 
 from nlgjudge.report.published import PAPERS
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
-EXPLAINED = ["exact", "close", "sign_flipped", "relabelled"]
+AGREES = ["exact", "close", "sign_flipped", "relabelled"]
+NEAREST = "nearest: "  # before the name of a variant that comes near a row and does not explain it
+# Exact cells are one result, printed more than once, where all of these are the same.
+RESULT = ["dataset", "aspect", "level", "coefficient", "ours"]
 # What the names of variants mean, for a reader.
 WORDS = {"f": "F", "f1.2": "F with recall weighed 1.2", "p": "precision", "r": "recall",
          "mean": "mean over references", "max": "best reference", "first": "first reference",
          "none": "no stemmer", "porter": "NLTK's stemmer", "porter_original": "Porter's own stemmer",
          "spaces": "words cut at blanks", "period": "sentences cut at periods",
          "punctuation": "sentences cut at . ! ?", "whole": "no sentences", "cut": "text after < lost",
-         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots"}
+         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots",
+         "COCO": "as the COCO caption metrics give it"}
 
 
 def coverage(rows):
@@ -58,12 +63,60 @@ def by_table(rows):
     return table
 
 
+class Different(NamedTuple):
+    """How many different results the exact cells are.
+
+    Attributes
+    ----------
+    cells : int
+        Exact cells, as the ledger has them.
+    results : int
+        The same, with each result once, in however many tables it is printed.
+    without_averages : int
+        Of these results, those that are no average over aspects or parts.
+    """
+
+    cells: int
+    results: int
+    without_averages: int
+
+
+def different(rows):
+    """Count the exact cells as different results.
+
+    Papers print each other's rows, and one row stands in two versions or two tables. Exact cells of the
+    same dataset, aspect, level and coefficient with the same value of ours count once.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The ledger.
+
+    Returns
+    -------
+    Different
+    """
+    exact = rows[rows["verdict"] == "exact"]
+    once = exact.drop_duplicates(RESULT)
+    return Different(len(exact), len(once), int((once["aspect"] != "AVG").sum()))
+
+
+def different_sentence(rows):
+    """What `different` counts, as one sentence for where the exact cells are counted."""
+    found = different(rows)
+    return (f"The {found.cells:,} exact cells are {found.results:,} different results "
+            f"({found.without_averages:,} without averages): a value that several tables print for the "
+            "same data, aspect, level and coefficient counts once.")
+
+
 def by_paper_markdown(rows):
-    """Counts by paper, as Markdown."""
+    """Counts by paper, as Markdown, and how many results the exact cells are."""
     table = coverage(rows)
     lines = [f"| paper | {' | '.join(table)} |", "|---" + "|---:" * len(table.columns) + "|"]
-    lines += [f"| {name} | {' | '.join(f'{v:,}' for v in counts)} |" for name, *counts in table.itertuples()]
-    return "\n".join(lines)
+    for name, *counts in table.itertuples():
+        numbers = " | ".join(f"{count:,}" for count in counts)
+        lines.append(f"| {name} | {numbers} |")
+    return "\n".join([*lines, "", different_sentence(rows)])
 
 
 def markdown(rows):
@@ -84,8 +137,10 @@ def findings(rows, most=40):
     """What was found, in sentences made from the ledger's variants and notes.
 
     A sentence is about the rows of a paper (both versions of G-Eval) that share a variant and the
-    cause of what resists: its tables, how many cells the variant explains (exact or close, also after
-    a change of sign or under another coefficient's name), how many variants were tried, and the cause.
+    cause of what resists: its tables, the variant or the family of variants that explains them (every
+    cell that was searched rounds to the print) or the nearest one, how many cells agree (exact or close,
+    also after a change of sign or under another coefficient's name), how many variants were tried, and
+    the cause.
 
     Parameters
     ----------
@@ -104,7 +159,7 @@ def findings(rows, most=40):
     if not lines:
         return "Nothing has been compared yet."
     table = pd.DataFrame(lines)
-    groups = [part for _, part in table.groupby(["family", "variant", "cause"], sort=False)]
+    groups = [part for _, part in table.groupby(["family", "variant", "near", "cause"], sort=False)]
     kept = sorted(groups, key=lambda part: -part["cells"].sum())[:most]
     text = [_sentence(part) for part in groups if any(part is other for other in kept)]
     if len(groups) > most:
@@ -114,18 +169,29 @@ def findings(rows, most=40):
 
 def _line(part):
     """One row of a table: its variant in words, and what resists."""
-    first, resist = part.iloc[0], part[~part["verdict"].isin(EXPLAINED)]
+    first = part.iloc[0]
+    resist = part[~part["verdict"].isin(AGREES)]
     tried = re.search(r"(\d+) variants tried", " ".join(part["note"]))
     alone = part["note"].str.startswith("one score, no variant").all()
-    # The metric's own name in front says nothing that the row does not say.
-    names = (re.sub(r"^\w+(: |-(?=[fpr]$))", "", v) for v in dict.fromkeys(part["variant"]) if v)
-    words = "; ".join(" | ".join(", ".join(WORDS.get(word, word) for word in option.split(", "))
-                                 for option in name.split(" | ")) for name in names)
-    return {"family": first["paper"].removesuffix("_v1"), **first[["paper", "artefact", "row"]],
-            "variant": "the one score released" if alone else words, "cells": len(part),
-            "cause": "; ".join(dict.fromkeys(resist["note"])), "resist": len(resist),
-            "relabelled": part["verdict"].eq("relabelled").any(), "tried": int(tried[1]) if tried else 0,
-            "substitute": part["evidence"].isin(["substitute_judge", "rejudged"]).all()}
+    near = part["variant"].str.startswith(NEAREST).any()
+    if alone and not near:
+        words = "the one score released"
+    else:
+        words = "; ".join(_in_words(name) for name in dict.fromkeys(part["variant"]) if name)
+    return {
+        "family": first["paper"].removesuffix("_v1"), **first[["paper", "artefact", "row"]],
+        "variant": words, "near": near, "cells": len(part), "resist": len(resist),
+        "cause": "; ".join(dict.fromkeys(resist["note"])),
+        "relabelled": part["verdict"].eq("relabelled").any(), "tried": int(tried[1]) if tried else 0,
+        "substitute": part["evidence"].isin(["substitute_judge", "rejudged"]).all(),
+    }
+
+
+def _in_words(variant):
+    """A variant's or a family's name for a reader, without the metric's own name in front."""
+    name = re.sub(r"^\w+(: |-(?=[fpr]$))", "", variant.removeprefix(NEAREST))
+    options = re.split(r"(, | \| | \(or with | or |[()])", name)
+    return "".join(WORDS.get(option, option) for option in options)
 
 
 def _sentence(part):
@@ -136,10 +202,16 @@ def _sentence(part):
     numbers = [re.sub(r"\D", "", name) for name in tables]
     kind = tables[0].rstrip("0123456789").capitalize() + "s" * (len(numbers) > 1)
     cells, resist, tried = part["cells"].sum(), part["resist"].sum(), sorted({*part["tried"]} - {0})
-    by = "met by another judge," if part["substitute"].all() else "explained by"
-    text = f"- **{paper}** · {kind} {_and(numbers)} · {_and(names)}: {cells - resist} of {cells} cells {by} "
-    text += f"*{part['variant'].iloc[0] or 'what was run'}*"
-    text += ", under other coefficients' names" if part["relabelled"].any() else ""
+    variant = f"*{part['variant'].iloc[0] or 'what was run'}*"
+    if part["substitute"].all():
+        by = f"another judge, {variant}"
+    elif part["near"].all():
+        by = f"not explained, nearest is {variant}"
+    else:
+        by = f"explained by {variant}"
+    text = f"- **{paper}** · {kind} {_and(numbers)} · {_and(names)}: {by}"
+    text += f"; {cells - resist} of {cells} cells agree"
+    text += " under other coefficients' names" if part["relabelled"].any() else ""
     text += f"; {'–'.join(map(str, dict.fromkeys((tried[0], tried[-1]))))} variants tried" if tried else ""
     cause = textwrap.shorten(part["cause"].iloc[0], 240, placeholder=" …")
     return f"{text}; {resist} resist: {cause.rstrip('.')}." if resist else f"{text}."

@@ -124,7 +124,7 @@ def _table(printed):
     ran = full["verdict"] != "not_run"
     missing = [(note, list(dict.fromkeys(part["row"])), len(part))
                for note, part in full[~ran].groupby("note", sort=False)]
-    done = full["verdict"].isin(coverage.EXPLAINED).all()
+    done = full["verdict"].isin(coverage.AGREES).all()
     return {"status": "reproduced" if done else "partly" if ran.any() else "needs", "missing": missing,
             "needs": "; ".join(note for note, *_ in missing),
             "versions": [(BRIEF[c["paper"]], c) for c in counts.to_dict("records")]}

@@ -1,10 +1,13 @@
 """Search the documented variants of a metric for the one that a printed row used.
 
-A variant explains a row when all of the row's cells fit together. The chance that some
-variant would fit as closely by luck is bounded from how far apart the variants lie, so
-that a hit among many near-equal variants does not pass for a finding.
+A variant explains a row when every cell of it rounds to the print. Two things can still make that
+wrong. Luck: some variant of many comes as close by chance; its probability is bounded from how far
+apart the variants lie. Siblings: another variant, near in values, rounds to the same digits; no table
+can exclude that, so all the variants that round to the print are named together, as a family, and those
+that come near are listed as rivals.
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +18,11 @@ from nlgjudge.report.published import KEY
 CELL = KEY[1:]
 # Chosen with results in view: at 1% OpenMEVA's rows with three variants (0.6% to 3%) would not count.
 CHANCE = 0.05
+# Of a unit of the last printed digit. Half a unit is rounding; the rest is rounding twice, as when a table
+# of four digits is copied with three: 0.12345 is 0.1235 and then 0.124, which is 0.00055 away.
+FITS = 0.55
+_HAIR = 1e-6  # so that a value on the edge is not lost to binary floats
+_NAMED = 4  # rivals are named up to this number
 
 
 class Search(NamedTuple):
@@ -24,21 +32,29 @@ class Search(NamedTuple):
     ----------
     row : str
     variant : str
-        The best variant, whether or not it explains the row.
+        The best variant, whether or not it explains the row; its values go into the ledger.
     explained : bool
-        All cells within the tolerance, and, where there was a choice, not by luck.
+        Every cell of the best variant rounds to the print, at once or by way of one digit more, and,
+        where there was a choice, luck is improbable. It does not say that no other variant does the
+        same: see `family`.
     worst : float
         Largest absolute difference of the best variant from the print.
     exact : int
-        Cells of it that round to the printed digits.
+        Cells of it that round to the printed digits at once.
     cells : int
         Printed cells that were compared.
     tried : int
         Variants tried.
     chance : float
-        Bound on the probability that any of them fits as closely by luck; 0 without choice.
+        Bound on the probability that any of them fits as closely by luck; 0 without choice. It is about
+        rows that none of the variants made; a sibling of the true variant is no luck.
     runner_up : float
         Largest absolute difference of the next best variant that is not equal to the best.
+    family : tuple of str
+        The variants that fit the row in every cell, the best first, those of equal values with it; the
+        print cannot tell them apart. Empty when none fits.
+    rivals : tuple of str
+        Variants with other values than the best whose every cell is within the tolerance, nearest first.
     values : pandas.DataFrame
         `dataset, aspect, level, coefficient, ours, n, n_skipped` of the best variant.
     """
@@ -52,22 +68,41 @@ class Search(NamedTuple):
     tried: int
     chance: float
     runner_up: float
+    family: tuple
+    rivals: tuple
     values: pd.DataFrame
+
+    @property
+    def explanation(self):
+        """What the ledger names: the family that fits, or the nearest variant."""
+        if self.explained:
+            return family_name(self.family)
+        return f"nearest: {self.variant}"
 
     @property
     def note(self):
         """One sentence for the ledger."""
+        near = [name for name in self.rivals if name not in self.family]
+        beside = f"; also within the tolerance: {_some(near)}" if near else ""
         if self.tried == 1:
             return f"one score, no variant to choose; {self.worst:.4f} away at worst"
-        if self.explained:
-            return (f"all {self.cells} cells within {self.worst:.4f}; {self.tried} variants tried, "
-                    f"the next best is {self.runner_up:.3f} away, luck at most {self.chance:.1g}")
-        return (f"no variant explains the row: of {self.tried} tried the nearest is "
-                f"{self.worst:.3f} away at worst (luck {self.chance:.1g})")
+        if not self.explained:
+            return (f"no variant explains the row: {self.tried} variants tried, the nearest rounds to "
+                    f"{self.exact} of {self.cells} cells and is {self.worst:.4f} away at worst "
+                    f"(luck {self.chance:.1g}){beside}")
+        twice = self.cells - self.exact
+        text = f"all {self.cells} cells round to the print, {self.worst:.5f} away at worst"
+        if twice:
+            text += f", {twice} of them by way of one digit more"
+        text += f"; {self.tried} variants tried"
+        if len(self.family) > 1:
+            text += f", {len(self.family)} of them fit and the print cannot tell them apart"
+        text += f", the next best is {self.runner_up:.4f} away, luck at most {self.chance:.1g}"
+        return text + beside
 
 
 def search(table, rows, values, *, tolerance=0.002):
-    """Find, for each printed row, the variant that reproduces it.
+    """Find, for each printed row, the variants that reproduce it.
 
     Parameters
     ----------
@@ -78,7 +113,8 @@ def search(table, rows, values, *, tolerance=0.002):
     values : pandas.DataFrame
         `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
     tolerance : float
-        Largest difference at which a cell counts as fitting.
+        Largest difference in any cell at which a variant is listed among the rivals. What explains a
+        row does not depend on it.
 
     Returns
     -------
@@ -88,52 +124,135 @@ def search(table, rows, values, *, tolerance=0.002):
     ------
     ValueError
         When a row has no variant or nothing printed, or a variant lacks a printed cell.
+
+    Examples
+    --------
+    Recall gives both printed digits; precision is far away.
+
+    >>> cell = {"dataset": "d", "level": "sample", "coefficient": "spearman"}
+    >>> table = pd.DataFrame([{"row": "R", "aspect": a, **cell, "printed": p, "value": float(p)}
+    ...                       for a, p in (("x", "0.120"), ("y", "0.480"))])
+    >>> values = pd.DataFrame([{"metric": m, "aspect": a, **cell, "ours": o, "n": 9, "n_skipped": 0}
+    ...                        for m, a, o in (("recall", "x", 0.1203), ("recall", "y", 0.4798),
+    ...                                        ("precision", "x", 0.21), ("precision", "y", 0.35))])
+    >>> found, = search(table, {"R": ["precision", "recall"]}, values)
+    >>> found.variant, found.explained, found.exact, found.rivals
+    ('recall', True, 2, ())
     """
-    printed = table[(table["aspect"] != "AVG") & table["value"].notna()]
+    printed = _printed(table)
     ours = values.pivot(index=CELL, columns="metric", values="ours")
-    return [_search(row, printed[printed["row"] == row].set_index(CELL)["value"],
-                    ours[[v for v in variants if v in ours]], values, tolerance)
-            for row, variants in rows.items()]
+    found = []
+    for row, variants in rows.items():
+        cells = printed[printed["row"] == row].set_index(CELL)
+        known = [name for name in variants if name in ours]
+        best_of_row = _search(row, cells["value"], cells["unit"], ours[known], tolerance)
+        chosen = values[values["metric"] == best_of_row.variant]
+        chosen = chosen.drop(columns=["metric", "reason"], errors="ignore")
+        found.append(best_of_row._replace(values=chosen))
+    return found
 
 
 def best(searches):
     """Values of the best variants, ready for `nlgjudge.report.ledger.compare`.
 
+    The values are those of one variant, the best, so that each cell has one verdict. The explanation
+    names all that fit: where a family does, `variant` is the family's name.
+
     Returns
     -------
     pandas.DataFrame
         `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant,
-        note`; `metric` is the variant's name among the values.
+        note`; `metric` is the best variant's name among the values.
     """
-    return pd.concat([s.values.assign(row=s.row, metric=s.variant, note=s.note, variant=(
-        s.variant if s.explained else f"nearest: {s.variant}")) for s in searches],
-        ignore_index=True)
+    return pd.concat([s.values.assign(row=s.row, metric=s.variant, note=s.note, variant=s.explanation)
+                      for s in searches], ignore_index=True)
 
 
 def summary(searches):
-    """One line per search, for display."""
+    """One line per search, for display: `family` and `rivals` are numbers of variants."""
     frame = pd.DataFrame(searches).drop(columns="values")
-    frame["variant"] = frame["variant"].str.replace(r"^\w+: ", "", regex=True)
-    return frame.round({"worst": 4, "runner_up": 4}).assign(
-        chance=[f"{c:.1g}" if t > 1 else "-" for c, t in zip(frame["chance"], frame["tried"])]
-    ).set_index("row")
+    names = [s.explanation if s.explained else s.variant for s in searches]
+    frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
+    frame["family"] = frame["family"].map(len)
+    frame["rivals"] = frame["rivals"].map(len)
+    chances = zip(frame["chance"], frame["tried"])
+    frame["chance"] = [f"{chance:.1g}" if tried > 1 else "-" for chance, tried in chances]
+    return frame.round({"worst": 5, "runner_up": 4}).set_index("row")
 
 
-def _search(row, printed, ours, values, tolerance):
-    absent = printed.index.difference(ours.dropna(how="all").index)
-    if printed.empty or ours.empty or len(absent):
-        raise ValueError(f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
-                         f"values, {len(absent)} cells without; there must be a value for each")
-    ours = ours.loc[printed.index]
-    gaps = ours.sub(printed, axis=0).abs()
-    worst = gaps.max(skipna=False).fillna(float("inf")).sort_values(kind="stable")
-    winner = worst.index[0]
-    others = [name for name in worst.index if not np.allclose(ours[name], ours[winner])]
-    chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
-    chosen = values[values["metric"] == winner].drop(columns=["metric", "reason"], errors="ignore")
-    return Search(row, winner, bool(worst[winner] <= tolerance and chance < CHANCE),
-                  float(worst[winner]), int((gaps[winner] <= 0.0005 + 1e-9).sum()), len(printed),
-                  ours.shape[1], chance, float(worst[others[0]]) if others else np.nan, chosen)
+def family_name(names):
+    """Name several variants at once: what they share, and where they differ as "A or B".
+
+    Parameters
+    ----------
+    names : sequence of str
+        Variants as ``"rouge2: f, mean, porter"``; at least one.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> family_name(["rouge2: f, mean, porter", "rouge2: f, mean, script"])
+    'rouge2: f, mean, (porter or script)'
+    >>> family_name(["rougeL: f, script", "rougeL: f, script, five decimals"])
+    'rougeL: f, script (or with five decimals)'
+    >>> family_name(["rouge1: r"])
+    'rouge1: r'
+    """
+    names = list(dict.fromkeys(names))
+    if len(names) == 1:
+        return names[0]
+    parts = [re.split(r"(: |, | \| )", name) for name in names]
+    head = _shared(parts)
+    rest = [part[head:] for part in parts]
+    tail = _shared([part[::-1] for part in rest])
+    before = "".join(parts[0][:head])
+    after = "".join(rest[0][len(rest[0]) - tail:])
+    middles = ["".join(part[:len(part) - tail]) for part in rest]
+    some = [middle for middle in middles if middle]
+    if len(some) == len(middles):
+        return f"{before}({' or '.join(some)}){after}"
+    # One of them is the others without a word; that word's comma goes with what follows.
+    comma = re.search(r"(: |, | \| )?$", some[0]).group()
+    more = " or ".join(middle.strip(" ,|:") for middle in some)
+    return f"{before.rstrip(' ,|:')} (or with {more}){comma}{after}"
+
+
+def left_out(table, rows, values):
+    """Ask how often a wrong sibling explains a row, when the true variant was not tried.
+
+    Each variant in turn is taken for the truth: its values, rounded to the printed digits of the row's
+    cells, are the print, and it is left out of the search with all that equal it in values.
+
+    Parameters
+    ----------
+    table, rows, values
+        As for `search`; of the table only the cells and their digits count.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each printed row and variant that can be left out: `row, left_out`, `passes`, whether
+        another one then explains the row, `within`, whether that one is within 0.002 in every cell
+        (which was once the rule), and `variant`, the best of the others.
+    """
+    printed = _printed(table)
+    ours = values.pivot(index=CELL, columns="metric", values="ours")
+    found = []
+    for row, variants in rows.items():
+        cells = printed[printed["row"] == row].set_index(CELL)
+        grid = ours.loc[cells.index, [name for name in variants if name in ours]].dropna(axis=1)
+        for truth in grid:
+            others = grid.loc[:, ~_equal(grid, grid[truth])]
+            if others.shape[1] < 2:
+                continue
+            print_of_truth = (grid[truth] / cells["unit"]).round() * cells["unit"]
+            other = _search(row, print_of_truth, cells["unit"], others, 0.002)
+            within = other.worst <= 0.002 and other.chance < CHANCE
+            found.append((row, truth, other.explained, within, other.variant))
+    return pd.DataFrame(found, columns=["row", "left_out", "passes", "within", "variant"])
 
 
 def luck(ours, distance):
@@ -160,3 +279,57 @@ def luck(ours, distance):
     spread = np.ptp(points @ axes.T, axis=0).clip(1e-12)
     width = 2 * max(distance, 0.0005) * np.abs(axes).sum(axis=1)
     return float(min(1, len(points) * (width / spread).clip(max=1).prod()))
+
+
+def _printed(table):
+    """The cells that a search compares, with the unit of their last printed digit."""
+    kept = table[(table["aspect"] != "AVG") & table["value"].notna()]
+    digits = kept["printed"].str.partition(".")[2].str.len()
+    return kept.assign(unit=10.0 ** -digits)
+
+
+def _search(row, printed, unit, ours, tolerance):
+    absent = printed.index.difference(ours.dropna(how="all").index)
+    if printed.empty or ours.empty or len(absent):
+        raise ValueError(f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
+                         f"values, {len(absent)} cells without; there must be a value for each")
+    ours = ours.loc[printed.index]
+    gaps = ours.sub(printed, axis=0).abs()
+    worst = gaps.max(skipna=False).fillna(float("inf")).sort_values(kind="stable")
+    in_units = gaps.div(unit, axis=0)
+    winner = worst.index[0]
+    fits = (in_units <= FITS + _HAIR).all()
+    fitting = [name for name in worst.index if fits[name]]
+    equal = _equal(ours, ours[winner])
+    others = [name for name in worst.index if not equal[name]]
+    rivals = [name for name in others if worst[name] <= tolerance + 1e-9]
+    chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
+    return Search(
+        row=row, variant=winner, explained=bool(fitting) and chance < CHANCE, worst=float(worst[winner]),
+        exact=int((in_units[winner] <= 0.5 + _HAIR).sum()), cells=len(printed), tried=ours.shape[1],
+        chance=chance, runner_up=float(worst[others[0]]) if others else np.nan, family=tuple(fitting),
+        rivals=tuple(rivals), values=None)
+
+
+def _equal(ours, variant):
+    """Which variants have the same values as one of them, in every cell."""
+    same = np.isclose(ours.to_numpy(float), variant.to_numpy(float)[:, None])
+    return pd.Series(same.all(axis=0), index=ours.columns)
+
+
+def _shared(parts):
+    """How many leading words all lists share, never all of one."""
+    count = 0
+    for words in zip(*parts):
+        if len(set(words)) > 1:
+            break
+        count += 1
+    return count
+
+
+def _some(names):
+    """A few names, and how many there are besides."""
+    text = "; ".join(names[:_NAMED])
+    if len(names) > _NAMED:
+        text += f"; and {len(names) - _NAMED} more"
+    return text

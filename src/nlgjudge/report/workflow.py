@@ -320,6 +320,7 @@ def finish(say=print):
     for paper, part in rows.groupby("paper", sort=False):
         figures.save(overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results())
     say(coverage.coverage(rows).to_string())
+    say(coverage.different_sentence(rows))
     say("")
     for line in lines:
         say(line)
@@ -347,10 +348,11 @@ def merge_ledger():
     if not committed.exists():
         ledger.save(rows, path)
         return path, [f"{len(rows):,} cells, and no committed ledger to compare with"]
-    before, lacking = ledger.read(committed), _lacking()
-    rows, kept = ledger.keep_committed(rows, before, lacking)
+    before = ledger.read(committed)
+    without = _lacking()
+    rows, kept = ledger.keep_committed(rows, before, without)
     ledger.save(rows, path)
-    return path, [*_compared(ledger.read(path), before, kept, lacking)]
+    return path, [*_compared(ledger.read(path), before, kept, without)]
 
 
 def _parts():
@@ -392,7 +394,7 @@ def _lacking():
     return {name: missing for name, missing in found.items() if missing}
 
 
-def _compared(rows, before, kept, lacking):
+def _compared(rows, before, kept, without):
     """Lines that say which cells differ from the committed ledger, and which were not computed here."""
     from nlgjudge.report import ledger
 
@@ -409,7 +411,7 @@ def _compared(rows, before, kept, lacking):
             cell = f"{row.paper} {row.artefact} {row.row}, {row.aspect} {row.coefficient}"
             yield f"  {cell}: {row.what} {row.committed} -> {row.here}"
     if kept:
-        what = sorted({missing for name in kept for missing in lacking[name]})
+        what = sorted({missing for name in kept for missing in without[name]})
         yield (f"{sum(kept.values()):,} of them were not recomputed here and keep their committed value: "
                f"missing {', '.join(what)}")
         if not any(found[0] == "real" for found in sources().values()):
