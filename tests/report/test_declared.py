@@ -86,7 +86,7 @@ def test_everything_that_is_declared_is_fetched_and_nothing_else(small):
 def test_what_is_read_and_not_declared_is_named(small):
     """Paths as a run notes them: below the cache, or a mirror anywhere; modules are no data."""
     small.declare(benchmarks=["openmeva"], prompts=["upstream:geval/coh_detailed"])
-    used = [f"data/cache/{small.story.location}", f"/mnt/mirror/{small.reply.location}",
+    used = [f"data/cache/{small.story.location}", f"elsewhere/mirror/{small.reply.location}",
             f"data/cache/{small.prompts[0].location}", f"data/cache/{small.prompts[1].location}",
             "src/nlgjudge/data/fetch.py", "data/registry.csv"]
     assert workflow.undeclared("one", used) == sorted(

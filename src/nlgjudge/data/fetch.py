@@ -320,14 +320,14 @@ def _session():
 def _failure(base, url, error):
     """Say what a failed request was: a host that is not there, or one that does not do its part."""
     import requests
-    import urllib3
 
     kind = type(error).__name__
     if isinstance(error, requests.HTTPError):
         return _Problem(f"{url} answered {error.response.status_code}", "failed")
     if isinstance(error, requests.exceptions.SSLError):
         return _Problem(f"{base} shows a certificate that cannot be trusted ({kind})", "failed")
-    reached = error.args and isinstance(error.args[0], urllib3.exceptions.ProtocolError)
+    # What requests wraps here is an error of its own transport: a connection that was made, and cut.
+    reached = error.args and type(error.args[0]).__name__ == "ProtocolError"
     if isinstance(error, requests.ConnectionError) and not reached:
         return _Problem(f"{base} cannot be reached ({kind})", "offline")
     return _Problem(f"{url} failed ({kind})", "failed")
