@@ -203,7 +203,7 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
     ([OWN], ["--aspect", "fluency", "--form", "stairs"], "no form 'stairs': did you mean 'stars'"),
     ([OWN + " {{Reply}}"], ["--aspect", "fluency"], "no slot '{{Reply}}'"),
     (["Rate {{source}}"], ["--aspect", "fluency"], "shows nothing to judge"),
-    ([FLUENCY], ["--aspect", "fluency"], "--aspect, --scale and --form are for a prompt's own text"),
+    ([FLUENCY], ["--aspect", "fluency"], "--form and --options are for a prompt's own text"),
     (["dhp/perturb/"], [], "none of the prompts that begin with 'dhp/perturb/' asks for a rating of an item"),
     ([FLUENCY], ["--samples", "0"], "--samples 0: expected a whole number of at least 1"),
 ])

@@ -19,7 +19,7 @@ def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypat
     assert found.groupby(["artefact", "verdict"]).size().to_dict() == {
         ("table1", "same"): 21, ("table2", "not_run"): 7, ("table2", "same"): 12,
         ("table2", "stand_in"): 9, ("table3", "not_run"): 24}
-    saved = pd.read_csv(tmp_path / "paper_tables" / "settings" / "test.csv", keep_default_na=False)
+    saved = pd.read_csv(tmp_path / "settings" / "test.csv", keep_default_na=False)
     assert saved.equals(found)
 
 

@@ -81,7 +81,7 @@ def said(notebook):
 
 def entered(folder, name, kind):
     """Variants by printed row of a kind, in the part of the ledger that a run on the sample wrote."""
-    rows = ledger.read(folder / "out" / "sample" / "build" / "ledger" / f"{name}.csv")
+    rows = ledger.read(folder / "out" / "sample" / "ledger" / f"{name}.csv")
     rows = rows[rows["row"].str.startswith(kind)]
     return {row: set(part["variant"]) for row, part in rows.groupby("row")}
 

@@ -173,10 +173,12 @@ def test_counts_of_a_benchmark_are_those_of_its_files(name, rows):
 
 
 def test_the_api_has_every_public_name_once():
-    names = [name for modules in site.api().values() for found in modules.values() for _, name in found]
+    names = [name for modules in site.api().values() for found in modules.values()
+             for _, name, _ in found]
     assert sorted(n for n in names if "::" not in n) == sorted(nlgjudge.__all__)
-    assert ("class", "Simulated") in site.api()["judging"]["judging.chained"] + site.api()["judging"].get(
-        "judging.simulated", [])
+    assert ("class", "Simulated", "") in site.api()["judging"]["judging.simulated"]
+    prompts = {name: fields for _, name, fields in site.api()["judging"]["judging.prompts"]}
+    assert prompts["Prompt"].startswith("name, paper, source, exact")
 
 
 # ---- the pages

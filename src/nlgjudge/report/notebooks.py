@@ -122,6 +122,8 @@ def _another_kind(value, default):
         return None
     if value is None or default is None:
         return None
+    if default == "" and isinstance(value, (list, tuple, dict)):
+        return None  # where nothing is named, several may be
     for kind, word in _KINDS.items():
         if isinstance(default, kind) and not isinstance(value, kind):
             example = json.dumps(default)

@@ -166,19 +166,26 @@ def benchmarks(rows, books):
     return pages
 
 
+def _documented(name):
+    value = getattr(nlgjudge, name)
+    if not inspect.isclass(value):
+        return "function", name, ""
+    return "class", name, ", ".join(getattr(value, "_fields", ()))
+
+
 def api():
     """Public names by room and module.
 
     Returns
     -------
     dict of str to dict
-        By room, by module, a list of (`function` or `class`, name).
+        By room, by module, a list of (`function` or `class`, name, fields): a tuple's fields are described
+        with the class and not once more by themselves.
     """
     rooms = {}
     for home in dict.fromkeys(nlgjudge._HOMES.values()):
         importlib.import_module(f"nlgjudge.{home}")
         names = [name for name, place in nlgjudge._HOMES.items() if place == home]
-        rooms.setdefault(home.split(".")[0], {})[home] = [
-            ("class" if inspect.isclass(getattr(nlgjudge, name)) else "function", name) for name in names]
-    rooms["data"]["data.schema"] = [("class", "nlgjudge.data.schema::Benchmark")]
+        rooms.setdefault(home.split(".")[0], {})[home] = [_documented(name) for name in names]
+    rooms["data"]["data.schema"] = [("class", "nlgjudge.data.schema::Benchmark", "")]
     return rooms
