@@ -8,12 +8,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import nltk
 import numpy as np
 import pandas as pd
 import pytest
 
 import nlgjudge as nj
 from nlgjudge.cli import main
+from nlgjudge.data import meteor
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store
@@ -23,6 +25,13 @@ from nlgjudge.report.own_data import TASKS, limited, protocols
 _helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 QUICK = {"resamples": 50, "permutations": 99}
 LEXICAL = ["ROUGE1", "ROUGE2", "ROUGEL", "BLEU", "METEOR"]
+
+
+@pytest.fixture(autouse=True)
+def without_wordnet(tmp_path, monkeypatch):
+    """Without METEOR on any machine, so that the number of methods is the same on each."""
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "no_wordnet")
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +71,8 @@ def test_a_judge_that_knows_the_truth_comes_first(frame, write):
     assert set(table.index) == {"G-Eval", "DHP's form", "DA", "DA with reference", "stars",
                                 "stars with reference", "surface", *LEXICAL}
     assert table["ours"].dropna().is_monotonic_decreasing and pd.isna(table["p"].iloc[0])
-    # Twelve documents have 2^11 different swaps, all counted; Holm over eleven tests.
-    assert table.loc["BLEU", "p"] <= 0.2 and (table["p"].dropna() >= 11 / 2048 - 1e-9).all()
+    # Twelve documents have 2^11 different swaps, all counted; Holm over ten tests.
+    assert table.loc["BLEU", "p"] <= 0.2 and (table["p"].dropna() >= 10 / 2048 - 1e-9).all()
     assert "surface" not in nj.verdicts(found)["relevance"].split(";")[0]
 
 
@@ -300,7 +309,7 @@ def test_two_systems_a_document_crown_nobody():
     assert table.loc["your prompt", "ours"] == pytest.approx(
         nj.correlation(alone, "judge", "style", level="dataset").value)
     assert table["ours"].max() < 0.6
-    assert "no document has 3 shared outputs, and the ranks of two can only agree or " in found.notes[0]
+    assert "no document has 3 shared outputs, and the ranks of two can only agree or " in found.notes[-1]
     assert nj.verdicts(found)["style"].startswith("These data cannot name one")
 
 
@@ -343,30 +352,30 @@ def test_the_highest_may_be_no_agreement_at_all():
     truth = np.random.default_rng(6).uniform(1, 5, (15, 4))
     mine = made(truth)
     found = compare(mine, says("reversed", 6 - truth, mine.items))
-    last = found.table.iloc[-1]
+    last = found.table.dropna(subset="ours").iloc[-1]
     assert last["method"] == "your prompt" and last["ours"] == pytest.approx(-1)
     assert "may be no agreement at all. Not told apart from it: " in nj.verdicts(found)["style"]
     assert "costs" not in nj.verdicts(found)["style"]
 
 
 def test_too_few_documents_name_nobody():
-    """Seven methods: 6 times the smallest p, 2 / 2^7, is 0.09, and 6 times 2 / 2^8 is 0.047."""
+    """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
     said = nj.verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
-    assert said.startswith("These data cannot name one: to tell one of 7 methods from the others takes 8 "
+    assert said.startswith("These data cannot name one: to tell one of 6 methods from the others takes 8 "
                            "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
     said = nj.verdicts(compare(mine, says("good", truth, mine.items)))["style"]
     assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance."
 
 
 def test_too_few_permutations_are_said():
-    """Six others: 6 / (99 + 1) = 0.06 is the least that Holm can give; 120 permutations give 0.0496."""
+    """Five others: 5 / (99 + 1) = 0.05 is the least that Holm can give; 100 permutations give 0.0495."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8))
     mine = made(truth)
     found = nj.evaluate(mine, judge=says("good", truth, mine.items), prompts=ASK, **QUICK)
-    assert found.notes[-1] == ("style: 99 permutations are too few to tell one of 7 methods from the others; "
-                               "it takes 120")
+    assert found.notes[-1] == ("style: 99 permutations are too few to tell one of 6 methods from the others; "
+                               "it takes 100")
 
 
 def test_an_undefined_interval_names_nobody():

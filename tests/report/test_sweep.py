@@ -87,12 +87,18 @@ def test_what_failed_runs_again_alone(folder, capsys):
     assert not list((folder / "out").rglob("*.partial"))
 
 
+def _hears_interrupts():
+    """A process that a shell started in the background ignores SIGINT, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_sweep_resumes(folder, kill):
     (folder / "block2").touch()
     command = [sys.executable, "-m", "nlgjudge.cli", "sweep", str(folder / "grid.yaml"), "--jobs", "4"]
     with open(folder / "said.txt", "w", encoding="utf-8") as said:
-        process = subprocess.Popen(command, start_new_session=True, stdout=said, stderr=said)
+        process = subprocess.Popen(command, start_new_session=True, stdout=said, stderr=said,
+                                   preexec_fn=_hears_interrupts)
         grid = sweeps.read(folder / "grid.yaml")
         until = time.monotonic() + 120
         while grid.missing() != [1] or len(runs(folder)) < 2:

@@ -233,6 +233,7 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
     judges = _judges(judge, items, options)
     _submit(judges, asked, items)
     lexical, notes = _lexical(items)
+    absent = [name for name in lexical if lexical[name].isna().all()]
     rng = np.random.default_rng(seed)
     scores = items[_KEYS].set_axis(["item", "doc_id", "system"], axis=1)
     parts, answered = [], set()
@@ -247,7 +248,7 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
         human = benchmark.human()[aspect].to_numpy()
         frame = items[_KEYS].assign(human=human).join(columns, on="item_id")
         table, outputs = _compared(frame, [*columns], [*lexical], resamples, permutations, rng)
-        notes += [f"{aspect}: {note}" for note in _said_of(table)]
+        notes += [f"{aspect}: {note}" for note in _said_of(table, absent)]
         others = table["ours"].count() - 1
         if others / (permutations + 1) >= LEVEL:
             notes.append(f"{aspect}: {permutations} permutations are too few to tell one of {others + 1} "
@@ -661,8 +662,8 @@ def _compared(frame, methods, metrics, resamples, permutations, rng):
     return pd.concat([cells, left_out], ignore_index=True).assign(**fixed), shared.frame
 
 
-def _said_of(table):
-    """Notes on an aspect's comparison: its level, and who is left out of it."""
+def _said_of(table, absent):
+    """Notes on an aspect's comparison: its level, and who is left out of it but for the metrics `absent`."""
     row = table.iloc[0]
     said = []
     if row["level"] == "dataset" and row["why"]:
@@ -673,7 +674,8 @@ def _said_of(table):
         said.append(f"{row['n_skipped']} rated outputs lack a score of some method and are left out for all")
     left_out = table[table["ours"].isna()]
     for _, row in left_out.iterrows():
-        said.append(f"{row['method']} is not compared: {row['reason']}")
+        if row["method"] not in absent:  # why a metric cannot be had here is said once, for all aspects
+            said.append(f"{row['method']} is not compared: {row['reason']}")
     return said
 
 
