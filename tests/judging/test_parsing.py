@@ -536,3 +536,12 @@ def test_hardly_a_rating_is_missed(recorded):
             unread[kind] += [reason] if reason else []
     assert sum(rated.values()) > 4000
     assert {kind: Counter(unread[kind]) for kind in rated if len(unread[kind]) > 0.005 * rated[kind]} == {}
+
+
+@pytest.mark.parametrize("text, score", [
+    ("⭐⭐⭐½\n\nThe plot hangs together.", 3.5), ("**2.5 stars** ★★½", 2.5), ("★★★½☆", 3.5), ("4 ⭐", 4),
+    ("4.5 ⭐", 4.5), ("Coherence: 5/5 ✅", 5), ("Engagingness: 3 ✨\n\nI loved it!", 3),
+    ("Coherence evaluation result: 4 👍", 4)])
+def test_half_stars_and_small_pictures(text, score):
+    """Half a star was dropped in silence, and a picture behind a number hid it."""
+    assert parse(text, "stars", (1, 5)) == (score, "")

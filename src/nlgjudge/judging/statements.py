@@ -6,6 +6,7 @@ first tier that states one decides. Statements that contradict each other are ne
 and no faster.
 """
 
+import math
 import re
 
 # ---- Cleaning ------------------------------------------------------------------------------------------
@@ -43,7 +44,11 @@ _TABLE_ROW = re.compile(
     r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$",
     re.MULTILINE,
 )
-_STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*")
+# "★★★☆☆", "⭐⭐⭐½", and the sign in the word's place: "4 ⭐", "4/5 ⭐"
+_STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*(?:½[☆✩]*|[ ]?1/2)?")
+_STAR_SIGN = re.compile(r"(?<=[0-9½])[ ]?[★⭐🌟]\ufe0f?(?![★⭐🌟☆✩½])")
+# Small pictures that only decorate: "88 👍", "5/5 ✅"
+_PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
 
 
 def plain(text):
@@ -66,7 +71,9 @@ def _signs(text):
     if "</" in text:
         text = _TAG.sub(_labelled_tag, text)
     if not text.isascii():
+        text = _STAR_SIGN.sub(" stars", text)
         text = _STARS.sub(_counted_stars, text)
+        text = _PICTURES.sub("", text)
         text = text.translate(_PLAIN)
     if "|" in text:
         text = _TABLE_ROW.sub(r"\1: \2. \3", text)  # "| Coherence | 4 |" is "Coherence: 4"
@@ -87,10 +94,12 @@ def _tidy(text):
 
 
 def _counted_stars(match):
-    """★★★☆☆ is "3/5 stars", ★★★ is "3 stars"."""
+    """★★★☆☆ is "3/5 stars", ★★★ is "3 stars", ★★★½ is "3.5 stars"."""
     filled = sum(match[0].count(star) for star in "★⭐🌟")
+    if "½" in match[0] or "1/2" in match[0]:
+        filled += 0.5
     empty = sum(match[0].count(star) for star in "☆✩")
-    return f" {filled}/{filled + empty} stars " if empty else f" {filled} stars "
+    return f" {filled}/{math.ceil(filled) + empty} stars " if empty else f" {filled} stars "
 
 
 def _labelled_tag(match):
