@@ -272,6 +272,8 @@ def test_merge_without_parts_has_every_printed_cell_and_says_what_each_needs():
 
 def test_merge_prefers_the_better_evidence_in_any_order(tmp_path):
     assert EVIDENCE.index("recomputed") < EVIDENCE.index("released_scores") < EVIDENCE.index("none")
+    # The paper's protocol, asked of a live model, before recorded replies to another prompt or model.
+    assert EVIDENCE.index("rejudged") < EVIDENCE.index("substitute_judge")
     parts = [part(tmp_path, "released", "released_scores", 0.5, ("ROUGE-1", "ROUGE-2")),
              part(tmp_path, "recomputed", "recomputed", 0.25)]
     for order in (parts, parts[::-1]):

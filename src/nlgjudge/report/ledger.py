@@ -13,7 +13,7 @@ from nlgjudge.report.published import KEY, all_published
 COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
            "difference", "verdict", "evidence", "variant", "notebook", "note"]
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
-EVIDENCE = ["recomputed", "released_scores", "released_responses", "substitute_judge", "rejudged", "none"]
+EVIDENCE = ["recomputed", "released_scores", "released_responses", "rejudged", "substitute_judge", "none"]
 # Evidence from another model than the paper's: such a cell is no reproduction, and none that failed.
 ANOTHER_MODEL = ["substitute_judge", "rejudged"]
 # Judges that are no model, by the first part of their names.
