@@ -202,6 +202,7 @@ def resolved(small, **sources):
         nbformat.write(notebook, small / "notebooks" / f"{name}.ipynb")
     (small / "build").mkdir(exist_ok=True)
     found = {f"data_{name}": [source, ""] for name, source in sources.items()}
+    found["meteor-1.5"] = ["real", ""]  # a resource is no data
     (small / "build" / "sources.json").write_text(json.dumps(found), encoding="utf-8")
 
 

@@ -414,7 +414,8 @@ def _compared(rows, before, kept, without):
         what = sorted({missing for name in kept for missing in without[name]})
         yield (f"{sum(kept.values()):,} of them were not recomputed here and keep their committed value: "
                f"missing {', '.join(what)}")
-        if not any(found[0] == "real" for found in sources().values()):
+        data_here = [n for n, found in sources().items() if found[0] == "real" and n not in RESOURCES]
+        if not data_here:
             yield f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}."
 
 
