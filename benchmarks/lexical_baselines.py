@@ -16,7 +16,7 @@ from rouge_score import rouge_scorer
 from run import options, record
 
 import nlgjudge as nj
-from nlgjudge.data import lexical
+from nlgjudge.metrics import lexical
 
 NAMES = ("summeval", "newsroom", "realsumm", "qags_cnn", "qags_xsum", "bagel", "openmeva", "topical_chat")
 

@@ -15,7 +15,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.cli import main
-from nlgjudge.data import meteor
+from nlgjudge.metrics import meteor
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from nlgjudge.data import meteor
+from nlgjudge.metrics import meteor
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.report import ledger, workflow
 from nlgjudge.report.published import KEY, all_published, published

@@ -17,7 +17,7 @@ import pandas as pd
 
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.data.lexical import lexical_baselines
+from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.judging import surface
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import POLICIES

@@ -297,7 +297,7 @@ def _blobs(files):
 
 
 def _resource(name):
-    from nlgjudge.data.meteor import meteor_missing
+    from nlgjudge.metrics.meteor import meteor_missing
 
     return ["absent" if meteor_missing(RESOURCES[name]) else "real", ""]
 

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pandas as pd
 
-from nlgjudge.data import cached
+from nlgjudge.metrics import cached
 
 # Name, library, smoothing, and its constant. The COCO caption metrics, and nlg-eval after them, add
 # 1e-15 to the matches of each order: a missing order all but annihilates a score. nltk's epsilon of that

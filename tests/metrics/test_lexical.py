@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import cached, lexical
-from nlgjudge.data.bleu import bleu
-from nlgjudge.data.lcs import rouge_scorer
-from nlgjudge.data.meteor import meteor, meteor_missing
+from nlgjudge.metrics import cached, lexical
+from nlgjudge.metrics.bleu import bleu
+from nlgjudge.metrics.lcs import rouge_scorer
+from nlgjudge.metrics.meteor import meteor, meteor_missing
 
 
 def items(*pairs, **columns):

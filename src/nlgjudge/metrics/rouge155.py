@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from nltk.stem.porter import PorterStemmer
 
-from nlgjudge.data import cached
-from nlgjudge.data.lcs import rouge_scorer
+from nlgjudge.metrics import cached
+from nlgjudge.metrics.lcs import rouge_scorer
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}
@@ -65,7 +65,7 @@ def rouge155(items, *, ends="period"):
     Returns
     -------
     pandas.DataFrame
-        As `nlgjudge.data.lexical.rouge`: `item_id, reference` and nine columns in [0, 1],
+        As `nlgjudge.metrics.lexical.rouge`: `item_id, reference` and nine columns in [0, 1],
         with five decimals. Cached by content below `data/cache/lexical/`.
 
     Raises

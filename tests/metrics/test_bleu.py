@@ -9,7 +9,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 import nlgjudge as nj
-from nlgjudge.data.bleu import VARIANTS, bleu, bleu_variants
+from nlgjudge.metrics.bleu import VARIANTS, bleu, bleu_variants
 
 
 def items(*pairs):
@@ -111,7 +111,7 @@ def test_variants_are_all_there_once():
 
 def test_no_noise_on_stderr():
     """Neither nltk's warning of missing n-grams nor sacrebleu's advice, without pytest's capture."""
-    program = ("import pandas as pd; from nlgjudge.data.bleu import bleu_variants\n"
+    program = ("import pandas as pd; from nlgjudge.metrics.bleu import bleu_variants\n"
                "items = {'item_id': range(150), 'hypothesis': 'x y .', 'references': [['y x .']] * 150}\n"
                "print(sum(len(scores) for *_, scores in bleu_variants(pd.DataFrame(items))))")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from nlgjudge.data import neural
+from nlgjudge.metrics import neural
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", "dog", "barked", "!", "question:", "summary:"]
 

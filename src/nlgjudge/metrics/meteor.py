@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data import cached
+from nlgjudge.metrics import cached
 
 # The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
 # the others of NLTK cut at blanks.

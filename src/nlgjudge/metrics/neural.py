@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data import cached
+from nlgjudge.metrics import cached
 
 BATCH = 16
 DIRECTIONS = {"source to hypothesis": ("source", "hypothesis"),

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data import meteor as module
-from nlgjudge.data.meteor import MeteorMissing, meteor, meteor_missing, meteor_variants
+from nlgjudge.metrics import meteor as module
+from nlgjudge.metrics.meteor import MeteorMissing, meteor, meteor_missing, meteor_variants
 
 NLTK = [v for v in module.VARIANTS if v.startswith("nltk")]
 

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data import cached
-from nlgjudge.data.bleu import bleu
-from nlgjudge.data.meteor import meteor, meteor_missing
+from nlgjudge.metrics import cached
+from nlgjudge.metrics.bleu import bleu
+from nlgjudge.metrics.meteor import meteor, meteor_missing
 
 STEMMERS = ("none", "porter", "porter_original")
 TOKENS = (*STEMMERS, "spaces")  # "spaces": the text cut at blanks, as the COCO caption metrics take it
@@ -236,6 +236,6 @@ def _score_sets(pairs):
 
 @cache
 def _scorer(stemmer, *metrics):
-    from nlgjudge.data.lcs import rouge_scorer
+    from nlgjudge.metrics.lcs import rouge_scorer
 
     return rouge_scorer.RougeScorer(list(metrics), tokenizer=_Tokenizer(stemmer))
