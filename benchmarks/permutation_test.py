@@ -14,8 +14,8 @@ import pandas as pd
 from run import options, record
 from scipy import stats
 
-from nlgjudge.metaeval.permutation import differences, standardised, swaps
-from nlgjudge.metaeval.testing import permutation_test
+from nlgjudge.stats.permutation import differences, standardised, swaps
+from nlgjudge.stats.testing import permutation_test
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 RESAMPLES, DOCUMENTS, SYSTEMS = 9_999, 100, 16

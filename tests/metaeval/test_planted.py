@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nlgjudge.metaeval.correlation import correlation
+from nlgjudge.stats.correlation import correlation
 from nlgjudge.metaeval.planted import planted
 
 

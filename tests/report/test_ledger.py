@@ -6,7 +6,7 @@ import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
-from nlgjudge.metaeval.correlation import correlation_table
+from nlgjudge.stats.correlation import correlation_table
 from nlgjudge.metaeval.planted import planted
 from nlgjudge.report import ledger
 from nlgjudge.report.ledger import (

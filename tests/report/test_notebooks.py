@@ -49,7 +49,7 @@ def test_success_writes_outputs_and_what_was_used(write, tmp_path):
     used = json.loads(output.with_suffix(".deps.json").read_text(encoding="utf-8"))
     assert "data/sample/story.jsonl" in used and "data/sample/dialogue.jsonl" not in used
     assert any(f.endswith("nlgjudge/data/sample.py") for f in used)
-    assert not any(f.endswith("nlgjudge/metaeval/correlation.py") for f in used)
+    assert not any(f.endswith("nlgjudge/stats/correlation.py") for f in used)
 
 
 def test_an_unknown_parameter_names_the_known(write, tmp_path):

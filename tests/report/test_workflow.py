@@ -25,7 +25,7 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 STORIES = """import nlgjudge.data.schema
 from nlgjudge.data.sample import documents
 print(len(list(documents("story"))), "stories")"""
-DIALOGUES = """import nlgjudge.metaeval.correlation
+DIALOGUES = """import nlgjudge.stats.correlation
 from nlgjudge.data.sample import documents
 print(len(list(documents("dialogue"))), "dialogues")"""
 

@@ -40,9 +40,9 @@ from nlgjudge.judging.run import (
     sampling_settings,
 )
 from nlgjudge.judging.tasks import Tasks
-from nlgjudge.metaeval.bootstrap import UNITS, column_mean, difference, interval
-from nlgjudge.metaeval.correlation import COEFFICIENTS, LEVELS
-from nlgjudge.metaeval.testing import holm, permutation_test
+from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
+from nlgjudge.stats.correlation import COEFFICIENTS, LEVELS
+from nlgjudge.stats.testing import holm, permutation_test
 from nlgjudge.report.words import counted, in_words
 
 SETTINGS = {"judge": "surface", "prompt": "", "words": {}, "scale": (), "samples": 1, "estimator": "mean",

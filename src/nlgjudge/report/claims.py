@@ -26,7 +26,7 @@ from fnmatch import fnmatchcase
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.metaeval.testing import holm, permutation_test
+from nlgjudge.stats.testing import holm, permutation_test
 from nlgjudge.report.published import all_published
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]

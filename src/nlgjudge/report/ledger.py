@@ -7,7 +7,7 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
-from nlgjudge.metaeval.bootstrap import mean_interval
+from nlgjudge.stats.bootstrap import mean_interval
 from nlgjudge.report.published import KEY, all_published
 
 COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
@@ -228,7 +228,7 @@ def averages(table, ours, frames=None, **options):
     frames : dict of str to pandas.DataFrame, optional
         Scores by dataset, for intervals.
     **options
-        Of `nlgjudge.metaeval.bootstrap.mean_interval`: `rng` and others.
+        Of `nlgjudge.stats.bootstrap.mean_interval`: `rng` and others.
 
     Returns
     -------

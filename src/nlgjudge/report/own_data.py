@@ -27,10 +27,10 @@ from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.tasks import Tasks
-from nlgjudge.metaeval.agreement import alpha, ceiling
-from nlgjudge.metaeval.bootstrap import interval_table
-from nlgjudge.metaeval.correlation import correlation_table, grouped, matrices
-from nlgjudge.metaeval.testing import holm, permutation_test
+from nlgjudge.stats.agreement import alpha, ceiling
+from nlgjudge.stats.bootstrap import interval_table
+from nlgjudge.stats.correlation import correlation_table, grouped, matrices
+from nlgjudge.stats.testing import holm, permutation_test
 
 # Prompt, replies an item and sampling: G-Eval's as in its section 3.1, one greedy reply for the others.
 # Replies are cut where a rating must have come, and a plan reckons with that length.

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.metaeval.correlation import LEVELS
-from nlgjudge.metaeval.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from nlgjudge.stats.correlation import LEVELS
+from nlgjudge.stats.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 
 
 def frame_of(x, y):

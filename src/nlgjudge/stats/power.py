@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgjudge.metaeval.simulation import calibrated, fitted, rejections
+from nlgjudge.stats.simulation import calibrated, fitted, rejections
 
 _STEPS = 8  # of the bisection
 
@@ -73,7 +73,7 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
     power : float
         In (alpha, 1).
     frame, a, b, human, documents, systems, rng, samples, calls_per_item, **options
-        As for `nlgjudge.metaeval.power.power`, which raises the same errors.
+        As for `nlgjudge.stats.power.power`, which raises the same errors.
 
     Returns
     -------

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.metaeval.bootstrap import UNITS
-from nlgjudge.metaeval.correlation import _check_options, _checked, correlation, matrices
-from nlgjudge.metaeval.permutation import differences, every_swap, number_of_swaps, standardised, swaps
+from nlgjudge.stats.bootstrap import UNITS
+from nlgjudge.stats.correlation import _check_options, _checked, correlation, matrices
+from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
@@ -81,7 +81,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     Parameters
     ----------
     frame, level, coefficient, constant, kendall
-        As for `nlgjudge.metaeval.correlation.correlation`.
+        As for `nlgjudge.stats.correlation.correlation`.
     a, b, human : str
         Three different numeric columns; NaN marks a missing score.
     rng : numpy.random.Generator

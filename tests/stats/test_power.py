@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.metaeval.correlation import grouped
-from nlgjudge.metaeval.influence import influence, paired_z
-from nlgjudge.metaeval.power import power, smallest_detectable
-from nlgjudge.metaeval.simulation import fitted
+from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.influence import influence, paired_z
+from nlgjudge.stats.power import power, smallest_detectable
+from nlgjudge.stats.simulation import fitted
 
 
 def rated(documents=60, systems=8, repeats=1, noise=0.0, seed=0):

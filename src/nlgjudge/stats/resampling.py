@@ -6,8 +6,8 @@ weighted one. Systems' means, and Kendall's coefficient over very many items, ar
 
 import numpy as np
 
-from nlgjudge.metaeval.correlation import grouped
-from nlgjudge.metaeval.weighted import weighted, weighted_items
+from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.weighted import weighted, weighted_items
 
 _CELLS = 4_000_000  # numbers held at once
 _CACHED = 250_000  # numbers of one array over all items, which is read several times
@@ -25,7 +25,7 @@ def resampled(matrices, units, resamples, rng, options):
     resamples : int
     rng : numpy.random.Generator
     options : dict
-        `level, coefficient, constant, kendall` of `nlgjudge.metaeval.correlation.correlation`.
+        `level, coefficient, constant, kendall` of `nlgjudge.stats.correlation.correlation`.
 
     Returns
     -------

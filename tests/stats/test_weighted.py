@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from nlgjudge.metaeval.correlation import grouped
-from nlgjudge.metaeval.weighted import weighted
+from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.weighted import weighted
 
 
 @pytest.mark.parametrize("systems", [6, 90])  # pairs listed, and summed as a product of matrices

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.metaeval import resampling
-from nlgjudge.metaeval.bootstrap import UNITS, column_mean, interval, interval_table, mean_interval
-from nlgjudge.metaeval.correlation import LEVELS, correlation, correlation_table
+from nlgjudge.stats import resampling
+from nlgjudge.stats.bootstrap import UNITS, column_mean, interval, interval_table, mean_interval
+from nlgjudge.stats.correlation import LEVELS, correlation, correlation_table
 from nlgjudge.metaeval.planted import planted
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.metaeval import permutation
-from nlgjudge.metaeval.bootstrap import UNITS
-from nlgjudge.metaeval.correlation import LEVELS, correlation
-from nlgjudge.metaeval.testing import holm, permutation_test, williams, williams_test
+from nlgjudge.stats import permutation
+from nlgjudge.stats.bootstrap import UNITS
+from nlgjudge.stats.correlation import LEVELS, correlation
+from nlgjudge.stats.testing import holm, permutation_test, williams, williams_test
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 RESAMPLES = 30

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.metaeval.correlation import LEVELS, _checked, correlation, matrices
-from nlgjudge.metaeval.resampling import resampled, without_each
+from nlgjudge.stats.correlation import LEVELS, _checked, correlation, matrices
+from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
 METHODS = ("percentile", "bca")
@@ -41,7 +41,7 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     Parameters
     ----------
     frame, metric, human, level, coefficient, constant, kendall
-        As for `nlgjudge.metaeval.correlation.correlation`.
+        As for `nlgjudge.stats.correlation.correlation`.
     rng : numpy.random.Generator
     units : {"documents", "systems", "both"}
         What is resampled; documents alone where there is one system.
@@ -112,7 +112,7 @@ def interval_table(frame, cells, *, rng, **options):
         As for `interval`.
     cells : pandas.DataFrame
         `metric, aspect, level, coefficient`, from
-        `nlgjudge.metaeval.correlation.correlation_table`.
+        `nlgjudge.stats.correlation.correlation_table`.
     rng : numpy.random.Generator
     **options
         As for `interval`.
