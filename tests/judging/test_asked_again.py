@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.cli import main
-from nlgjudge.judging.aspects import Aspect, relevant_aspects, score_aspects
+from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.replay import ReplayStore

@@ -14,7 +14,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import cli
 from nlgjudge.data.paths import root
-from nlgjudge.data.perturb import Perturbation
+from nlgjudge.papers.dhp.perturb import Perturbation
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply

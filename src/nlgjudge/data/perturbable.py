@@ -17,7 +17,7 @@ from nlgjudge.data import fetch
 from nlgjudge.data.choices import first
 from nlgjudge.data.optional import ODD
 from nlgjudge.data.paths import use
-from nlgjudge.data.perturb import sentences
+from nlgjudge.papers.dhp.perturb import sentences
 from nlgjudge.data.registry import blob_id, entries
 from nlgjudge.data.schema import build
 
@@ -119,7 +119,7 @@ def originals(benchmark, n=100, *, seed=0):
     Parameters
     ----------
     benchmark : nlgjudge.data.schema.Benchmark
-        One of `nlgjudge.data.perturb.DATASETS`: of SummEval the first reference with most sentences,
+        One of `nlgjudge.papers.dhp.perturb.DATASETS`: of SummEval the first reference with most sentences,
         of SumPubMed the sections BACKGROUND, of Story Cloze the right endings, of Answer Equivalence
         the references above 150 characters, of WMT-22 the translations above 300.
     n : int or None

@@ -26,7 +26,7 @@ import pandas as pd
 from nlgjudge.data import sample
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import out
-from nlgjudge.data.perturb import Perturbation, perturb
+from nlgjudge.papers.dhp.perturb import Perturbation, perturb
 from nlgjudge.data.recordings import recorded
 from nlgjudge.judging import replay
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, check_scale, check_slots

@@ -102,12 +102,12 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     Parameters
     ----------
     judge, task, aspect, settings
-        As for `nlgjudge.judging.chain.llmscore`.
+        As for `nlgjudge.papers.coascore.chain.llmscore`.
     n : int
 
     Returns
     -------
-    list of nlgjudge.judging.aspects.Aspect
+    list of nlgjudge.papers.coascore.aspects.Aspect
         At most n; fewer come with a warning.
 
     Raises
@@ -136,8 +136,8 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     Parameters
     ----------
     items, judge, task, aspect, scale, settings
-        As for `nlgjudge.judging.chain.llmscore`.
-    aspects : list of nlgjudge.judging.aspects.Aspect
+        As for `nlgjudge.papers.coascore.chain.llmscore`.
+    aspects : list of nlgjudge.papers.coascore.aspects.Aspect
 
     Returns
     -------

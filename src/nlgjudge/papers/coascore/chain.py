@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.judging.aspects import dataset_aspects, item_tasks, relevant_aspects, score_aspects, stage
+from nlgjudge.papers.coascore.aspects import dataset_aspects, item_tasks, relevant_aspects, score_aspects, stage
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS, responses
 
@@ -29,9 +29,9 @@ class Chain(NamedTuple):
     responses : pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason` of the target, as
         `nlgjudge.judging.run.judge_items` gives them; `used` counts the scored aspects shown.
-    aspects : list of nlgjudge.judging.aspects.Aspect
+    aspects : list of nlgjudge.papers.coascore.aspects.Aspect
     aspect_scores : pandas.DataFrame
-        As from `nlgjudge.judging.aspects.score_aspects`; where no scores were wanted they are NaN
+        As from `nlgjudge.papers.coascore.aspects.score_aspects`; where no scores were wanted they are NaN
         with the reason `not_asked`.
     """
 
@@ -50,7 +50,7 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     judge : str or object
         A name for `nlgjudge.judging.run.get_judge`, or anything with `replies(tasks)`.
     task, aspect : str
-        As for `nlgjudge.judging.aspects.stage`.
+        As for `nlgjudge.papers.coascore.aspects.stage`.
     cot : bool
         LLMScore_CoT: reasons first. Of its words the paper prints "Let's think step by step:".
     scale : (int, int)

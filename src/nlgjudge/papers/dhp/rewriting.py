@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from nlgjudge.data.perturb import Versions
+from nlgjudge.papers.dhp.perturb import Versions
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
@@ -19,8 +19,8 @@ def rewrite(versions, task, judge, **settings):
 
     Parameters
     ----------
-    versions : nlgjudge.data.perturb.Versions
-        From `nlgjudge.data.perturb.perturb`.
+    versions : nlgjudge.papers.dhp.perturb.Versions
+        From `nlgjudge.papers.dhp.perturb.perturb`.
     task : str
         What the texts are: summarization, story, question_answering or translation.
     judge : str or object
@@ -30,7 +30,7 @@ def rewrite(versions, task, judge, **settings):
 
     Returns
     -------
-    nlgjudge.data.perturb.Versions
+    nlgjudge.papers.dhp.perturb.Versions
         `origin` of the rewritten is ``"llm:"`` and the judge's name. A text without a reply, or with
         one that changes nothing, is left out and says why.
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.judging.aspects import (
+from nlgjudge.papers.coascore.aspects import (
     Aspect,
     dataset_aspects,
     parse_aspects,
@@ -21,8 +21,8 @@ from nlgjudge.judging.aspects import (
     score_aspects,
     stage,
 )
-from nlgjudge.judging.chain import coascore, llmscore, plan_coascore
-from nlgjudge.judging.chained import Chained, expected_chain
+from nlgjudge.papers.coascore.chain import coascore, llmscore, plan_coascore
+from nlgjudge.papers.coascore.chained import Chained, expected_chain
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.scoring import COLUMNS

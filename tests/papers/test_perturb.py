@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data import perturb as p
+from nlgjudge.papers.dhp import perturb as p
 from nlgjudge.data.sample import documents
 from nlgjudge.judging.tasks import Reply
 

@@ -24,7 +24,7 @@ def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypat
 
 
 def test_another_size_is_seen(statistics, tmp_path, monkeypatch):
-    from nlgjudge.data import perturb
+    from nlgjudge.papers.dhp import perturb
 
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     monkeypatch.setitem(perturb.DATASETS, "sumpubmed", ("summarization", {"deletions": (20, 99),

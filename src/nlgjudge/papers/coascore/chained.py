@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from nlgjudge.judging.aspects import parse_aspects
+from nlgjudge.papers.coascore.aspects import parse_aspects
 from nlgjudge.judging.parsing import parse
 from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply
@@ -25,7 +25,7 @@ class Chained:
     judge : object
         With `replies(tasks)`, as `nlgjudge.judging.surface.Surface` or
         `nlgjudge.judging.simulated.Simulated`; it sees each aspect as a task of its own.
-    aspects : list of nlgjudge.judging.aspects.Aspect
+    aspects : list of nlgjudge.papers.coascore.aspects.Aspect
         What it names when asked for relevant aspects, the first n of them.
     own : float
         How many of the scores that it is shown its own view weighs as much as: with k scores

@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 
-from nlgjudge.data.perturb import DATASETS, LEVELS, perturbations
+from nlgjudge.papers.dhp.perturb import DATASETS, LEVELS, perturbations
 from nlgjudge.report.published import published
 
 _TASKS = {"Summarization": "summeval", "Story Completion": "story_cloze",

@@ -2,7 +2,7 @@
 
 Edits by rule, of the kinds and sizes that Table 2 prints. Where the paper has a language model
 rewrite, a stand-in by rule lets the full matrix run offline, and the column `origin` says so;
-`nlgjudge.judging.rewriting` puts a model's texts in its place.
+`nlgjudge.papers.dhp.rewriting` puts a model's texts in its place.
 
 Draws come from `random.Random` seeded with a string, which Python keeps the same everywhere.
 """
