@@ -12,8 +12,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.report import coverage, ledger, site
-from nlgjudge.report.published import PAPERS
+from nlgjudge.ledger import ledger
+from nlgjudge.report import coverage, site
+from nlgjudge.ledger.published import PAPERS
 
 
 def plain(text):

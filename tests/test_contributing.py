@@ -18,7 +18,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge.data.registry import blob_id
-from nlgjudge.report.published import tables
+from nlgjudge.ledger.published import tables
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LIMIT = 30  # lines, blank ones not counted
@@ -102,7 +102,7 @@ PAPER = [
     ("paper_tables/published/headline_table1.csv", None, TABLE),
     ("paper_tables/needs.csv", None, "headline,*,Judge,its replies were not released\n"
      "headline,*,*,nothing more: the scores were released\n"),
-    ("src/nlgjudge/report/published.py", "PAPERS = {", '    "headline": "Headlines",\n'),
+    ("src/nlgjudge/ledger/published.py", "PAPERS = {", '    "headline": "Headlines",\n'),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
 ]
 
@@ -189,7 +189,7 @@ print(json.dumps({"notice": made.notice, "scored": int(scores.notna().all(axis=1
 
 LEDGER = """
 import json, nlgjudge as nj
-from nlgjudge.report import ledger
+from nlgjudge.ledger import ledger
 made = nj.load("headlines", "real")
 judged = nj.judge_items(made.items, ["geval/summarization/coherence"], JUDGE)
 scores = made.with_scores(nj.wide({"judge": nj.item_scores(judged)}))
@@ -235,7 +235,8 @@ def test_a_paper(house):
     found = house.python(f"""
 import json
 from nlgjudge.cli import main
-from nlgjudge.report import ledger, site
+from nlgjudge.ledger import ledger
+from nlgjudge.report import site
 executed = "build/executed/headline_table1.ipynb"
 status = [main(["resolve"]), main(["run", "{NOTEBOOK}", "-o", executed]), main(["finish"]), main(["refresh"])]
 rows = ledger.read(site.root() / "paper_tables" / "ledger.csv")

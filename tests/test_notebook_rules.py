@@ -8,7 +8,7 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.report import default_run
-from nlgjudge.report.published import all_published
+from nlgjudge.ledger.published import all_published
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
 TEXT_LIMIT = 6000  # characters of visible text in an output

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import root
-from nlgjudge.report import ledger
+from nlgjudge.ledger import ledger
 from nlgjudge.report.coverage import (
     MARKS,
     by_paper_markdown,

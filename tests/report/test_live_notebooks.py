@@ -13,7 +13,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.report import ledger
+from nlgjudge.ledger import ledger
 from nlgjudge.report.notebooks import NotebookError, run
 
 _helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))

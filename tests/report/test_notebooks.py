@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge import cli
 from nlgjudge.metrics import meteor
-from nlgjudge.report import ledger
+from nlgjudge.ledger import ledger
 from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"

@@ -17,8 +17,9 @@ import nlgjudge
 from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
-from nlgjudge.report import ledger, site
-from nlgjudge.report.published import KEY, published
+from nlgjudge.ledger import ledger
+from nlgjudge.report import site
+from nlgjudge.ledger.published import KEY, published
 
 _chromium = runpy.run_path(str(Path(__file__).parents[1] / "chromium.py"))
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))

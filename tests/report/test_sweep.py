@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge import cli
-from nlgjudge.report import figures
+from nlgjudge.ledger import figures
 from nlgjudge.report import sweep as sweeps
 from nlgjudge.report.notebooks import NotebookError
 

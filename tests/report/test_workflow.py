@@ -17,8 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from nlgjudge.metrics import meteor
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.report import ledger, workflow
-from nlgjudge.report.published import KEY, all_published, published
+from nlgjudge.ledger import ledger
+from nlgjudge.report import workflow
+from nlgjudge.ledger.published import KEY, all_published, published
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 # Each notebook says that it ran; they use different modules and different sample files.

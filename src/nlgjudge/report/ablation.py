@@ -43,7 +43,7 @@ from nlgjudge.judging.tasks import Tasks
 from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
 from nlgjudge.stats.correlation import COEFFICIENTS, LEVELS
 from nlgjudge.stats.testing import holm, permutation_test
-from nlgjudge.report.words import counted, in_words
+from nlgjudge.ledger.words import counted, in_words
 
 SETTINGS = {"judge": "surface", "prompt": "", "words": {}, "scale": (), "samples": 1, "estimator": "mean",
             "perturb": (), **dict.fromkeys(SAMPLING), "sampling": {}, "policy": "nan", "price": (),

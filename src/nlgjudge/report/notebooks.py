@@ -21,7 +21,8 @@ from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
-from nlgjudge.report import coverage, default_run, ledger, workflow
+from nlgjudge.ledger import ledger
+from nlgjudge.report import coverage, default_run, workflow
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from nlgjudge.report.figures import ANOTHER, COLOURS, STYLE, of_another_model
+from nlgjudge.ledger.figures import ANOTHER, COLOURS, STYLE, of_another_model
 
 MARKERS = dict(zip(COLOURS, "osD^vX."))
 NAMED = 6  # rows at most whose worst cell is named
@@ -21,7 +21,7 @@ def summary(rows, *, title, notice=""):
     Parameters
     ----------
     rows : pandas.DataFrame
-        The paper's rows of the ledger, as from `nlgjudge.report.ledger.read`.
+        The paper's rows of the ledger, as from `nlgjudge.ledger.ledger.read`.
     title : str
         The paper; the counts are added.
     notice : str

@@ -12,7 +12,7 @@ from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
 from nlgjudge.report import coverage
-from nlgjudge.report.published import PAPERS
+from nlgjudge.ledger.published import PAPERS
 
 # The first of these in a notebook's name, and its heading in the table of contents.
 GROUPS = {"": "Start"} | {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}

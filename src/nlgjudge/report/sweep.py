@@ -22,7 +22,7 @@ from papermill.iorw import read_yaml_file
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.report import notebooks, workflow
-from nlgjudge.report.words import in_words, named
+from nlgjudge.ledger.words import in_words, named
 
 KEYS = ("notebook", "parameters", "figure")
 _LABEL = "settings in words"
@@ -37,7 +37,7 @@ class Grid(NamedTuple):
     cells : list of dict
         A value for each parameter.
     figure : dict
-        Columns of the table by role, as `nlgjudge.report.figures.intervals` has them: `label` (by
+        Columns of the table by role, as `nlgjudge.ledger.figures.intervals` has them: `label` (by
         default the parameters that vary), `value` (`difference`, or a ledger's `ours`), `group`
         (`data`) and `column` (`aspect`), a panel each.
     folder : pathlib.Path
@@ -203,7 +203,7 @@ def _slurm(grid, todo, command, jobs, options):
 
 
 def _draw(grid, table):
-    from nlgjudge.report import figures  # seconds, which a cell need not spend
+    from nlgjudge.ledger import figures  # seconds, which a cell need not spend
 
     roles = {"label": _LABEL, "value": "difference" if "difference" in table else "ours", "group": "data",
              "column": "aspect"} | grid.figure

@@ -312,8 +312,9 @@ def finish(say=print):
     say : callable
         Called with each line of the summary.
     """
-    from nlgjudge.report import coverage, figures, ledger, overview
-    from nlgjudge.report.published import PAPERS
+    from nlgjudge.ledger import figures, ledger
+    from nlgjudge.report import coverage, overview
+    from nlgjudge.ledger.published import PAPERS
 
     path, lines = merge_ledger()
     rows = ledger.read(path)
@@ -340,7 +341,7 @@ def merge_ledger():
     lines : list of str
         What differs from the committed ledger, and what was not computed here.
     """
-    from nlgjudge.report import ledger
+    from nlgjudge.ledger import ledger
 
     rows = ledger.merge(_parts())
     path = results() / "ledger.csv"
@@ -396,7 +397,7 @@ def _lacking():
 
 def _compared(rows, before, kept, without):
     """Lines that say which cells differ from the committed ledger, and which were not computed here."""
-    from nlgjudge.report import ledger
+    from nlgjudge.ledger import ledger
 
     changed = ledger.changes(before, rows)
     total = f"{len(rows):,} cells: "

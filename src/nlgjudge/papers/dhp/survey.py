@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 from nlgjudge.papers.dhp.perturb import DATASETS, LEVELS, perturbations
-from nlgjudge.report.published import published
+from nlgjudge.ledger.published import published
 
 _TASKS = {"Summarization": "summeval", "Story Completion": "story_cloze",
           "Question Answering": "answer_equivalence", "Translation": "wmt22_de_en"}
@@ -51,7 +51,7 @@ def dhp_settings(statistics):
     Returns
     -------
     pandas.DataFrame
-        `artefact, row, column, ours, verdict, note`, for `nlgjudge.report.settings.settings`.
+        `artefact, row, column, ours, verdict, note`, for `nlgjudge.ledger.settings.settings`.
         `same`: our plan says what is printed.
     """
     rows = [(artefact, line.row, line.column, *_STATED[artefact](line, statistics))

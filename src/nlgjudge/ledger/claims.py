@@ -27,7 +27,7 @@ import pandas as pd
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.stats.testing import holm, permutation_test
-from nlgjudge.report.published import all_published
+from nlgjudge.ledger.published import all_published
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 COLUMNS = ["paper", "artefacts", "section", "claim", "compared", "in_print", "counterexample",

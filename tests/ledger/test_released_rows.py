@@ -18,7 +18,7 @@ from scipy import stats
 
 import nlgjudge as nj
 from nlgjudge.data import registry
-from nlgjudge.report import ledger
+from nlgjudge.ledger import ledger
 from nlgjudge.report.notebooks import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]

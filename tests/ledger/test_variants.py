@@ -6,8 +6,8 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.report.published import KEY, published
-from nlgjudge.report.variants import CHANCE, best, family_name, left_out, luck, search, summary
+from nlgjudge.ledger.published import KEY, published
+from nlgjudge.ledger.variants import CHANCE, best, family_name, left_out, luck, search, summary
 
 SEEDS = 200
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.report.published import KEY
+from nlgjudge.ledger.published import KEY
 
 CELL = KEY[1:]
 # Chosen with results in view: at 1% OpenMEVA's rows with three variants (0.6% to 3%) would not count.
@@ -153,7 +153,7 @@ def search(table, rows, values, *, tolerance=0.002):
 
 
 def best(searches):
-    """Values of the best variants, ready for `nlgjudge.report.ledger.compare`.
+    """Values of the best variants, ready for `nlgjudge.ledger.ledger.compare`.
 
     The values are those of one variant, the best, so that each cell has one verdict. The explanation
     names all that fit: where a family does, `variant` is the family's name.

@@ -3,7 +3,7 @@
 Sources: every table of correlations in the four papers, as typed in
 `paper_tables/published/`; G-Eval in both printed versions (EMNLP, arXiv v1). Nothing here
 is computed from data: a contradiction found here lies in the papers. How a cause for an
-average is searched is in `nlgjudge.report.averages.printed_averages`.
+average is searched is in `nlgjudge.ledger.averages.printed_averages`.
 """
 
 import re
@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nlgjudge.report.published import KEY, all_published
+from nlgjudge.ledger.published import KEY, all_published
 
 TABLE = ["paper", "artefact"]
 LINE = [*TABLE, "row", "level"]
@@ -52,7 +52,7 @@ def printed_averages(cells=None):
     Parameters
     ----------
     cells : pandas.DataFrame, optional
-        As from `nlgjudge.report.published.all_published`, which is the default.
+        As from `nlgjudge.ledger.published.all_published`, which is the default.
 
     Returns
     -------

@@ -8,8 +8,8 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.stats.correlation import correlation_table
 from nlgjudge.metaeval.planted import planted
-from nlgjudge.report import ledger
-from nlgjudge.report.ledger import (
+from nlgjudge.ledger import ledger
+from nlgjudge.ledger.ledger import (
     COLUMNS,
     EVIDENCE,
     VERDICTS,
@@ -22,7 +22,7 @@ from nlgjudge.report.ledger import (
     verdict,
     write,
 )
-from nlgjudge.report.published import KEY, all_published, published
+from nlgjudge.ledger.published import KEY, all_published, published
 
 CELL = ["paper", "artefact", *KEY]
 NONE = (np.nan, np.nan)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.report.figures import ANOTHER, COLOURS, comparison, save
-from nlgjudge.report.ledger import ANOTHER_MODEL, VERDICTS
+from nlgjudge.ledger.figures import ANOTHER, COLOURS, comparison, save
+from nlgjudge.ledger.ledger import ANOTHER_MODEL, VERDICTS
 from nlgjudge.report.overview import MARKERS, summary
 
 matplotlib.use("Agg")
