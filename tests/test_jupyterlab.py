@@ -19,7 +19,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.report.own_data import limited
+from nlgjudge.studies.your_own_data import limited
 
 _chromium = runpy.run_path(str(Path(__file__).with_name("chromium.py")))
 until = _chromium["until"]

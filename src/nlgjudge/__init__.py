@@ -29,8 +29,8 @@ _EXPORTS = {
     "stats.testing": "holm williams_test permutation_test",
     "papers.dhp.discernment": "signed_rank log_p harmonic_mean_p discernment overall_discernment "
                             "discernment_interval",
-    "metaeval.multiverse": "multiverse flips curve",
-    "metaeval.planted": "planted",
+    "studies.which_choices_flip": "multiverse flips curve",
+    "studies.statistics_validity": "planted",
     "stats.power": "power smallest_detectable",
     "stats.bootstrap": "interval difference interval_table mean_interval column_mean",
     "stats.correlation": "correlation correlation_table",
@@ -42,10 +42,10 @@ _EXPORTS = {
     "ledger.figures": "comparison deviations curves intervals specification_curve save_figure",
     "ledger.settings": "settings",
     "papers.dhp.survey": "highlight dhp_settings survey expert_weights",
-    "report.ablation": "ablate",
+    "studies.ablation": "ablate",
     "data.own_data": "own_data check_own_data",
     "data.choices": "first",
-    "report.own_data": "evaluate evaluation_plan verdicts evaluation_page",
+    "studies.your_own_data": "evaluate evaluation_plan verdicts evaluation_page",
     "ledger.signature": "signature",
 }
 _HOMES = {name: home for home, names in _EXPORTS.items() for name in names.split()}

@@ -57,7 +57,7 @@ def add_commands(commands):
 
 def _evaluate(options):
     from nlgjudge.data import own_data
-    from nlgjudge.report import own_data as report
+    from nlgjudge.studies import your_own_data as report
 
     output = options.output or Path("report.html")
     _check_folders(output, options.scores)
@@ -87,7 +87,7 @@ def _evaluate(options):
 def _compared(benchmark, judges, shared, notes, output, options):
     """Plan, ask and write the report; return the exit status."""
     from nlgjudge.judging.live import Live
-    from nlgjudge.report import own_data as report
+    from nlgjudge.studies import your_own_data as report
 
     live = [judge for judge in judges if isinstance(judge, Live)]
     planned = report.plan(benchmark, judge=judges, **shared)

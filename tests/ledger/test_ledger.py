@@ -7,7 +7,7 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.stats.correlation import correlation_table
-from nlgjudge.metaeval.planted import planted
+from nlgjudge.studies.statistics_validity import planted
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.ledger import (
     COLUMNS,

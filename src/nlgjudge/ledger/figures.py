@@ -223,7 +223,7 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     ----------
     table : pandas.DataFrame
         One row per universe, in order: `difference` and the factors, from
-        `nlgjudge.metaeval.multiverse.curve`.
+        `nlgjudge.studies.which_choices_flip.curve`.
     factors : list of str
     title, ylabel : str
     notice : str

@@ -20,7 +20,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.report.own_data import TASKS, limited, protocols
+from nlgjudge.studies.your_own_data import TASKS, limited, protocols
 
 _helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 QUICK = {"resamples": 50, "permutations": 99}

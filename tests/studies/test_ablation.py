@@ -18,7 +18,7 @@ from nlgjudge.papers.dhp.perturb import Perturbation
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.report import ablation
+from nlgjudge.studies import ablation
 from nlgjudge.report.notebooks import run
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nlgjudge.stats.correlation import correlation
-from nlgjudge.metaeval.planted import planted
+from nlgjudge.studies.statistics_validity import planted
 
 
 @pytest.mark.parametrize("r", [0.0, 0.5, -0.8, 1.0])

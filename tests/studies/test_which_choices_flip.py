@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.stats.correlation import correlation
-from nlgjudge.metaeval.multiverse import FACTORS, curve, flips, multiverse
+from nlgjudge.studies.which_choices_flip import FACTORS, curve, flips, multiverse
 
 BASE = np.array([[0], [10], [20]])
 
