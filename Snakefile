@@ -3,7 +3,7 @@
 import shlex
 
 from nlgjudge.data.paths import results
-from nlgjudge.report import workflow as plan
+from nlgjudge.repo import workflow as plan
 
 # What the notebooks make goes there, and from there into the repository by `make refresh` alone.
 shell.prefix(f"export NLGJUDGE_OUT={shlex.quote(str(results()))}; ")

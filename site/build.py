@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
-from nlgjudge.report import coverage, site
+from nlgjudge.repo import coverage, site
 from nlgjudge.ledger.published import PAPERS
 
 

@@ -164,7 +164,7 @@ def test_a_benchmark(house):
     """Loaded, judged, correlated, replaced by the sample where it cannot be had, and shown on the site."""
     found = house.python("""
 import json, nlgjudge as nj
-from nlgjudge.report import site
+from nlgjudge.repo import site
 made = nj.load("headlines", "real")
 judged = nj.item_scores(nj.judge_items(made.items, ["geval/summarization/coherence"], "surface"))
 scores = made.with_scores(made.released().merge(nj.wide({"surface": judged})))
@@ -234,9 +234,9 @@ def test_a_paper(house):
     assert lines(PAPER) + sum(len(source.splitlines()) for _, source, *_ in CELLS) < LIMIT
     found = house.python(f"""
 import json
-from nlgjudge.cli import main
+from nlgjudge.repo.cli import main
 from nlgjudge.ledger import ledger
-from nlgjudge.report import site
+from nlgjudge.repo import site
 executed = "build/executed/headline_table1.ipynb"
 status = [main(["resolve"]), main(["run", "{NOTEBOOK}", "-o", executed]), main(["finish"]), main(["refresh"])]
 rows = ledger.read(site.root() / "paper_tables" / "ledger.csv")

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from nlgjudge.data.paths import root
-from nlgjudge.report import default_run
+from nlgjudge.repo import default_run
 from nlgjudge.ledger.published import all_published
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from nlgjudge import cli
+from nlgjudge.repo import cli
 from nlgjudge.data import fetch
 
 CONTENT = b"forty bytes that stand for a data file.\n"  # 40 bytes

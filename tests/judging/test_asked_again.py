@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgjudge.cli import main
+from nlgjudge.repo.cli import main
 from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live

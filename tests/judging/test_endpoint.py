@@ -11,7 +11,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from nlgjudge.cli import main
+from nlgjudge.repo.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore

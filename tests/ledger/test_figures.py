@@ -12,7 +12,7 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import ANOTHER, COLOURS, comparison, save
 from nlgjudge.ledger.ledger import ANOTHER_MODEL, VERDICTS
-from nlgjudge.report.overview import MARKERS, summary
+from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")
 ROWS = pd.DataFrame([

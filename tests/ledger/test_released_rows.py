@@ -19,7 +19,7 @@ from scipy import stats
 import nlgjudge as nj
 from nlgjudge.data import registry
 from nlgjudge.ledger import ledger
-from nlgjudge.report.notebooks import run
+from nlgjudge.repo.notebooks import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import nlgjudge as nj
-from nlgjudge import cli
+from nlgjudge.repo import cli
 from nlgjudge.data.paths import root
 from nlgjudge.papers.dhp.perturb import Perturbation
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.studies import ablation
-from nlgjudge.report.notebooks import run
+from nlgjudge.repo.notebooks import run
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}
 _helpers = runpy.run_path(str(root() / "tests" / "judging" / "loopback.py"))

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.cli import main
+from nlgjudge.repo.cli import main
 from nlgjudge.metrics import meteor
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build

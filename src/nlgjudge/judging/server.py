@@ -33,7 +33,7 @@ class JudgeError(Exception):
     Attributes
     ----------
     status : int
-        With which a command ends, see `nlgjudge.exits`.
+        With which a command ends, see `nlgjudge.repo.exits`.
     """
 
     status = 1

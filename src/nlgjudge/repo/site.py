@@ -11,7 +11,7 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
-from nlgjudge.report import coverage
+from nlgjudge.repo import coverage
 from nlgjudge.ledger.published import PAPERS
 
 # The first of these in a notebook's name, and its heading in the table of contents.

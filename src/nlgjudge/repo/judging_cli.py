@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nlgjudge as nj  # a name is imported when it is used, so that other commands start fast
-from nlgjudge import exits
+from nlgjudge.repo import exits
 
 KINDS = ("openai", "batch", "replay", "surface")
 # Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
@@ -238,7 +238,7 @@ def told_end(judge, responses, planned=None, notice=""):
     Returns
     -------
     int
-        One of `nlgjudge.exits`.
+        One of `nlgjudge.repo.exits`.
     """
     from nlgjudge.judging.live import NOT_ASKED, told_again
 

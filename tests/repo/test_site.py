@@ -18,7 +18,7 @@ from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.report import site
+from nlgjudge.repo import site
 from nlgjudge.ledger.published import KEY, published
 
 _chromium = runpy.run_path(str(Path(__file__).parents[1] / "chromium.py"))

@@ -22,7 +22,7 @@ from papermill.exceptions import PapermillExecutionError
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
 from nlgjudge.ledger import ledger
-from nlgjudge.report import coverage, default_run, workflow
+from nlgjudge.repo import coverage, default_run, workflow
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
@@ -271,7 +271,7 @@ def _compare_outputs(paths):
 
 def _run_apart(name):
     output = root() / "build" / "validated" / "executed" / f"{name}.ipynb"
-    command = [sys.executable, "-m", "nlgjudge.cli", "run", str(root() / "notebooks" / f"{name}.ipynb"),
+    command = [sys.executable, "-m", "nlgjudge.repo.cli", "run", str(root() / "notebooks" / f"{name}.ipynb"),
                "-o", str(output)]
     return subprocess.run(command, check=False).returncode
 

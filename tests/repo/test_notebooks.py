@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge import cli
+from nlgjudge.repo import cli
 from nlgjudge.metrics import meteor
 from nlgjudge.ledger import ledger
-from nlgjudge.report.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
+from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -246,7 +246,7 @@ def test_the_reason_of_a_failure_lies_beside_the_output(write, checkout, capsys)
     ("spearman", "spearman"), ("openai:gpt-4o", "openai:gpt-4o"), ('{"samples": 1}', {"samples": 1})])
 def test_a_parameter_is_json_a_literal_or_text(write, checkout, monkeypatch, text, value):
     given = {}
-    monkeypatch.setattr("nlgjudge.report.notebooks.run", lambda *arguments: given.update(arguments[-1]))
+    monkeypatch.setattr("nlgjudge.repo.notebooks.run", lambda *arguments: given.update(arguments[-1]))
     assert cli.main(["run", str(write()), "-p", "size", text]) == 0
     assert given == {"size": value}
 

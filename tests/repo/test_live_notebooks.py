@@ -14,7 +14,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.report.notebooks import NotebookError, run
+from nlgjudge.repo.notebooks import NotebookError, run
 
 _helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 MODEL = "wrong-headed"

@@ -5,7 +5,7 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.report.coverage import (
+from nlgjudge.repo.coverage import (
     MARKS,
     by_paper_markdown,
     by_table,

@@ -11,8 +11,8 @@ from nbformat.v4 import new_notebook
 
 from nlgjudge.data import fetch, registry
 from nlgjudge.data.paths import root
-from nlgjudge.report import workflow
-from nlgjudge.report.notebooks import keep_outputs
+from nlgjudge.repo import workflow
+from nlgjudge.repo.notebooks import keep_outputs
 
 Upstream = runpy.run_path(str(Path(__file__).resolve().parents[1] / "upstream.py"))["Upstream"]
 STORIES = [{"doc_id": n, "prompt": "p", "reference": "r", "gen": {

@@ -13,10 +13,10 @@ import pytest
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge import cli
+from nlgjudge.repo import cli
 from nlgjudge.ledger import figures
-from nlgjudge.report import sweep as sweeps
-from nlgjudge.report.notebooks import NotebookError
+from nlgjudge.repo import sweep as sweeps
+from nlgjudge.repo.notebooks import NotebookError
 
 # Each run leaves a line in `runs.txt`; `block` and `fail` are files that a test puts there.
 WORK = """import os, time
@@ -95,7 +95,7 @@ def _hears_interrupts():
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_sweep_resumes(folder, kill):
     (folder / "block2").touch()
-    command = [sys.executable, "-m", "nlgjudge.cli", "sweep", str(folder / "grid.yaml"), "--jobs", "4"]
+    command = [sys.executable, "-m", "nlgjudge.repo.cli", "sweep", str(folder / "grid.yaml"), "--jobs", "4"]
     with open(folder / "said.txt", "w", encoding="utf-8") as said:
         process = subprocess.Popen(command, start_new_session=True, stdout=said, stderr=said,
                                    preexec_fn=_hears_interrupts)

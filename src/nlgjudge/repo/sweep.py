@@ -21,7 +21,7 @@ import pandas as pd
 from papermill.iorw import read_yaml_file
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.report import notebooks, workflow
+from nlgjudge.repo import notebooks, workflow
 from nlgjudge.ledger.words import in_words, named
 
 KEYS = ("notebook", "parameters", "figure")
@@ -77,7 +77,7 @@ def read(path):
     ------
     ValueError
         For a file that is no grid.
-    nlgjudge.report.notebooks.NotebookError
+    nlgjudge.repo.notebooks.NotebookError
         For a notebook that is not there or lacks a parameter.
     """
     path = Path(path)
@@ -141,7 +141,7 @@ def sweep(path, *, jobs=None, executor="local", options="", say=print):
     grid = read(path)
     todo = grid.missing()
     say(f"{len(grid.cells)} cells, {len(todo)} to run ({executor})")
-    command = [sys.executable, "-m", "nlgjudge.cli", "sweep", str(Path(path).resolve()), "--cell"]
+    command = [sys.executable, "-m", "nlgjudge.repo.cli", "sweep", str(Path(path).resolve()), "--cell"]
     grid.folder.mkdir(parents=True, exist_ok=True)
     if todo:
         (_slurm if executor == "slurm" else _local)(grid, todo, command, jobs, shlex.split(options))

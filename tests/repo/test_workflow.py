@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from nlgjudge.metrics import meteor
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
-from nlgjudge.report import workflow
+from nlgjudge.repo import workflow
 from nlgjudge.ledger.published import KEY, all_published, published
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -312,6 +312,6 @@ def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
 
 
 def test_importing_the_workflow_is_light():
-    code = "import sys, nlgjudge.report.workflow; print(sorted({'pandas', 'numpy'} & set(sys.modules)))"
+    code = "import sys, nlgjudge.repo.workflow; print(sorted({'pandas', 'numpy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

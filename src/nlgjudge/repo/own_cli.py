@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from nlgjudge import exits
-from nlgjudge.judging_cli import (
+from nlgjudge.repo import exits
+from nlgjudge.repo.judging_cli import (
     Help,
     judge_options,
     open_judge,

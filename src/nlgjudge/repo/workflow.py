@@ -313,7 +313,7 @@ def finish(say=print):
         Called with each line of the summary.
     """
     from nlgjudge.ledger import figures, ledger
-    from nlgjudge.report import coverage, overview
+    from nlgjudge.repo import coverage, overview
     from nlgjudge.ledger.published import PAPERS
 
     path, lines = merge_ledger()

@@ -60,7 +60,7 @@ def _emptied(notebook, name):
 
 
 def _sweep(options):
-    from nlgjudge.report import sweep
+    from nlgjudge.repo import sweep
 
     if options.cell is not None:
         sweep.run_cell(sweep.read(options.grid), options.cell)

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import nlgjudge as nj
-from nlgjudge import exits, extend_cli, own_cli
-from nlgjudge.judging_cli import add_commands
+from nlgjudge.repo import exits, extend_cli, own_cli
+from nlgjudge.repo.judging_cli import add_commands
 
 
 def main(arguments=None):
@@ -119,7 +119,7 @@ def _verify(options):
 
 
 def _run(options):
-    from nlgjudge.report.notebooks import NotebookError, place, run
+    from nlgjudge.repo.notebooks import NotebookError, place, run
 
     parameters = {name: _value(text) for name, text in options.parameter}
     folder = place(options.notebook, parameters)

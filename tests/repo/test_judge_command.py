@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from nlgjudge import exits
-from nlgjudge.cli import main
+from nlgjudge.repo import exits
+from nlgjudge.repo.cli import main
 from nlgjudge.judging import parsing
-from nlgjudge.judging_cli import POLICIES
+from nlgjudge.repo.judging_cli import POLICIES
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
@@ -240,7 +240,7 @@ def test_help_shows_defaults_and_an_example(capsys):
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-from nlgjudge.cli import main
+from nlgjudge.repo.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 

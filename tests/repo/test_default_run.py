@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge.report import default_run
-from nlgjudge.report.notebooks import run
+from nlgjudge.repo import default_run
+from nlgjudge.repo.notebooks import run
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 PARAMETERS = 'judge = "surface"  # a judge\nsizes = (1, 2)  # some sizes\nlimit = None  # 0 for all'
