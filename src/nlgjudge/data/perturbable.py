@@ -6,18 +6,14 @@ these benchmarks have items and mostly no ratings: the hypothesis is the text to
 
 import json
 import os
-import random
 import re
 from pathlib import Path
 
 import pandas as pd
-from nltk.tokenize import NLTKWordTokenizer
 
 from nlgjudge.data import fetch
-from nlgjudge.data.choices import first
 from nlgjudge.data.optional import ODD
 from nlgjudge.data.paths import use
-from nlgjudge.papers.dhp.perturb import sentences
 from nlgjudge.data.registry import blob_id, entries
 from nlgjudge.data.schema import build
 
@@ -111,83 +107,6 @@ def read_iwslt14(name):
         ratings.append((key, "overall", row["rater"], float(row["score"])))
     return build(name, items.values(), ratings, files={path.name: blob_id(path.read_bytes())},
                  expect=(1000, 1000))
-
-
-def originals(benchmark, n=100, *, seed=0):
-    """Choose the texts that DHP perturbs (appendix A).
-
-    Parameters
-    ----------
-    benchmark : nlgjudge.data.schema.Benchmark
-        One of `nlgjudge.papers.dhp.perturb.DATASETS`: of SummEval the first reference with most sentences,
-        of SumPubMed the sections BACKGROUND, of Story Cloze the right endings, of Answer Equivalence
-        the references above 150 characters, of WMT-22 the translations above 300.
-    n : int or None
-        So many at random, or all where there are no more; None or 0 for all.
-    seed : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        The items' columns with the text in `hypothesis`, `references` the document's other ones, and
-        `wrong`, a story's wrong ending. WMT-22 de-en has 16 segments above 300 characters, so that
-        blocks of four neighbours are joined there. The limits of length do not apply to a sample.
-    """
-    items = benchmark.items.drop_duplicates("doc_id").assign(wrong="")
-    if benchmark.name == "summeval":
-        most = [max(texts, key=lambda t: len(sentences(t))) for texts in items["references"]]
-        items["references"] = [[t for t in texts if t != m] for texts, m in zip(items["references"], most)]
-        items["hypothesis"] = most
-    elif benchmark.name == "story_cloze":
-        endings = benchmark.items.pivot(index="doc_id", columns="system_id", values="hypothesis")
-        items = items.assign(hypothesis=items["doc_id"].map(endings["right_ending"]),
-                             wrong=items["doc_id"].map(endings["wrong_ending"]))
-    elif benchmark.name == "answer_equivalence":
-        items = items.assign(hypothesis=items["references"].str[0])
-    elif benchmark.name == "sumpubmed" and not benchmark.is_sample:
-        items = items.assign(hypothesis=items["hypothesis"].map(_background),
-                             source=items["source"].map(_background))
-    elif benchmark.name == "wmt22_de_en" and not benchmark.is_sample:
-        items = _joined(items, 4)
-    items = items.assign(item_id=items["doc_id"])
-    if benchmark.name != "summeval":  # the text itself is the only one
-        items["references"] = [[] for _ in range(len(items))]
-    shortest = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}.get(benchmark.name, 0)
-    items = items[items["hypothesis"].str.len() > (0 if benchmark.is_sample else shortest)]
-    drawn = random.Random(seed).sample(range(len(items)), len(first(items, n)))
-    return items.iloc[sorted(drawn)].reset_index(drop=True)
-
-
-def text_statistics(texts):
-    """Count what Table 2 averages.
-
-    Parameters
-    ----------
-    texts : iterable of str
-
-    Returns
-    -------
-    pandas.DataFrame
-        By text: `characters`, `words` (cut at blanks), `tokens` (NLTK's), `spoken` (tokens with a letter
-        or digit) and `sentences`.
-    """
-    tokenizer, rows = NLTKWordTokenizer(), []
-    for text in texts:
-        parts = sentences(text)
-        tokens = [token for a, b in parts for token in tokenizer.tokenize(text[a:b])]
-        rows.append((len(text), len(text.split()), len(tokens),
-                     sum(any(c.isalnum() for c in token) for token in tokens), len(parts)))
-    return pd.DataFrame(rows, columns=["characters", "words", "tokens", "spoken", "sentences"])
-
-
-def _background(text):
-    found = re.match(r"BACKGROUND\n(.*?)(?=\n(RESULTS|CONCLUSIONS)\n|\Z)", text, re.DOTALL)
-    return found[1].strip() if found else ""
-
-
-def _joined(items, size):
-    blocks = items.groupby(pd.RangeIndex(len(items)) // size)
-    return blocks.first().assign(**{c: blocks[c].agg(" ".join) for c in ("source", "hypothesis")})
 
 
 def _named(variable, name, what):

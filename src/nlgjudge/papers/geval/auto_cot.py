@@ -1,0 +1,34 @@
+"""Auto-CoT: a judge writes the evaluation steps of its own prompt (G-Eval, Liu et al. 2023, section 2)."""
+
+from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.run import get_judge
+from nlgjudge.judging.tasks import Task
+
+
+def evaluation_steps(judge, task, criteria, **settings):
+    """Let a judge write the evaluation steps of a prompt (G-Eval, section 2, Auto-CoT).
+
+    Parameters
+    ----------
+    judge : str or object
+        A live judge keeps the reply in its store, so the same request is paid once.
+    task, criteria : str
+        Task introduction and evaluation criteria.
+    **settings
+        Sampling parameters.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        When the judge gives none.
+    """
+    judge = get_judge(judge) if isinstance(judge, str) else judge
+    text = prompt("geval/auto_cot").render({"task": task, "criteria": criteria})
+    reply, = judge.replies([Task("evaluation steps", "", text, {}, (), "text", 1, settings)])
+    if not reply.text.strip():
+        raise ValueError(f"{judge.name} gave no evaluation steps: {reply.reason}")
+    return reply.text.strip()
