@@ -23,7 +23,7 @@ ASPECTS = {"summarization": ["coherence", "consistency", "fluency", "relevance"]
 
 def texts(name, size):
     """So many good texts, a short list repeated under names of its own."""
-    found = nj.originals(nj.load(name), size)
+    found = nj.dhp.originals(nj.load(name), size)
     copies = [found.assign(item_id=found["item_id"] + f"/{n}", doc_id=found["doc_id"] + f"/{n}")
               for n in range(-(-size // len(found)))]
     return pd.concat(copies, ignore_index=True).head(size)
@@ -34,13 +34,13 @@ def main():
     start, parts = time.perf_counter(), []
     for name, task in TASKS.items():
         clock = [time.perf_counter()]
-        items, _ = nj.perturb(texts(name, size), nj.perturbations(name))
+        items, _ = nj.dhp.perturb(texts(name, size), nj.dhp.perturbations(name))
         clock.append(time.perf_counter())
         prompts = [f"dhp/{task}/{aspect}" for aspect in ASPECTS[task]]
         rated = nj.item_scores(nj.judge_items(items, prompts, "surface"))
         clock.append(time.perf_counter())
         keys = ["item_id", "original", "perturbation", "level"]
-        found = nj.discernment_interval(rated.merge(items[keys], on="item_id"), rng=np.random.default_rng(0),
+        found = nj.dhp.discernment_interval(rated.merge(items[keys], on="item_id"), rng=np.random.default_rng(0),
                                         resamples=200)
         clock.append(time.perf_counter())
         parts.append((name, len(items), *np.diff(clock), found.loc["D_avg", "value"]))

@@ -43,11 +43,11 @@ def measure(benchmark, sample):
     """Print the row of one benchmark; return its seconds cold, cached, in the loop and without METEOR."""
     name, items = benchmark.name, benchmark.items
     pairs = items["references"].map(len)
-    steps = [nj.rouge, nj.bleu] + ([] if nj.meteor_missing() else [nj.meteor])
+    steps = [nj.metrics.rouge, nj.metrics.bleu] + ([] if nj.metrics.meteor_missing() else [nj.metrics.meteor])
     with tempfile.TemporaryDirectory() as empty:
         os.environ["NLGJUDGE_ROOT"] = empty  # whose cache is empty
         cold = [seconds(step, items)[0] for step in steps]
-        cached, ours = seconds(nj.lexical_baselines, items)
+        cached, ours = seconds(nj.metrics.lexical_baselines, items)
     few = items.sample(min(sample, len(items)), random_state=0)
     loop, values = seconds(plain, few)
     mine = ours.set_index("item_id").loc[few["item_id"], ["rougeL-f", "bleu"]].to_numpy()
@@ -68,8 +68,8 @@ def main():
     if chosen.quick:
         chosen.source, chosen.sample = "sample", 2
     benchmarks = [nj.load(name, chosen.source) for name in NAMES]
-    parts = ["ROUGE", "BLEU", *["METEOR"] * (not nj.meteor_missing())]
-    for line in {*(b.notice for b in benchmarks), nj.meteor_missing()} - {""}:
+    parts = ["ROUGE", "BLEU", *["METEOR"] * (not nj.metrics.meteor_missing())]
+    for line in {*(b.notice for b in benchmarks), nj.metrics.meteor_missing()} - {""}:
         print(line)
     print(f"{os.cpu_count()} cores; seconds; ratio: loop / (ROUGE + BLEU)")
     print(f"{'benchmark':14}{'items':>7}{'pairs':>8}"

@@ -13,8 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage, site
-from nlgjudge.ledger.published import PAPERS
 
 
 def plain(text):

@@ -18,7 +18,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge.data.registry import blob_id
-from nlgjudge.ledger.published import tables
+from nlgjudge.ledger.printed import tables
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LIMIT = 30  # lines, blank ones not counted
@@ -94,15 +94,15 @@ values = nj.correlation_table(headlines.with_scores(released), ["overlap"], ["co
                               coefficients=("spearman", "kendall"), dataset="headlines")
 ledger = nj.compare("headline", "table1", nj.published("headline", "table1"), values.assign(row="Overlap"),
                     evidence="released_scores", notebook="headline_table1", sample=headlines.is_sample)
-nj.write(ledger)
-nj.side_by_side(ledger)'''),
+nj.ledger.write(ledger)
+nj.ledger.side_by_side(ledger)'''),
     ("markdown", "Overlap orders two of three articles at least in part."),
     ("code", "nj.signature(headlines)", "nbval-ignore-output")]
 PAPER = [
     ("paper_tables/published/headline_table1.csv", None, TABLE),
     ("paper_tables/needs.csv", None, "headline,*,Judge,its replies were not released\n"
      "headline,*,*,nothing more: the scores were released\n"),
-    ("src/nlgjudge/ledger/published.py", "PAPERS = {", '    "headline": "Headlines",\n'),
+    ("src/nlgjudge/ledger/printed.py", "PAPERS = {", '    "headline": "Headlines",\n'),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
 ]
 
@@ -167,9 +167,9 @@ import json, nlgjudge as nj
 from nlgjudge.repo import site
 made = nj.load("headlines", "real")
 judged = nj.item_scores(nj.judge_items(made.items, ["geval/summarization/coherence"], "surface"))
-scores = made.with_scores(made.released().merge(nj.wide({"surface": judged})))
+scores = made.with_scores(made.released().merge(nj.judging.wide({"surface": judged})))
 table = nj.correlation_table(scores, ["overlap"], ["coherence"], coefficients=("spearman", "kendall"))
-page, = (p for p in site.benchmarks(nj.all_published(), {}) if p["benchmark"] == "headlines")
+page, = (p for p in site.benchmarks(nj.ledger.all_published(), {}) if p["benchmark"] == "headlines")
 print(json.dumps({"notice": made.notice, "scored": int(scores.notna().all(axis=1).sum()),
                   "overlap": table["ours"].tolist(),
                   "page": [page["aspects"], page["files"][0]["source"].strip(), page["files"][0]["n"]]}))
@@ -192,12 +192,12 @@ import json, nlgjudge as nj
 from nlgjudge.ledger import ledger
 made = nj.load("headlines", "real")
 judged = nj.judge_items(made.items, ["geval/summarization/coherence"], JUDGE)
-scores = made.with_scores(nj.wide({"judge": nj.item_scores(judged)}))
+scores = made.with_scores(nj.judging.wide({"judge": nj.item_scores(judged)}))
 ours = nj.correlation_table(scores, ["judge:coherence"], ["coherence"], coefficients=("spearman", "kendall"),
                             dataset="headlines").assign(row="Judge", note="another judge than the paper's")
 rows = nj.compare("headline", "table1", nj.published("headline", "table1"), ours,
                   evidence="substitute_judge", judge=JUDGE, notebook="judge")
-merged = ledger.merge([nj.write(rows)]).query("paper == 'headline'").set_index(["row", "coefficient"])
+merged = ledger.merge([nj.ledger.write(rows)]).query("paper == 'headline'").set_index(["row", "coefficient"])
 print(json.dumps([[*merged.loc["Judge"].loc[c, ["ours", "verdict", "evidence"]]]
                   for c in ("spearman", "kendall")] + merged.loc["Overlap", "verdict"].tolist()))
 """

@@ -204,7 +204,7 @@ def test_an_error_would_be_seen(run):
 def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):
     sample = nj.load("summeval", "sample")
     found = nj.evaluate(limited(sample, 3), resamples=20, permutations=19)
-    path = nj.evaluation_page(found, tmp_path / "report.html", notes=["longword" * 30])
+    path = nj.studies.your_own_data.page(found, tmp_path / "report.html", notes=["longword" * 30])
     page.send("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
     page.send("Page.navigate", url=path.as_uri())
     until(lambda: page.js("document.readyState === 'complete'"), "the report", 20)

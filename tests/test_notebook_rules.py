@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from nlgjudge.data.paths import root
+from nlgjudge.ledger.printed import all_published
 from nlgjudge.repo import default_run
-from nlgjudge.ledger.published import all_published
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
 TEXT_LIMIT = 6000  # characters of visible text in an output

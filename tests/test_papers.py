@@ -10,8 +10,8 @@ from itertools import product
 import pytest
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger import published as module
-from nlgjudge.ledger.published import KEY, PAPERS, all_published, published, tables
+from nlgjudge.ledger import printed as module
+from nlgjudge.ledger.printed import KEY, PAPERS, all_published, published, tables
 
 SUMMEVAL = ["coherence", "consistency", "fluency", "relevance"]
 CHATGPT = ["coherence", "relevance", "consistency", "fluency", "AVG"]  # ChatGPT study's order

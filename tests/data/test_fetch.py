@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from nlgjudge.repo import cli
 from nlgjudge.data import fetch
+from nlgjudge.repo import cli
 
 CONTENT = b"forty bytes that stand for a data file.\n"  # 40 bytes
 READ = ("from nlgjudge.data import fetch, registry; "

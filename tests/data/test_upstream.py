@@ -293,7 +293,7 @@ def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
     """1,600 items by four aspects and 20 replies, less four odd rows an aspect; one is there twice."""
     items = nj.load("summeval", "real").items
     capsys.readouterr()
-    assert nj.available(name)
+    assert nj.data.available(name)
     frame = nj.recording(name, items)
     assert len(frame) == (1600 - 4) * 4 * 20
     assert not frame.duplicated(["item_id", "aspect", "sample_index"]).any()
@@ -302,7 +302,7 @@ def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
     assert f"{name}: 80 of" in out and "replies repeat an item and sample and are left out" in out
     assert out.count("1 of 1601 rows lack one of doc_id, system_id, all_responses") == 4
     assert err == ""
-    parsed = nj.responses(frame, scale=dict.fromkeys(frame["aspect"].unique(), (1, 5)))
+    parsed = nj.judging.responses(frame, scale=dict.fromkeys(frame["aspect"].unique(), (1, 5)))
     assert parsed["score"].notna().mean() > 0.8
 
 
@@ -344,7 +344,7 @@ def test_an_odd_optional_file_is_named_and_costs_itself_alone(tree, monkeypatch,
 def test_an_odd_recording_is_named_and_not_available(tree, capsys):
     for path in ("results/gpt4_coh_detailed.json", "results/gpt4_rel_detailed.json"):
         tree.add(path, b'[{"doc_id": 1}]', "summeval", role="recording")
-    assert not nj.available("geval/gpt-4")
+    assert not nj.data.available("geval/gpt-4")
     assert capsys.readouterr().out == (
         "left out: results/gpt4_coh_detailed.json of owner/name is laid out otherwise than expected "
         "(KeyError: 'no row has all of doc_id, system_id, all_responses'); geval/gpt-4 cannot be read\n")

@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from nlgjudge.repo.cli import main
-from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.replay import ReplayStore
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 from nlgjudge.judging.usable import IN_VAIN, MOST_TRIES, TRIES
+from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
+from nlgjudge.repo.cli import main
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 Loopback, completion = _helpers["Loopback"], _helpers["completion"]

@@ -11,7 +11,6 @@ from pathlib import Path
 import openai
 import pytest
 
-from nlgjudge.repo.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore
@@ -19,6 +18,7 @@ from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.server import JudgeError, Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
+from nlgjudge.repo.cli import main
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 completion = _helpers["completion"]

@@ -6,8 +6,6 @@ import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
-from nlgjudge.stats.correlation import correlation_table
-from nlgjudge.studies.statistics_validity import planted
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.ledger import (
     COLUMNS,
@@ -22,7 +20,9 @@ from nlgjudge.ledger.ledger import (
     verdict,
     write,
 )
-from nlgjudge.ledger.published import KEY, all_published, published
+from nlgjudge.ledger.printed import KEY, all_published, published
+from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.studies.statistics_validity import planted
 
 CELL = ["paper", "artefact", *KEY]
 NONE = (np.nan, np.nan)

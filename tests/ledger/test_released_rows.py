@@ -108,7 +108,7 @@ def checkout(tmp_path, monkeypatch):
             monkeypatch.setenv(f"NLGJUDGE_{variable}", str(value))
         found = frame(scores)
         items = nj.load(name, "real").items
-        for metric, variant, values in nj.rouge_variants(items, stemmers=(rule.split(", ")[2],)):
+        for metric, variant, values in nj.metrics.rouge_variants(items, stemmers=(rule.split(", ")[2],)):
             if f"{variant}, period".startswith(rule):
                 found[metric] = values["score"].to_numpy()
         for table in tables:

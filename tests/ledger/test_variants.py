@@ -6,7 +6,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.published import KEY, published
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.variants import CHANCE, best, family_name, left_out, luck, search, summary
 
 SEEDS = 200
@@ -210,9 +210,9 @@ def test_siblings_of_real_variants():
         except nj.DataUnavailable as error:
             pytest.skip(str(error))
         columns = {f"{metric}: {variant}": scores.set_index("item_id")["score"]
-                   for metric, variant, scores in nj.rouge_variants(data.items)}
-        columns |= {f"{c[:6]}: {c[7]}, script": scores for c, scores in nj.over_references(
-            nj.rouge155(data.items), "first").set_index("item_id").items()}
+                   for metric, variant, scores in nj.metrics.rouge_variants(data.items)}
+        columns |= {f"{c[:6]}: {c[7]}, script": scores for c, scores in nj.metrics.over_references(
+            nj.metrics.rouge155(data.items), "first").set_index("item_id").items()}
         scored = data.with_scores(pd.DataFrame(columns).rename_axis("item_id").reset_index())
         values = nj.correlation_table(scored, list(columns), data.aspects, levels=levels, dataset=name)
         rows = {f"ROUGE-{part}": [c for c in columns if c.startswith(f"rouge{part}")] for part in "12L"}

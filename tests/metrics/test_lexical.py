@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from nlgjudge.metrics import cached, lexical
-from nlgjudge.metrics.bleu import bleu
 from nlgjudge.metrics.lcs import rouge_scorer
-from nlgjudge.metrics.meteor import meteor, meteor_missing
+from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
+from nlgjudge.metrics.sentence_bleu import bleu
 
 
 def items(*pairs, **columns):

@@ -12,6 +12,12 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.judging.live import Live
+from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.scoring import COLUMNS
+from nlgjudge.judging.simulated import REFUSAL, Simulated
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.surface import Surface
 from nlgjudge.papers.coascore.aspects import (
     Aspect,
     dataset_aspects,
@@ -23,12 +29,6 @@ from nlgjudge.papers.coascore.aspects import (
 )
 from nlgjudge.papers.coascore.chain import coascore, llmscore, plan_coascore
 from nlgjudge.papers.coascore.chained import Chained, expected_chain
-from nlgjudge.judging.live import Live
-from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.scoring import COLUMNS
-from nlgjudge.judging.simulated import REFUSAL, Simulated
-from nlgjudge.judging.store import Store
-from nlgjudge.judging.surface import Surface
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 Loopback, completion = _helpers["Loopback"], _helpers["completion"]

@@ -15,7 +15,7 @@ def statistics():
 
 def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
-    found = nj.settings("dhp", nj.dhp_settings(statistics), notebook="test")
+    found = nj.ledger.settings("dhp", nj.studies.dhp_settings(statistics), notebook="test")
     assert found.groupby(["artefact", "verdict"]).size().to_dict() == {
         ("table1", "same"): 21, ("table2", "not_run"): 7, ("table2", "same"): 12,
         ("table2", "stand_in"): 9, ("table3", "not_run"): 24}
@@ -24,12 +24,12 @@ def test_the_plan_says_what_tables_1_and_2_print(statistics, tmp_path, monkeypat
 
 
 def test_another_size_is_seen(statistics, tmp_path, monkeypatch):
-    from nlgjudge.papers.dhp import perturb
+    from nlgjudge.papers.dhp import perturbing as perturb
 
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     monkeypatch.setitem(perturb.DATASETS, "sumpubmed", ("summarization", {"deletions": (20, 99),
                                                                          "typos": (20, 100)}))
-    found = nj.settings("dhp", nj.dhp_settings(statistics), notebook="test").set_index("row")
+    found = nj.ledger.settings("dhp", nj.studies.dhp_settings(statistics), notebook="test").set_index("row")
     assert found.loc["Summarization / (C, R) Random Deletions", "verdict"] == "differs"
     assert found.loc["Summarization / (C, R) Random Typos", "verdict"] == "same"
 
@@ -40,22 +40,22 @@ def test_another_size_is_seen(statistics, tmp_path, monkeypatch):
     ("One. Two.", "One. Two.", "One. Two."),
 ])
 def test_changes_are_marked_and_texts_escaped(before, after, marked):
-    assert nj.highlight(before, after) == marked
+    assert nj.studies.highlight(before, after) == marked
 
 
 def test_votes_become_weights_as_in_section_4_3_2():
     cast = ["coherence"] * 4 + ["consistency"] + ["fluency"] * 5
     votes = pd.DataFrame({"perturbation": "x", "metric": cast})
-    shares = nj.expert_weights(votes, ["coherence", "consistency", "fluency", "relevance"])
+    shares = nj.dhp.expert_weights(votes, ["coherence", "consistency", "fluency", "relevance"])
     assert shares.loc["x"].tolist() == [0.4, 0.1, 0.5, 0.0]
     with pytest.raises(ValueError, match="expected votes for fluency, got"):
-        nj.expert_weights(votes, ["fluency"])
+        nj.dhp.expert_weights(votes, ["fluency"])
 
 
 def test_the_survey_s_form_saves_complete_votes(tmp_path):
     widgets = pytest.importorskip("ipywidgets")
     path = tmp_path / "votes.csv"
-    form = nj.survey("summarization", {"coherence": "order", "fluency": "grammar"},
+    form = nj.dhp.survey("summarization", {"coherence": "order", "fluency": "grammar"},
                      {"typos": "t", "reordering": "r"}, path)
     choices = [c for c in form.children if isinstance(c, widgets.RadioButtons)]
     button, = (c for c in form.children if isinstance(c, widgets.Button))

@@ -28,7 +28,7 @@ def constant(text):
 
 def damage_is_better(text):
     """The highest rating for a damaged text, the lowest for the original."""
-    originals = nj.originals(nj.load("summeval", "sample"))["hypothesis"]
+    originals = nj.dhp.originals(nj.load("summeval", "sample"))["hypothesis"]
     return "1" if any(original in text for original in originals) else "5"
 
 

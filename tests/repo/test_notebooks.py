@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge.repo import cli
-from nlgjudge.metrics import meteor
 from nlgjudge.ledger import ledger
+from nlgjudge.metrics import meteor_versions as meteor
+from nlgjudge.repo import cli
 from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
@@ -49,7 +49,7 @@ def test_success_writes_outputs_and_what_was_used(write, tmp_path):
     used = json.loads(output.with_suffix(".deps.json").read_text(encoding="utf-8"))
     assert "data/sample/story.jsonl" in used and "data/sample/dialogue.jsonl" not in used
     assert any(f.endswith("nlgjudge/data/sample.py") for f in used)
-    assert not any(f.endswith("nlgjudge/stats/correlation.py") for f in used)
+    assert not any(f.endswith("nlgjudge/stats/correlations.py") for f in used)
 
 
 def test_an_unknown_parameter_names_the_known(write, tmp_path):

@@ -18,8 +18,8 @@ from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.repo import site
-from nlgjudge.ledger.published import KEY, published
 
 _chromium = runpy.run_path(str(Path(__file__).parents[1] / "chromium.py"))
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))

@@ -13,8 +13,8 @@ import pytest
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge.repo import cli
 from nlgjudge.ledger import figures
+from nlgjudge.repo import cli
 from nlgjudge.repo import sweep as sweeps
 from nlgjudge.repo.notebooks import NotebookError
 

@@ -15,18 +15,18 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from nlgjudge.metrics import meteor
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.printed import KEY, all_published, published
+from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import workflow
-from nlgjudge.ledger.published import KEY, all_published, published
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 # Each notebook says that it ran; they use different modules and different sample files.
 STORIES = """import nlgjudge.data.schema
 from nlgjudge.data.sample import documents
 print(len(list(documents("story"))), "stories")"""
-DIALOGUES = """import nlgjudge.stats.correlation
+DIALOGUES = """import nlgjudge.stats.correlations
 from nlgjudge.data.sample import documents
 print(len(list(documents("dialogue"))), "dialogues")"""
 

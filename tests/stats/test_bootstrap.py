@@ -6,7 +6,7 @@ import pytest
 
 from nlgjudge.stats import resampling
 from nlgjudge.stats.bootstrap import UNITS, column_mean, interval, interval_table, mean_interval
-from nlgjudge.stats.correlation import LEVELS, correlation, correlation_table
+from nlgjudge.stats.correlations import LEVELS, correlation, correlation_table
 from nlgjudge.studies.statistics_validity import planted
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats.correlation import LEVELS
+from nlgjudge.stats.correlations import LEVELS
 from nlgjudge.stats.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 
 

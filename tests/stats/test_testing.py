@@ -9,7 +9,7 @@ from scipy import stats
 
 from nlgjudge.stats import permutation
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlation import LEVELS, correlation
+from nlgjudge.stats.correlations import LEVELS, correlation
 from nlgjudge.stats.testing import holm, permutation_test, williams, williams_test
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.weighted import weighted
 
 

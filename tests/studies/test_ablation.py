@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.repo import cli
 from nlgjudge.data.paths import root
-from nlgjudge.papers.dhp.perturb import Perturbation
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.studies import ablation
+from nlgjudge.papers.dhp.perturbing import Perturbation
+from nlgjudge.repo import cli
 from nlgjudge.repo.notebooks import run
+from nlgjudge.studies import ablation
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}
 _helpers = runpy.run_path(str(root() / "tests" / "judging" / "loopback.py"))
@@ -38,7 +38,7 @@ def ablate(benchmark, baseline, variant, aspects=("coherence",), **options):
 
 def simulated(chats, seed=0, **settings):
     human = chats.ratings.groupby(["item_id", "aspect"])["score"].mean().to_dict()
-    return {"judge": nj.Simulated(truth=human, rng=np.random.default_rng(seed), **settings)}
+    return {"judge": nj.judging.Simulated(truth=human, rng=np.random.default_rng(seed), **settings)}
 
 
 class Says:
@@ -73,13 +73,13 @@ def test_no_change_in_the_scores_is_no_difference(chats):
 def test_the_result_is_that_of_the_functions_beneath(chats):
     aspects = ["coherence", "engagingness"]
     found = ablate(chats, {}, {"prompt": [f"geval/dialogue/{a}" for a in aspects]}, aspects, level="sample")
-    judged = nj.wide({"own": nj.item_scores(nj.judge_items(
+    judged = nj.judging.wide({"own": nj.item_scores(nj.judge_items(
         chats.items, [f"geval/dialogue/{a}" for a in aspects], "surface"))})
     frame = chats.with_scores(judged.assign(both=(judged["own:coherence"] + judged["own:engagingness"]) / 2))
     own, both = (nj.correlation(frame, c, "coherence").value for c in ("own:coherence", "both"))
     first = found.result.iloc[0]
     assert first[["baseline", "variant", "difference"]].tolist() == pytest.approx([own, both, both - own])
-    assert found.result["holm"].tolist() == nj.holm(found.result["p"]).tolist()
+    assert found.result["holm"].tolist() == nj.stats.holm(found.result["p"]).tolist()
     assert found.result["n"].tolist() == [10, 10]
     assert found.prompts["coherence"].startswith(
         "geval/dialogue/coherence -> geval/dialogue/coherence, geval/dialogue/engagingness: lines out 0, in ")
@@ -131,7 +131,7 @@ def test_a_prompt_may_be_a_text_or_an_object(chats):
     text = "Rate the {aspect} of this reply from 1 to 3: {{hypothesis}}"
     found = ablate(chats, {}, {"prompt": text, "scale": [1, 3]}, ["coherence", "naturalness"])
     assert "+Rate the naturalness of this reply from 1 to 3: {{hypothesis}}" in found.prompts["naturalness"]
-    made = nj.as_prompt(text.replace("{aspect}", "coherence"), aspect="coherence", scale=(1, 3))
+    made = nj.judging.as_prompt(text.replace("{aspect}", "coherence"), aspect="coherence", scale=(1, 3))
     same = ablate(chats, {}, {"prompt": made})
     assert same.result.iloc[0]["variant"] == found.result.iloc[0]["variant"]
     assert same.digests[f"variant: {made.name}"] == made.digest
@@ -310,14 +310,14 @@ def test_a_rule_costs_nothing_and_results_are_saved(chats, tmp_path, monkeypatch
 
 def test_recorded_judges():
     """gpt-3.5-turbo-0613 on Topical-Chat, by way of the notebook of G-Eval's Table 2."""
-    if not nj.available("closer_look/geval"):
+    if not nj.data.available("closer_look/geval"):
         pytest.skip("needs the recordings of A-Closer-Look")
     chats = nj.load("topical_chat", "real")
     twenty = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval",
               "samples": 20}
     found = ablate(chats, twenty, twenty | {"samples": 1})
-    parsed = nj.responses(nj.recording("closer_look/geval", chats.items), scale=(1, 3))
-    frame = chats.with_scores(nj.wide({"all": nj.item_scores(parsed),
+    parsed = nj.judging.responses(nj.recording("closer_look/geval", chats.items), scale=(1, 3))
+    frame = chats.with_scores(nj.judging.wide({"all": nj.item_scores(parsed),
                                        "one": nj.item_scores(parsed, samples=1)}))
     shared = frame.dropna(subset=["all:coherence", "one:coherence"])
     expected = [nj.correlation(shared, f"{s}:coherence", "coherence", level="dataset").value
@@ -345,7 +345,7 @@ def test_recorded_judges():
 ])
 def test_a_recording_never_answers_another_question(change, message):
     """Each of these reported a difference of 0, p = 1: the same old replies, compared with themselves."""
-    if not nj.available("closer_look/geval"):
+    if not nj.data.available("closer_look/geval"):
         pytest.skip("needs the recordings of A-Closer-Look")
     chats = nj.load("topical_chat", "real")
     setup = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval"}
@@ -358,10 +358,10 @@ def test_a_recording_never_answers_another_question(change, message):
 
 
 def test_a_recording_refuses_damaged_texts_under_their_old_keys():
-    if not nj.available("closer_look/geval"):
+    if not nj.data.available("closer_look/geval"):
         pytest.skip("needs the recordings of A-Closer-Look")
     items = nj.load("topical_chat", "real").items.head(30)
-    damaged = nj.perturb(items, [Perturbation("typos", "", 5)]).items.query("perturbation != 'original'")
+    damaged = nj.dhp.perturb(items, [Perturbation("typos", "", 5)]).items.query("perturbation != 'original'")
     damaged = damaged.assign(item_id=damaged["original"])
     with pytest.raises(ValueError, match="asked was another hypothesis of .* than was judged, as a pert"):
         nj.judge_items(damaged, "upstream:d223302/coh_geval", "replay:closer_look/geval", missing="keep")
@@ -369,7 +369,7 @@ def test_a_recording_refuses_damaged_texts_under_their_old_keys():
 
 def test_a_recording_whose_prompt_is_not_registered():
     names = [f"llm_summeval/{model}/reason_then_score" for model in ("gpt-3.5", "gpt-4")]
-    if not nj.available(*names):
+    if not nj.data.available(*names):
         pytest.skip("needs the recordings of LLM_summeval")
     setups = [{"judge": f"replay:{name}", "prompt": ""} for name in names]
     found = ablate(nj.load("summeval", "real"), *setups, ["fluency"], level="sample")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nlgjudge.stats.correlation import correlation
+from nlgjudge.stats.correlations import correlation
 from nlgjudge.studies.statistics_validity import planted
 
 

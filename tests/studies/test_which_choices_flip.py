@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats.correlation import correlation
+from nlgjudge.stats.correlations import correlation
 from nlgjudge.studies.which_choices_flip import FACTORS, curve, flips, multiverse
 
 BASE = np.array([[0], [10], [20]])

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.repo.cli import main
-from nlgjudge.metrics import meteor
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
+from nlgjudge.metrics import meteor_versions as meteor
+from nlgjudge.repo.cli import main
 from nlgjudge.studies.your_own_data import TASKS, limited, protocols
 
 _helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
@@ -55,7 +55,7 @@ def write(tmp_path):
 def simulated(benchmark, noise):
     """A judge that knows the mean ratings, by item and aspect."""
     truth = benchmark.ratings.groupby(["item_id", "aspect"])["score"].mean().to_dict()
-    return nj.Simulated(truth=truth, noise=noise, rng=np.random.default_rng(5))
+    return nj.judging.Simulated(truth=truth, noise=noise, rng=np.random.default_rng(5))
 
 
 def rows(found, aspect):
@@ -63,7 +63,7 @@ def rows(found, aspect):
 
 
 def test_a_judge_that_knows_the_truth_comes_first(frame, write):
-    mine = nj.own_data(write(frame))
+    mine = nj.data.own_data(write(frame))
     found = nj.evaluate(mine, judge=simulated(mine, 0), **QUICK)
     table = rows(found, "relevance")
     assert table.index[0] in ("G-Eval", "DHP's form")  # in hundredths; stars are halves, DA whole points
@@ -73,12 +73,12 @@ def test_a_judge_that_knows_the_truth_comes_first(frame, write):
     assert table["ours"].dropna().is_monotonic_decreasing and pd.isna(table["p"].iloc[0])
     # Twelve documents have 2^11 different swaps, all counted; Holm over ten tests.
     assert table.loc["BLEU", "p"] <= 0.2 and (table["p"].dropna() >= 10 / 2048 - 1e-9).all()
-    assert "surface" not in nj.verdicts(found)["relevance"].split(";")[0]
+    assert "surface" not in verdicts(found)["relevance"].split(";")[0]
 
 
 def test_twenty_replies_beat_one_when_replies_are_noisy(frame, write):
     """Their mean has a standard deviation of 1.5 / sqrt(20) = 0.34 instead of 1.5."""
-    mine = nj.own_data(write(frame))
+    mine = nj.data.own_data(write(frame))
     found = nj.evaluate(mine, judge=simulated(mine, 1.5), **QUICK)
     for aspect in mine.aspects:
         table = rows(found, aspect)
@@ -88,30 +88,30 @@ def test_twenty_replies_beat_one_when_replies_are_noisy(frame, write):
 
 
 def test_numbers_are_those_of_the_functions_behind_them(frame, write):
-    mine = nj.own_data(write(frame))
+    mine = nj.data.own_data(write(frame))
     found = nj.evaluate(mine, **QUICK)
     table, human = rows(found, "fluency"), mine.human()
-    lexical = human.merge(nj.lexical_baselines(mine.items), on="item_id")
+    lexical = human.merge(nj.metrics.lexical_baselines(mine.items), on="item_id")
     for column, label in zip(("rouge1-f", "rouge2-f", "rougeL-f", "bleu"), LEXICAL):
         expected = nj.correlation(lexical, column, "fluency")
         assert table.loc[label, ["ours", "n"]].tolist() == pytest.approx([expected.value, expected.n])
     ratings = mine.ratings.query("aspect == 'fluency'").merge(mine.items)
-    assert table["ceiling"].iloc[0] == nj.ceiling(ratings).value and table["raters"].iloc[0] == 3
-    assert table["alpha"].iloc[0] == nj.alpha(ratings).value
+    assert table["ceiling"].iloc[0] == nj.stats.ceiling(ratings).value and table["raters"].iloc[0] == 3
+    assert table["alpha"].iloc[0] == nj.stats.alpha(ratings).value
     assert found.settings["level"] == "sample" and found.settings["task"] == "summarization"
-    planned = nj.evaluation_plan(mine, price=(2, 8)).query("aspect == 'fluency'").set_index("method")
+    planned = plan(mine, price=(2, 8)).query("aspect == 'fluency'").set_index("method")
     assert planned.loc["DA", "calls"] == len(mine.items) and planned["estimated"].all()
     cost = (2 * planned["prompt_tokens"] + 8 * planned["completion_tokens"]) / 1e6
     assert np.allclose(planned["cost"], cost) and planned.loc["G-Eval", "cost"] > planned.loc["DA", "cost"]
 
 
 def test_a_rule_is_not_called_a_protocol(frame, write):
-    methods = nj.evaluate(limited(nj.own_data(write(frame)), 3), **QUICK).table["method"]
+    methods = nj.evaluate(limited(nj.data.own_data(write(frame)), 3), **QUICK).table["method"]
     assert "G-Eval (by the rule)" in set(methods) and "G-Eval" not in set(methods)
 
 
 def test_an_aspect_without_a_prompt_is_said_and_compared(frame, write):
-    mine = nj.own_data(write(frame.rename(columns=lambda c: c.replace("fluency", "bleu"))))
+    mine = nj.data.own_data(write(frame.rename(columns=lambda c: c.replace("fluency", "bleu"))))
     found = nj.evaluate(mine, **QUICK)
     assert "bleu: no prompt of summarization asks about it, so no judge was asked; give one of your own in " \
         "`prompts`" in found.notes
@@ -120,12 +120,12 @@ def test_an_aspect_without_a_prompt_is_said_and_compared(frame, write):
 
 def test_a_single_rater_and_system_and_no_reference(frame, write):
     few = frame[frame["system"] == "vague"].drop(columns="references").filter(regex="^(?!human)|plain")
-    mine = nj.own_data(write(few))
+    mine = nj.data.own_data(write(few))
     found = nj.evaluate(mine, **QUICK)
     assert found.settings["level"] == "dataset" and found.table["ceiling"].isna().all()
     methods = set(found.table["method"])
     assert "ROUGE1 (source)" in methods and not [m for m in methods if "with reference" in m]
-    bleu = nj.lexical_baselines(mine.items.assign(references=mine.items["source"].map(lambda s: [s])))
+    bleu = nj.metrics.lexical_baselines(mine.items.assign(references=mine.items["source"].map(lambda s: [s])))
     expected = nj.correlation(mine.human().merge(bleu, on="item_id"), "bleu", "relevance", level="dataset")
     assert rows(found, "relevance").loc["BLEU (source)", "ours"] == pytest.approx(expected.value)
 
@@ -133,18 +133,18 @@ def test_a_single_rater_and_system_and_no_reference(frame, write):
 def test_some_items_without_reference_are_left_out_of_lexical_metrics(frame, write):
     part = frame.copy()
     part.iloc[:6, part.columns.get_loc("references")] = ""  # all outputs of the first document
-    table = rows(nj.evaluate(nj.own_data(write(part)), **QUICK), "relevance")
+    table = rows(nj.evaluate(nj.data.own_data(write(part)), **QUICK), "relevance")
     compared = table[table["ours"].notna()]
     assert (compared["n"] == 11).all() and (compared["n_skipped"] == 1).all()  # surface too, though it has 12
     few = frame.copy()
     few.iloc[:42, few.columns.get_loc("references")] = ""  # of 7 of the 12 documents
-    table = rows(nj.evaluate(nj.own_data(write(few)), **QUICK), "relevance")
+    table = rows(nj.evaluate(nj.data.own_data(write(few)), **QUICK), "relevance")
     assert table.loc["BLEU", "reason"] == "scores for 30 of 72 rated outputs"
     assert table.loc["surface", "n"] == 12
 
 
 def test_tasks(frame, write):
-    mine = nj.own_data(write(frame.assign(context="A fact.").rename(
+    mine = nj.data.own_data(write(frame.assign(context="A fact.").rename(
         columns=lambda c: c.replace("fluency", "coherence"))))
     assert protocols(mine)[0] == "dialogue" and protocols(mine, "summarization")[0] == "summarization"
     try:
@@ -159,7 +159,7 @@ def test_tasks(frame, write):
 
 def test_documents_are_limited_whole(frame, write):
     by_system = frame.sort_values("system", kind="stable")  # a file sorted the other way
-    part = limited(nj.own_data(write(by_system)), 2)
+    part = limited(nj.data.own_data(write(by_system)), 2)
     assert part.items.groupby("doc_id").size().tolist() == [6, 6]
     assert set(part.ratings["item_id"]) == set(part.items["item_id"])
 
@@ -190,7 +190,7 @@ def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path
         assert "plan: yet to be asked of openai:m: 0 calls, price 0.0000" in capsys.readouterr().out
         with Store(tmp_path / "s.sqlite") as store:
             judge = nj.get_judge("openai:m", store=store)
-            found = nj.evaluate(limited(nj.own_data(path), 2), judge=judge, price=(1e6, 5e5), **QUICK)
+            found = nj.evaluate(limited(nj.data.own_data(path), 2), judge=judge, price=(1e6, 5e5), **QUICK)
         assert len(server.requests) == asked  # the second time all replies are stored
     row = rows(found, "fluency").loc["G-Eval"]
     # 12 calls of 10 prompt tokens and 20 replies of 2 tokens: 120 and 480; 1 and a half each: 360.
@@ -218,8 +218,8 @@ class Tags(HTMLParser):
 def test_the_page_loads_nothing_and_shows_what_was_found(frame, write, tmp_path):
     named = frame.rename(columns=lambda c: c.replace("fluency", "<b>&style"))
     named.iloc[:6, named.columns.get_loc("references")] = ""  # lexical metrics leave a document out
-    found = nj.evaluate(limited(nj.own_data(write(named)), 6), **QUICK)
-    path = nj.evaluation_page(found, tmp_path / "page.html", title="Mine & <yours>", notes=["a <note>"])
+    found = nj.evaluate(limited(nj.data.own_data(write(named)), 6), **QUICK)
+    path = page(found, tmp_path / "page.html", title="Mine & <yours>", notes=["a <note>"])
     page = Tags(text := path.read_text(encoding="utf-8"))
     assert not re.findall(r"https?:|src=|href=|url\(|@import|<script|<link", text)
     assert {tag for tag, _ in page.tags} & {"b", "note", "yours"} == set()
@@ -232,7 +232,7 @@ def test_the_page_loads_nothing_and_shows_what_was_found(frame, write, tmp_path)
     assert " on 5 of 6" in text and set(found.table["n_skipped"]) == {1}
     assert "Sample level, all methods on the same 5 documents: 1 of 6 documents are left out" in page.text
     assert "each on at least" in page.text and "of 5 documents; Krippendorff" in page.text
-    assert all(said in page.text for said in nj.verdicts(found).values())
+    assert all(said in page.text for said in verdicts(found).values())
 
 
 def test_the_command_lists_all_problems_and_writes_nothing(frame, write, tmp_path, capsys):
@@ -310,7 +310,7 @@ def test_two_systems_a_document_crown_nobody():
         nj.correlation(alone, "judge", "style", level="dataset").value)
     assert table["ours"].max() < 0.6
     assert "no document has 3 shared outputs, and the ranks of two can only agree or " in found.notes[-1]
-    assert nj.verdicts(found)["style"].startswith("These data cannot name one")
+    assert verdicts(found)["style"].startswith("These data cannot name one")
 
 
 def test_a_planted_better_judge_is_named():
@@ -320,7 +320,7 @@ def test_a_planted_better_judge_is_named():
               says("good", noisy(truth, 0.3, 4), mine.items)]
     found = compare(mine, judges)
     assert rows(found, "style").index[0] == "your prompt, good"
-    said = nj.verdicts(found)["style"]
+    said = verdicts(found)["style"]
     assert re.fullmatch(r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, \d\.\d\d\]; the others agree "
                         r"less, beyond chance\.", said)
     assert "costs" not in said  # nothing ties, so there is nothing to choose from
@@ -332,7 +332,7 @@ def test_judges_that_tie_are_listed_and_none_is_named():
     truth = np.random.default_rng(5).uniform(1, 5, (20, 4))
     mine = made(truth)
     found = compare(mine, [says(f"j{i}", noisy(truth, 1, 10 + i), mine.items) for i in range(3)])
-    said = nj.verdicts(found)["style"]
+    said = verdicts(found)["style"]
     assert said.startswith("These data cannot name one. Not told apart: ") and "comes first" not in said
     assert all(f"your prompt, j{i} 0." in said for i in range(3)) and "The others agree less" in said
     assert "costs" not in said  # three models, whose prices nobody has said
@@ -344,7 +344,7 @@ def test_noise_is_never_named(seed):
     mine = made(truth)
     noise = [noisy(np.full_like(truth, 3), 1, 20 + 3 * seed + i) for i in range(3)]
     found = compare(mine, [says(f"j{i}", rated, mine.items) for i, rated in enumerate(noise)])
-    said = nj.verdicts(found)["style"]
+    said = verdicts(found)["style"]
     assert said.startswith("These data cannot name one") and "comes first" not in said
 
 
@@ -354,18 +354,18 @@ def test_the_highest_may_be_no_agreement_at_all():
     found = compare(mine, says("reversed", 6 - truth, mine.items))
     last = found.table.dropna(subset="ours").iloc[-1]
     assert last["method"] == "your prompt" and last["ours"] == pytest.approx(-1)
-    assert "may be no agreement at all. Not told apart from it: " in nj.verdicts(found)["style"]
-    assert "costs" not in nj.verdicts(found)["style"]
+    assert "may be no agreement at all. Not told apart from it: " in verdicts(found)["style"]
+    assert "costs" not in verdicts(found)["style"]
 
 
 def test_too_few_documents_name_nobody():
     """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
-    said = nj.verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
+    said = verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
     assert said.startswith("These data cannot name one: to tell one of 6 methods from the others takes 8 "
                            "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
-    said = nj.verdicts(compare(mine, says("good", truth, mine.items)))["style"]
+    said = verdicts(compare(mine, says("good", truth, mine.items)))["style"]
     assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance."
 
 
@@ -381,9 +381,9 @@ def test_too_few_permutations_are_said():
 def test_an_undefined_interval_names_nobody():
     truth = np.random.default_rng(7).uniform(1, 5, (9, 4)).round(2)
     found = compare(mine := made(truth), says("good", truth, mine.items))
-    assert "comes first" in nj.verdicts(found)["style"]
+    assert "comes first" in verdicts(found)["style"]
     unknown = found._replace(table=found.table.assign(ci_low=np.nan, ci_high=np.nan))
-    said = nj.verdicts(unknown)["style"]
+    said = verdicts(unknown)["style"]
     assert said == "These data cannot name one: the interval of the highest, your prompt, is undefined."
 
 
@@ -392,15 +392,15 @@ def test_an_aspect_that_nobody_rated_in_these_documents(tmp_path):
     truth[:2] = np.nan
     mine = made(truth)
     found = nj.evaluate(mine, limit=2, **QUICK)
-    assert nj.verdicts(found)["style"] == "No method can be compared: scores for 0 of 0 rated outputs."
-    assert nj.evaluation_page(found, tmp_path / "page.html").is_file()
+    assert verdicts(found)["style"] == "No method can be compared: scores for 0 of 0 rated outputs."
+    assert page(found, tmp_path / "page.html").is_file()
 
 
 def test_one_method_alone_does_not_come_first():
     truth = np.random.default_rng(8).uniform(1, 5, (8, 3))
     table = compare(mine := made(truth), says("good", truth, mine.items))
     alone = table._replace(table=table.table.iloc[:1])
-    assert "so that nothing comes first" in nj.verdicts(alone)["style"]
+    assert "so that nothing comes first" in verdicts(alone)["style"]
 
 
 def test_all_methods_are_compared_on_the_same_documents():
@@ -414,7 +414,7 @@ def test_all_methods_are_compared_on_the_same_documents():
     kept = mine.human().assign(judge=judge.ravel()).query("doc_id >= 'd03'")
     assert set(table["level"]) == {"sample"} and (table["n"] == 9).all() and (table["n_skipped"] == 3).all()
     assert table.loc["your prompt", "ours"] == pytest.approx(nj.correlation(kept, "judge", "style").value)
-    bleu = kept.merge(nj.lexical_baselines(mine.items), on="item_id")
+    bleu = kept.merge(nj.metrics.lexical_baselines(mine.items), on="item_id")
     assert table.loc["ROUGE1", "ours"] == pytest.approx(nj.correlation(bleu, "rouge1-f", "style").value)
     assert found.notes[-1] == ("style: 3 of 12 documents are left out: all outputs get the same score in 3 "
                                "from your prompt")
@@ -479,13 +479,13 @@ def test_the_ceiling_says_on_how_many_documents_it_rests_and_what_it_is_not():
     found = compare(mine, says("good", truth, mine.items))
     row = rows(found, "style").loc["your prompt"]
     shared = mine.ratings.merge(mine.items)
-    assert row["ceiling"] == nj.ceiling(shared).value < row["ours"]
-    assert row["ceiling_n"] == nj.ceiling(shared).per_rater["n"].min() == 10 and row["n"] == 14
-    said = nj.verdicts(found)["style"]
+    assert row["ceiling"] == nj.stats.ceiling(shared).value < row["ours"]
+    assert row["ceiling_n"] == nj.stats.ceiling(shared).per_rater["n"].min() == 10 and row["n"] == 14
+    said = verdicts(found)["style"]
     assert "your prompt agrees with the raters' mean more than a rater does with the mean of the" in said
     assert "does not show that a method is better than a person" in said
     clear = made(np.repeat(truth[:, :, None], 3, axis=2) + rng.normal(0, 0.01, (14, 4, 3)))
-    said = nj.verdicts(compare(clear, says("fair", noisy(truth, 1, 1), clear.items)))["style"]
+    said = verdicts(compare(clear, says("fair", noisy(truth, 1, 1), clear.items)))["style"]
     assert "better than a person" not in said
 
 
@@ -494,13 +494,13 @@ def test_what_costs_least_is_said_only_where_something_costs():
     mine = made(truth)
     prompts = {"style": [ASK["style"], "A much longer text that asks the same.\n" * 9 + "{{hypothesis}}"]}
     found = nj.evaluate(mine, judge=says("good", truth, mine.items), prompts=prompts, **PLANTED)
-    said = nj.verdicts(found)["style"]
+    said = verdicts(found)["style"]
     assert "Not told apart: your prompt 1.00 [1.00, 1.00]; your prompt (2) 1.00 [1.00, 1.00]." in said
     assert "Of these, your prompt costs least." in said
     free = found.table.assign(calls=np.nan)
-    assert "cost" not in nj.verdicts(found._replace(table=free))["style"]
+    assert "cost" not in verdicts(found._replace(table=free))["style"]
     free.loc[1, "calls"] = 100.0
-    assert "Of these, your prompt costs nothing." in nj.verdicts(found._replace(table=free))["style"]
+    assert "Of these, your prompt costs nothing." in verdicts(found._replace(table=free))["style"]
 
 
 def test_scores_have_a_row_per_output():
@@ -542,7 +542,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is(options, message):
 
 
 def test_samples_and_settings_take_the_place_of_the_protocols(frame, write):
-    mine = nj.own_data(write(frame))
+    mine = nj.data.own_data(write(frame))
     plain = protocols(mine)[1]["fluency", "G-Eval"]
     assert plain[1:] == (20, {"temperature": 1, "top_p": 1, "max_tokens": 16})
     changed = protocols(mine, samples=3, settings={"temperature": 0.5})[1]

@@ -1,6 +1,6 @@
 """Prompts: those that the four papers print, exactly, and others in the same form.
 
-One file each below `prompts/`, with its source in the first lines. Rendering is a single
+One file each in the `prompts/` of its paper, with its source in the first lines. Rendering is a single
 pass over the file's own slots, so a text that holds a slot, a brace or "Score: 5" is data.
 """
 
@@ -14,7 +14,7 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.judging import lettered
 from nlgjudge.judging.parsing import FORMS
 
-_FOLDER = files("nlgjudge") / "judging" / "prompts"
+_PAPERS = files("nlgjudge") / "papers"  # each holds a folder `prompts`
 # The slots of upstream's prompt files, which are used by name and never copied.
 _UPSTREAM_SLOTS = {"{{Document}}": "source", "{{Summary}}": "hypothesis", "{{Response}}": "hypothesis",
                    "{{Fact}}": "context"}
@@ -126,16 +126,19 @@ def prompt(name):
         return _upstream(name)
     if name not in names():
         raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
-    parts = name.split("/")
-    if parts[0] != "chatgpt":
-        return _read(name, name)
-    template = _read(name, "/".join(parts[:2]))
-    task = _aspects()[parts[2]]
-    aspect = task["aspects"][parts[3]]
-    constants = {"task": task["task"], "aspect": aspect["name"], "antonym": aspect["antonym"],
-                 "instruction": aspect["instruction"], "source_label": task["source_label"],
-                 "hypothesis_label": task["hypothesis_label"]}
-    return template._replace(aspect=parts[3], constants=constants, exact=task["exact"] and aspect["exact"])
+    paper, _, rest = name.partition("/")
+    folder = _PAPERS / paper / "prompts"
+    if (folder / f"{rest}.txt").is_file():
+        return _read(name, folder / f"{rest}.txt")
+    template, task, aspect = rest.split("/")
+    words = _aspects(folder)[task]
+    asked = words["aspects"][aspect]
+    constants = {"task": words["task"], "aspect": asked["name"], "antonym": asked["antonym"],
+                 "instruction": asked["instruction"], "source_label": words["source_label"],
+                 "hypothesis_label": words["hypothesis_label"]}
+    read = _read(f"{paper}/{template}", folder / f"{template}.txt")
+    return read._replace(name=name, aspect=aspect, constants=constants,
+                         exact=words["exact"] and asked["exact"])
 
 
 def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
@@ -272,25 +275,31 @@ def check_fit(asked, items, task=""):
 
 
 def names():
-    """Names of all prompts, sorted."""
+    """Names of all prompts, sorted.
+
+    A paper whose `prompts/` hold an `aspects.toml` prints templates: each is a prompt for every task and aspect
+    of that file.
+    """
     found = []
-    for path in sorted(_FOLDER.rglob("*.txt")):
-        name = path.relative_to(_FOLDER).as_posix().removesuffix(".txt")
-        if name.startswith("chatgpt/"):
-            found += [f"{name}/{task}/{aspect}" for task, table in _aspects().items()
-                      for aspect in table["aspects"]]
-        else:
-            found.append(name)
+    for paper in _PAPERS.iterdir():
+        folder = paper / "prompts"
+        if not folder.is_dir():
+            continue
+        filled = [f"/{task}/{aspect}" for task, words in _aspects(folder).items() for aspect in words["aspects"]]
+        for path in folder.rglob("*.txt"):
+            name = f"{paper.name}/{path.relative_to(folder).as_posix().removesuffix('.txt')}"
+            found += [name + rest for rest in filled or [""]]
     return sorted(found)
 
 
-def _aspects():
-    return tomllib.loads((_FOLDER / "chatgpt" / "aspects.toml").read_text(encoding="utf-8"))
+def _aspects(folder):
+    """What fills a paper's templates, by task; empty where its prompts are no templates."""
+    path = folder / "aspects.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _read(name, path):
-    text = (_FOLDER / f"{path}.txt").read_text(encoding="utf-8")
-    _, head, body = text.split("+++\n", 2)
+    _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
     head = tomllib.loads(head)
     return Prompt(name, head["paper"], head["source"], head["exact"], head["aspect"], tuple(head["scale"]),
                   head["form"], head["slots"], body.removesuffix("\n"), {})

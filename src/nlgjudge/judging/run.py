@@ -9,12 +9,12 @@ from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
 from nlgjudge.judging.parsing import POLICIES
-from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, prompt
+from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay, ReplayStore
 from nlgjudge.judging.scoring import COLUMNS, expected_score, responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
-from nlgjudge.judging.tasks import Task, Tasks
+from nlgjudge.judging.tasks import Tasks
 
 KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL, surface"
 _KINDS = ("openai", "batch", "replay", "surface")

@@ -7,8 +7,8 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.ledger.printed import KEY, all_published
 from nlgjudge.stats.bootstrap import mean_interval
-from nlgjudge.ledger.published import KEY, all_published
 
 COLUMNS = ["paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
            "difference", "verdict", "evidence", "variant", "notebook", "note"]
@@ -166,7 +166,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     ----------
     paper, artefact : str
     table : pandas.DataFrame
-        From `nlgjudge.ledger.published.published`.
+        From `nlgjudge.ledger.printed.published`.
     ours : pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
         n_skipped, variant, evidence, note, judge`, and `relabelled`, true where `ours` is another

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.ledger.published import KEY
+from nlgjudge.ledger.printed import KEY
 
 CELL = KEY[1:]
 # Chosen with results in view: at 1% OpenMEVA's rows with three variants (0.6% to 3%) would not count.

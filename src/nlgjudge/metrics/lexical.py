@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.metrics import cached
-from nlgjudge.metrics.bleu import bleu
-from nlgjudge.metrics.meteor import meteor, meteor_missing
+from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
+from nlgjudge.metrics.sentence_bleu import bleu
 
 STEMMERS = ("none", "porter", "porter_original")
 TOKENS = (*STEMMERS, "spaces")  # "spaces": the text cut at blanks, as the COCO caption metrics take it

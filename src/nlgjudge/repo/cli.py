@@ -13,8 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import nlgjudge as nj
-from nlgjudge.repo import exits, extend_cli, own_cli
-from nlgjudge.repo.judging_cli import add_commands
+from nlgjudge.repo import evaluating as own_cli
+from nlgjudge.repo import exits
+from nlgjudge.repo import new_notebook as extend_cli
+from nlgjudge.repo.asking import add_commands
 
 
 def main(arguments=None):
@@ -77,7 +79,7 @@ def _parser():
 
 
 def _chosen(options):
-    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in nj.entries(name)]
+    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in nj.data.entries(name)]
 
 
 def _list(options):
@@ -153,7 +155,7 @@ def _step(home, name, options):
     if name == "resolve":
         print("data:")
     wanted = {"with_data": True} if getattr(options, "with_data", False) else {}
-    getattr(import_module(f"nlgjudge.report.{home}"), name)(**wanted)
+    getattr(import_module(f"nlgjudge.repo.{home}"), name)(**wanted)
 
 
 if __name__ == "__main__":

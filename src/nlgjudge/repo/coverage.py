@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.ledger.published import PAPERS
+from nlgjudge.ledger.printed import PAPERS
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
 AGREES = ["exact", "close", "sign_flipped", "relabelled"]

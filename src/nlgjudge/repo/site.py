@@ -11,8 +11,8 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
+from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage
-from nlgjudge.ledger.published import PAPERS
 
 # The first of these in a notebook's name, and its heading in the table of contents.
 GROUPS = {"": "Start"} | {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}

@@ -21,8 +21,8 @@ import pandas as pd
 from papermill.iorw import read_yaml_file
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.repo import notebooks, workflow
 from nlgjudge.ledger.words import in_words, named
+from nlgjudge.repo import notebooks, workflow
 
 KEYS = ("notebook", "parameters", "figure")
 _LABEL = "settings in words"

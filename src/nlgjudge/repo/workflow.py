@@ -297,7 +297,7 @@ def _blobs(files):
 
 
 def _resource(name):
-    from nlgjudge.metrics.meteor import meteor_missing
+    from nlgjudge.metrics.meteor_versions import meteor_missing
 
     return ["absent" if meteor_missing(RESOURCES[name]) else "real", ""]
 
@@ -313,8 +313,8 @@ def finish(say=print):
         Called with each line of the summary.
     """
     from nlgjudge.ledger import figures, ledger
+    from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
-    from nlgjudge.ledger.published import PAPERS
 
     path, lines = merge_ledger()
     rows = ledger.read(path)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgjudge.stats.correlation import _check_options, correlation
+from nlgjudge.stats.correlations import _check_options, correlation
 
 
 class Ceiling(NamedTuple):
@@ -82,7 +82,7 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     ratings : pandas.DataFrame
         Columns `doc_id, system_id, rater, score` of one aspect; NaN marks a missing rating.
     level, coefficient, constant, kendall
-        As for `nlgjudge.stats.correlation.correlation`.
+        As for `nlgjudge.stats.correlations.correlation`.
 
     Returns
     -------

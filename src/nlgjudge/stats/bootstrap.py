@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.stats.correlation import LEVELS, _checked, correlation, matrices
+from nlgjudge.stats.correlations import LEVELS, _checked, correlation, matrices
 from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -41,7 +41,7 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     Parameters
     ----------
     frame, metric, human, level, coefficient, constant, kendall
-        As for `nlgjudge.stats.correlation.correlation`.
+        As for `nlgjudge.stats.correlations.correlation`.
     rng : numpy.random.Generator
     units : {"documents", "systems", "both"}
         What is resampled; documents alone where there is one system.
@@ -112,7 +112,7 @@ def interval_table(frame, cells, *, rng, **options):
         As for `interval`.
     cells : pandas.DataFrame
         `metric, aspect, level, coefficient`, from
-        `nlgjudge.stats.correlation.correlation_table`.
+        `nlgjudge.stats.correlations.correlation_table`.
     rng : numpy.random.Generator
     **options
         As for `interval`.

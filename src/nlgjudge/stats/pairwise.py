@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.stats.correlation import LEVELS, _check_options, _checked, matrices
+from nlgjudge.stats.correlations import LEVELS, _check_options, _checked, matrices
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-12

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.correlations import grouped
 
 _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
 _BLOCK = 256       # resamples are held in blocks of this many
@@ -148,7 +148,7 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
     bits : numpy.ndarray
         As from `swaps` or `every_swap`.
     level, coefficient, constant, kendall : str
-        As for `nlgjudge.stats.correlation.correlation`.
+        As for `nlgjudge.stats.correlations.correlation`.
 
     Returns
     -------

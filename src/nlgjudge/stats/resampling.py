@@ -6,7 +6,7 @@ weighted one. Systems' means, and Kendall's coefficient over very many items, ar
 
 import numpy as np
 
-from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.weighted import weighted, weighted_items
 
 _CELLS = 4_000_000  # numbers held at once
@@ -25,7 +25,7 @@ def resampled(matrices, units, resamples, rng, options):
     resamples : int
     rng : numpy.random.Generator
     options : dict
-        `level, coefficient, constant, kendall` of `nlgjudge.stats.correlation.correlation`.
+        `level, coefficient, constant, kendall` of `nlgjudge.stats.correlations.correlation`.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlation import COEFFICIENTS, _check_options, grouped
+from nlgjudge.stats.correlations import COEFFICIENTS, _check_options, grouped
 from nlgjudge.stats.influence import paired_z
 
 LEVELS = ("sample", "dataset")
@@ -47,7 +47,7 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
     compare : bool
         Whether the observed difference is wanted: the better judge then becomes a.
     frame, a, b, human, alpha, simulations, level, coefficient, units, sampling_sd, shared
-        As for `nlgjudge.stats.power.power`.
+        As for `nlgjudge.stats.power_analysis.power`.
 
     Returns
     -------

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlation import _check_options, _checked, correlation, matrices
+from nlgjudge.stats.correlations import _check_options, _checked, correlation, matrices
 from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -81,7 +81,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     Parameters
     ----------
     frame, level, coefficient, constant, kendall
-        As for `nlgjudge.stats.correlation.correlation`.
+        As for `nlgjudge.stats.correlations.correlation`.
     a, b, human : str
         Three different numeric columns; NaN marks a missing score.
     rng : numpy.random.Generator

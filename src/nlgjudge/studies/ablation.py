@@ -26,7 +26,6 @@ import pandas as pd
 from nlgjudge.data import sample
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import out
-from nlgjudge.papers.dhp.perturb import Perturbation, perturb
 from nlgjudge.data.recordings import recorded
 from nlgjudge.judging import replay
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, check_scale, check_slots
@@ -40,10 +39,11 @@ from nlgjudge.judging.run import (
     sampling_settings,
 )
 from nlgjudge.judging.tasks import Tasks
-from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
-from nlgjudge.stats.correlation import COEFFICIENTS, LEVELS
-from nlgjudge.stats.testing import holm, permutation_test
 from nlgjudge.ledger.words import counted, in_words
+from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
+from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
+from nlgjudge.stats.correlations import COEFFICIENTS, LEVELS
+from nlgjudge.stats.testing import holm, permutation_test
 
 SETTINGS = {"judge": "surface", "prompt": "", "words": {}, "scale": (), "samples": 1, "estimator": "mean",
             "perturb": (), **dict.fromkeys(SAMPLING), "sampling": {}, "policy": "nan", "price": (),

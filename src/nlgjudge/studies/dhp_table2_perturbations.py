@@ -1,4 +1,4 @@
-"""DHP's settings against what this code does, its damage made visible, and its survey as a form."""
+"""DHP's settings against what this code does, and its damage made visible (`dhp_table2_perturbations`)."""
 
 import difflib
 import html
@@ -6,8 +6,8 @@ import re
 
 import pandas as pd
 
-from nlgjudge.papers.dhp.perturb import DATASETS, LEVELS, perturbations
-from nlgjudge.ledger.published import published
+from nlgjudge.ledger.printed import published
+from nlgjudge.papers.dhp.perturbing import DATASETS, LEVELS, perturbations
 
 _TASKS = {"Summarization": "summeval", "Story Completion": "story_cloze",
           "Question Answering": "answer_equivalence", "Translation": "wmt22_de_en"}
@@ -51,7 +51,7 @@ def dhp_settings(statistics):
     Returns
     -------
     pandas.DataFrame
-        `artefact, row, column, ours, verdict, note`, for `nlgjudge.ledger.settings.settings`.
+        `artefact, row, column, ours, verdict, note`, for `nlgjudge.ledger.printed_settings.settings`.
         `same`: our plan says what is printed.
     """
     rows = [(artefact, line.row, line.column, *_STATED[artefact](line, statistics))
@@ -86,7 +86,7 @@ def _table2(line, statistics):
     sizes = {d: [w.k for w in perturbations(d) if w.name in names] for d in tasks}
     ours = "; ".join(dict.fromkeys("k=" + "/".join(str(k or "all") for k in ks) for ks in sizes.values()))
     if kind == "L":
-        return ours, "stand_in", "the stand-in's sizes are ours; nj.rewrite asks any live judge instead"
+        return ours, "stand_in", "the stand-in's sizes are ours; nj.dhp.rewrite asks any live judge instead"
     if not line.printed:
         return ours, "not_run", line.note
     printed = re.findall(r"k=(\w+)|Add (\d+)", line.printed)

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from nlgjudge.stats.correlation import COEFFICIENTS, CONSTANT, LEVELS, correlation
+from nlgjudge.stats.correlations import COEFFICIENTS, CONSTANT, LEVELS, correlation
 
 FACTORS = ("policy", "constant", "level", "coefficient", "kendall", "subset")
 _FLIPS = ["a", "b", "factor", "option", "universes", "a_beats", "b_beats", "tied", "undefined", "share_a",
@@ -31,7 +31,7 @@ def multiverse(frames, metrics, human, *, levels=LEVELS, coefficients=COEFFICIEN
     metrics : list of str
     human : str
     levels, coefficients, constants, kendalls : sequence of str
-        Options of `nlgjudge.stats.correlation.correlation`, at least one each.
+        Options of `nlgjudge.stats.correlations.correlation`, at least one each.
     subsets : dict of str, optional
         By name the system ids to keep, or a callable that takes the policy's frame and
         returns them; all systems, as ``"all"``, by default.

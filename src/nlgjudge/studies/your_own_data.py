@@ -17,7 +17,6 @@ import pandas as pd
 
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.judging import surface
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import POLICIES
@@ -27,9 +26,10 @@ from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.tasks import Tasks
+from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.agreement import alpha, ceiling
 from nlgjudge.stats.bootstrap import interval_table
-from nlgjudge.stats.correlation import correlation_table, grouped, matrices
+from nlgjudge.stats.correlations import correlation_table, grouped, matrices
 from nlgjudge.stats.testing import holm, permutation_test
 
 # Prompt, replies an item and sampling: G-Eval's as in its section 3.1, one greedy reply for the others.
@@ -176,7 +176,7 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
     Parameters
     ----------
     benchmark : nlgjudge.data.schema.Benchmark
-        As `nlgjudge.data.own_data.own_data` reads one.
+        As `nlgjudge.data.own_files.own_data` reads one.
     task : str
         Whose prompts are asked, as for `protocols`.
     judge : str, object or list of them
@@ -369,7 +369,7 @@ def page(evaluation, path, *, title="Which judge agrees with your raters?", note
             f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1<th>p against the best"
             f"<th>cost<tbody>{lines}</table></section>")
     told = [f"<li>{escape(note)}" for note in [*notes, *evaluation.notes]] or ["<li>none"]
-    template = Template(files("nlgjudge").joinpath("report/own_data.html").read_text(encoding="utf-8"))
+    template = Template(files("nlgjudge").joinpath("studies/your_own_data.html").read_text(encoding="utf-8"))
     settings = {name: escape(str(value)) for name, value in evaluation.settings.items()}
     text = template.substitute(settings, title=escape(title), sections="".join(sections),
                                notes="".join(told), ranked=RANKED)

@@ -1,0 +1,1 @@
+""""Is ChatGPT a Good NLG Evaluator?" (Wang et al. 2023)."""

@@ -11,13 +11,14 @@ import re
 import tomllib
 import warnings
 from functools import partial
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.judging.parsing import Score, parse
-from nlgjudge.judging.prompts import _FOLDER, prompt
+from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task
@@ -285,7 +286,8 @@ def _flat(node, value_keys):
 
 
 def _task(name):
-    tasks = tomllib.loads((_FOLDER / "coascore" / "tasks.toml").read_text(encoding="utf-8"))
+    path = files("nlgjudge") / "papers" / "coascore" / "prompts" / "tasks.toml"
+    tasks = tomllib.loads(path.read_text(encoding="utf-8"))
     if name not in tasks:
         raise KeyError(f"no words for task {name!r}; there are {', '.join(tasks)}")
     return tasks[name]

@@ -11,9 +11,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.papers.coascore.aspects import dataset_aspects, item_tasks, relevant_aspects, score_aspects, stage
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS, responses
+from nlgjudge.papers.coascore.aspects import (
+    dataset_aspects,
+    item_tasks,
+    relevant_aspects,
+    score_aspects,
+    stage,
+)
 
 SCORES = ("judged", "none", "random")
 FINAL = ("judge", "average")

@@ -9,10 +9,10 @@ import re
 
 import numpy as np
 
-from nlgjudge.papers.coascore.aspects import parse_aspects
 from nlgjudge.judging.parsing import parse
 from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply
+from nlgjudge.papers.coascore.aspects import parse_aspects
 
 _SHOWN = re.compile(r"^Score: (\S+)$", re.MULTILINE)
 

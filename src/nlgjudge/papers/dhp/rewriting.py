@@ -8,10 +8,10 @@ from importlib.resources import files
 
 import pandas as pd
 
-from nlgjudge.papers.dhp.perturb import Versions
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
+from nlgjudge.papers.dhp.perturbing import Versions
 
 
 def rewrite(versions, task, judge, **settings):
@@ -19,8 +19,8 @@ def rewrite(versions, task, judge, **settings):
 
     Parameters
     ----------
-    versions : nlgjudge.papers.dhp.perturb.Versions
-        From `nlgjudge.papers.dhp.perturb.perturb`.
+    versions : nlgjudge.papers.dhp.perturbing.Versions
+        From `nlgjudge.papers.dhp.perturbing.perturb`.
     task : str
         What the texts are: summarization, story, question_answering or translation.
     judge : str or object
@@ -30,7 +30,7 @@ def rewrite(versions, task, judge, **settings):
 
     Returns
     -------
-    nlgjudge.papers.dhp.perturb.Versions
+    nlgjudge.papers.dhp.perturbing.Versions
         `origin` of the rewritten is ``"llm:"`` and the judge's name. A text without a reply, or with
         one that changes nothing, is left out and says why.
 
@@ -61,7 +61,7 @@ def rewrite(versions, task, judge, **settings):
 
 def _tasks(keys, texts, label, task, judge, settings):
     """One task for each text, under the printed prompt where it applies, else under its form."""
-    folder = files("nlgjudge") / "judging" / "prompts" / "dhp" / "perturb"
+    folder = files("nlgjudge") / "papers" / "dhp" / "prompts" / "perturb"
     words = tomllib.loads((folder / "adjustments.toml").read_text(encoding="utf-8"))
     name, _, degree = label.partition(", ")
     noun, occasion = words["nouns"][task]

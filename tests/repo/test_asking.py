@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from nlgjudge.repo import exits
-from nlgjudge.repo.cli import main
 from nlgjudge.judging import parsing
-from nlgjudge.repo.judging_cli import POLICIES
+from nlgjudge.repo import exits
+from nlgjudge.repo.asking import POLICIES
+from nlgjudge.repo.cli import main
 
 _helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from nlgjudge.data.own_data import check_own_data, lines, mapping, own_data
+from nlgjudge.data.own_files import check_own_data, lines, mapping, own_data
 
 HEADER = ["source", "hypothesis", "system", "references", "human:fluency:ann", "human:fluency:bob"]
 # Two documents (by their sources) and two systems; rows 2 to 5 of the file.

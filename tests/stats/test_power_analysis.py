@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats.correlation import grouped
+from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.influence import influence, paired_z
-from nlgjudge.stats.power import power, smallest_detectable
+from nlgjudge.stats.power_analysis import power, smallest_detectable
 from nlgjudge.stats.simulation import fitted
 
 

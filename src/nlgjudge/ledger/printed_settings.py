@@ -3,7 +3,7 @@
 import pandas as pd
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.published import published
+from nlgjudge.ledger.printed import published
 
 COLUMNS = ["paper", "artefact", "row", "column", "published", "ours", "verdict", "notebook", "note"]
 VERDICTS = ("same", "within_range", "differs", "stand_in", "not_run")

@@ -27,7 +27,7 @@ def test_the_normal_approximation_is_scipy_s(n, step, zeros):
     """scipy 1.17, `wilcoxon(..., alternative="greater", correction=False, method="asymptotic")`."""
     differences = np.random.default_rng(n).normal(0.2, 1, n)
     differences = np.round(differences / step) * step if step else differences
-    ours = nj.signed_rank(differences, np.zeros(n), zeros=zeros, method="normal")
+    ours = nj.dhp.signed_rank(differences, np.zeros(n), zeros=zeros, method="normal")
     theirs = stats.wilcoxon(np.round(differences, 9), zero_method=zeros, alternative="greater",
                             correction=False, method="asymptotic").pvalue
     assert math.exp(ours.log_p) == pytest.approx(theirs, rel=1e-9)
@@ -43,46 +43,46 @@ def test_the_exact_distribution_by_enumeration(differences, zeros):
     ranks = stats.rankdata(np.abs(values))[values != 0] if zeros == "pratt" else stats.rankdata(np.abs(kept))
     sums = [np.dot(ranks, signs) for signs in itertools.product((0, 1), repeat=len(kept))]
     expected = np.mean(np.array(sums) >= ranks[kept > 0].sum() - 1e-9)
-    found = nj.signed_rank(values, np.zeros(len(values)), zeros=zeros, method="exact")
+    found = nj.dhp.signed_rank(values, np.zeros(len(values)), zeros=zeros, method="exact")
     assert math.exp(found.log_p) == pytest.approx(expected, rel=1e-12)
 
 
 def test_exact_is_scipy_s_where_scipy_is_exact():
     values = np.random.default_rng(1).normal(0.3, 1, 40)
     theirs = stats.wilcoxon(values, alternative="greater", method="exact").pvalue
-    assert math.exp(nj.signed_rank(values, np.zeros(40), method="exact").log_p) == pytest.approx(theirs)
+    assert math.exp(nj.dhp.signed_rank(values, np.zeros(40), method="exact").log_p) == pytest.approx(theirs)
 
 
 def test_auto_is_exact_up_to_25_unequal_pairs():
     values = np.random.default_rng(2).normal(0.3, 1, 26)
     for n, method in ((25, "exact"), (26, "normal")):
         pairs = values[:n], np.zeros(n)
-        assert nj.signed_rank(*pairs) == nj.signed_rank(*pairs, method=method)
+        assert nj.dhp.signed_rank(*pairs) == nj.dhp.signed_rank(*pairs, method=method)
     padded = np.append(values[:25], np.zeros(50))
-    assert nj.signed_rank(padded, np.zeros(75)).log_p == nj.signed_rank(values[:25], np.zeros(25)).log_p
+    assert nj.dhp.signed_rank(padded, np.zeros(75)).log_p == nj.dhp.signed_rank(values[:25], np.zeros(25)).log_p
 
 
 def test_no_difference_is_p_1_with_a_note_and_no_pair_is_nan():
-    same = nj.signed_rank([3, 4, np.nan], [3, 4, 2])
+    same = nj.dhp.signed_rank([3, 4, np.nan], [3, 4, 2])
     assert same == (0.0, 2, 2, "all differences are zero: p = 1")
-    none = nj.signed_rank([np.nan, 1], [1, np.nan])
+    none = nj.dhp.signed_rank([np.nan, 1], [1, np.nan])
     assert math.isnan(none.log_p) and none[1:] == (0, 0, "no pairs")
 
 
 def test_decimals_that_are_equal_on_paper_tie():
     """0.3 - 0.1 and 0.2 - 0.0 differ in the last bit: two equal ranks, of opposite sign, p = 3/4."""
     assert 0.3 - 0.1 != 0.2
-    assert math.exp(nj.signed_rank([0.3, 0.0], [0.1, 0.2]).log_p) == pytest.approx(0.75)
+    assert math.exp(nj.dhp.signed_rank([0.3, 0.0], [0.1, 0.2]).log_p) == pytest.approx(0.75)
 
 
 def test_a_p_value_far_below_the_smallest_float_stays_finite():
     """All of n ratings fall: p = 2**-n exactly; log_20 of 2**1000 is 231.4."""
     n = 1000
-    exact = nj.signed_rank(np.arange(n) + 5.0, np.zeros(n), method="exact")
+    exact = nj.dhp.signed_rank(np.arange(n) + 5.0, np.zeros(n), method="exact")
     assert exact.log_p == pytest.approx(-n * math.log(2), rel=1e-9)
-    normal = nj.signed_rank(np.arange(5000) + 5.0, np.zeros(5000), method="normal")
+    normal = nj.dhp.signed_rank(np.arange(5000) + 5.0, np.zeros(5000), method="normal")
     assert np.isfinite(normal.log_p) and normal.log_p < math.log(1e-300)
-    tiny = nj.harmonic_mean_p([-800.0, -2000.0], form="as_printed")
+    tiny = nj.dhp.harmonic_mean_p([-800.0, -2000.0], form="as_printed")
     assert tiny == pytest.approx(-2000)
 
 
@@ -90,61 +90,61 @@ def test_harmonic_mean_by_hand():
     """p = 0.01 and 0.04: printed 1 / (100 + 25) = 0.008, mean 2 / 125 = 0.016; weights 1/4 and 3/4 give
     1 / (25 + 18.75)."""
     logs = np.log([0.01, 0.04])
-    assert math.exp(nj.harmonic_mean_p(logs, form="as_printed")) == pytest.approx(0.008)
-    assert math.exp(nj.harmonic_mean_p(logs)) == pytest.approx(0.016)
-    assert math.exp(nj.harmonic_mean_p(logs, [0.25, 0.75])) == pytest.approx(1 / 43.75)
-    assert nj.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(nj.harmonic_mean_p(logs))
-    assert nj.harmonic_mean_p([-5.0, np.nan], [1, 0]) == pytest.approx(-5)
-    assert math.isnan(nj.harmonic_mean_p([-5.0, np.nan]))
+    assert math.exp(nj.dhp.harmonic_mean_p(logs, form="as_printed")) == pytest.approx(0.008)
+    assert math.exp(nj.dhp.harmonic_mean_p(logs)) == pytest.approx(0.016)
+    assert math.exp(nj.dhp.harmonic_mean_p(logs, [0.25, 0.75])) == pytest.approx(1 / 43.75)
+    assert nj.dhp.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(nj.dhp.harmonic_mean_p(logs))
+    assert nj.dhp.harmonic_mean_p([-5.0, np.nan], [1, 0]) == pytest.approx(-5)
+    assert math.isnan(nj.dhp.harmonic_mean_p([-5.0, np.nan]))
 
 
 def test_as_printed_is_larger_by_log_20_of_m_and_never_below_any_weights():
     rng = np.random.default_rng(3)
     logs = np.log(rng.random((200, 4)))
     weights = rng.dirichlet(np.ones(4), 200)
-    printed, mean = nj.harmonic_mean_p(logs, form="as_printed"), nj.harmonic_mean_p(logs)
+    printed, mean = nj.dhp.harmonic_mean_p(logs, form="as_printed"), nj.dhp.harmonic_mean_p(logs)
     np.testing.assert_allclose(mean - printed, math.log(4))
-    assert (nj.harmonic_mean_p(logs, weights) >= printed).all()
-    assert 0 < (nj.harmonic_mean_p(logs, weights) < mean).mean() < 1
+    assert (nj.dhp.harmonic_mean_p(logs, weights) >= printed).all()
+    assert 0 < (nj.dhp.harmonic_mean_p(logs, weights) < mean).mean() < 1
 
 
 def test_discernment_by_hand():
     """Five falls of a: p = 2**-5; b never changes: p = 1. D = ln(2 / (32 + 1)) / -ln 20."""
     scores = frame(np.column_stack([[1, 2, 3, 4, 5], np.zeros(5)]), ("a", "b"))
-    row = nj.discernment(scores).loc["typos, minor"]
+    row = nj.dhp.discernment(scores).loc["typos, minor"]
     assert row["D"] == pytest.approx(math.log(16.5) / LN20) == row["D_EW"]
     assert row["D:a"] == pytest.approx(5 * math.log(2) / LN20) and row["D:b"] == 0
     assert (row["n"], row["zeros"], row["note"]) == (5, 0.5, "no differences, p = 1: b")
-    assert nj.discernment(scores, form="as_printed").loc["typos, minor", "D"] == pytest.approx(
+    assert nj.dhp.discernment(scores, form="as_printed").loc["typos, minor", "D"] == pytest.approx(
         math.log(33) / LN20)
     weights = pd.DataFrame({"a": [0.9], "b": [0.1]}, index=["typos"])
-    assert nj.discernment(scores, weights).loc["typos, minor", "D_EW"] == pytest.approx(
+    assert nj.dhp.discernment(scores, weights).loc["typos, minor", "D_EW"] == pytest.approx(
         math.log(0.9 * 32 + 0.1) / LN20)
 
 
 def test_p_of_one_in_twenty_is_d_of_one():
-    assert -nj.harmonic_mean_p([math.log(0.05)]) / LN20 == pytest.approx(1)
+    assert -nj.dhp.harmonic_mean_p([math.log(0.05)]) / LN20 == pytest.approx(1)
 
 
 def test_levels_count_once_in_the_average():
     """Character 1 and 3, word 5: average (2 + 5) / 2, not 3."""
     table = pd.DataFrame({"level": ["character", "character", "word"], "D": [1.0, 3, 5], "D_EW": [0.0, 0, 6]})
-    found = nj.overall_discernment(table)
+    found = nj.dhp.overall_discernment(table)
     assert found.to_dict() == {"D_avg": 3.5, "D_min": 1.0, "D_avg_EW": 3.0, "D_min_EW": 0.0}
 
 
 def test_missing_ratings_leave_their_pair_out():
     scores = frame(np.ones((10, 1)))
     scores.loc[scores["original"] == 0, "score"] = np.nan
-    row = nj.discernment(scores).loc["typos, minor"]
+    row = nj.dhp.discernment(scores).loc["typos, minor"]
     assert row["n"] == 9 and row["D"] == pytest.approx(9 * math.log(2) / LN20)
 
 
 def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
     rng = np.random.default_rng(4)
-    found = nj.discernment_interval(frame(rng.normal(0.3, 1, (60, 2)), ("a", "b")), rng=rng, resamples=300)
+    found = nj.dhp.discernment_interval(frame(rng.normal(0.3, 1, (60, 2)), ("a", "b")), rng=rng, resamples=300)
     assert (found["ci_low"] < found["value"]).all() and (found["value"] < found["ci_high"]).all()
-    steady = nj.discernment_interval(frame(np.arange(1, 61)), rng=rng, resamples=50, method="exact")
+    steady = nj.dhp.discernment_interval(frame(np.arange(1, 61)), rng=rng, resamples=50, method="exact")
     assert (steady["ci_low"] == steady["ci_high"]).all() and steady["value"].iloc[0] == pytest.approx(
         60 * math.log(2) / LN20)
 
@@ -153,18 +153,18 @@ def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
 def test_d_above_one_under_no_discernment(form, low, high):
     """Four independent metrics, 100 texts without any difference: the printed sum passes far more often
     than one time in twenty, the mean nearly that."""
-    logs = nj.log_p(np.random.default_rng(5).normal(size=(2000, 4, 100)))
-    assert low < (nj.harmonic_mean_p(logs, form=form) < math.log(0.05)).mean() < high
+    logs = nj.dhp.log_p(np.random.default_rng(5).normal(size=(2000, 4, 100)))
+    assert low < (nj.dhp.harmonic_mean_p(logs, form=form) < math.log(0.05)).mean() < high
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: nj.signed_rank([1, 2], [1]), r"expected two lists of one length, got shapes \(2,\) and \(1,\)"),
-    (lambda: nj.signed_rank([1], [2], zeros="drop"), "zeros='drop', method='auto': expected one of"),
-    (lambda: nj.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
-    (lambda: nj.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
-    (lambda: nj.discernment(frame([1]).query("perturbation != 'original'")), "perturbation 'original'"),
-    (lambda: nj.discernment(frame([1]), pd.DataFrame({"b": [1]}, index=["deletions"])), "typos, a have none"),
-    (lambda: nj.discernment_interval(frame([1]), rng=None, resamples=0), "resamples=0, confidence=0.95"),
+    (lambda: nj.dhp.signed_rank([1, 2], [1]), r"expected two lists of one length, got shapes \(2,\) and \(1,\)"),
+    (lambda: nj.dhp.signed_rank([1], [2], zeros="drop"), "zeros='drop', method='auto': expected one of"),
+    (lambda: nj.dhp.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
+    (lambda: nj.dhp.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
+    (lambda: nj.dhp.discernment(frame([1]).query("perturbation != 'original'")), "perturbation 'original'"),
+    (lambda: nj.dhp.discernment(frame([1]), pd.DataFrame({"b": [1]}, index=["deletions"])), "typos, a have none"),
+    (lambda: nj.dhp.discernment_interval(frame([1]), rng=None, resamples=0), "resamples=0, confidence=0.95"),
 ])
 def test_wrong_input_says_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):

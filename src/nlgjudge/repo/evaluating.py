@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from nlgjudge.repo import exits
-from nlgjudge.repo.judging_cli import (
+from nlgjudge.repo.asking import (
     Help,
     judge_options,
     open_judge,
@@ -56,7 +56,7 @@ def add_commands(commands):
 
 
 def _evaluate(options):
-    from nlgjudge.data import own_data
+    from nlgjudge.data import own_files as own_data
     from nlgjudge.studies import your_own_data as report
 
     output = options.output or Path("report.html")

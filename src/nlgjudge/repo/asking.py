@@ -361,7 +361,7 @@ def chosen_prompts(given, aspects, *, aspect=None, scale=None, form=None, option
         low, high = scale or (1, 5)
         if low >= high:
             raise ValueError(f"scale {low:g} {high:g}: expected the lowest rating first, then the highest")
-        found.append(nj.as_prompt(text, aspect=aspect, scale=(low, high), form=form or "form",
+        found.append(nj.judging.as_prompt(text, aspect=aspect, scale=(low, high), form=form or "form",
                                   options=_scored(options)))
     if not texts and (aspect or scale or form or options):
         raise ValueError("--aspect, --scale, --form and --options are for a prompt's own text; a prompt by "
@@ -465,7 +465,7 @@ def _rated(benchmark, items, prompts, judge, planned, settings, options):
 
 def _agreement(benchmark, responses, aspect, label):
     """Print how well one prompt's scores agree with people's."""
-    frame = benchmark.with_scores(nj.wide({"judge": nj.item_scores(responses)}))
+    frame = benchmark.with_scores(nj.judging.wide({"judge": nj.item_scores(responses)}))
     frame = frame[frame["item_id"].isin(responses["item_id"])]
     for level in ("sample", "dataset"):
         found = nj.correlation(frame, f"judge:{aspect}", aspect, level=level)

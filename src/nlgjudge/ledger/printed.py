@@ -33,7 +33,7 @@ def tables():
              if "coefficient" in path.read_text(encoding="utf-8").partition("\n")[0]]
     if unknown := sorted({paper for paper, _ in found} - {*PAPERS}):
         raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; name "
-                         "a new paper in PAPERS of nlgjudge/ledger/published.py")
+                         "a new paper in PAPERS of nlgjudge/ledger/printed.py")
     return sorted(found, key=lambda t: ([*PAPERS].index(t[0]), int(re.sub(r"\D", "", t[1]))))
 
 

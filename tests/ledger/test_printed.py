@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from nlgjudge.ledger.published import KEY, all_published, published, tables
+from nlgjudge.ledger.printed import KEY, all_published, published, tables
 
 
 @pytest.fixture

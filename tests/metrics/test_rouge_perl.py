@@ -8,7 +8,7 @@ import nlgjudge as nj
 
 def one(hypothesis, *references, **options):
     items = pd.DataFrame({"item_id": ["i"], "hypothesis": [hypothesis], "references": [list(references)]})
-    return nj.rouge155(items, **options)
+    return nj.metrics.rouge155(items, **options)
 
 
 def test_text_after_an_angle_bracket_is_lost_up_to_the_sentences_end():
@@ -50,7 +50,7 @@ def test_a_row_for_each_reference_and_errors():
 def test_upstreams_demonstration_on_realsumm(real):
     """BARTScore's analysis.ipynb prints ROUGE-1 and 2, recall, sample level, with six decimals."""
     summaries = real("realsumm")
-    scores = summaries.with_scores(nj.over_references(nj.rouge155(summaries.items), "first"))
+    scores = summaries.with_scores(nj.metrics.over_references(nj.metrics.rouge155(summaries.items), "first"))
     printed = {("rouge1-r", "spearman"): 0.497526, ("rouge1-r", "kendall"): 0.407974,
                ("rouge2-r", "spearman"): 0.4233, ("rouge2-r", "kendall"): 0.353119}
     for (metric, coefficient), value in printed.items():
@@ -70,7 +70,7 @@ TABLES_2_AND_5 = {  # Spearman, Pearson, Kendall; section 4.3
 def test_newsroom_rouge_of_tables_2_and_5(real):
     """Wang et al. 2023, Tables 2 and 5: F rounds to the print."""
     news = real("newsroom")
-    scores = news.with_scores(nj.over_references(nj.rouge155(news.items, ends="dots"), "first"))
+    scores = news.with_scores(nj.metrics.over_references(nj.metrics.rouge155(news.items, ends="dots"), "first"))
     for (metric, aspect, level), printed in TABLES_2_AND_5.items():
         found = [nj.correlation(scores, metric, aspect, level=level, coefficient=c).value
                  for c in ("spearman", "pearson", "kendall")]

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.ledger.claims import VERDICTS, claims, listed
-from nlgjudge.ledger.published import all_published
+from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.prose_claims import VERDICTS, claims, listed
 
 HOLDS, PRINT_ONLY, FAILS, UNTESTABLE = VERDICTS
 # Rows A, A+ and B in three aspects, their averages, and a second table at another level.
@@ -123,7 +123,7 @@ def test_a_planted_difference_is_found_and_noise_is_not(simulated):
 
 def test_holm_is_over_the_claims_tested_cells(simulated, monkeypatch):
     seen = []
-    monkeypatch.setattr("nlgjudge.ledger.claims.holm", lambda p: seen.append(len(p)) or np.asarray(p))
+    monkeypatch.setattr("nlgjudge.ledger.prose_claims.holm", lambda p: seen.append(len(p)) or np.asarray(p))
     judge("higher", "A", "B|C", "each", scores={"d": simulated}, rng=np.random.default_rng(0), resamples=9)
     assert seen == [5]  # x, y, z against B; x and y against C, whose z is lost in print
 

@@ -9,7 +9,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 import nlgjudge as nj
-from nlgjudge.metrics.bleu import VARIANTS, bleu, bleu_variants
+from nlgjudge.metrics.sentence_bleu import VARIANTS, bleu, bleu_variants
 
 
 def items(*pairs):
@@ -111,7 +111,7 @@ def test_variants_are_all_there_once():
 
 def test_no_noise_on_stderr():
     """Neither nltk's warning of missing n-grams nor sacrebleu's advice, without pytest's capture."""
-    program = ("import pandas as pd; from nlgjudge.metrics.bleu import bleu_variants\n"
+    program = ("import pandas as pd; from nlgjudge.metrics.sentence_bleu import bleu_variants\n"
                "items = {'item_id': range(150), 'hypothesis': 'x y .', 'references': [['y x .']] * 150}\n"
                "print(sum(len(scores) for *_, scores in bleu_variants(pd.DataFrame(items))))")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -146,6 +146,6 @@ def test_bleu_row_of_geval_table_2(real, printed):
 
 
 def test_rouge_row_of_geval_table_2(real, printed):
-    scores = nj.rouge(real("topical_chat").items, stemmer="spaces", split="whole", beta=1.2)
+    scores = nj.metrics.rouge(real("topical_chat").items, stemmer="spaces", split="whole", beta=1.2)
     found = printed("ROUGE-L", scores[["item_id", "rougeL-f"]].set_axis(["item_id", "score"], axis=1))
     assert [f"{ours:.3f}" for ours, _ in found] == [p for _, p in found]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats.correlation import correlation, correlation_table, grouped
+from nlgjudge.stats.correlations import correlation, correlation_table, grouped
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 

@@ -7,7 +7,7 @@ import pandas as pd
 from nltk.tokenize import NLTKWordTokenizer
 
 from nlgjudge.data.choices import first
-from nlgjudge.papers.dhp.perturb import sentences
+from nlgjudge.papers.dhp.perturbing import sentences
 
 
 def originals(benchmark, n=100, *, seed=0):
@@ -16,7 +16,7 @@ def originals(benchmark, n=100, *, seed=0):
     Parameters
     ----------
     benchmark : nlgjudge.data.schema.Benchmark
-        One of `nlgjudge.papers.dhp.perturb.DATASETS`: of SummEval the first reference with most sentences,
+        One of `nlgjudge.papers.dhp.perturbing.DATASETS`: of SummEval the first reference with most sentences,
         of SumPubMed the sections BACKGROUND, of Story Cloze the right endings, of Answer Equivalence
         the references above 150 characters, of WMT-22 the translations above 300.
     n : int or None

@@ -18,7 +18,7 @@ def sizes(tmp_path, monkeypatch):
 
 def test_equal_strings_are_the_same_and_what_is_given_stays(sizes, tmp_path):
     sizes.loc[sizes["row"] == "BAGEL", ["ours", "note"]] = ["405", "one more"]
-    found = nj.settings("coascore", sizes, notebook="mine")
+    found = nj.ledger.settings("coascore", sizes, notebook="mine")
     by_row = found[found["column"] == "Size"].set_index("row")
     assert by_row["verdict"].to_dict() == {"SummEval": "same", "TopicalChat": "same", "OpenMEVA": "same",
                                            "BAGEL": "differs", "IWSLT14": "not_run"}
@@ -35,4 +35,4 @@ def test_equal_strings_are_the_same_and_what_is_given_stays(sizes, tmp_path):
 ])
 def test_what_cannot_be_set_beside_the_print(sizes, change, message):
     with pytest.raises(ValueError, match=message):
-        nj.settings("coascore", change(sizes), notebook="mine")
+        nj.ledger.settings("coascore", change(sizes), notebook="mine")

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.papers.dhp import perturb as p
 from nlgjudge.data.sample import documents
 from nlgjudge.judging.tasks import Reply
+from nlgjudge.papers.dhp import perturbing as p
 
 TEXTS = [d["references"][0] for d in documents("summarization")]
-LABELS = {d: [w.label for w in nj.perturbations(d)] for d in p.DATASETS}
+LABELS = {d: [w.label for w in nj.dhp.perturbations(d)] for d in p.DATASETS}
 SEEDS = range(25)
 
 
@@ -154,7 +154,7 @@ GOLDEN = {
 
 def test_table_2_s_sizes():
     """DHP, Table 2 (page 14): k by dataset; 12, 6, 9 and 10 sets of damaged texts (Table 1)."""
-    sizes = {d: {w.label: w.k for w in nj.perturbations(d)} for d in p.DATASETS}
+    sizes = {d: {w.label: w.k for w in nj.dhp.perturbations(d)} for d in p.DATASETS}
     assert [sizes["summeval"][f"typos, {d}"] for d in ("minor", "major")] == [10, 50]
     assert [sizes["sumpubmed"][f"deletions, {d}"] for d in ("minor", "major")] == [20, 100]
     assert [sizes["answer_equivalence"][f"typos, {d}"] for d in ("minor", "major")] == [5, 25]
@@ -163,7 +163,7 @@ def test_table_2_s_sizes():
     assert sizes["story_cloze"]["typos"] == 5
     assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
     with pytest.raises(KeyError, match="no benchmark 'bagel'; there are summeval, sumpubmed"):
-        nj.perturbations("bagel")
+        nj.dhp.perturbations("bagel")
 
 
 @pytest.mark.parametrize("wanted, message", [
@@ -175,22 +175,22 @@ def test_table_2_s_sizes():
 def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
     items = nj.load("summeval", "sample").items
     with pytest.raises(ValueError, match=message):
-        nj.perturb(items, [p.Perturbation(*wanted)])
+        nj.dhp.perturb(items, [p.Perturbation(*wanted)])
 
 
 @pytest.mark.parametrize("dataset", p.DATASETS)
 def test_versions_of_a_dataset(dataset):
-    items = nj.originals(nj.load(dataset, "sample"))
-    made, left_out = nj.perturb(items, nj.perturbations(dataset), seed=3)
+    items = nj.dhp.originals(nj.load(dataset, "sample"))
+    made, left_out = nj.dhp.perturb(items, nj.dhp.perturbations(dataset), seed=3)
     assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * (1 + len(LABELS[dataset]))
     assert (made[made["perturbation"] == "original"]["hypothesis"].tolist() == items["hypothesis"].tolist())
     joined = made.merge(items[["item_id", "hypothesis"]], left_on="original", right_on="item_id")
     damaged = joined[joined["perturbation"] != "original"]
     assert (damaged["hypothesis_x"] != damaged["hypothesis_y"]).all()
     stand_ins = set(made.loc[made["origin"] == "stand-in", "perturbation"].str.split(",").str[0])
-    assert stand_ins == {w.name for w in nj.perturbations(dataset)} & {
+    assert stand_ins == {w.name for w in nj.dhp.perturbations(dataset)} & {
         "fictional entities", "grammatical errors", "rewriting and insertion"}
-    again = nj.perturb(items.iloc[::-1], nj.perturbations(dataset), seed=3).items
+    again = nj.dhp.perturb(items.iloc[::-1], nj.dhp.perturbations(dataset), seed=3).items
     same = made.merge(again, on="item_id")
     edits = ~same["perturbation_x"].str.startswith("random")
     assert len(same) == len(made) and (same["hypothesis_x"] == same["hypothesis_y"])[edits].all()
@@ -198,8 +198,8 @@ def test_versions_of_a_dataset(dataset):
 
 def test_random_endings_come_from_another_story_and_wrong_ones_from_the_same():
     stories = nj.load("story_cloze", "sample")
-    items = nj.originals(stories)
-    made = nj.perturb(items, nj.perturbations("story_cloze")).items
+    items = nj.dhp.originals(stories)
+    made = nj.dhp.perturb(items, nj.dhp.perturbations("story_cloze")).items
     endings = stories.items.set_index(["doc_id", "system_id"])["hypothesis"]
     for row in made[made["perturbation"] == "wrong ending"].itertuples():
         assert row.hypothesis == endings[row.doc_id, "wrong_ending"]
@@ -209,9 +209,9 @@ def test_random_endings_come_from_another_story_and_wrong_ones_from_the_same():
 
 
 def test_what_is_left_out_is_counted():
-    items = nj.originals(nj.load("summeval", "sample"))
+    items = nj.dhp.originals(nj.load("summeval", "sample"))
     items.loc[0, "hypothesis"] = "Too short."
-    made, left_out = nj.perturb(items, nj.perturbations("summeval"))
+    made, left_out = nj.dhp.perturb(items, nj.dhp.perturbations("summeval"))
     missing = left_out[left_out["original"] == items.loc[0, "item_id"]]
     assert {"deletions, minor", "reordering, minor"} <= set(missing["perturbation"])
     assert not made["item_id"].isin(missing["original"] + "#" + missing["perturbation"]).any()
@@ -236,13 +236,13 @@ class Model:
 @pytest.mark.parametrize("n, expected", [(5, 5), (100, 12), (0, 12), (None, 12)])
 def test_so_many_originals_and_all_of_them_for_0(n, expected):
     """The sample has 12 articles."""
-    assert len(nj.originals(nj.load("summeval", "sample"), n)) == expected
+    assert len(nj.dhp.originals(nj.load("summeval", "sample"), n)) == expected
 
 
 def test_a_model_takes_the_stand_ins_place():
-    items = nj.originals(nj.load("summeval", "sample"), 5)
-    versions, model = nj.perturb(items, nj.perturbations("summeval")), Model()
-    made, left_out = nj.rewrite(versions, "summarization", model, temperature=0)
+    items = nj.dhp.originals(nj.load("summeval", "sample"), 5)
+    versions, model = nj.dhp.perturb(items, nj.dhp.perturbations("summeval")), Model()
+    made, left_out = nj.dhp.rewrite(versions, "summarization", model, temperature=0)
     assert set(made["origin"]) == {"original", "rule", "llm:model"}
     assert (made["origin"] == "llm:model").sum() == 6 * 3
     assert left_out["reason"].value_counts().to_dict() == {"an empty reply": 6, "nothing was changed": 6}
@@ -257,12 +257,12 @@ def test_a_model_takes_the_stand_ins_place():
 
 def test_the_chosen_originals_of_the_real_data(real):
     """Appendix A; Table 2 prints 4.0 sentences for SummEval, 1.1 for zh-en and 3.8 for de-en."""
-    chosen = nj.originals(real("summeval"))
+    chosen = nj.dhp.originals(real("summeval"))
     assert len(chosen) == 100 and (chosen["references"].map(len) <= 10).all()
     assert round(chosen["hypothesis"].map(lambda t: len(p.sentences(t))).mean(), 1) == 4.0
     for name, printed in (("wmt22_zh_en", 1.1), ("wmt22_de_en", 3.8)):
-        chosen = nj.originals(real(name))
+        chosen = nj.dhp.originals(real(name))
         assert len(chosen) == 100 and (chosen["hypothesis"].str.len() > 300).all()
         assert abs(chosen["hypothesis"].map(lambda t: len(p.sentences(t))).mean() - printed) < 0.2
-    chosen = nj.originals(real("sumpubmed"))
+    chosen = nj.dhp.originals(real("sumpubmed"))
     assert len(chosen) == 100 and not chosen["hypothesis"].str.contains("RESULTS|BACKGROUND").any()

@@ -26,8 +26,8 @@ from fnmatch import fnmatchcase
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
+from nlgjudge.ledger.printed import all_published
 from nlgjudge.stats.testing import holm, permutation_test
-from nlgjudge.ledger.published import all_published
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 COLUMNS = ["paper", "artefacts", "section", "claim", "compared", "in_print", "counterexample",

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.metrics import meteor as module
-from nlgjudge.metrics.meteor import MeteorMissing, meteor, meteor_missing, meteor_variants
+from nlgjudge.metrics import meteor_versions as module
+from nlgjudge.metrics.meteor_versions import MeteorMissing, meteor, meteor_missing, meteor_variants
 
 NLTK = [v for v in module.VARIANTS if v.startswith("nltk")]
 
@@ -100,14 +100,14 @@ def test_missing_wordnet_says_what_to_install(nowhere):
     with pytest.raises(MeteorMissing, match="needs WordNet.*nltk.downloader wordnet.*apt-get install"):
         one("a", "a")
     assert meteor_missing("nltk before 3.6.3") == meteor_missing()
-    frame = nj.lexical_baselines(items(("a b", "a b")))
+    frame = nj.metrics.lexical_baselines(items(("a b", "a b")))
     assert frame["meteor"].isna().all() and frame.attrs["missing"] == {"meteor": meteor_missing()}
 
 
 def test_without_synonyms_it_needs_no_wordnet(nowhere):
     """Words `runs` and `fast` against `run` and `fast`: two matches of two, one chunk: 1 - 0.5 / 8; of
     `quick` and `fast` no stem is shared: one match, one chunk: (1 - 0.5) / 2."""
-    assert nj.meteor_missing(module.PLAIN) == "" != nj.meteor_missing()
+    assert nj.metrics.meteor_missing(module.PLAIN) == "" != nj.metrics.meteor_missing()
     assert one("runs fast", "run fast", module.PLAIN) == pytest.approx(1 - 0.5 / 8)
     assert one("quick fast", "rapid fast", module.PLAIN) == pytest.approx(0.25)
 

@@ -73,7 +73,7 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
     power : float
         In (alpha, 1).
     frame, a, b, human, documents, systems, rng, samples, calls_per_item, **options
-        As for `nlgjudge.stats.power.power`, which raises the same errors.
+        As for `nlgjudge.stats.power_analysis.power`, which raises the same errors.
 
     Returns
     -------

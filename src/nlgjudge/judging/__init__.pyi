@@ -1,0 +1,14 @@
+from .live import Limits as Limits
+from .prompts import Prompt as Prompt
+from .prompts import as_prompt as as_prompt
+from .prompts import prompt as prompt
+from .run import get_judge as get_judge
+from .run import judge_items as judge_items
+from .scoring import expected_score as expected_score
+from .scoring import item_scores as item_scores
+from .scoring import responses as responses
+from .scoring import wide as wide
+from .simulated import Simulated as Simulated
+from .tasks import Reply as Reply
+from .tasks import Task as Task
+from .tasks import Tasks as Tasks

@@ -1,0 +1,4 @@
+from . import chatgpt as chatgpt
+from . import coascore as coascore
+from . import dhp as dhp
+from . import geval as geval

@@ -1,0 +1,13 @@
+from .chosen_texts import originals as originals
+from .chosen_texts import text_statistics as text_statistics
+from .discerning import discernment as discernment
+from .discerning import discernment_interval as discernment_interval
+from .discerning import harmonic_mean_p as harmonic_mean_p
+from .discerning import log_p as log_p
+from .discerning import overall_discernment as overall_discernment
+from .discerning import signed_rank as signed_rank
+from .expert_survey import expert_weights as expert_weights
+from .expert_survey import survey as survey
+from .perturbing import perturb as perturb
+from .perturbing import perturbations as perturbations
+from .rewriting import rewrite as rewrite

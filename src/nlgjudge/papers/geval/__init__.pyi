@@ -1,0 +1,1 @@
+from .auto_cot import evaluation_steps as evaluation_steps
