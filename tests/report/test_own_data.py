@@ -2,11 +2,9 @@
 
 import json
 import re
-import runpy
 import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import nltk
 import numpy as np
@@ -14,6 +12,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from loopback import Loopback, completion, error
 from nlgjudge.cli import main
 from nlgjudge.data import meteor
 from nlgjudge.data.fetch import DataUnavailable
@@ -22,7 +21,6 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.report.own_data import TASKS, limited, protocols
 
-_helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 QUICK = {"resamples": 50, "permutations": 99}
 LEXICAL = ["ROUGE1", "ROUGE2", "ROUGEL", "BLEU", "METEOR"]
 
@@ -166,12 +164,12 @@ def test_documents_are_limited_whole(frame, write):
 
 def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path, monkeypatch, capsys):
     def answer(number, line, body):
-        return _helpers["completion"](["4"] * json.loads(body).get("n", 1))  # 10 and 2 tokens a reply
+        return completion(["4"] * json.loads(body).get("n", 1))  # 10 and 2 tokens a reply
 
     path = write(frame)
     call = ["evaluate", str(path), "--judge", "openai:m", "--limit", "2", "--price", "1e6", "5e5",
             "--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "page.html")]
-    with _helpers["Loopback"](answer) as server:
+    with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         assert main([*call, "--plan"]) == 0 and not server.requests
@@ -559,12 +557,12 @@ def server(monkeypatch):
     def answer(number, line, body):
         body = json.loads(body)
         if body["model"] == "bad":
-            return _helpers["error"](500, "out of order")
+            return error(500, "out of order")
         found = re.search(r"quality(\d)", body["messages"][0]["content"])
         rating = int(found[1]) - (body["model"] == "poor")
-        return _helpers["completion"]([f"Rating: {max(rating, 1)}"] * body.get("n", 1))
+        return completion([f"Rating: {max(rating, 1)}"] * body.get("n", 1))
 
-    with _helpers["Loopback"](answer) as server:
+    with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         yield server
