@@ -25,7 +25,7 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 
 LATENCY, CONCURRENCY = 0.2, 64
-LOOPBACK = Path(__file__).resolve().parents[1] / "tests" / "judging" / "loopback.py"
+LOOPBACK = Path(__file__).resolve().parents[1] / "tests" / "loopback.py"
 WORDS = ("the", "summary", "covers", "main", "points", "of", "article", "but", "leaves", "out", "when", "and")
 
 

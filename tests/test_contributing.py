@@ -7,7 +7,6 @@ Three documents of three systems, with numbers small enough to correlate by hand
 import json
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from loopback import Loopback, completion
 from nlgjudge.data.registry import blob_id
 from nlgjudge.ledger.printed import tables
 
@@ -218,11 +218,9 @@ def test_a_judge(house, tmp_path):
 
 
 def test_a_served_model_is_a_judge_without_any_change(house, tmp_path):
-    helpers = runpy.run_path(str(REPOSITORY / "tests" / "judging" / "loopback.py"))
-
     def answer(number, where, body):
-        return helpers["completion"]([str(json.loads(body)["messages"][0]["content"].count("word "))])
-    with helpers["Loopback"](answer) as server:
+        return completion([str(json.loads(body)["messages"][0]["content"].count("word "))])
+    with Loopback(answer) as server:
         check_judged(house.python(
             LEDGER.replace("JUDGE", "'openai:counter'"), NLGJUDGE_OUT=str(tmp_path), OPENAI_API_KEY="none",
             OPENAI_BASE_URL=server.url, NO_PROXY="127.0.0.1"))

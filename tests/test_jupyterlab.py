@@ -6,27 +6,25 @@ Headless Chromium is driven over its DevTools protocol. Skipped where either pro
 import contextlib
 import json
 import os
-import runpy
 import signal
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from urllib.request import Request, urlopen
 
 import nbformat
 import pytest
 
+import chromium
 import nlgjudge as nj
+from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.studies.your_own_data import limited
 
-_chromium = runpy.run_path(str(Path(__file__).with_name("chromium.py")))
-until = _chromium["until"]
-pytestmark = [*_chromium["MARKS"],
+until = chromium.until
+pytestmark = [*chromium.MARKS,
               pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed")]
 TOKEN = "only-for-this-test"
-_helpers = runpy.run_path(str(Path(__file__).parent / "judging" / "loopback.py"))
 PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
 CELLS = f"{PANEL}.content.widgets.filter(c => c.model.type === 'code')"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -51,7 +49,7 @@ def stop(process):
 @pytest.fixture(scope="module")
 def server():
     """A model that gives every text a 4, slowly enough to watch."""
-    with _helpers["Loopback"](lambda *_: _helpers["completion"](["4"]), delay=0.05) as made:
+    with Loopback(lambda *_: completion(["4"]), delay=0.05) as made:
         yield made
 
 
@@ -95,7 +93,7 @@ def ask(url, path, method="GET"):
         return json.loads(answer.read() or "null")
 
 
-class Page(_chromium["Page"]):
+class Page(chromium.Page):
     """A page of JupyterLab, which has messages of its own on the console: exceptions alone are errors."""
 
     def send(self, method, **parameters):
@@ -119,7 +117,7 @@ class Page(_chromium["Page"]):
 @pytest.fixture(scope="module")
 def page():
     """An empty page of a browser."""
-    with _chromium["browser"](Page) as opened:
+    with chromium.browser(Page) as opened:
         yield opened
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import runpy
 import subprocess
 import sys
 import time
@@ -15,12 +14,12 @@ import numpy as np
 import pytest
 
 import nlgjudge as nj
+import realistic
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.data.bartscore import unpickle
+from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]
-Upstream = runpy.run_path(str(TESTS / "upstream.py"))["Upstream"]
-realistic = SimpleNamespace(**runpy.run_path(str(TESTS / "realistic.py")))
 STORY = {"doc_id": 0, "prompt": "p", "reference": "r", "gen": {
     "a": {"text": "t", "score": {"human": 1, "bleu": 0.5}}}}
 

@@ -1,14 +1,12 @@
 """A server on the loopback interface and a store of its own, for every test that asks a live judge."""
 
 import contextlib
-import runpy
-from pathlib import Path
 
 import pytest
 
+from loopback import Loopback
 from nlgjudge.judging.store import Store
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
 KEY = "sk-loopback-9f2c71d40b"
 
 
@@ -17,7 +15,7 @@ def serve(monkeypatch):
     """Start a server and point the client's environment to it."""
     with contextlib.ExitStack() as stack:
         def start(answer, **options):
-            server = stack.enter_context(_helpers["Loopback"](answer, **options))
+            server = stack.enter_context(Loopback(answer, **options))
             for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", KEY),
                                 ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
                 monkeypatch.setenv(name, value)

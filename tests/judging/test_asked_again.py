@@ -1,12 +1,11 @@
 """Replies that a protocol cannot use: asked for again so many times, kept, counted, and dropped on demand."""
 
 import json
-import runpy
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from loopback import Loopback, completion
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.replay import ReplayStore
@@ -16,8 +15,6 @@ from nlgjudge.judging.usable import IN_VAIN, MOST_TRIES, TRIES
 from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
 from nlgjudge.repo.cli import main
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion = _helpers["Loopback"], _helpers["completion"]
 BAD = "It reads well."
 
 

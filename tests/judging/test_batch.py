@@ -4,11 +4,11 @@ import json
 import subprocess
 import sys
 import traceback
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from loopback import Loopback, completion
 from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.run import judge_items
@@ -114,8 +114,6 @@ def unanswered(prompt, i=0):
 
 @pytest.fixture
 def api(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parent)
-    from loopback import Loopback, completion
     made = Api()
     made.completion = completion
     with Loopback(made) as server:

@@ -1,16 +1,15 @@
 """Two servers may call different models by one name: a reply belongs to the endpoint that gave it."""
 
 import json
-import runpy
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import openai
 import pytest
 
+from loopback import completion
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore
@@ -20,8 +19,6 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
 from nlgjudge.repo.cli import main
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-completion = _helpers["completion"]
 # The schema of a store before the endpoint was kept.
 OLD_SCHEMA = """
 CREATE TABLE requests (key TEXT PRIMARY KEY, request TEXT NOT NULL) WITHOUT ROWID;

@@ -1,21 +1,18 @@
 """A run whose calls failed says so and why, whatever the number of its items; each fault by real HTTP."""
 
 import json
-import runpy
 import shutil
 import socket
 import ssl
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from loopback import completion, error
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.server import CONNECT_TRIES, JudgeError
 from nlgjudge.judging.tasks import Task
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-completion, error = _helpers["completion"], _helpers["error"]
 SOON = {"retry-after": "0.05"}
 
 

@@ -2,17 +2,15 @@
 
 import json
 import os
-import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
+from loopback import Loopback, completion, error
+
 KEY = "sk-leak-7Qx81mZpR4-do-not-show"
 
 # What a user does, and what goes wrong: each error is printed as a traceback, as Python would.

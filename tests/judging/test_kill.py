@@ -3,17 +3,15 @@
 import json
 import os
 import random
-import runpy
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion = _helpers["Loopback"], _helpers["completion"]
+from loopback import Loopback, completion
+
 CALLS, KILLS, CONCURRENCY = 2000, 10, 16
 RUN = f"""
 import sys

@@ -3,23 +3,20 @@
 import asyncio
 import json
 import os
-import runpy
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from loopback import completion, error
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task, endpoint, key
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
 SOON = {"retry-after": "0.05"}
 KEY = "sk-loopback-9f2c71d40b"
 

@@ -6,7 +6,6 @@ import math
 import os
 import random
 import re
-import runpy
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from nlgjudge.judging import parsing
 from nlgjudge.judging.parsing import parse, parse_all
 from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.tasks import Reply
-
-planted = runpy.run_path(str(Path(__file__).with_name("planted.py")))
+from planted import SETS, replies
 
 RATED = [  # reply, form, scale, rating
     ("4", "form", (1, 5), 4), (" 3\n", "form", (1, 5), 3), ("3.", "form", (1, 5), 3),
@@ -456,12 +454,12 @@ def test_replies_that_are_no_strings_are_empty():
 # Planted replies
 
 
-@pytest.mark.parametrize("name", planted["SETS"])
+@pytest.mark.parametrize("name", SETS)
 def test_planted_ratings_are_found(name):
     """25,000 replies in all; at most 1 in 20,000 read wrongly and 0.5% of the readable ones left unread."""
     readable = unread = 0
     wrong = []
-    for text, scale, truth in planted["replies"](name, 5_000, seed=22):
+    for text, scale, truth in replies(name, 5_000, seed=22):
         found = parse(text, "stars" if name == "stars" else "form", scale)
         readable += truth is not None
         if found.reason:

@@ -1,19 +1,16 @@
 """What a run would take, against what a server then counts."""
 
 import json
-import runpy
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from loopback import error
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.tasks import Task, Tasks
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-error = _helpers["error"]
 PRICE = (0.15, 0.60)  # of a million tokens, as small models cost
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(12)],
                       "source": "The council met on Tuesday and voted for the bridge. " * 40,

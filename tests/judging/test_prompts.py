@@ -1,7 +1,6 @@
 """Prompts: filled in one pass, kept as printed, found by name."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -142,9 +141,8 @@ def test_upstream_s_prompts_by_name(monkeypatch, name, aspect, scale, fields):
 
 
 def test_every_prompt_file_has_a_name():
-    folder = Path(root() / "src" / "nlgjudge" / "judging" / "prompts")
-    assert len(list(folder.rglob("*.txt"))) == len({n if not n.startswith("chatgpt") else
-                                                    "/".join(n.split("/")[:2]) for n in names()})
+    files = list((root() / "src" / "nlgjudge" / "papers").glob("*/prompts/**/*.txt"))
+    assert len(files) == len({n if not n.startswith("chatgpt") else "/".join(n.split("/")[:2]) for n in names()})
 
 
 def test_a_text_written_on_the_spot_is_a_prompt():

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.ledger.average_audit import captions, printed_averages, shared_baselines, versions
+from nlgjudge.ledger.average_audit import printed_averages
+from nlgjudge.studies.printed_averages import captions, shared_baselines, versions
 
 ASPECTS = ["coherence", "consistency", "fluency", "relevance"]
 SPEARMAN = {"A": [0.112, 0.237, 0.318, 0.441], "B": [0.203, 0.355, 0.127, 0.571],

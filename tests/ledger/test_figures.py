@@ -10,7 +10,16 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.ledger.figures import ANOTHER, COLOURS, comparison, save
+from nlgjudge.ledger.figures import (
+    ANOTHER,
+    COLOURS,
+    comparison,
+    curves,
+    deviations,
+    intervals,
+    save,
+    specification_curve,
+)
 from nlgjudge.ledger.ledger import ANOTHER_MODEL, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
 
@@ -23,9 +32,10 @@ ROWS = pd.DataFrame([
 ROWS["difference"] = ROWS["ours"] - pd.to_numeric(ROWS["published"])
 PRINTED = ROWS[(ROWS["aspect"] != "AVG") & (ROWS["published"] != "")]  # what a figure shows
 SCRIPT = """
-import runpy, sys
-module = runpy.run_path(sys.argv[1])
-module["save"](module["comparison"](module["ROWS"], title="t", notice="n"), "again")
+import sys
+import pandas as pd
+from nlgjudge.report.figures import comparison, save
+save(comparison(pd.read_pickle(sys.argv[1]), title="t", notice="n"), "again")
 """
 
 
@@ -104,7 +114,8 @@ def test_saved_bytes_are_the_same_in_another_process(draw, tmp_path, monkeypatch
     save(draw(title="t", notice="n"), "first")
     save(draw(title="t", notice="n"), "second")
     environment = os.environ | {"PYTHONHASHSEED": "7", "MPLBACKEND": "Agg"}
-    subprocess.run([sys.executable, "-c", SCRIPT, __file__], check=True, env=environment)
+    ROWS.to_pickle(tmp_path / "rows")
+    subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "rows"], check=True, env=environment)
     for kind in ("svg", "png"):
         first, second, again = ((tmp_path / "figures" / f"{name}.{kind}").read_bytes()
                                 for name in ("first", "second", "again"))
@@ -196,3 +207,162 @@ def test_nothing_of_a_summary_is_cut(change, summarised):
     figure.draw_without_rendering()
     drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # of all that is visible
     assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height
+
+
+# ---- intervals, curves, deviations and specification curves
+
+
+@pytest.fixture
+def closing():
+    """Close what a test draws."""
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+def points(collection):
+    return np.asarray(collection.get_offsets()).tolist()
+
+
+def words(texts):
+    return [text.get_text() for text in texts]
+
+
+def hexes(colours):
+    return [matplotlib.colors.to_hex(colour) for colour in colours]
+
+
+def key(legend):
+    """Colours of a legend by their labels."""
+    return dict(zip(words(legend.get_texts()), hexes(handle.get_color() for handle in legend.legend_handles)))
+
+
+INTERVALS = pd.DataFrame([  # far from 0, as shares near 0.95 are
+    ("kendall", 0.93, 0.91, 0.96, "documents", "new"), ("pearson", 0.95, 0.94, 0.97, "both", "new"),
+    ("pearson", 0.90, 0.88, 0.91, "documents", "same")],
+    columns=["label", "value", "ci_low", "ci_high", "group", "world"])
+
+
+def draw_intervals(**options):
+    return intervals(INTERVALS, **{"column": "world", "title": "Coverage"} | options)
+
+
+@pytest.mark.parametrize("bars", [False, True])
+def test_intervals_plot_values_and_ends_by_panel_and_label(closing, bars):
+    figure = draw_intervals(bars=bars, lines={"new": 0.95}, notice=SAMPLE_NOTICE)
+    new, same = figure.axes
+    assert words(axis.title for axis in figure.axes) == ["new", "same"]
+    assert words(new.get_yticklabels()) == ["kendall", "pearson"]
+    assert figure.get_suptitle() == f"Coverage\n({SAMPLE_NOTICE})"
+    legend = key(figure.legends[0])
+    assert list(legend) == ["documents", "both"] and len(set(legend.values())) == 2
+    for axis, panel in ((new, "new"), (same, "same")):
+        rows = INTERVALS[INTERVALS["world"] == panel]
+        places = [["kendall", "pearson"].index(label) for label in rows["label"]]
+        ends, dots = axis.collections
+        assert [s.tolist() for s in ends.get_segments()] == [
+            [[r.ci_low, y], [r.ci_high, y]] for r, y in zip(rows.itertuples(), places)]
+        assert points(dots) == [[r.value, y] for r, y in zip(rows.itertuples(), places)]
+        assert hexes(dots.get_facecolors()) == rows["group"].map(legend).tolist()
+        assert axis.yaxis_inverted()  # the first label on top
+    assert [line.get_xdata() for line in new.lines] == [[0.95, 0.95]] and not same.lines
+
+
+def test_intervals_are_seen_in_full_where_zero_is_far(closing):
+    """An axis spans what it shows: the intervals take most of it, with nothing pulled to 0."""
+    for axis, ends in zip(draw_intervals().axes, ((0.91, 0.97), (0.88, 0.91))):
+        low, high = axis.get_xlim()
+        assert low < ends[0] and high > ends[1] and ends[1] - ends[0] > 0.8 * (high - low)
+        assert not axis.patches
+
+
+def test_bars_of_intervals_start_at_zero(closing):
+    figure = intervals(INTERVALS.assign(value=[0.93, -0.2, 0.9]), column="world", title="t", bars=True)
+    for axis, values in zip(figure.axes, ([0.93, -0.2], [0.9])):
+        assert [(bar.get_x(), bar.get_width()) for bar in axis.patches] == [(0, value) for value in values]
+        low, high = axis.get_xlim()
+        assert low <= min(0, *values) and high > max(values)
+        fills = hexes(bar.get_facecolor() for bar in axis.patches)
+        assert not {*hexes(axis.collections[0].get_edgecolors())} & {*fills}  # seen against its bar
+
+
+def test_an_interval_without_ends_is_a_point(closing):
+    frame = INTERVALS.assign(ci_low=np.nan, ci_high=np.nan)
+    axis = intervals(frame, column="world", title="t").axes[0]
+    low, high = axis.get_xlim()
+    assert points(axis.collections[1]) == [[0.93, 0], [0.95, 1]] and 0.92 < low < 0.93 and 0.95 < high < 0.96
+
+
+def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
+    frame = pd.DataFrame([(x, draw + x, judge, panel) for panel in ("few", "many") for judge in ("a", "b")
+                          for x in (1, 2, 4) for draw in ((0, 2) if judge == "a" else (10, 16))],
+                         columns=["n", "score", "judge", "size"])
+    frame.loc[frame["size"] == "many", "score"] *= 2
+    figure = curves(frame, x="n", y="score", hue="judge", column="size", title="More", notice=SAMPLE_NOTICE)
+    assert words(axis.title for axis in figure.axes) == ["few", "many"]
+    assert figure.get_suptitle() == f"More\n({SAMPLE_NOTICE})"
+    assert list(key(figure.legends[0])) == ["a", "b"] and not any(axis.get_legend() for axis in figure.axes)
+    for axis, times in zip(figure.axes, (1, 2)):
+        drawn = [line for line in axis.lines if len(line.get_xdata())]
+        assert hexes(line.get_color() for line in drawn) == [*key(figure.legends[0]).values()]
+        for line, band, (mean, spread) in zip(drawn, axis.collections, ((1, 2**0.5), (13, 18**0.5))):
+            assert line.get_xdata().tolist() == [1, 2, 4]
+            means = times * (mean + np.array([1, 2, 4]))
+            assert line.get_ydata().tolist() == means.tolist()
+            ends = band.get_paths()[0].vertices
+            for x, middle in zip((1, 2, 4), means):  # of two draws at a distance d: d / sqrt(2)
+                heights = ends[ends[:, 0] == x, 1]
+                assert (heights.min(), heights.max()) == pytest.approx((middle - 2 * times * spread,
+                                                                        middle + 2 * times * spread))
+        assert axis.get_xlabel() == "n"
+    few, many = figure.axes
+    assert few.get_ylabel() == "score" and few.get_ylim() == many.get_ylim()
+    assert few.get_ylim()[0] < 2 * (2 - 2**1.5) and few.get_ylim()[1] > 2 * (17 + 2 * 18**0.5)
+
+
+def test_deviations_plot_each_value_at_its_label_about_zero(closing):
+    panels = {"in points": pd.DataFrame([("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
+                                        columns=["label", "value", "group"]),
+              "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"])}
+    figure = deviations(panels, title="Off by")
+    assert figure.get_suptitle() == "Off by"
+    assert [axis.get_xlabel() for axis in figure.axes] == list(panels)
+    assert [axis.get_ylabel() for axis in figure.axes] == ["", ""]
+    for axis, frame in zip(figure.axes, panels.values()):
+        labels = list(dict.fromkeys(frame["label"]))
+        assert words(axis.get_yticklabels()) == labels
+        assert [list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]] == [[0, 0]]
+        legend = axis.get_legend()
+        colours = dict(zip(words(legend.get_texts()),
+                           hexes(handle.get_markerfacecolor() for handle in legend.legend_handles)))
+        assert list(colours) == list(dict.fromkeys(frame["group"]))
+        drawn = [(labels[round(y)], x, colour) for dots in axis.collections for (x, y), colour in zip(
+            points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4))))]
+        assert sorted(drawn) == sorted((r.label, r.value, colours[r.group]) for r in frame.itertuples())
+        low, high = axis.get_xlim()
+        assert low < min(0, frame["value"].min()) and high > frame["value"].max()
+    two = [points(dots) for dots in figure.axes[0].collections if len(points(dots))]
+    assert len({y for dots in two for _, y in dots}) == 3  # the groups of one label lie side by side
+
+
+def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
+    table = pd.DataFrame([(-0.2, "system", "pearson"), (0.0, "sample", "kendall"),
+                          (np.nan, "system", "kendall"), (0.1, "sample", "pearson"), (0.3, "system", "")],
+                         columns=["difference", "level", "coefficient"])
+    figure = specification_curve(table, factors=["level", "coefficient"], title="Choices",
+                                 ylabel="a minus b", notice=SAMPLE_NOTICE)
+    top, bottom = figure.axes
+    assert figure.get_suptitle() == f"Choices\n({SAMPLE_NOTICE})"
+    assert points(top.collections[0]) == [[0, -0.2], [1, 0], [2, 0.1], [3, 0.3]]  # not what is undefined
+    colours = hexes(top.collections[0].get_facecolors())
+    assert colours[2] == colours[3] and len(set(colours)) == 3  # below, at and above zero
+    assert [list(line.get_ydata()) for line in top.lines] == [[0, 0]] and top.get_ylabel() == "a minus b"
+    assert words(bottom.get_yticklabels()) == ["level: sample", "level: system", "coefficient: kendall",
+                                               "coefficient: pearson"]
+    assert [points(marks) for marks in bottom.collections] == [
+        [[1, 0], [2, 0]], [[0, 1], [3, 1]], [[1, 2]], [[0, 3], [2, 3]]]
+    assert [[colours[round(x)] for x, _ in points(marks)] for marks in bottom.collections] == [
+        hexes(marks.get_edgecolors()) for marks in bottom.collections]
+    assert bottom.yaxis_inverted() and bottom.get_xlabel() == "universes, sorted"
+    assert top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3

@@ -3,15 +3,14 @@
 import contextlib
 import json
 import math
-import runpy
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from loopback import Loopback, completion
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.scoring import COLUMNS
@@ -30,8 +29,6 @@ from nlgjudge.papers.coascore.aspects import (
 from nlgjudge.papers.coascore.chain import coascore, llmscore, plan_coascore
 from nlgjudge.papers.coascore.chained import Chained, expected_chain
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion = _helpers["Loopback"], _helpers["completion"]
 # Table 9 of the paper.
 FIVE = [Aspect(*line.split(": ", 1)) for line in (
     "Relevance: Is the response directly related to the conversation and addresses the query or topic at "

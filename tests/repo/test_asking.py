@@ -4,24 +4,21 @@ import csv
 import json
 import os
 import re
-import runpy
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
+from loopback import Loopback, completion, error
 from nlgjudge.judging import parsing
 from nlgjudge.repo import exits
 from nlgjudge.repo.asking import POLICIES
 from nlgjudge.repo.cli import main
 
-_helpers = runpy.run_path(str(Path(__file__).with_name("loopback.py")))
-Loopback, completion, error = (_helpers[name] for name in ("Loopback", "completion", "error"))
 FLUENCY = "geval/summarization/fluency"
 OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"
 

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import runpy
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,8 +11,8 @@ from nlgjudge.data import fetch, registry
 from nlgjudge.data.paths import root
 from nlgjudge.repo import workflow
 from nlgjudge.repo.notebooks import keep_outputs
+from upstream import Upstream
 
-Upstream = runpy.run_path(str(Path(__file__).resolve().parents[1] / "upstream.py"))["Upstream"]
 STORIES = [{"doc_id": n, "prompt": "p", "reference": "r", "gen": {
     system: {"text": "t", "score": {"human": 1, "bleu": 0.5}} for system in "abcde"}} for n in range(200)]
 REPLIES = [{"doc_id": "d", "system_id": "A", "all_responses": ["4"]}]

@@ -5,18 +5,16 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
-import runpy
-from pathlib import Path
 
 import nbformat
 import pytest
 
 import nlgjudge as nj
+from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
 from nlgjudge.repo.notebooks import NotebookError, run
 
-_helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
 
@@ -59,9 +57,9 @@ def ask(tmp_path, monkeypatch):
         def reply(number, where, body):
             request = json.loads(body)
             texts = [answer(request["messages"][-1]["content"])] * request.get("n", 1)
-            return _helpers["completion"](texts, model=MODEL)
+            return completion(texts, model=MODEL)
         output = tmp_path / "executed" / f"{name}.ipynb"
-        with _helpers["Loopback"](reply) as server:
+        with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             run(root() / "notebooks" / f"{name}.ipynb", output,
                 {"source": "sample", "judge": JUDGE, **parameters})

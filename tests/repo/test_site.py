@@ -6,13 +6,13 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from importlib.util import find_spec
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pandas as pd
 import pytest
 
+import chromium
 import nlgjudge
 from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
@@ -21,10 +21,9 @@ from nlgjudge.ledger import ledger
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.repo import site
 
-_chromium = runpy.run_path(str(Path(__file__).parents[1] / "chromium.py"))
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
 needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
-in_browser = [needs_sphinx, *_chromium["MARKS"]]
+in_browser = [needs_sphinx, *chromium.MARKS]
 PRINTED = {"geval": (3, 2), "chatgpt": (7, 1), "dhp": (3, 6), "coascore": (15, 4)}  # tables, figures
 
 
@@ -58,7 +57,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page():
-    with _chromium["browser"]() as opened:
+    with chromium.browser() as opened:
         yield opened
 
 
@@ -388,6 +387,6 @@ def test_a_print_has_no_bars_and_no_boxes_that_scroll(page, built, name):
 def test_search_finds_a_glossary_entry_without_a_server(page, built):
     page.show()
     page.open(f"{(built / 'search.html').as_uri()}?q=discernment")
-    found = _chromium["until"](lambda: page.js("[...document.querySelectorAll('#search-results li a')]"
-                                               ".map((a) => a.getAttribute('href'))"), "results")
+    found = chromium.until(lambda: page.js("[...document.querySelectorAll('#search-results li a')]"
+                                           ".map((a) => a.getAttribute('href'))"), "results")
     assert any(link.startswith("glossary.html") for link in found)

@@ -8,6 +8,7 @@ from nlgjudge.stats import resampling
 from nlgjudge.stats.bootstrap import UNITS, column_mean, interval, interval_table, mean_interval
 from nlgjudge.stats.correlations import LEVELS, correlation, correlation_table
 from nlgjudge.studies.statistics_validity import planted
+from pairwise import pairwise
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 RESAMPLES = 40
@@ -61,17 +62,15 @@ def agree(frame, units, seed=3, **options):
     return ours
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("units", UNITS)
-@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
-def test_agrees_with_a_loop_on_ties_and_gaps(level, units, coefficient, kendall):
+@pytest.mark.parametrize("level, units, rank", pairwise(LEVELS, UNITS, COEFFICIENTS))
+def test_agrees_with_a_loop_on_ties_and_gaps(level, units, rank):
+    coefficient, kendall = rank
     found = agree(gappy(5), units, level=level, coefficient=coefficient, kendall=kendall)
     assert found.low < found.high and 0 < found.resamples <= RESAMPLES
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("constant", ["skip", "nan", "zero"])
-@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("level, constant, units", pairwise(
+    LEVELS, ["skip", "nan", "zero"], UNITS, also=[("sample", "nan", "systems")]))
 def test_policies_are_those_of_the_correlation(level, constant, units):
     found = agree(gappy(1, 5, 3), units, level=level, constant=constant)
     if level == "sample" and constant == "nan" and units == "systems":

@@ -11,6 +11,7 @@ from nlgjudge.stats import permutation
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import LEVELS, correlation
 from nlgjudge.stats.testing import holm, permutation_test, williams, williams_test
+from pairwise import pairwise
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 RESAMPLES = 30
@@ -95,12 +96,10 @@ def by_products(frame, units, seed, **options):
     return permutation.differences(x, y, h, bits, **options)[:RESAMPLES + 1]
 
 
-@pytest.mark.parametrize("constant", ["skip", "nan", "zero"])
-@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("units", UNITS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_same_differences_as_a_loop(units, level, coefficient, kendall, constant, seed):
+@pytest.mark.parametrize("units, level, rank, constant, seed", pairwise(
+    UNITS, LEVELS, COEFFICIENTS, ["skip", "nan", "zero"], [0, 1]))
+def test_same_differences_as_a_loop(units, level, rank, constant, seed):
+    coefficient, kendall = rank
     options = dict(level=level, coefficient=coefficient, kendall=kendall, constant=constant)
     frame = gappy(seed)
     expected = by_loop(frame, units, seed, **options)
@@ -138,11 +137,10 @@ def by_brute_force(frame, units, **options):
     return np.array(found)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("units, documents, systems", [
-    ("systems", 5, 6), ("documents", 6, 3), ("both", 2, 4)])
-@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
-def test_few_swaps_are_all_counted(coefficient, kendall, units, documents, systems, level):
+@pytest.mark.parametrize("rank, swapped, level", pairwise(
+    COEFFICIENTS, [("systems", 5, 6), ("documents", 6, 3), ("both", 2, 4)], LEVELS))
+def test_few_swaps_are_all_counted(rank, swapped, level):
+    (coefficient, kendall), (units, documents, systems) = rank, swapped
     options = dict(level=level, coefficient=coefficient, kendall=kendall, constant="skip")
     smooth = noisy(5, documents, systems)
     tied = smooth.round({"a": 0, "b": 0, "h": 0})
@@ -336,13 +334,12 @@ def test_the_second_metric_may_be_a_copy():
         assert result.difference == pytest.approx(0) and result.p == 1
 
 
-@pytest.mark.parametrize("constant", ["skip", "nan", "zero"])
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("change, reason", [
+@pytest.mark.parametrize("why, level, constant", pairwise([
     (dict(a=np.nan), "no item has all three scores"),
     (dict(a=2.0), "a with h: constant input"), (dict(b=2.0), "b with h: constant input"),
-    (dict(h=2.0), "a with h: constant input.*; b with h: constant input")])
-def test_undefined_is_nan_with_a_reason(change, reason, level, constant):
+    (dict(h=2.0), "a with h: constant input.*; b with h: constant input")], LEVELS, ["skip", "nan", "zero"]))
+def test_undefined_is_nan_with_a_reason(why, level, constant):
+    change, reason = why
     result = permutation_test(noisy(0).assign(**change), "a", "b", "h", rng=np.random.default_rng(0),
                               level=level, constant=constant)
     assert np.isnan(result.difference) and np.isnan(result.p) and result.resamples == 0

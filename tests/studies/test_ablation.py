@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import runpy
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import nlgjudge as nj
+from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
@@ -22,7 +22,6 @@ from nlgjudge.repo.notebooks import run
 from nlgjudge.studies import ablation
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}
-_helpers = runpy.run_path(str(root() / "tests" / "judging" / "loopback.py"))
 
 
 @pytest.fixture(scope="module")
@@ -281,9 +280,9 @@ def test_a_judge_that_is_asked_needs_a_prompt(chats):
 def test_calls_and_cost_of_a_live_judge(chats, tmp_path, monkeypatch):
     def answer(_, __, body):
         asked = json.loads(body)
-        return _helpers["completion"]([str(1 + len(asked["messages"][0]["content"]) % 3)] * asked.get("n", 1))
+        return completion([str(1 + len(asked["messages"][0]["content"]) % 3)] * asked.get("n", 1))
 
-    with _helpers["Loopback"](answer) as server, Store(tmp_path / "replies.sqlite") as store:
+    with Loopback(answer) as server, Store(tmp_path / "replies.sqlite") as store:
         for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", "sk-none"),
                             ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
             monkeypatch.setenv(name, value)

@@ -2,11 +2,9 @@
 
 import json
 import re
-import runpy
 import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import nltk
 import numpy as np
@@ -14,15 +12,15 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from loopback import Loopback, completion, error
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo.cli import main
-from nlgjudge.studies.your_own_data import TASKS, limited, protocols
+from nlgjudge.studies.your_own_data import TASKS, limited, page, plan, protocols, verdicts
 
-_helpers = runpy.run_path(str(Path(__file__).parents[1] / "judging" / "loopback.py"))
 QUICK = {"resamples": 50, "permutations": 99}
 LEXICAL = ["ROUGE1", "ROUGE2", "ROUGEL", "BLEU", "METEOR"]
 
@@ -166,12 +164,12 @@ def test_documents_are_limited_whole(frame, write):
 
 def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path, monkeypatch, capsys):
     def answer(number, line, body):
-        return _helpers["completion"](["4"] * json.loads(body).get("n", 1))  # 10 and 2 tokens a reply
+        return completion(["4"] * json.loads(body).get("n", 1))  # 10 and 2 tokens a reply
 
     path = write(frame)
     call = ["evaluate", str(path), "--judge", "openai:m", "--limit", "2", "--price", "1e6", "5e5",
             "--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "page.html")]
-    with _helpers["Loopback"](answer) as server:
+    with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         assert main([*call, "--plan"]) == 0 and not server.requests
@@ -220,19 +218,19 @@ def test_the_page_loads_nothing_and_shows_what_was_found(frame, write, tmp_path)
     named.iloc[:6, named.columns.get_loc("references")] = ""  # lexical metrics leave a document out
     found = nj.evaluate(limited(nj.data.own_data(write(named)), 6), **QUICK)
     path = page(found, tmp_path / "page.html", title="Mine & <yours>", notes=["a <note>"])
-    page = Tags(text := path.read_text(encoding="utf-8"))
+    shown = Tags(text := path.read_text(encoding="utf-8"))
     assert not re.findall(r"https?:|src=|href=|url\(|@import|<script|<link", text)
-    assert {tag for tag, _ in page.tags} & {"b", "note", "yours"} == set()
-    assert "<b>&style" in page.text and "a <note>" in page.text and "Mine & <yours>" in page.text
-    drawn = [attributes["aria-label"] for tag, attributes in page.tags if tag == "svg"]
+    assert {tag for tag, _ in shown.tags} & {"b", "note", "yours"} == set()
+    assert "<b>&style" in shown.text and "a <note>" in shown.text and "Mine & <yours>" in shown.text
+    drawn = [attributes["aria-label"] for tag, attributes in shown.tags if tag == "svg"]
     assert len(drawn) == len(found.table) and "viewport" in text
     for row in found.table.dropna(subset="ours").itertuples():
         label = f"{row.ours:.2f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
         assert label + f" on {row.n} of {row.n + row.n_skipped}" * (row.n_skipped > 0) in drawn
     assert " on 5 of 6" in text and set(found.table["n_skipped"]) == {1}
-    assert "Sample level, all methods on the same 5 documents: 1 of 6 documents are left out" in page.text
-    assert "each on at least" in page.text and "of 5 documents; Krippendorff" in page.text
-    assert all(said in page.text for said in verdicts(found).values())
+    assert "Sample level, all methods on the same 5 documents: 1 of 6 documents are left out" in shown.text
+    assert "each on at least" in shown.text and "of 5 documents; Krippendorff" in shown.text
+    assert all(said in shown.text for said in verdicts(found).values())
 
 
 def test_the_command_lists_all_problems_and_writes_nothing(frame, write, tmp_path, capsys):
@@ -559,12 +557,12 @@ def server(monkeypatch):
     def answer(number, line, body):
         body = json.loads(body)
         if body["model"] == "bad":
-            return _helpers["error"](500, "out of order")
+            return error(500, "out of order")
         found = re.search(r"quality(\d)", body["messages"][0]["content"])
         rating = int(found[1]) - (body["model"] == "poor")
-        return _helpers["completion"]([f"Rating: {max(rating, 1)}"] * body.get("n", 1))
+        return completion([f"Rating: {max(rating, 1)}"] * body.get("n", 1))
 
-    with _helpers["Loopback"](answer) as server:
+    with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         yield server

@@ -185,7 +185,7 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
     notice : str
         Written on the figure when the values come from the sample.
     bars : bool
-        Draw bars from zero in the place of dots.
+        Draw bars from zero in the place of dots; without them an axis spans its data, zero or not.
 
     Returns
     -------
@@ -202,7 +202,8 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
             place = part["label"].map(labels.index)
             colour = list(part["group"].map(colours))
             axis.hlines(place, part["ci_low"], part["ci_high"], colors="#222222" if bars else colour, lw=1.5)
-            axis.barh(place, part["value"] * bars, color=colour, alpha=0.75)
+            if bars:
+                axis.barh(place, part["value"], color=colour, alpha=0.75)
             axis.scatter(part["value"], place, c=colour, s=5 if bars else 22, zorder=3)
             if panel in lines:
                 axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
