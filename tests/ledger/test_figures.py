@@ -34,7 +34,7 @@ PRINTED = ROWS[(ROWS["aspect"] != "AVG") & (ROWS["published"] != "")]  # what a 
 SCRIPT = """
 import sys
 import pandas as pd
-from nlgjudge.report.figures import comparison, save
+from nlgjudge.ledger.figures import comparison, save
 save(comparison(pd.read_pickle(sys.argv[1]), title="t", notice="n"), "again")
 """
 

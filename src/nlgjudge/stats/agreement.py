@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgjudge.stats.correlations import _check_options, correlation
+from nlgjudge.stats.correlations import check_options, correlation
 
 
 class Ceiling(NamedTuple):
@@ -123,7 +123,7 @@ def alpha(ratings, metric="ordinal"):
     ValueError
         For an unknown metric, missing columns, fewer than two raters, repeated or infinite scores.
     """
-    _check_options(metric=(metric, ("nominal", "ordinal", "interval")))
+    check_options(metric=(metric, ("nominal", "ordinal", "interval")))
     scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
     pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
     n, skipped = len(pairable), len(scores) - len(pairable)
@@ -186,7 +186,7 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     ValueError
         As `alpha` does, for options out of range, and when no annotator has `minimum` instances.
     """
-    _check_options(similarity=(similarity, ("accuracy", "rmse")))
+    check_options(similarity=(similarity, ("accuracy", "rmse")))
     if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:
         raise ValueError(f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2")
     scores = _by_rater(ratings, list(keys))

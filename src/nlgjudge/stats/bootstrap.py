@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.stats.correlations import LEVELS, _checked, correlation, matrices
+from nlgjudge.stats.correlations import LEVELS, checked, correlation, matrices
 from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -190,7 +190,7 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
         For unknown options, missing columns, duplicate keys or infinite values.
     """
     _check(units, "dataset", confidence, resamples, "percentile")
-    _checked(frame, column, column)
+    checked(frame, column, column)
     arrays = _matrices(frame, [column])
     if arrays is None:
         return Interval(np.nan, np.nan, np.nan, 0)

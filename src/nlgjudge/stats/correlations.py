@@ -71,9 +71,9 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     ValueError
         For unknown options, missing columns, duplicate keys or infinite scores.
     """
-    _check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
+    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
                    constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
-    frame = _checked(frame, metric, human)
+    frame = checked(frame, metric, human)
     complete = frame.dropna(subset=[metric, human])
     if complete.empty:
         return Correlation(np.nan, 0, 0, "no item has both scores")
@@ -147,13 +147,13 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     return pd.DataFrame(rows, columns=columns)
 
 
-def _check_options(**options):
+def check_options(**options):
     for name, (value, allowed) in options.items():
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: expected one of {', '.join(allowed)}")
 
 
-def _checked(frame, metric, human):
+def checked(frame, metric, human):
     needed = ["doc_id", "system_id", metric, human]
     absent = [c for c in needed if c not in frame.columns]
     if absent:

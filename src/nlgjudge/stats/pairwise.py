@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.stats.correlations import LEVELS, _check_options, _checked, matrices
+from nlgjudge.stats.correlations import LEVELS, check_options, checked, matrices
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-12
@@ -106,10 +106,10 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
         For unknown levels, a negative or infinite epsilon, missing columns, duplicate keys or
         infinite scores.
     """
-    _check_options(level=(level, LEVELS))
+    check_options(level=(level, LEVELS))
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
-    frame = _checked(frame, metric, human)
+    frame = checked(frame, metric, human)
     x, y, units = _groups(frame, metric, human, level)
     steps, orders, weights, groups = _pairs(x, y)
     n = groups if level == "sample" else x.shape[1]
@@ -155,7 +155,7 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     """
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")
-    complete = _checked(frame, metric, human).dropna()
+    complete = checked(frame, metric, human).dropna()
     systems = frame["system_id"].nunique()
     pairs = systems * (systems - 1) // 2
     x, y = matrices(complete, [metric, human])

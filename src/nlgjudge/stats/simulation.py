@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlations import COEFFICIENTS, _check_options, grouped
+from nlgjudge.stats.correlations import COEFFICIENTS, check_options, grouped
 from nlgjudge.stats.influence import paired_z
 
 LEVELS = ("sample", "dataset")
@@ -58,7 +58,7 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
     ValueError
         For unknown options, missing columns, infinite scores, undefined correlations.
     """
-    _check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS), units=(units, UNITS))
+    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS), units=(units, UNITS))
     if not (0 < alpha < 1 and simulations >= 1 and (sampling_sd or 0) >= 0 and 0 <= (shared or 0) <= 1):
         raise ValueError(f"alpha={alpha}, simulations={simulations}, sampling_sd={sampling_sd}, "
                          f"shared={shared}: expected a share in (0, 1), at least 1, at least 0, in [0, 1]")

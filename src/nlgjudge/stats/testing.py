@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlations import _check_options, _checked, correlation, matrices
+from nlgjudge.stats.correlations import check_options, checked, correlation, matrices
 from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -122,7 +122,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     >>> round(found.difference, 6), found.p, found.resamples, found.exact
     (0.4, 0.125, 8, True)
     """
-    _check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
+    check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")
     options = dict(level=level, coefficient=coefficient, constant=constant, kendall=kendall)
@@ -199,7 +199,7 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     ValueError
         As `permutation_test` does.
     """
-    _check_options(level=(level, ("dataset", "system")))
+    check_options(level=(level, ("dataset", "system")))
     options = dict(level=level, coefficient=coefficient, constant="skip", kendall="b")
     frame, difference, n, reason = _observed(frame, a, b, human, options)
     if not reason and n < 4:
@@ -242,7 +242,7 @@ def _observed(frame, a, b, human, options):
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
     for metric in (a, b):
-        _checked(frame, metric, human)
+        checked(frame, metric, human)
     frame = frame.dropna(subset=[a, b, human])
     n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
         options["level"], frame["doc_id"].nunique())

@@ -1,0 +1,161 @@
+"""Fixtures that several rooms share: checkouts of their own, a code host and a judge on the loopback interface."""
+
+import contextlib
+import csv
+import os
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loopback import Loopback
+from nlgjudge.data import benchmarks, fetch, registry
+from nlgjudge.judging.store import Store
+
+KEY = "sk-loopback-9f2c71d40b"
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory):
+    """A copy of the registry and the sample, with an empty cache."""
+    root = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(REPOSITORY / "data" / "sample", root / "data" / "sample")
+    shutil.copy(REPOSITORY / "data" / "registry.csv", root / "data")
+    return root
+
+
+@pytest.fixture
+def isolated(checkout, monkeypatch):
+    """Run in that copy; without a mirror, the repository's cache is read as one (same layout)."""
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(checkout))
+    if mirror := os.environ.get("NLGJUDGE_MIRROR"):
+        monkeypatch.setenv("NLGJUDGE_MIRROR", str(Path(mirror).absolute()))
+    elif (REPOSITORY / "data" / "cache").is_dir():
+        monkeypatch.setenv("NLGJUDGE_MIRROR", str(REPOSITORY / "data" / "cache"))
+    for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT", "NLGJUDGE_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def real():
+    """Load real data; skip where they cannot be had."""
+    def load(name):
+        return _or_skip(benchmarks.load, name, "real")
+    return load
+
+
+@pytest.fixture
+def content():
+    """Read one registered file; skip where it cannot be had."""
+    def read(name, **filters):
+        return _or_skip(fetch.read, registry.entries(name, **filters)[0])
+    return read
+
+
+def _or_skip(function, *arguments):
+    try:
+        return function(*arguments)
+    except fetch.DataUnavailable as error:
+        pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
+
+
+class Tree:
+    """A checkout whose registry holds the files that a test adds."""
+
+    def __init__(self, root):
+        self.root, self.cache, self.mirror = root, root / "data" / "cache", root / "mirror"
+        self.cache.mkdir(parents=True)
+        self.mirror.mkdir()
+        with open(root / "data" / "registry.csv", "w", newline="") as handle:
+            csv.writer(handle).writerow(registry.Entry._fields)
+
+    def add(self, path, content, benchmark="toy", *, role="data", to="cache", repository="owner/name",
+            size=True):
+        """Register a file and put it into the cache, the mirror or (None) nowhere."""
+        entry = registry.Entry(benchmark, role, repository, "c0ffee", path, registry.blob_id(content),
+                               len(content) if size else None, "CC0-1.0", "nobody2024toy")
+        with open(self.root / "data" / "registry.csv", "a", newline="") as handle:
+            csv.writer(handle).writerow(["" if value is None else value for value in entry])
+        if to:
+            place = getattr(self, to) / entry.location
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        return entry
+
+    def cached(self):
+        """Every file below the cache, partial ones too."""
+        return sorted(str(p.relative_to(self.cache)) for p in self.cache.rglob("*") if p.is_file())
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """An empty checkout, offline and without a mirror until the test says otherwise."""
+    made = Tree(tmp_path / "checkout")
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(made.root))
+    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    return made
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Give each path its answer: bytes, or a function of this handler."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        answer = self.server.answers.get(self.path.rsplit("/", 1)[1])
+        if callable(answer):
+            answer(self)
+        elif answer is None:
+            self.reply(404, b"no such file")
+        else:
+            self.reply(200, answer)
+
+    def reply(self, status, body, length=None):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, *_):
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def upstream(tree, monkeypatch):
+    """A code host on the loopback: `answers` by file name, `asked` lists the requests."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.answers, server.asked = True, {}, []
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    monkeypatch.delenv("NLGJUDGE_OFFLINE")
+    monkeypatch.setenv("NLGJUDGE_UPSTREAM", f"http://127.0.0.1:{server.server_port}")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    monkeypatch.setattr(fetch, "_known", fetch._Known())  # the fresh port may be one that died earlier
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start a server and point the client's environment to it."""
+    with contextlib.ExitStack() as stack:
+        def start(answer, **options):
+            server = stack.enter_context(Loopback(answer, **options))
+            for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", KEY),
+                                ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
+                monkeypatch.setenv(name, value)
+            return server
+        yield start
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty store."""
+    with Store(tmp_path / "replies.sqlite") as made:
+        yield made
