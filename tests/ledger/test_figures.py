@@ -20,7 +20,7 @@ from nlgjudge.ledger.figures import (
     save,
     specification_curve,
 )
-from nlgjudge.ledger.ledger import ANOTHER_MODEL, VERDICTS
+from nlgjudge.ledger.comparison import ANOTHER_MODEL, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")

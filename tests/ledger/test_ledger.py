@@ -7,19 +7,9 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.ledger import (
-    COLUMNS,
-    EVIDENCE,
-    VERDICTS,
-    averages,
-    compare,
-    entered,
-    is_rule,
-    merge,
-    side_by_side,
-    verdict,
-    write,
-)
+from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE, VERDICTS, averages, compare, side_by_side, verdict
+from nlgjudge.ledger.entering import entered, is_rule
+from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.studies.statistics_validity import planted

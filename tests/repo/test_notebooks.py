@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.comparison import COLUMNS
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import cli
 from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
@@ -273,7 +274,7 @@ def test_refresh_copies_what_changed_and_says_so(checkout, write):
     (checkout / "figures" / "one.txt").write_text("old")
     (checkout / "paper_tables" / "settings").mkdir(parents=True)
     (checkout / "paper_tables" / "settings" / "one.txt").write_text("same")
-    ledger.save(pd.DataFrame(columns=ledger.COLUMNS), made / "ledger.csv")
+    ledger.save(pd.DataFrame(columns=COLUMNS), made / "ledger.csv")
     marks = "<!-- results: generated from the ledger -->\nold\n<!-- end of results -->\n"
     for readme in (checkout / "README.md", checkout / "paper_tables" / "README.md"):
         readme.write_text(marks)

@@ -18,6 +18,7 @@ from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.comparison import ANOTHER_MODEL
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.repo import site
 
@@ -69,7 +70,7 @@ def test_another_models_verdicts_have_no_verdicts_colour(rows, tmp_path):
     runpy.run_path(str(root() / "site" / "build.py"))["write"](tmp_path / "source")
     text = (tmp_path / "source" / "ledger.md").read_text(encoding="utf-8")
     found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)
-    another = rows["evidence"].isin(ledger.ANOTHER_MODEL)
+    another = rows["evidence"].isin(ANOTHER_MODEL)
     words = rows["verdict"].str.replace("_", " ")
     assert [word for _, word in found] == words.tolist()
     wanted = words.str.replace(" ", "-").where(~another, "another-model")

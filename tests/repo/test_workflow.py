@@ -16,7 +16,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger import ledger
+from nlgjudge.ledger import comparison, ledger
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import workflow
@@ -185,7 +185,7 @@ def small(tmp_path, monkeypatch):
 def part(notebook, row, sample):
     table = published("geval", "table1")
     ours = table[table["row"].eq(row) & table["aspect"].ne("AVG")][KEY].assign(ours=0.25, note="why")
-    return ledger.write(ledger.compare("geval", "table1", table, ours, evidence="recomputed",
+    return ledger.write(comparison.compare("geval", "table1", table, ours, evidence="recomputed",
                                        notebook=notebook, sample=sample))
 
 

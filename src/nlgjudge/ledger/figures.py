@@ -7,7 +7,7 @@ import pandas as pd
 import seaborn as sns
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.ledger import ANOTHER_MODEL
+from nlgjudge.ledger.comparison import ANOTHER_MODEL
 
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {"exact": "#1b7837", "close": "#7fbf7b", "within_ci": "#f1a340", "differs": "#b2182b",
@@ -25,7 +25,7 @@ def comparison(rows, *, title, notice=""):
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `nlgjudge.ledger.ledger.compare`; printed averages are left out.
+        From `nlgjudge.ledger.comparison.compare`; printed averages are left out.
     title : str
     notice : str
         Written across the figure when the values come from the sample.

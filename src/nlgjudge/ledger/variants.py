@@ -153,7 +153,7 @@ def search(table, rows, values, *, tolerance=0.002):
 
 
 def best(searches):
-    """Values of the best variants, ready for `nlgjudge.ledger.ledger.compare`.
+    """Values of the best variants, ready for `nlgjudge.ledger.comparison.compare`.
 
     The values are those of one variant, the best, so that each cell has one verdict. The explanation
     names all that fit: where a family does, `variant` is the family's name.
