@@ -186,7 +186,7 @@ def part(notebook, row, sample):
     table = published("geval", "table1")
     ours = table[table["row"].eq(row) & table["aspect"].ne("AVG")][KEY].assign(ours=0.25, note="why")
     return ledger.write(comparison.compare("geval", "table1", table, ours, evidence="recomputed",
-                                       notebook=notebook, sample=sample))
+                                           notebook=notebook, sample=sample))
 
 
 def commit(small):
