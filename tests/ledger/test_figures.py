@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.ledger.comparison import ANOTHER_MODEL, VERDICTS
 from nlgjudge.ledger.figures import (
     ANOTHER,
     COLOURS,
@@ -20,7 +21,6 @@ from nlgjudge.ledger.figures import (
     save,
     specification_curve,
 )
-from nlgjudge.ledger.comparison import ANOTHER_MODEL, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")

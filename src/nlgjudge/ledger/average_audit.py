@@ -5,8 +5,10 @@ computed from data: a contradiction found here lies in the papers.
 """
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from nlgjudge.ledger.printed import all_published
 
@@ -17,6 +19,21 @@ SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary float
 WITHIN = 2 * 0.0005 + SLACK  # a rounded average against the mean of rounded cells, three digits each
 CHANCE = 0.05
 OFFSETS = np.r_[-60:-1, 2:61] / 1000  # wrong averages of known origin, to measure chance
+
+
+class _Line(NamedTuple):
+    """A row of a printed table at one level."""
+
+    cells: pd.DataFrame  # by dataset and aspect, a column for each coefficient
+    averages: pd.Series  # by coefficient
+
+
+class _Family(NamedTuple):
+    """Explanations of one kind."""
+
+    name: str
+    tolerance: float
+    members: list  # (label, for each inconsistent average what it would be: a number or several)
 
 
 def printed_averages(cells=None):
@@ -46,102 +63,176 @@ def printed_averages(cells=None):
         `mean` (NaN where a cell is lost), `difference` (printed - mean), `cells`,
         `consistent` (missing without a mean), `cause` (empty for consistent ones),
         `candidates` (where there is no cause), `tried` (explanations), `chance` (of the cause).
+
+    Examples
+    --------
+    >>> found = printed_averages(all_published().query("paper == 'geval' and artefact == 'table1'"))
+    >>> found.loc[found["row"] == "ROUGE-1", ["coefficient", "printed", "consistent"]].values.tolist()
+    [['spearman', '0.192', True], ['kendall', '0.150', True]]
     """
-    cells = all_published() if cells is None else cells
-    by = [*LINE, "coefficient"]
-    means = cells[cells["aspect"] != "AVG"].groupby(by, sort=False)["value"].agg(
-        mean=lambda v: v.mean(skipna=False), cells="size").reset_index()
-    found = cells[(cells["aspect"] == "AVG") & cells["value"].notna()].merge(means, on=by, how="left")
+    if cells is None:
+        cells = all_published()
+    key = [*LINE, "coefficient"]
+    parts = cells[cells["aspect"] != "AVG"].groupby(key, sort=False)["value"]
+    means = parts.agg(mean=lambda values: values.mean(skipna=False), cells="size").reset_index()
+    averages = cells[(cells["aspect"] == "AVG") & cells["value"].notna()]
+    found = averages.merge(means, on=key, how="left")
     found["difference"] = found["value"] - found["mean"]
-    found["consistent"] = (found["difference"].abs() <= WITHIN).astype("boolean").mask(found["mean"].isna())
+    consistent = (found["difference"].abs() <= WITHIN).astype("boolean")
+    found["consistent"] = consistent.mask(found["mean"].isna())
     found = found.assign(cause="", candidates="", tried=0, chance=np.nan)
-    lines, columns = _lines(cells), ["cause", "candidates", "tried", "chance"]
-    for line, group in found[~found["consistent"].fillna(True)].groupby(LINE, sort=False):
-        found.loc[group.index, columns] = _explain(line, group, lines)
-    return found[[*by, "printed", "mean", "difference", "cells", "consistent", *columns]]
+    explained = ["cause", "candidates", "tried", "chance"]
+    lines = _lines(cells)
+    inconsistent = found[~found["consistent"].fillna(True)]
+    for line, group in inconsistent.groupby(LINE, sort=False):
+        found.loc[group.index, explained] = _explain(line, group, lines)
+    return found[[*key, "printed", "mean", "difference", "cells", "consistent", *explained]]
 
 
 def _lines(cells):
-    """For each row of a table and level: cells by dataset and aspect, and printed averages."""
+    """Every row of every table, by the columns `LINE`."""
     cells = cells.assign(part=cells["dataset"] + " " + cells["aspect"])
-    return {line: (group[group["aspect"] != "AVG"].pivot(index="part", columns="coefficient", values="value"),
-                   group[group["aspect"] == "AVG"].set_index("coefficient")["value"])
-            for line, group in cells.groupby(LINE, sort=False)}
+    lines = {}
+    for line, group in cells.groupby(LINE, sort=False):
+        is_average = group["aspect"] == "AVG"
+        lines[line] = _Line(
+            cells=group[~is_average].pivot(index="part", columns="coefficient", values="value"),
+            averages=group[is_average].set_index("coefficient")["value"])
+    return lines
 
 
 def _explain(line, group, lines):
-    """Search a cause for the inconsistent averages of one row, in one order for every row."""
-    names, values, means = list(group["coefficient"]), group["value"].to_numpy(), group["mean"].to_numpy()
+    """Search a cause for the inconsistent averages of one row, in one order for every row.
+
+    Returns cause, candidates, number of explanations and chance, for each of the averages.
+    """
+    names = list(group["coefficient"])
+    printed = group["value"].to_numpy()
+    means = group["mean"].to_numpy()
     scale = means / np.abs(means).max() if means.any() else np.ones(len(means))
     wrong = np.round(means + np.outer(OFFSETS, scale), 3)
-    families, kept = _families(line, names, lines)
-    total = sum(max(map(np.size, options)) for *_, members in families for _, options in members)
-    luck, candidates = np.zeros(len(wrong), bool), [[k] if k else [] for k in kept]
-    for family, tolerance, members in families:
-        fits = {label: _fits(options, np.vstack([values, wrong]), tolerance) for label, options in members}
-        luck |= np.any([fit[1:].all(axis=1) for fit in fits.values()], axis=0)
-        for label, (fit, *_) in fits.items():
-            if fit.all() and luck.mean() <= CHANCE:
-                return [[f"{family}: {label}", "", total, luck.mean()]] * len(names)
-            for i in np.flatnonzero(fit):
-                candidates[i].append(f"{family}: {label}")
-    return [[f"none found, {total} explanations tried", "; ".join(c), total, np.nan] for c in candidates]
+    families = _families(line, names, lines)
+    tried = 0
+    for family in families:
+        for _, options in family.members:
+            tried += max(np.size(option) for option in options)
+    lucky = np.zeros(len(wrong), bool)  # wrong averages that this family, or an earlier one, explains too
+    candidates = [[note] if note else [] for note in _kept_from_the_other_version(line, names, lines)]
+    for family in families:
+        # The first line of a fit is about the printed averages, the others are about the wrong ones.
+        fits = {label: _fits(options, np.vstack([printed, wrong]), family.tolerance)
+                for label, options in family.members}
+        for fit in fits.values():
+            lucky |= fit[1:].all(axis=1)
+        chance = lucky.mean()
+        for label, fit in fits.items():
+            explanation = f"{family.name}: {label}"
+            if fit[0].all() and chance <= CHANCE:
+                return [[explanation, "", tried, chance]] * len(names)
+            for place in np.flatnonzero(fit[0]):
+                candidates[place].append(explanation)
+    cause = f"none found, {tried} explanations tried"
+    return [[cause, "; ".join(some), tried, np.nan] for some in candidates]
 
 
 def _fits(options, values, tolerance):
     """Which values (displacements by coefficients) come within the tolerance of an option."""
-    near = [np.abs(np.atleast_1d(o)[:, None] - v) <= tolerance for o, v in zip(options, values.T)]
-    return np.stack([n.any(axis=0) for n in near], axis=1)
+    columns = []
+    for option, column in zip(options, values.T):
+        near = np.abs(np.atleast_1d(option)[:, None] - column) <= tolerance
+        columns.append(near.any(axis=0))
+    return np.stack(columns, axis=1)
 
 
 def _families(line, names, lines):
-    """List families `(name, tolerance, members)` and, for each average, whether versions share it.
-
-    A member is a label and, for each of the inconsistent averages, what it would be.
-    """
-    *table, row, level = line
-    own = lines[line][0][names]
-    rows = [other[2] for other in lines if [*other[:2], other[3]] == [*table, level]]
+    """The families of explanations of some averages of a row, from the smallest to the largest."""
+    paper, artefact, row, level = line
+    own = lines[line].cells[names]
+    rows = [other[2] for other in lines if other == (paper, artefact, other[2], level)]
     at = rows.index(row)
-    near = rows[max(at - 1, 0):at] + rows[at + 1:at + 2]
-    kin = [r for r in rows if r != row and r.split(" - ")[0] == row.split(" - ")[0]]
-    copied = {r: list(lines[*table, r, level][1].reindex(names)) for r in rows if r != row}
-    others = {r: lines[*table, r, level][0] for r in dict.fromkeys([*near, *kin])}
-    stale, kept, twin = [], [""] * len(names), (VERSIONS.get(line[0]), *line[1:])
-    if twin in lines and not lines[twin][0].equals(lines[line][0]):
-        cells, prints = lines[twin]
-        others[twin[0]] = cells
-        kept = [f"same print in {twin[0]}, where cells differ" if prints.get(n) == lines[line][1][n]
-                and not cells[n].equals(own[n]) else "" for n in names]
-        stale = [(f"mean of the cells in {twin[0]}", list(cells[names].mean(skipna=False)))] * all(kept)
+    neighbours = rows[max(at - 1, 0):at] + rows[at + 1:at + 2]
+    same_stem = [other for other in rows if other != row and other.split(" - ")[0] == row.split(" - ")[0]]
+    near, far = [], []
+    for other in rows:
+        if other != row:
+            averages = list(lines[paper, artefact, other, level].averages.reindex(names))
+            (near if other in neighbours else far).append((f"printed for {other}", averages))
+    others = {other: lines[paper, artefact, other, level].cells for other in [*neighbours, *same_stem]}
+    twin = _changed_twin(line, lines)
+    not_updated = []
+    if twin is not None:
+        version = VERSIONS[paper]
+        others[version] = twin.cells
+        if all(_kept_from_the_other_version(line, names, lines)):
+            means = list(twin.cells[names].mean(skipna=False))
+            not_updated.append((f"mean of the cells in {version}", means))
     return [
-        ("copied line", SLACK, [(f"printed for {r}", copied[r]) for r in near]),
-        ("not updated", WITHIN, stale),
-        ("copied from further away", SLACK,
-         [(f"printed for {r}", copied[r]) for r in copied if r not in near]),
-        ("cell of a neighbour", WITHIN, _substituted(own, others)),
-        ("fewer aspects", WITHIN, [
-            (" + ".join(some), list(own.loc[list(some)].mean()))
-            for size in range(1, len(own)) for some in combinations(own.index, size)]),
-        ("digit of the mean", SLACK, [
-            ("mistyped, swapped or sign", [_edits(own[n].mean()) for n in names])])], kept
+        _Family("copied line", SLACK, near),
+        _Family("not updated", WITHIN, not_updated),
+        _Family("copied from further away", SLACK, far),
+        _Family("cell of a neighbour", WITHIN, _substituted(own, others)),
+        _Family("fewer aspects", WITHIN, _means_of_fewer(own)),
+        _Family("digit of the mean", SLACK, [
+            ("mistyped, swapped or sign", [_edits(own[name].mean()) for name in names])]),
+    ]
+
+
+def _changed_twin(line, lines):
+    """The same row in the other version of the paper, where its cells differ; else None."""
+    paper, *rest = line
+    twin = lines.get((VERSIONS.get(paper), *rest))
+    if twin is None or twin.cells.equals(lines[line].cells):
+        return None
+    return twin
+
+
+def _kept_from_the_other_version(line, names, lines):
+    """For each average a note where the other version prints the same over other cells, else nothing."""
+    twin = _changed_twin(line, lines)
+    if twin is None:
+        return [""] * len(names)
+    own = lines[line]
+    notes = []
+    for name in names:
+        same_print = twin.averages.get(name) == own.averages[name]
+        if same_print and not twin.cells[name].equals(own.cells[name]):
+            notes.append(f"same print in {VERSIONS[line[0]]}, where cells differ")
+        else:
+            notes.append("")
+    return notes
 
 
 def _substituted(own, others):
     """Means with one cell taken from another row, where that has another cell."""
-    others = {name: cells.reindex(index=own.index, columns=own.columns) for name, cells in others.items()}
-    return [(f"{part} of {name}", list(own.mean() + (cells.loc[part] - own.loc[part]) / len(own)))
-            for name, cells in others.items() for part in own.index
-            if not cells.loc[part].equals(own.loc[part])]
+    found = []
+    for name, cells in others.items():
+        cells = cells.reindex(index=own.index, columns=own.columns)
+        for part in own.index:
+            if not cells.loc[part].equals(own.loc[part]):
+                means = own.mean() + (cells.loc[part] - own.loc[part]) / len(own)
+                found.append((f"{part} of {name}", list(means)))
+    return found
+
+
+def _means_of_fewer(own):
+    """Means over every selection of the row's cells but the whole."""
+    found = []
+    for size in range(1, len(own)):
+        for some in combinations(own.index, size):
+            found.append((" + ".join(some), list(own.loc[list(some)].mean())))
+    return found
 
 
 def _edits(mean):
     """All misprints of the three digits: one wrong, two neighbours swapped, or the sign."""
-    near = {k / 1000 for k in round(mean * 1000) + np.arange(-1, 2) if abs(k / 1000 - mean) <= WITHIN}
+    thousandths = round(mean * 1000) + np.arange(-1, 2)
+    near = {number / 1000 for number in thousandths if abs(number / 1000 - mean) <= WITHIN}
     edited = {-value for value in near}
     for value in near:
-        digits = f"{abs(value):.3f}".partition(".")[2]
-        texts = {digits[:i] + d + digits[i + 1:] for i in range(3) for d in "0123456789"}
-        texts |= {digits[1] + digits[0] + digits[2], digits[0] + digits[2] + digits[1]}
-        edited |= {(-1 if value < 0 else 1) * int(t) / 1000 for t in texts}
+        first, second, third = f"{abs(value):.3f}".partition(".")[2]
+        texts = {second + first + third, first + third + second}
+        for digit in "0123456789":
+            texts |= {digit + second + third, first + digit + third, first + second + digit}
+        sign = -1 if value < 0 else 1
+        edited |= {sign * int(text) / 1000 for text in texts}
     return np.array(sorted(edited - near))

@@ -192,7 +192,7 @@ def _column(frame, name, default):
     filled = [default] * len(frame)
     if name in frame:
         filled = [default if missing else value for value, missing in zip(frame[name], frame[name].isna())]
-    return pd.Series(filled, frame.index, dtype=object)
+    return pd.Series(filled, frame.index)
 
 
 def averages(table, ours, frames=None, **options):

@@ -10,13 +10,27 @@ from nlgjudge.data.paths import out
 from nlgjudge.ledger.comparison import ANOTHER_MODEL
 
 # Colours that stay apart for colour-blind readers and in grey.
-COLOURS = {"exact": "#1b7837", "close": "#7fbf7b", "within_ci": "#f1a340", "differs": "#b2182b",
-           "sign_flipped": "#762a83", "relabelled": "#2166ac", "not_run": "#bbbbbb"}
+COLOURS = {
+    "exact": "#1b7837",
+    "close": "#7fbf7b",
+    "within_ci": "#f1a340",
+    "differs": "#b2182b",
+    "sign_flipped": "#762a83",
+    "relabelled": "#2166ac",
+    "not_run": "#bbbbbb",
+}
 # Another model's cell is neither met nor missed, so it has a colour and a marker of its own.
 ANOTHER = {"color": "#737373", "marker": "D", "label": "another model"}
-STYLE = {"svg.hashsalt": "nlgjudge", "svg.fonttype": "none", "font.size": 10,
-          "axes.titlesize": 11, "axes.spines.top": False, "axes.spines.right": False,
-          "figure.dpi": 100, "savefig.dpi": 150}
+STYLE = {
+    "svg.hashsalt": "nlgjudge",
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+}
 
 
 def comparison(rows, *, title, notice=""):
@@ -36,28 +50,30 @@ def comparison(rows, *, title, notice=""):
         Left, printed values (rings) and ours (dots) by row; right, ours minus printed in
         thousandths, on a scale that is linear up to one and logarithmic beyond. Dots have the colour
         of their verdict; cells of another model than the paper's are grey diamonds.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.paths import root
+    >>> from nlgjudge.ledger.ledger import read
+    >>> rows = read(root() / "paper_tables" / "ledger.csv").query("paper == 'geval' and artefact == 'table1'")
+    >>> figure = comparison(rows, title="G-Eval, Table 1")
+    >>> [axis.get_xlabel().split(",")[0] for axis in figure.axes]
+    ['correlation', 'ours − printed']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
     labels = list(dict.fromkeys(rows["row"]))
-    place = rows["row"].map(labels.index) + _spread(rows)
+    height = 1.8 + max(0.42 * len(labels), 0.05 * len(rows))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(10, 1.8 + max(0.42 * len(labels), 0.05 * len(rows))), sharey=True,
-            layout="constrained", gridspec_kw={"width_ratios": (3, 2)})
-        left.scatter(rows["published"].astype(float), place, s=34, facecolors="none",
-                     edgecolors="#555555", linewidths=0.9)
-        away = 1000 * rows["difference"]
-        another = of_another_model(rows)
-        own = ~another
-        if own.any():
-            colours = rows.loc[own, "verdict"].map(COLOURS)
-            left.scatter(rows.loc[own, "ours"], place[own], s=11, c=colours)
-            right.scatter(away[own], place[own], s=16, c=colours)
-        if another.any():
-            left.scatter(rows.loc[another, "ours"], place[another], s=14, **ANOTHER)
-            right.scatter(away[another], place[another], s=18, **ANOTHER)
-        _finish_comparison(left, right, labels, rows)
-        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10, height), sharey=True, layout="constrained",
+                                             gridspec_kw={"width_ratios": (3, 2)})
+        _draw_cells(left, right, rows, labels)
+        _finish_values(left, labels)
+        _finish_differences(right, rows)
+        for axis in (left, right):
+            axis.grid(axis="y", visible=False)
+        handles = _keys_of_verdicts(rows)
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+        _write_title(figure, title, notice)
     return figure
 
 
@@ -78,35 +94,68 @@ def of_another_model(rows):
     return rows["evidence"].isin(ANOTHER_MODEL)
 
 
+def _draw_cells(left, right, rows, labels):
+    """Draw the cells: printed values and ours on the left, what lies between them on the right."""
+    place = rows["row"].map(labels.index) + _spread(rows)
+    away = 1000 * rows["difference"]
+    another = of_another_model(rows)
+    own = ~another
+    left.scatter(rows["published"].astype(float), place, s=34, facecolors="none", edgecolors="#555555",
+                 linewidths=0.9)
+    if own.any():
+        colours = rows.loc[own, "verdict"].map(COLOURS)
+        left.scatter(rows.loc[own, "ours"], place[own], s=11, c=colours)
+        right.scatter(away[own], place[own], s=16, c=colours)
+    if another.any():
+        left.scatter(rows.loc[another, "ours"], place[another], s=14, **ANOTHER)
+        right.scatter(away[another], place[another], s=18, **ANOTHER)
+
+
 def _spread(rows):
     """Small vertical offsets, so that the cells of a row do not hide one another."""
-    position = rows.groupby("row", sort=False).cumcount()
-    size = rows.groupby("row", sort=False)["row"].transform("size")
+    by_row = rows.groupby("row", sort=False)
+    position = by_row.cumcount()
+    size = by_row["row"].transform("size")
     return 0.7 * ((position + 0.5) / size - 0.5)
 
 
-def _finish_comparison(left, right, labels, rows):
-    left.set_yticks(range(len(labels)), labels)
-    left.invert_yaxis()
-    left.set_xlabel("correlation")
-    right.set_xscale("symlog", linthresh=1)
-    right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
-    limit = max(12, 1.5 * np.nanmax(np.abs(1000 * rows["difference"]), initial=0))
-    right.set_xlim(-limit, limit)
-    ticks = [t for t in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(t) <= limit]
-    right.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    right.set_xlabel("ours − printed, in thousandths\n(band: the same digits; log scale beyond ±1)")
-    for axis in (left, right):
-        axis.grid(axis="y", visible=False)
+def _finish_values(axis, labels):
+    axis.set_yticks(range(len(labels)), labels)
+    axis.invert_yaxis()
+    axis.set_xlabel("correlation")
+
+
+def _finish_differences(axis, rows):
+    axis.set_xscale("symlog", linthresh=1)
+    axis.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
+    largest = np.nanmax(np.abs(1000 * rows["difference"]), initial=0)
+    limit = max(12, 1.5 * largest)
+    axis.set_xlim(-limit, limit)
+    ticks = [tick for tick in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(tick) <= limit]
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_xlabel("ours − printed, in thousandths\n(band: the same digits; log scale beyond ±1)")
+
+
+def _keys_of_verdicts(rows):
+    """The legend's entries: printed values, the verdicts that occur, another model where there is one."""
     another = of_another_model(rows)
-    present = [v for v in COLOURS if v in set(rows.loc[~another, "verdict"])]
+    occurring = set(rows.loc[~another, "verdict"])
     dot = {"marker": "o", "linestyle": ""}
     handles = [plt.Line2D([], [], markerfacecolor="none", color="#555555", label="printed", **dot)]
-    handles += [plt.Line2D([], [], color=COLOURS[v], label=f"ours: {v.replace('_', ' ')}", **dot)
-                for v in present]
+    for verdict, colour in COLOURS.items():
+        if verdict in occurring:
+            label = f"ours: {verdict.replace('_', ' ')}"
+            handles.append(plt.Line2D([], [], color=colour, label=label, **dot))
     if another.any():
         handles.append(plt.Line2D([], [], linestyle="", **ANOTHER))
-    left.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    return handles
+
+
+def _write_title(figure, title, notice=""):
+    """Write the title, and below it the notice where there is one."""
+    if notice:
+        title = f"{title}\n({notice})"
+    figure.suptitle(title, fontsize=12)
 
 
 def deviations(panels, *, title):
@@ -122,19 +171,27 @@ def deviations(panels, *, title):
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> panel = pd.DataFrame({"label": ["ROUGE-1", "ROUGE-2"], "value": [0.1, -0.2], "group": "SummEval"})
+    >>> figure = deviations({"ours - printed": panel}, title="Two deviations")
+    >>> figure.axes[0].get_xlabel()
+    'ours - printed'
     """
-    heights = [frame["label"].nunique() for frame in panels.values()]
+    lines = [frame["label"].nunique() for frame in panels.values()]
+    height = 1.5 + 1.1 * len(panels) + 0.27 * sum(lines)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        height = 1.5 + 1.1 * len(panels) + 0.27 * sum(heights)
-        figure, axes = plt.subplots(len(panels), 1, figsize=(9, height), layout="constrained",
-                                    gridspec_kw={"height_ratios": heights}, squeeze=False)
+        figure, axes = plt.subplots(len(panels), 1, figsize=(9, height), layout="constrained", squeeze=False,
+                                    gridspec_kw={"height_ratios": lines})
         for axis, (label, frame) in zip(axes.flat, panels.items()):
-            sns.stripplot(frame, x="value", y="label", hue="group", ax=axis, palette="colorblind",
-                          size=5, jitter=False, dodge=frame["group"].nunique() > 1, alpha=0.7)
+            several_groups = frame["group"].nunique() > 1
+            sns.stripplot(frame, x="value", y="label", hue="group", ax=axis, palette="colorblind", size=5,
+                          jitter=False, dodge=several_groups, alpha=0.7)
             axis.axvline(0, color="#555555", lw=0.8)
             axis.set(xlabel=label, ylabel="")
             sns.move_legend(axis, "upper left", bbox_to_anchor=(1.01, 1), title=None, frameon=False)
-        figure.suptitle(title, fontsize=12)
+        _write_title(figure, title)
     return figure
 
 
@@ -155,19 +212,29 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> draws = pd.DataFrame({"samples": [1, 2, 1, 2], "rho": [0.2, 0.3, 0.4, 0.5], "judge": "a",
+    ...                       "aspect": ["fluency", "fluency", "coherence", "coherence"]})
+    >>> figure = curves(draws, x="samples", y="rho", hue="judge", column="aspect", title="Two panels")
+    >>> [axis.get_title() for axis in figure.axes]
+    ['fluency', 'coherence']
     """
     values = list(dict.fromkeys(frame[column]))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(values), figsize=(2.7 * len(values), 3.6), sharey=True,
                                     layout="constrained", squeeze=False)
+        first = axes.flat[0]
         for axis, value in zip(axes.flat, values):
-            sns.lineplot(frame[frame[column] == value], x=x, y=y, hue=hue, errorbar=("sd", 2), ax=axis,
-                         palette="colorblind", marker="o", markersize=4, legend=axis is axes.flat[0])
+            panel = frame[frame[column] == value]
+            sns.lineplot(panel, x=x, y=y, hue=hue, errorbar=("sd", 2), ax=axis, palette="colorblind",
+                         marker="o", markersize=4, legend=axis is first)
             axis.set(title=value)
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        axes.flat[0].legend_.remove()
+        handles, labels = first.get_legend_handles_labels()
+        first.legend_.remove()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+        _write_title(figure, title, notice)
     return figure
 
 
@@ -190,31 +257,47 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"label": ["BLEU", "METEOR"], "value": [0.2, 0.3], "ci_low": [0.1, 0.2],
+    ...                       "ci_high": [0.3, 0.4], "group": "metric", "aspect": "fluency"})
+    >>> figure = intervals(frame, column="aspect", title="Two metrics")
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['BLEU', 'METEOR']
     """
-    panels, labels = (list(dict.fromkeys(frame[c])) for c in (column, "label"))
+    panels = list(dict.fromkeys(frame[column]))
+    labels = list(dict.fromkeys(frame["label"]))
     groups = list(dict.fromkeys(frame["group"]))
     colours = dict(zip(groups, sns.color_palette("colorblind", len(groups))))
+    size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels), 1.9 + 0.27 * len(labels)),
-                                    sharey=True, layout="constrained", squeeze=False)
+        figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, layout="constrained",
+                                    squeeze=False)
         for axis, panel in zip(axes.flat, panels):
-            part = frame[frame[column] == panel]
-            place = part["label"].map(labels.index)
-            colour = list(part["group"].map(colours))
-            axis.hlines(place, part["ci_low"], part["ci_high"], colors="#222222" if bars else colour, lw=1.5)
-            if bars:
-                axis.barh(place, part["value"], color=colour, alpha=0.75)
-            axis.scatter(part["value"], place, c=colour, s=5 if bars else 22, zorder=3)
+            _draw_intervals(axis, frame[frame[column] == panel], labels, colours, bars)
             if panel in lines:
                 axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
             axis.set(title=panel)
             axis.grid(axis="y", visible=False)
-        axes.flat[0].set_yticks(range(len(labels)), labels)
-        axes.flat[0].invert_yaxis()
-        handles = [plt.Line2D([], [], marker="s" if bars else "o", color=colours[g], label=g) for g in groups]
+        first = axes.flat[0]
+        first.set_yticks(range(len(labels)), labels)
+        first.invert_yaxis()
+        marker = "s" if bars else "o"
+        handles = [plt.Line2D([], [], marker=marker, color=colours[group], label=group) for group in groups]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)
-        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+        _write_title(figure, title, notice)
     return figure
+
+
+def _draw_intervals(axis, panel, labels, colours, bars):
+    """Draw the values of one panel and their intervals."""
+    place = panel["label"].map(labels.index)
+    colour = list(panel["group"].map(colours))
+    axis.hlines(place, panel["ci_low"], panel["ci_high"], colors="#222222" if bars else colour, lw=1.5)
+    if bars:
+        axis.barh(place, panel["value"], color=colour, alpha=0.75)
+    axis.scatter(panel["value"], place, c=colour, s=5 if bars else 22, zorder=3)
 
 
 def specification_curve(table, *, factors, title, ylabel, notice=""):
@@ -233,28 +316,48 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"difference": [-0.1, 0.2], "level": ["sample", "dataset"]})
+    >>> figure = specification_curve(table, factors=["level"], title="Two universes", ylabel="a - b")
+    >>> [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    ['level: dataset', 'level: sample']
     """
     table = table.dropna(subset=["difference"]).reset_index(drop=True)
-    options = [(f, o) for f in factors for o in dict.fromkeys(table[f].sort_values()) if o]
+    options = _options(table, factors)
+    height_of_options = 0.22 * len(options)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, (top, bottom) = plt.subplots(
-            2, 1, figsize=(10, 3.4 + 0.22 * len(options)), sharex=True, layout="constrained",
-            gridspec_kw={"height_ratios": (2.6, 0.22 * len(options))})
-        colours = np.select([table["difference"] > 1e-12, table["difference"] < -1e-12],
-                            ["#2166ac", "#b2182b"], "#999999")
+            2, 1, figsize=(10, 3.4 + height_of_options), sharex=True, layout="constrained",
+            gridspec_kw={"height_ratios": (2.6, height_of_options)})
+        above = table["difference"] > 1e-12
+        below = table["difference"] < -1e-12
+        colours = np.select([above, below], ["#2166ac", "#b2182b"], "#999999")
         top.scatter(table.index, table["difference"], c=colours, s=9)
         top.axhline(0, color="#555555", lw=0.8)
         top.set_ylabel(ylabel)
         for line, (factor, option) in enumerate(options):
             chosen = table.index[table[factor] == option]
             bottom.scatter(chosen, [line] * len(chosen), c=colours[chosen], marker="|", s=26, lw=0.9)
-        bottom.set_yticks(range(len(options)), [f"{f}: {o}" for f, o in options], fontsize=9)
+        labels = [f"{factor}: {option}" for factor, option in options]
+        bottom.set_yticks(range(len(options)), labels, fontsize=9)
         bottom.invert_yaxis()
         bottom.set_xlabel("universes, sorted")
         for axis in (top, bottom):
             axis.grid(axis="x", visible=False)
-        figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
+        _write_title(figure, title, notice)
     return figure
+
+
+def _options(table, factors):
+    """Each factor with each of its options that occur; an empty option is a factor that does not apply."""
+    found = []
+    for factor in factors:
+        for option in dict.fromkeys(table[factor].sort_values()):
+            if option:
+                found.append((factor, option))
+    return found
 
 
 def save(figure, name, *, sample=False, folder=None):

@@ -28,13 +28,27 @@ def tables():
     ------
     ValueError
         For a table of a paper that is not in `PAPERS`.
+
+    Examples
+    --------
+    >>> tables()[:2]
+    [('geval', 'table1'), ('geval', 'table2')]
     """
-    found = [tuple(path.stem.rsplit("_", 1)) for path in _folder().glob("*_table*.csv")
-             if "coefficient" in path.read_text(encoding="utf-8").partition("\n")[0]]
-    if unknown := sorted({paper for paper, _ in found} - {*PAPERS}):
+    found = []
+    for path in _folder().glob("*_table*.csv"):
+        head = path.read_text(encoding="utf-8").partition("\n")[0]
+        if "coefficient" in head:
+            found.append(tuple(path.stem.rsplit("_", 1)))
+    unknown = sorted({paper for paper, _ in found} - {*PAPERS})
+    if unknown:
         raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; name "
                          "a new paper in PAPERS of nlgjudge/ledger/printed.py")
-    return sorted(found, key=lambda t: ([*PAPERS].index(t[0]), int(re.sub(r"\D", "", t[1]))))
+    return sorted(found, key=_reading_order)
+
+
+def _reading_order(table):
+    paper, artefact = table
+    return list(PAPERS).index(paper), int(re.sub(r"\D", "", artefact))
 
 
 def published(paper, artefact):
@@ -58,6 +72,12 @@ def published(paper, artefact):
         For a table that was not typed; the message lists those that were.
     ValueError
         When a key repeats.
+
+    Examples
+    --------
+    >>> table = published("geval", "table1")
+    >>> table.loc[0, ["row", "aspect", "coefficient", "printed", "value"]].tolist()
+    ['ROUGE-1', 'coherence', 'spearman', '0.167', 0.167]
     """
     path = _folder() / f"{paper}_{artefact}.csv"
     if not path.is_file():
@@ -78,9 +98,15 @@ def all_published():
     Returns
     -------
     pandas.DataFrame
-        As `published`, with `paper` and `artefact` in front.
+        As `published`, with `paper` and `artefact` behind.
+
+    Examples
+    --------
+    >>> all_published().loc[0, ["paper", "artefact", "row", "printed"]].tolist()
+    ['geval', 'table1', 'ROUGE-1', '0.167']
     """
-    return pd.concat([published(p, a).assign(paper=p, artefact=a) for p, a in tables()], ignore_index=True)
+    parts = [published(paper, artefact).assign(paper=paper, artefact=artefact) for paper, artefact in tables()]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _folder():

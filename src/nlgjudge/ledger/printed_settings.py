@@ -33,22 +33,36 @@ def settings(paper, ours, *, notebook, sample=False):
     ValueError
         For lines that are missing, repeated or not printed, an unknown verdict, or one other than
         `same` without a note.
+
+    Examples
+    --------
+    Nothing is saved before every printed line has its answer.
+
+    >>> ours = pd.DataFrame([("table1", "Summarization / Coherence", "nonsense", "", "")],
+    ...                     columns=["artefact", "row", "column", "ours", "note"])
+    >>> settings("dhp", ours, notebook="example")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: expected a line for each one that dhp prints and no others, got ...
     """
     key = ["artefact", "row", "column"]
-    printed = pd.concat([published(paper, a).assign(artefact=a) for a in dict.fromkeys(ours["artefact"])])
-    lines = printed.drop(columns="note").rename(columns={"printed": "published"}).merge(
-        ours, on=key, how="outer", indicator=True, validate="1:1", sort=False)
-    if (odd := lines["_merge"] != "both").any():
+    artefacts = dict.fromkeys(ours["artefact"])
+    printed = pd.concat([published(paper, artefact).assign(artefact=artefact) for artefact in artefacts])
+    lines = printed.drop(columns="note").rename(columns={"printed": "published"})
+    lines = lines.merge(ours, on=key, how="outer", indicator=True, validate="1:1", sort=False)
+    odd = lines["_merge"] != "both"
+    if odd.any():
         raise ValueError(f"expected a line for each one that {paper} prints and no others, got "
                          f"{lines.loc[odd, [*key, '_merge']].iloc[0].tolist()}")
     equal = (lines["published"] == lines["ours"]).map({True: "same", False: "differs"})
     lines["verdict"] = lines.get("verdict", equal).fillna(equal)
-    wrong = ~lines["verdict"].isin(VERDICTS) | (lines["verdict"] != "same") & (lines["note"] == "")
+    unknown = ~lines["verdict"].isin(VERDICTS)
+    unexplained = (lines["verdict"] != "same") & (lines["note"] == "")
+    wrong = unknown | unexplained
     if wrong.any():
         raise ValueError(f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
                          f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}")
-    order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
+    in_order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
     path = out(sample) / "settings" / f"{notebook}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    order.to_csv(path, index=False, lineterminator="\n")
-    return order
+    in_order.to_csv(path, index=False, lineterminator="\n")
+    return in_order

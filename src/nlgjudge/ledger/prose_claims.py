@@ -32,18 +32,30 @@ from nlgjudge.stats.testing import holm, permutation_test
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 COLUMNS = ["paper", "artefacts", "section", "claim", "compared", "in_print", "counterexample",
            "verdict_in_print", "tested", "verdict", "note"]
-VERDICTS = ["holds", "holds only in print", "does not hold", "cannot be tested"]
+HOLDS = "holds"
+ONLY_IN_PRINT = "holds only in print"
+DOES_NOT_HOLD = "does not hold"
+UNTESTED = "cannot be tested"
+VERDICTS = [HOLDS, ONLY_IN_PRINT, DOES_NOT_HOLD, UNTESTED]
 EPSILON = 1e-9
 # How far x is on the claim's side of y; `margin` is what "much" and "close" mean.
-RELATIONS = {"higher": lambda x, y, margin: x - y - 2 * EPSILON,
-             "lower": lambda x, y, margin: y - x - 2 * EPSILON,
-             "much higher": lambda x, y, margin: x - y - margin,
-             "as high": lambda x, y, margin: x - y + margin,
-             "close": lambda x, y, margin: margin - abs(x - y),
-             "equal": lambda x, y, margin: 0.0005 - abs(x - y)}
+RELATIONS = {
+    "higher": lambda x, y, margin: x - y - 2 * EPSILON,
+    "lower": lambda x, y, margin: y - x - 2 * EPSILON,
+    "much higher": lambda x, y, margin: x - y - margin,
+    "as high": lambda x, y, margin: x - y + margin,
+    "close": lambda x, y, margin: margin - abs(x - y),
+    "equal": lambda x, y, margin: 0.0005 - abs(x - y),
+}
 MATCHES = ["each", "pairs", "best", "range", "gap", "trend", "order"]
+# Matches whose cells are of two rows, so that the rows' scores can be tested against each other.
+TESTABLE = ["each", "pairs", "best"]
 # How many of n cells must be for the claim.
-QUANTIFIERS = {"every": lambda n: n, "most": lambda n: n // 2 + 1, "some": lambda n: min(n, 2)}
+QUANTIFIERS = {
+    "every": lambda n: n,
+    "most": lambda n: n // 2 + 1,
+    "some": lambda n: min(n, 2),
+}
 THAN = {"as high": "as high as", "close": "close to", "equal": "equal to"}
 ALTERNATIVES = {"higher": "greater", "much higher": "greater", "lower": "less"}
 
@@ -69,7 +81,8 @@ def listed(path=None):
     ValueError
         For an unknown relation, match or quantifier, and for no test without a note that says why.
     """
-    table = pd.read_csv(use(path or root() / "paper_tables" / "claims.csv"), dtype=str, keep_default_na=False)
+    path = path or root() / "paper_tables" / "claims.csv"
+    table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
     known = {"relation": [*RELATIONS, "none"], "match": [*MATCHES, ""], "cells": [*QUANTIFIERS, ""]}
     for column, names in known.items():
         odd = table[~table[column].isin(names)]
@@ -121,62 +134,104 @@ def claims(paper=None, artefact=None, scores=None, *, rng=None, margin=0.05, alp
     ------
     ValueError
         For scores without `rng`, or a claim about rows that no table has.
+
+    Examples
+    --------
+    >>> found = claims("geval", "table1")
+    >>> found.loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
+    ['outperforming all previous methods by a large margin', '0 of 1', 'does not hold']
     """
     if scores and rng is None:
         raise ValueError("scores without rng: pass numpy.random.default_rng(seed)")
-    table, cells = listed() if table is None else table, all_published() if cells is None else cells
-    wanted = table["artefacts"].map(lambda a: artefact is None or artefact in a.split("|"))
-    table = table[wanted & ((table["paper"] == paper) | (paper is None))]
-    rows = [_judge(claim, cells[cells["paper"] == claim.paper], scores or {}, margin, alpha,
-                   dict(options, rng=rng)) for claim in table.itertuples()]
+    if table is None:
+        table = listed()
+    if cells is None:
+        cells = all_published()
+    if paper is not None:
+        table = table[table["paper"] == paper]
+    if artefact is not None:
+        table = table[[artefact in artefacts.split("|") for artefacts in table["artefacts"]]]
+    options = dict(options, rng=rng)
+    rows = [_judge(claim, cells[cells["paper"] == claim.paper], scores or {}, margin, alpha, options)
+            for claim in table.itertuples()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _judge(claim, cells, scores, margin, alpha, options):
-    said = [claim.paper, claim.artefacts, claim.section, claim.claim, _compared(claim)]
+    """One row of `claims`."""
+    said = {"paper": claim.paper, "artefacts": claim.artefacts, "section": claim.section,
+            "claim": claim.claim, "compared": _compared(claim), "note": claim.note}
     found = _cases(claim, cells) if claim.relation != "none" else []
     if not len(found):
         note = claim.note or "the cells that it is about are lost in the text at hand"
-        return [*said, "", "", VERDICTS[3], "", VERDICTS[3], note]
-    needed, relation = QUANTIFIERS[claim.cells], RELATIONS[claim.relation]
+        nothing = {"in_print": "", "counterexample": "", "tested": ""}
+        return said | nothing | {"verdict_in_print": UNTESTED, "verdict": UNTESTED, "note": note}
+    needed = QUANTIFIERS[claim.cells]
+    relation = RELATIONS[claim.relation]
     room = relation(found["x"], found["y"], margin)
     good = (room > -EPSILON).sum()
-    printed = good >= needed(len(found))
-    tested = _tests(claim, found, scores, options)
-    fits = ((relation(tested["difference"], 0, margin) > -EPSILON) & (tested["p"] < alpha)).sum()
-    supported = len(tested) > 0 and fits >= needed(len(tested))
-    verdict = VERDICTS[2] if not printed else VERDICTS[0] if supported else VERDICTS[1]
-    counts = f"{fits} of {len(tested)} tested, {len(found) - len(tested)} untested" if len(tested) else ""
-    return [*said, f"{good} of {len(found)}", _worst(found, room) if good < len(found) else "",
-            VERDICTS[0] if printed else VERDICTS[2], counts, verdict, claim.note]
+    in_print = good >= needed(len(found))
+    tests = _tests(claim, found, scores, options)
+    in_relation = relation(tests["difference"], 0, margin) > -EPSILON
+    supporting = (in_relation & (tests["p"] < alpha)).sum()
+    on_data = len(tests) > 0 and supporting >= needed(len(tests))
+    if not in_print:
+        verdict = DOES_NOT_HOLD
+    elif on_data:
+        verdict = HOLDS
+    else:
+        verdict = ONLY_IN_PRINT
+    tested = ""
+    if len(tests):
+        tested = f"{supporting} of {len(tests)} tested, {len(found) - len(tests)} untested"
+    return said | {
+        "in_print": f"{good} of {len(found)}",
+        "counterexample": _worst(found, room) if good < len(found) else "",
+        "verdict_in_print": HOLDS if in_print else DOES_NOT_HOLD,
+        "tested": tested,
+        "verdict": verdict,
+    }
 
 
 def _cases(claim, cells):
     """The claim's cells: `CELL`, `rows_a` (best first) and `row_b`, and their values x and y."""
     cells = cells[cells["artefact"].isin(claim.artefacts.split("|"))]
-    selected = [_chosen(cells, patterns, claim) for patterns in (claim.a, claim.b)]
+    selected_a = _chosen(cells, claim.a, claim)
+    selected_b = _chosen(cells, claim.b, claim)
     cells = cells[cells["value"].notna() & ~cells["note"].str.startswith("UNCERTAIN")]
-    here, there = _filters(claim.scope), _filters(claim.scope_b)
-    cells_a = _within(cells if "aspect" in here else cells[cells["aspect"] != "AVG"], here)
-    cells_b = _within(cells, there) if there else cells_a
-    on = [c for c in CELL if c not in there]
+    scope = _filters(claim.scope)
+    scope_b = _filters(claim.scope_b)
+    cells_a = cells if "aspect" in scope else cells[cells["aspect"] != "AVG"]
+    cells_a = _within(cells_a, scope)
+    cells_b = _within(cells, scope_b) if scope_b else cells_a
+    shared = [column for column in CELL if column not in scope_b]
     if claim.match == "gap":
-        return _merge(_gap(cells_a, *selected), _gap(cells_b, *selected), on)
-    a, number = _rows(cells_a, selected[0]), claim.b[0].isdigit()
+        return _merge(_gap(cells_a, selected_a, selected_b), _gap(cells_b, selected_a, selected_b), shared)
+    a = _rows(cells_a, selected_a)
     if claim.match == "order":
-        return _orders(a, _rows(cells_b, selected[0]), on, claim.b)
-    b = _numbers(a, claim.b) if number else _rows(cells_b, selected[1])
+        return _orders(a, _rows(cells_b, selected_a), shared, claim.b)
+    against_numbers = _is_number(claim.b)
+    b = _numbers(a, claim.b) if against_numbers else _rows(cells_b, selected_b)
     if claim.match in ("best", "range"):
-        return _merge(_best(a), _best(b, lowest=claim.match == "range"), on)
-    found = _merge(a, b, [*on, "place"] if number or claim.match in ("pairs", "trend") else on)
+        return _merge(_best(a), _best(b, lowest=claim.match == "range"), shared)
+    one_to_one = against_numbers or claim.match in ("pairs", "trend")
+    found = _merge(a, b, [*shared, "place"] if one_to_one else shared)
     return _trend(found) if claim.match == "trend" else found
 
 
+def _is_number(text):
+    """Whether a row label stands for a number that the rows are compared with."""
+    return text[:1].isdigit()
+
+
 def _filters(scope):
-    return dict(part.strip().split("=") for part in scope.split(";") if part.strip())
+    """Patterns by column, from a text as ``aspect=AVG; level=sample``."""
+    parts = [part.strip() for part in scope.split(";")]
+    return dict(part.split("=") for part in parts if part)
 
 
 def _within(cells, scope):
+    """The cells that every pattern of a scope selects."""
     for column, patterns in scope.items():
         keep = _expand(list(dict.fromkeys(cells[column])), patterns)
         cells = cells[cells[column].isin(keep)]
@@ -185,15 +240,21 @@ def _within(cells, scope):
 
 def _expand(names, patterns):
     """Names that the patterns select, in the patterns' order; with ``!``, the names they do not."""
-    chosen = [n for p in patterns.lstrip("!").split("|") for n in names if fnmatchcase(n, p.strip())]
-    return [n for n in names if n not in chosen] if patterns.startswith("!") else chosen
+    chosen = []
+    for pattern in patterns.lstrip("!").split("|"):
+        chosen += [name for name in names if fnmatchcase(name, pattern.strip())]
+    if patterns.startswith("!"):
+        return [name for name in names if name not in chosen]
+    return chosen
 
 
 def _chosen(cells, patterns, claim):
     """The rows that the patterns select, numbered; none where they are numbers."""
-    names = [] if patterns[0].isdigit() else _expand(list(dict.fromkeys(cells["row"])), patterns)
-    if not names and not patterns[0].isdigit():
-        raise ValueError(f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}")
+    names = []
+    if not _is_number(patterns):
+        names = _expand(list(dict.fromkeys(cells["row"])), patterns)
+        if not names:
+            raise ValueError(f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}")
     return pd.DataFrame({"row": pd.Series(names, dtype=cells["row"].dtype), "place": range(len(names))})
 
 
@@ -206,30 +267,34 @@ def _rows(cells, selected):
 def _numbers(a, numbers):
     """The number that each row of `a` is compared with: one for all, or one for each."""
     numbers = numbers.split("|")
-    b = a.assign(rows=[(numbers[place % len(numbers)],) for place in a["place"]])
-    return b.assign(value=[float(rows[0]) for rows in b["rows"]])
+    compared = [numbers[place % len(numbers)] for place in a["place"]]
+    return a.assign(rows=[(number,) for number in compared], value=[float(number) for number in compared])
 
 
 def _best(rows, lowest=False):
     """Of each cell the highest value (or lowest), and the rows from there on."""
     ordered = rows.sort_values("value", ascending=lowest, kind="stable")
-    return ordered.groupby(CELL, sort=False).agg(
-        value=("value", "first"), rows=("rows", lambda r: sum(r, ()))).reset_index()
+    by_cell = ordered.groupby(CELL, sort=False)
+    found = by_cell.agg(value=("value", "first"), rows=("rows", lambda parts: sum(parts, ())))
+    return found.reset_index()
 
 
 def _merge(a, b, on):
     """Pairs of cells; where `on` lacks a column, the second cell's is kept as ``aspect_b``."""
-    found = a.merge(b[[*dict.fromkeys([*on, *CELL]), "rows", "value"]], on=on, suffixes=("", "_b"))
-    return found.assign(row_b=[rows[0] for rows in found["rows_b"]]).rename(
-        columns={"rows": "rows_a", "value": "x", "value_b": "y"})
+    columns = dict.fromkeys([*on, *CELL, "rows", "value"])
+    found = a.merge(b[[*columns]], on=on, suffixes=("", "_b"))
+    found = found.assign(row_b=[rows[0] for rows in found["rows_b"]])
+    return found.rename(columns={"rows": "rows_a", "value": "x", "value_b": "y"})
 
 
-def _gap(cells, a, b):
-    gap = _merge(_best(_rows(cells, a)), _best(_rows(cells, b)), CELL)
-    return gap[CELL].assign(value=gap["x"] - gap["y"], rows=[("gap",)] * len(gap))
+def _gap(cells, selected_a, selected_b):
+    """Of each cell the best of `a` minus the best of `b`."""
+    both = _merge(_best(_rows(cells, selected_a)), _best(_rows(cells, selected_b)), CELL)
+    return both[CELL].assign(value=both["x"] - both["y"], rows=[("gap",)] * len(both))
 
 
 def _trend(found):
+    """Each pair's gap as x, and that of the pair before it as y."""
     found = found.sort_values("place", kind="stable")
     found["gap"] = found["x"] - found["y"]
     before = found.groupby(CELL)["gap"].shift()
@@ -237,48 +302,93 @@ def _trend(found):
 
 
 def _orders(a, b, on, least):
-    """Spearman's correlation between the rows of two scopes, cell by cell."""
+    """Spearman's correlation between the rows of two scopes, in each cell that has more than three."""
     both = a.merge(b[[*on, "row", "value"]], on=[*on, "row"], suffixes=("", "_b"))
-    rows = [(*cell, ("rank correlation",), part["value"].corr(part["value_b"], method="spearman"),
-             float(least), least) for cell, part in both.groupby(CELL, sort=False) if len(part) > 3]
+    rows = []
+    for cell, part in both.groupby(CELL, sort=False):
+        if len(part) > 3:
+            rho = part["value"].corr(part["value_b"], method="spearman")
+            rows.append((*cell, ("rank correlation",), rho, float(least), least))
     return pd.DataFrame(rows, columns=[*CELL, "rows_a", "x", "y", "row_b"])
 
 
 def _tests(claim, found, scores, options):
     """Difference and adjusted p of each cell whose rows have scores."""
     tests = []
-    related = claim.relation in ALTERNATIVES and claim.match in MATCHES[:3] and not claim.scope_b
-    for case in found.itertuples() if related else ():
-        frame = scores.get(case.dataset)
-        if frame is None or case.aspect not in frame:
-            continue
-        columns = [next((n for n in (f"{row}:{case.aspect}", row) if n in frame), None)
-                   for row in (*case.rows_a, case.row_b)]
-        a, b = next((c for c in columns[:-1] if c), None), columns[-1]
-        if a and b:
-            tests.append(permutation_test(frame, a, b, case.aspect, level=case.level,
-                                          coefficient=case.coefficient,
-                                          alternative=ALTERNATIVES[claim.relation], **options)[:2])
+    if claim.relation in ALTERNATIVES and claim.match in TESTABLE and not claim.scope_b:
+        for case in found.itertuples():
+            test = _test(case, scores, ALTERNATIVES[claim.relation], options)
+            if test is not None:
+                tests.append((test.difference, test.p))
     tests = pd.DataFrame(tests, columns=["difference", "p"], dtype=float).dropna()
     return tests.assign(p=holm(tests["p"]))
 
 
+def _test(case, scores, alternative, options):
+    """Test one cell; None where one of its rows has no scores."""
+    frame = scores.get(case.dataset)
+    if frame is None or case.aspect not in frame:
+        return None
+    columns_a = [_score_column(frame, row, case.aspect) for row in case.rows_a]
+    a = next((column for column in columns_a if column), None)
+    b = _score_column(frame, case.row_b, case.aspect)
+    if a is None or b is None:
+        return None
+    return permutation_test(frame, a, b, case.aspect, level=case.level, coefficient=case.coefficient,
+                            alternative=alternative, **options)
+
+
+def _score_column(frame, row, aspect):
+    """The column with a row's scores for an aspect, or None."""
+    for name in (f"{row}:{aspect}", row):
+        if name in frame:
+            return name
+    return None
+
+
 def _compared(claim):
     """The test in words, empty where there is none."""
-    a, b = (f"all but {v[1:]}" if v.startswith("!") else v.replace("|", ", ") for v in (claim.a, claim.b))
+    a = _in_words(claim.a)
+    b = _in_words(claim.b)
     relation = THAN.get(claim.relation, f"{claim.relation} than")
-    other = "" if claim.b[:1].isdigit() else {"best": "best of ", "range": "worst of "}.get(claim.match, "")
-    say = {"": "", **dict.fromkeys(("best", "range"), f"best of {a} {relation} {other}{b}"),
-           "gap": f"gap of {a} to {b} {relation} elsewhere", "trend": f"gap of {a} to {b} {relation} before",
-           "order": f"rank correlation of {a} {relation} {b}"}.get(claim.match, f"{a} {relation} {b}")
+    side_b = {"best": "best of ", "range": "worst of "}.get(claim.match, "")
+    if _is_number(claim.b):
+        side_b = ""
+    said = {
+        "": "",
+        "each": f"{a} {relation} {b}",
+        "pairs": f"{a} {relation} {b}",
+        "best": f"best of {a} {relation} {side_b}{b}",
+        "range": f"best of {a} {relation} {side_b}{b}",
+        "gap": f"gap of {a} to {b} {relation} elsewhere",
+        "trend": f"gap of {a} to {b} {relation} before",
+        "order": f"rank correlation of {a} {relation} {b}",
+    }[claim.match]
     where = " against ".join(scope for scope in (claim.scope, claim.scope_b) if scope)
-    return "; ".join(part for part in (say, where, claim.cells) if part)
+    return "; ".join(part for part in (said, where, claim.cells) if part)
+
+
+def _in_words(patterns):
+    """Row patterns as a reader would say them."""
+    if patterns.startswith("!"):
+        return f"all but {patterns[1:]}"
+    return patterns.replace("|", ", ")
 
 
 def _worst(found, room):
+    """The cell that is furthest from the claim, with both values."""
     case = found.loc[room.idxmin()]
-    at = [case[c] for c in CELL if found[c].nunique() > 1 or f"{c}_b" in found]
-    far = [case[f"{c}_b"] for c in CELL if f"{c}_b" in found and case[f"{c}_b"] != case[c]]
-    here, there = (f" ({', '.join(names)})" if names else "" for names in (at, far))
-    other = "" if case["row_b"][0].isdigit() else f"{case['row_b']} "
-    return f"{case['rows_a'][0]} {case['x']:.3f}{here}, {other}{case['y']:.3f}{there}"
+    here, there = [], []
+    for column in CELL:
+        other = f"{column}_b"
+        if other in found or found[column].nunique() > 1:
+            here.append(case[column])
+        if other in found and case[other] != case[column]:
+            there.append(case[other])
+    a = f"{case['rows_a'][0]} {case['x']:.3f}{_bracketed(here)}"
+    row_b = "" if _is_number(case["row_b"]) else f"{case['row_b']} "
+    return f"{a}, {row_b}{case['y']:.3f}{_bracketed(there)}"
+
+
+def _bracketed(names):
+    return f" ({', '.join(names)})" if names else ""

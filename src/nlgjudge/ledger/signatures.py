@@ -28,31 +28,54 @@ def signature(*benchmarks, **settings):
     dict
         Data (with a digest of the blob ids, and the optional files that were not used), settings,
         and versions.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> found = signature(load("summeval", "sample"), level="sample")
+    >>> found["data"]["summeval"]["source"], found["settings"]
+    ('sample', {'level': 'sample'})
     """
     _note_dependencies()
     data = {}
-    for b in benchmarks:
-        data[b.name] = {"source": b.source, "files": len(b.files), "digest": b.digest}
-        if b.left_out:
-            data[b.name]["without"] = sorted(b.left_out)
+    for benchmark in benchmarks:
+        entry = {"source": benchmark.source, "files": len(benchmark.files), "digest": benchmark.digest}
+        if benchmark.left_out:
+            entry["without"] = sorted(benchmark.left_out)
+        data[benchmark.name] = entry
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
-    return {"data": data, "settings": settings,
-            "versions": versions | {name: version(name) for name in _LIBRARIES}}
+    for library in _LIBRARIES:
+        versions[library] = version(library)
+    return {"data": data, "settings": settings, "versions": versions}
 
 
 def modules():
-    """Source files of the package that this process has imported, sorted."""
+    """List the source files of the package that this process has imported.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Sorted.
+    """
     package = Path(__file__).resolve().parents[1]
-    files = (getattr(module, "__file__", None) for name, module in list(sys.modules.items())
-             if name.split(".")[0] == "nlgjudge")
-    return sorted(path for path in (Path(f).resolve() for f in files if f) if path.is_relative_to(package))
+    found = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.split(".")[0] == "nlgjudge" and file:
+            path = Path(file).resolve()
+            if path.is_relative_to(package):
+                found.append(path)
+    return sorted(found)
 
 
 def _note_dependencies():
     target = os.environ.get("NLGJUDGE_DEPENDENCIES")
     if not target:
         return
-    # Files outside the checkout (a mirror) stay absolute: this note is never committed.
-    paths = [str(p.relative_to(root())) if p.is_relative_to(root()) else str(p)
-             for p in (*used(), *modules())]
+    paths = []
+    for path in (*used(), *modules()):
+        if path.is_relative_to(root()):
+            path = path.relative_to(root())
+        # Files outside the checkout (a mirror) stay absolute: this note is never committed.
+        paths.append(str(path))
     Path(target).write_text(json.dumps(paths, indent=1), encoding="utf-8")

@@ -21,6 +21,7 @@ CHANCE = 0.05
 # Of a unit of the last printed digit. Half a unit is rounding; the rest is rounding twice, as when a table
 # of four digits is copied with three: 0.12345 is 0.1235 and then 0.124, which is 0.00055 away.
 FITS = 0.55
+TOLERANCE = 0.002  # within which a variant is listed among the rivals
 _HAIR = 1e-6  # so that a value on the edge is not lost to binary floats
 _NAMED = 4  # rivals are named up to this number
 
@@ -83,7 +84,7 @@ class Search(NamedTuple):
     def note(self):
         """One sentence for the ledger."""
         near = [name for name in self.rivals if name not in self.family]
-        beside = f"; also within the tolerance: {_some(near)}" if near else ""
+        beside = f"; also within the tolerance: {_first_few(near)}" if near else ""
         if self.tried == 1:
             return f"one score, no variant to choose; {self.worst:.4f} away at worst"
         if not self.explained:
@@ -101,7 +102,7 @@ class Search(NamedTuple):
         return text + beside
 
 
-def search(table, rows, values, *, tolerance=0.002):
+def search(table, rows, values, *, tolerance=TOLERANCE):
     """Find, for each printed row, the variants that reproduce it.
 
     Parameters
@@ -158,20 +159,54 @@ def best(searches):
     The values are those of one variant, the best, so that each cell has one verdict. The explanation
     names all that fit: where a family does, `variant` is the family's name.
 
+    Parameters
+    ----------
+    searches : list of Search
+
     Returns
     -------
     pandas.DataFrame
         `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant,
         note`; `metric` is the best variant's name among the values.
+
+    Examples
+    --------
+    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
+    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
+    >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
+    >>> found = best(search(table, {"R": ["recall"]}, values))
+    >>> found[["row", "metric", "ours", "note"]].values.tolist()
+    [['R', 'recall', 0.1203, 'one score, no variant to choose; 0.0003 away at worst']]
     """
-    return pd.concat([s.values.assign(row=s.row, metric=s.variant, note=s.note, variant=s.explanation)
-                      for s in searches], ignore_index=True)
+    parts = []
+    for found in searches:
+        parts.append(found.values.assign(row=found.row, metric=found.variant, note=found.note,
+                                         variant=found.explanation))
+    return pd.concat(parts, ignore_index=True)
 
 
 def summary(searches):
-    """One line per search, for display: `family` and `rivals` are numbers of variants."""
+    """Summarise searches for display, a line each.
+
+    Parameters
+    ----------
+    searches : list of Search
+
+    Returns
+    -------
+    pandas.DataFrame
+        By row, the fields of `Search`; `family` and `rivals` are numbers of variants.
+
+    Examples
+    --------
+    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
+    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
+    >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
+    >>> summary(search(table, {"R": ["recall"]}, values)).loc["R", ["variant", "explained", "worst"]].tolist()
+    ['recall', True, 0.0003]
+    """
     frame = pd.DataFrame(searches).drop(columns="values")
-    names = [s.explanation if s.explained else s.variant for s in searches]
+    names = [found.explanation if found.explained else found.variant for found in searches]
     frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
     frame["family"] = frame["family"].map(len)
     frame["rivals"] = frame["rivals"].map(len)
@@ -237,20 +272,31 @@ def left_out(table, rows, values):
         A row for each printed row and variant that can be left out: `row, left_out`, `passes`, whether
         another one then explains the row, `within`, whether that one is within 0.002 in every cell
         (which was once the rule), and `variant`, the best of the others.
+
+    Examples
+    --------
+    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
+    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
+    >>> tried = {"f": 0.1203, "p": 0.21, "r": 0.35}
+    >>> values = pd.DataFrame([{"metric": name, **cell, "ours": ours, "n": 9, "n_skipped": 0}
+    ...                        for name, ours in tried.items()])
+    >>> left_out(table, {"R": list(tried)}, values)[["left_out", "passes"]].values.tolist()
+    [['f', False], ['p', False], ['r', False]]
     """
     printed = _printed(table)
     ours = values.pivot(index=CELL, columns="metric", values="ours")
     found = []
     for row, variants in rows.items():
         cells = printed[printed["row"] == row].set_index(CELL)
-        grid = ours.loc[cells.index, [name for name in variants if name in ours]].dropna(axis=1)
+        known = [name for name in variants if name in ours]
+        grid = ours.loc[cells.index, known].dropna(axis=1)
         for truth in grid:
             others = grid.loc[:, ~_equal(grid, grid[truth])]
             if others.shape[1] < 2:
                 continue
             print_of_truth = (grid[truth] / cells["unit"]).round() * cells["unit"]
-            other = _search(row, print_of_truth, cells["unit"], others, 0.002)
-            within = other.worst <= 0.002 and other.chance < CHANCE
+            other = _search(row, print_of_truth, cells["unit"], others, TOLERANCE)
+            within = other.worst <= TOLERANCE and other.chance < CHANCE
             found.append((row, truth, other.explained, within, other.variant))
     return pd.DataFrame(found, columns=["row", "left_out", "passes", "within", "variant"])
 
@@ -289,6 +335,7 @@ def _printed(table):
 
 
 def _search(row, printed, unit, ours, tolerance):
+    """Search one row: its printed cells, the unit of each cell's last digit, and ours by variant."""
     absent = printed.index.difference(ours.dropna(how="all").index)
     if printed.empty or ours.empty or len(absent):
         raise ValueError(f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
@@ -305,10 +352,19 @@ def _search(row, printed, unit, ours, tolerance):
     rivals = [name for name in others if worst[name] <= tolerance + 1e-9]
     chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
     return Search(
-        row=row, variant=winner, explained=bool(fitting) and chance < CHANCE, worst=float(worst[winner]),
-        exact=int((in_units[winner] <= 0.5 + _HAIR).sum()), cells=len(printed), tried=ours.shape[1],
-        chance=chance, runner_up=float(worst[others[0]]) if others else np.nan, family=tuple(fitting),
-        rivals=tuple(rivals), values=None)
+        row=row,
+        variant=winner,
+        explained=bool(fitting) and chance < CHANCE,
+        worst=float(worst[winner]),
+        exact=int((in_units[winner] <= 0.5 + _HAIR).sum()),
+        cells=len(printed),
+        tried=ours.shape[1],
+        chance=chance,
+        runner_up=float(worst[others[0]]) if others else np.nan,
+        family=tuple(fitting),
+        rivals=tuple(rivals),
+        values=None,
+    )
 
 
 def _equal(ours, variant):
@@ -327,8 +383,8 @@ def _shared(parts):
     return count
 
 
-def _some(names):
-    """A few names, and how many there are besides."""
+def _first_few(names):
+    """The first names, and how many there are besides."""
     text = "; ".join(names[:_NAMED])
     if len(names) > _NAMED:
         text += f"; and {len(names) - _NAMED} more"

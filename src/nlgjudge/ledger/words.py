@@ -60,6 +60,14 @@ def named(settings):
 def counted(number):
     """Write a small number as a word.
 
+    Parameters
+    ----------
+    number : int
+
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> counted(4), counted(40)
