@@ -19,7 +19,7 @@ from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.dhp.perturbing import Perturbation
 from nlgjudge.repo import cli
 from nlgjudge.repo.notebooks import run
-from nlgjudge.studies import ablation
+from nlgjudge.studies import ablation_setups
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}
 
@@ -119,7 +119,7 @@ def test_wording_and_scale(chats):
 
 def test_prompts_that_are_not_ours_are_counted_not_shown(chats, monkeypatch):
     own = nj.prompt("geval/dialogue/coherence")
-    monkeypatch.setattr(ablation, "as_prompt", lambda name, **_: own._replace(
+    monkeypatch.setattr(ablation_setups, "as_prompt", lambda name, **_: own._replace(
         name=f"upstream:{name}", body=f"kept\nsecret of {name}\n{{{{Response}}}}{{{{Fact}}}}"))
     found = ablate(chats, {"prompt": "a"}, {"prompt": "b"})
     assert found.prompts == {"coherence": "upstream:a -> upstream:b: lines out 1, in 1"}
@@ -385,7 +385,7 @@ def changes():
 
 def test_every_change_that_the_template_offers_works(chats):
     offered = changes()
-    assert {key for change in offered for key in change} >= set(ablation.SETTINGS) - {
+    assert {key for change in offered for key in change} >= set(ablation_setups.SETTINGS) - {
         "price", "max_cost", "top_p"}
     for change in offered:
         if not str(change.get("judge", "")).startswith("openai:"):

@@ -76,8 +76,8 @@ def published(paper, artefact):
     Examples
     --------
     >>> table = published("geval", "table1")
-    >>> table.loc[0, ["row", "aspect", "coefficient", "printed", "value"]].tolist()
-    ['ROUGE-1', 'coherence', 'spearman', '0.167', 0.167]
+    >>> table.loc[0, ["row", "aspect", "coefficient", "printed"]].tolist(), float(table.loc[0, "value"])
+    (['ROUGE-1', 'coherence', 'spearman', '0.167'], 0.167)
     """
     path = _folder() / f"{paper}_{artefact}.csv"
     if not path.is_file():

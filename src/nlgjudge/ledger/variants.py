@@ -202,8 +202,9 @@ def summary(searches):
     >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
     >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
     >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
-    >>> summary(search(table, {"R": ["recall"]}, values)).loc["R", ["variant", "explained", "worst"]].tolist()
-    ['recall', True, 0.0003]
+    >>> found = summary(search(table, {"R": ["recall"]}, values))
+    >>> found.loc["R", "variant"], int(found.loc["R", "exact"]), int(found.loc["R", "cells"])
+    ('recall', 1, 1)
     """
     frame = pd.DataFrame(searches).drop(columns="values")
     names = [found.explanation if found.explained else found.variant for found in searches]
