@@ -30,7 +30,7 @@ from nlgjudge.ledger.words import in_words
 from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
 from nlgjudge.stats.correlations import COEFFICIENTS, LEVELS
 from nlgjudge.stats.testing import holm, permutation_test
-from nlgjudge.studies.ablation_findings import beyond_zero, direction, moved, tested
+from nlgjudge.studies.ablation_findings import beyond_zero, direction, moved, significance
 from nlgjudge.studies.ablation_setups import SETTINGS, complete, digests, prepared, run
 
 
@@ -85,7 +85,7 @@ class Ablation(NamedTuple):
         list of str
             On the correlations with people, the tests, the intervals and the scores themselves.
         """
-        return [direction(self.result), tested(self.result), beyond_zero(self.result), moved(self.shifts)]
+        return [direction(self.result), significance(self.result), beyond_zero(self.result), moved(self.shifts)]
 
     def save(self, name):
         """Write `result` to `ablation/<name>.csv` of this run, where a sweep finds it; return the path."""

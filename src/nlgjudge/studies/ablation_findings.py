@@ -42,7 +42,7 @@ def direction(result):
     return f"The variant's correlation with people is {' and '.join(parts)}, by at most {size.max():.2f}."
 
 
-def tested(result):
+def significance(result):
     """Say which differences are significant.
 
     Parameters
