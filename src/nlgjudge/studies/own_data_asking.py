@@ -135,7 +135,7 @@ def plan(benchmark, *, task="", judge=None, price=None, limit=None, prompts=None
     >>> from nlgjudge.data.benchmarks import load
     >>> found = plan(load("summeval", "sample"), limit=1, price=(1.0, 4.0)).set_index(["aspect", "method"])
     >>> int(found.loc[("coherence", "G-Eval"), "calls"])
-    5
+    6
     """
     benchmark = limited(benchmark, limit)
     _, asked = protocols(benchmark, task, prompts=prompts, scale=scale, samples=samples, settings=settings)

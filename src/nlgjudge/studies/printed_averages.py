@@ -12,17 +12,29 @@ import pandas as pd
 from nlgjudge.ledger.average_audit import LINE, SLACK, TABLE, VERSIONS, WITHIN
 from nlgjudge.ledger.printed import KEY, all_published
 
-NAMES = {"MOVERSscore": "MoverScore", "CoAScore (AC=5)": "CoAScore(n=5)",
-         "CoAScore (AC=10)": "CoAScore(n=10)", "CoAScore (AC=20)": "CoAScore(n=20)"}
+NAMES = {
+    "MOVERSscore": "MoverScore",
+    "CoAScore (AC=5)": "CoAScore(n=5)",
+    "CoAScore (AC=10)": "CoAScore(n=10)",
+    "CoAScore (AC=20)": "CoAScore(n=20)",
+}
 # CoAScore's overall quality of BAGEL is its aspect quality; USR's aspects as UniEval renames them.
-ASPECTS = {("bagel", "overall"): "quality", ("topical_chat", "interest"): "engagingness",
-           ("topical_chat", "context"): "coherence"}
+ASPECTS = {
+    ("bagel", "overall"): "quality",
+    ("topical_chat", "interest"): "engagingness",
+    ("topical_chat", "context"): "coherence",
+}
 UNNAMED = {"ROUGE": ["ROUGE-1", "ROUGE-2", "ROUGE-L"], "BLEU": ["BLEU-4"]}  # CoAScore names no n
 STATED = {"BERTScore": "bert-base-uncased", "BARTScore": "bart-base"}  # CoAScore, section 4.3
-NOTES = {"contradiction": r"caption says [^;]*", "uncertain": r"UNCERTAIN: [^;]*",
-         "not in the table": r"(?:coefficient|aspect) from [^;]*|level not stated[^;]*|text gives [^;]*",
-         "extraction": r"lost in extraction|row label recovered[^;]*|value slid [^;]*",
-         "dash": r"printed as a dash", "caveat": r"italic: [^;]*"}
+# Kinds of statements in the notes to the printed tables, and how each begins.
+NOTES = {
+    "contradiction": r"caption says [^;]*",
+    "uncertain": r"UNCERTAIN: [^;]*",
+    "not in the table": r"(?:coefficient|aspect) from [^;]*|level not stated[^;]*|text gives [^;]*",
+    "extraction": r"lost in extraction|row label recovered[^;]*|value slid [^;]*",
+    "dash": r"printed as a dash",
+    "caveat": r"italic: [^;]*",
+}
 
 
 def versions(old="geval_v1", new="geval", cells=None):
@@ -41,16 +53,24 @@ def versions(old="geval_v1", new="geval", cells=None):
         `artefact, row, dataset, aspect, level, coefficient, old, new` (as printed),
         `difference` (new - old), `change` (`value`, or `only in` a version); equal cells
         and cells that neither version prints are left out.
+
+    Examples
+    --------
+    >>> versions()["change"].isin(["value", "only in geval", "only in geval_v1"]).all().item()
+    True
     """
-    cells = all_published() if cells is None else cells
-    cells, by = cells[cells["value"].notna()], ["artefact", *KEY]
-    both = [cells.loc[cells["paper"] == paper, [*by, "printed", "value"]] for paper in (old, new)]
-    both = both[0].merge(both[1], on=by, how="outer", suffixes=("_old", "_new"), indicator="change")
-    both["change"] = both["change"].map({"both": "value", "left_only": f"only in {old}",
-                                         "right_only": f"only in {new}"}).astype(str)
+    if cells is None:
+        cells = all_published()
+    cells = cells[cells["value"].notna()]
+    key = ["artefact", *KEY]
+    before = cells.loc[cells["paper"] == old, [*key, "printed", "value"]]
+    after = cells.loc[cells["paper"] == new, [*key, "printed", "value"]]
+    both = before.merge(after, on=key, how="outer", suffixes=("_old", "_new"), indicator="change")
+    kinds = {"both": "value", "left_only": f"only in {old}", "right_only": f"only in {new}"}
+    both["change"] = both["change"].map(kinds).astype(str)
     both["difference"] = both["value_new"] - both["value_old"]
     both = both.rename(columns={"printed_old": "old", "printed_new": "new"})
-    columns = [*by, "old", "new", "difference", "change"]
+    columns = [*key, "old", "new", "difference", "change"]
     return both.loc[both["difference"] != 0, columns].reset_index(drop=True)
 
 
@@ -72,45 +92,61 @@ def shared_baselines(cells=None):
         `dataset, aspect, level, coefficient, paper, artefact, row, value`, the last four with
         `_other`, `difference` (other - first), `largest` (absolute, over the pairs of that
         metric and cell), `cause` (of the pair of rows; empty where all cells are equal).
+
+    Examples
+    --------
+    >>> found = shared_baselines()
+    >>> "ROUGE ~ ROUGE-L" in set(found["metric"])
+    True
     """
-    cells = all_published() if cells is None else cells
+    if cells is None:
+        cells = all_published()
     pairs = _pairs(cells, KEY[1:])
-    one, two = pairs["metric"], pairs["metric_other"]
-    loose = [b in UNNAMED.get(a, []) or a in UNNAMED.get(b, []) for a, b in zip(one, two)]
-    pairs = pairs.assign(metric=one.where(one == two, one + " ~ " + two))[one.eq(two) | np.array(loose)]
+    first = pairs["metric"]
+    other = pairs["metric_other"]
+    candidates = [b in UNNAMED.get(a, []) or a in UNNAMED.get(b, []) for a, b in zip(first, other)]
+    comparable = first.eq(other) | np.array(candidates)
+    pairs = pairs.assign(metric=first.where(first == other, first + " ~ " + other))[comparable]
     pairs["difference"] = pairs["value_other"] - pairs["value"]
-    one_cell = [pairs[c] for c in ("metric", *KEY[1:])]
+    one_cell = [pairs[name] for name in ("metric", *KEY[1:])]
     pairs["largest"] = pairs["difference"].abs().groupby(one_cell).transform("max")
-    lines, equal = [f"{c}{end}" for end in ("", "_other") for c in (*TABLE, "row")], _equal_rows(cells)
-    for line, group in pairs.groupby(lines, sort=False):
+    row = [*TABLE, "row"]
+    other_row = [f"{name}_other" for name in row]
+    equal = _equal_rows(cells)
+    for line, group in pairs.groupby([*row, *other_row], sort=False):
         pairs.loc[group.index, "cause"] = _cause(line, group["difference"].abs().max(), equal)
-    return pairs[["metric", *KEY[1:], *lines[:3], "value", *lines[3:], "value_other", "difference",
-                  "largest", "cause"]].reset_index(drop=True)
+    columns = ["metric", *KEY[1:], *row, "value", *other_row, "value_other", "difference", "largest", "cause"]
+    return pairs[columns].reset_index(drop=True)
 
 
 def _pairs(cells, on):
     """All pairs of printed cells that agree in `on` and stand in different tables."""
     cells = cells[(cells["aspect"] != "AVG") & cells["value"].notna()]
-    cells = cells.assign(at=range(len(cells)), metric=cells["row"].replace(NAMES), aspect=[
-        ASPECTS.get(key, key[1]) for key in zip(cells["dataset"], cells["aspect"])])
+    aspects = [ASPECTS.get(key, key[1]) for key in zip(cells["dataset"], cells["aspect"])]
+    cells = cells.assign(at=range(len(cells)), metric=cells["row"].replace(NAMES), aspect=aspects)
     pairs = cells.merge(cells, on=on, suffixes=("", "_other"))
     apart = pairs["paper"].ne(pairs["paper_other"]) | pairs["artefact"].ne(pairs["artefact_other"])
-    return pairs[apart & (pairs["at"] < pairs["at_other"])].reset_index(drop=True)
+    each_once = pairs["at"] < pairs["at_other"]
+    return pairs[apart & each_once].reset_index(drop=True)
 
 
 def _equal_rows(cells):
     """Rows that two papers print alike in six cells or more, under other names or levels."""
     pairs = _pairs(cells, ["dataset", "aspect", "coefficient"])
-    renamed = pairs["metric"].ne(pairs["metric_other"]) & pairs["level"].eq(pairs["level_other"])
-    moved = pairs["metric"].eq(pairs["metric_other"]) & pairs["level"].ne(pairs["level_other"])
+    same_name = pairs["metric"].eq(pairs["metric_other"])
+    same_level = pairs["level"].eq(pairs["level_other"])
+    renamed = ~same_name & same_level
+    moved = same_name & ~same_level
     pairs = pairs[pairs["paper"].ne(pairs["paper_other"]) & (renamed | moved)]
-    by = [f"{c}{end}" for end in ("", "_other") for c in LINE]
-    same = pairs["printed"].eq(pairs["printed_other"]).groupby([pairs[c] for c in by], sort=False)
-    found = same.agg(all="all", cells="size").reset_index()
+    both_lines = [*LINE, *(f"{name}_other" for name in LINE)]
+    same_print = pairs["printed"].eq(pairs["printed_other"])
+    found = same_print.groupby([pairs[name] for name in both_lines], sort=False)
+    found = found.agg(all="all", cells="size").reset_index()
     return found[found["all"] & (found["cells"] >= 6)]
 
 
 def _cause(line, worst, equal):
+    """Why two rows of one name print different values, `worst` the largest difference."""
     paper, _, row, other, _, row_other = line
     if worst <= SLACK:
         return ""
@@ -118,13 +154,20 @@ def _cause(line, worst, equal):
         return "last printed digit"
     if VERSIONS.get(paper) == other:
         return "other version of the paper"
-    for e in equal.itertuples():
-        if {e.paper, e.paper_other} == {paper, other} and {
-                (e.paper, e.row), (e.paper_other, e.row_other)} & {(paper, row), (other, row_other)}:
-            what = "relabelled" if e.level == e.level_other else f"level {e.level} as {e.level_other}"
-            return f"{what}: {e.row} of {e.paper} equals {e.row_other} of {e.paper_other} in {e.cells} cells"
-    model = STATED.get(row) if "coascore" in (paper, other) else None
-    return "other variant or subset" + (f"; coascore states {model}" if model else "")
+    here = {(paper, row), (other, row_other)}
+    for found in equal.itertuples():
+        same_papers = {found.paper, found.paper_other} == {paper, other}
+        equal_rows = {(found.paper, found.row), (found.paper_other, found.row_other)}
+        if same_papers and equal_rows & here:
+            what = "relabelled"
+            if found.level != found.level_other:
+                what = f"level {found.level} as {found.level_other}"
+            return (f"{what}: {found.row} of {found.paper} equals {found.row_other} of {found.paper_other} in "
+                    f"{found.cells} cells")
+    cause = "other variant or subset"
+    if row in STATED and "coascore" in (paper, other):
+        cause += f"; coascore states {STATED[row]}"
+    return cause
 
 
 def captions(cells=None):
@@ -140,13 +183,28 @@ def captions(cells=None):
     pandas.DataFrame
         `paper, artefact, kind` (a key of `NOTES`; ``other`` for a note that none matches),
         `statement`, `cells` (affected), `of` (cells of the table).
+
+    Examples
+    --------
+    >>> sorted(set(captions()["kind"]) - {*NOTES})
+    []
     """
-    cells = all_published() if cells is None else cells
-    sizes = cells.groupby(TABLE)["note"].size()
+    if cells is None:
+        cells = all_published()
     rows = []
-    for *key, note in cells[[*TABLE, "note"]].itertuples(index=False):
-        known = [(kind, text) for kind, what in NOTES.items() for text in re.findall(what, note)]
-        rows += [(*key, *k) for k in known or [("other", note)] if note]
+    for paper, artefact, note in cells[[*TABLE, "note"]].itertuples(index=False):
+        rows += [(paper, artefact, kind, statement) for kind, statement in _statements(note)]
     found = pd.DataFrame(rows, columns=[*TABLE, "kind", "statement"])
     found = found.groupby([*found], sort=False).size().rename("cells").reset_index()
-    return found.assign(of=[sizes[key] for key in zip(found["paper"], found["artefact"])])
+    sizes = cells.groupby(TABLE)["note"].size()
+    return found.assign(of=[sizes[table] for table in zip(found["paper"], found["artefact"])])
+
+
+def _statements(note):
+    """The statements of a note, each with its kind."""
+    found = []
+    for kind, pattern in NOTES.items():
+        found += [(kind, statement) for statement in re.findall(pattern, note)]
+    if note and not found:
+        return [("other", note)]
+    return found

@@ -36,6 +36,12 @@ def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.
     ------
     ValueError
         For shares outside [0, 1] or correlations outside [-1, 1].
+
+    Examples
+    --------
+    >>> study = planted(np.random.default_rng(0), documents=2, systems=3)
+    >>> list(study.columns), len(study)
+    (['doc_id', 'system_id', 'human', 'a', 'b'], 6)
     """
     shares = np.array([of_systems, of_documents, 1 - of_systems - of_documents])
     r = np.asarray(correlations, float)

@@ -13,8 +13,8 @@ import pandas as pd
 from nlgjudge.stats.correlations import COEFFICIENTS, CONSTANT, LEVELS, correlation
 
 FACTORS = ("policy", "constant", "level", "coefficient", "kendall", "subset")
-_FLIPS = ["a", "b", "factor", "option", "universes", "a_beats", "b_beats", "tied", "undefined", "share_a",
-          "share_b", "share_undefined", "flips", "separation", "switches", "decides"]
+_COUNTS = ["universes", "a_beats", "b_beats", "tied", "undefined", "share_a", "share_b", "share_undefined", "flips"]
+_FLIPS = ["a", "b", "factor", "option", *_COUNTS, "separation", "switches", "decides"]
 _TIE = 1e-12  # values closer than this differ by rounding only
 
 
@@ -48,16 +48,28 @@ def multiverse(frames, metrics, human, *, levels=LEVELS, coefficients=COEFFICIEN
     ValueError
         For nothing or a repetition in any argument, unknown options, systems that no frame
         has, and as `correlation` does.
+
+    Examples
+    --------
+    >>> from nlgjudge.studies.statistics_validity import planted
+    >>> frames = {"nan": planted(np.random.default_rng(0), documents=6, systems=4)}
+    >>> found = multiverse(frames, ["a", "b"], "human", constants=["skip"], kendalls=["b"])
+    >>> len(found), list(found.columns[:3])
+    (18, ['policy', 'constant', 'level'])
     """
     _check(frames=frames, metrics=metrics, levels=levels, coefficients=coefficients, constants=constants,
            kendalls=kendalls, subsets=subsets if subsets is not None else ["all"])
-    kinds = [(c, k) for c in coefficients for k in (kendalls if c == "kendall" else [""])]
+    kinds = []  # a coefficient, and of Kendall's the variant
+    for coefficient in coefficients:
+        variants = kendalls if coefficient == "kendall" else [""]
+        kinds += [(coefficient, variant) for variant in variants]
     rows = []
     for policy, subset in product(frames, subsets or {"all": None}):
         frame = frames[policy] if subsets is None else _kept(frames, policy, subset, subsets[subset])
         for level, kind, metric in product(levels, kinds, metrics):
-            found = _by_policy(frame, metric, human, level, *kind, constants)
-            rows += [(policy, c, level, *kind, subset, metric, *found[c]) for c in constants]
+            found = _by_constant(frame, metric, human, level, *kind, constants)
+            rows += [(policy, constant, level, *kind, subset, metric, *found[constant])
+                     for constant in constants]
     return pd.DataFrame(rows, columns=[*FACTORS, "metric", "value", "n", "n_skipped", "reason"])
 
 
@@ -86,6 +98,14 @@ def flips(universe):
     ------
     ValueError
         For missing columns, fewer than two metrics, or a universe given twice.
+
+    Examples
+    --------
+    >>> from nlgjudge.studies.statistics_validity import planted
+    >>> frames = {"nan": planted(np.random.default_rng(0), documents=6, systems=4, correlations=(0.9, 0.1))}
+    >>> found = flips(multiverse(frames, ["a", "b"], "human"))
+    >>> found.loc[0, ["a", "b"]].tolist(), int(found.loc[0, "b_beats"])
+    (['a', 'b'], 0)
     """
     wide = _wide(universe)
     if len(wide.columns) < 2:
@@ -93,14 +113,19 @@ def flips(universe):
     rows = []
     for a, b in combinations(wide.columns, 2):
         winner = _winner(wide[a] - wide[b])
-        total, factors = _counts(winner), {f: _by_option(winner, f) for f in FACTORS}
-        separations = {f: _separation(options) for f, options in factors.items()}
-        best = np.nanmax([*separations.values(), 0.0])
-        rows.append((a, b, "", "", *total, np.nan, np.nan, False))
+        total = _counts(winner)
+        factors = {factor: _by_option(winner, factor) for factor in FACTORS}
+        separations = {factor: _separation(options) for factor, options in factors.items()}
+        largest = np.nanmax([*separations.values(), 0.0])
+        rows.append({"a": a, "b": b, "factor": "", "option": "", **total, "separation": np.nan,
+                     "switches": np.nan, "decides": False})
         for factor, options in factors.items():
-            found = separations[factor]
-            verdict = found, _switches(winner, factor), bool(total[-1] and best > 0 and found >= best - _TIE)
-            rows += [(a, b, factor, option, *_counts(part), *verdict) for option, part in options.items()]
+            separation = separations[factor]
+            decides = bool(total["flips"] and largest > 0 and separation >= largest - _TIE)
+            switches = _switches(winner, factor)
+            for option, part in options.items():
+                rows.append({"a": a, "b": b, "factor": factor, "option": option, **_counts(part),
+                             "separation": separation, "switches": switches, "decides": decides})
     return pd.DataFrame(rows, columns=_FLIPS)
 
 
@@ -123,43 +148,58 @@ def curve(universe, a, b):
     ------
     ValueError
         For missing columns, a metric that the universe lacks, or a universe given twice.
+
+    Examples
+    --------
+    >>> from nlgjudge.studies.statistics_validity import planted
+    >>> frames = {"nan": planted(np.random.default_rng(0), documents=6, systems=4)}
+    >>> found = curve(multiverse(frames, ["a", "b"], "human"), "a", "b")
+    >>> found["difference"].is_monotonic_increasing
+    True
     """
     wide = _wide(universe)
-    if absent := [m for m in (a, b) if m not in wide.columns]:
+    absent = [metric for metric in (a, b) if metric not in wide.columns]
+    if absent:
         raise ValueError(f"expected two of the metrics {list(wide.columns)}, got {absent}")
     table = pd.DataFrame({"value_a": wide[a], "value_b": wide[b], "difference": wide[a] - wide[b]})
     return table.reset_index().sort_values("difference", kind="stable", ignore_index=True)
 
 
 def _check(**choices):
+    """Refuse what is empty, given twice or unknown in any of the choices."""
     allowed = {"levels": LEVELS, "coefficients": COEFFICIENTS, "constants": CONSTANT, "kendalls": ("b", "c")}
     for name, values in choices.items():
         if isinstance(values, str) or not len(values) or len(set(values)) < len(values):
             raise ValueError(f"{name}={values!r}: expected at least one entry and none twice")
-        if unknown := [v for v in values if v not in allowed.get(name, values)]:
+        unknown = [value for value in values if value not in allowed.get(name, values)]
+        if unknown:
             raise ValueError(f"{name}: unknown {unknown}, expected some of {', '.join(allowed[name])}")
 
 
 def _kept(frames, policy, name, subset):
+    """A policy's frame with the systems of a subset alone."""
     frame = frames[policy]
     ids = list(subset(frame) if callable(subset) else subset)
-    known = {s for f in frames.values() for s in f["system_id"]}
+    known = {system for one in frames.values() for system in one["system_id"]}
     if not ids or not known.issuperset(ids):
         raise ValueError(f"subset {name!r}: expected some of the systems {sorted(known)}, got {ids}")
     return frame[frame["system_id"].isin(ids)]
 
 
-def _by_policy(frame, metric, human, level, coefficient, kendall, constants):
+def _by_constant(frame, metric, human, level, coefficient, kendall, constants):
     """One correlation per constant-input policy, computed once where no input is constant."""
     options = {"level": level, "coefficient": coefficient, "kendall": kendall or "b"}
     strict = correlation(frame, metric, human, constant="nan", **options)
     if not np.isnan(strict.value):
         return dict.fromkeys(constants, strict)
-    return {c: correlation(frame, metric, human, constant=c, **options) for c in constants}
+    return {constant: correlation(frame, metric, human, constant=constant, **options)
+            for constant in constants}
 
 
 def _wide(universe):
-    if absent := [c for c in (*FACTORS, "metric", "value") if c not in universe.columns]:
+    """Universes by metrics, in the order in which they come."""
+    absent = [name for name in (*FACTORS, "metric", "value") if name not in universe.columns]
+    if absent:
         raise ValueError(f"expected the columns of `multiverse`, the frame lacks {absent}")
     if universe.duplicated([*FACTORS, "metric"]).any():
         raise ValueError("expected each universe once per metric; drop the repeated rows")
@@ -174,25 +214,45 @@ def _winner(difference):
 
 
 def _by_option(winner, factor):
-    parts = {o: part for o, part in winner.groupby(level=factor, sort=False) if factor != "kendall" or o}
+    """The universes of each option of a factor; none where it has one option only."""
+    parts = {}
+    for option, part in winner.groupby(level=factor, sort=False):
+        if option or factor != "kendall":  # the coefficients without a variant are no option
+            parts[option] = part
     return parts if len(parts) > 1 else {}
 
 
 def _counts(winner):
-    a, b, undefined = int((winner == 1).sum()), int((winner == -1).sum()), int(winner.isna().sum())
+    """How many universes there are, and who wins in how many."""
     size = len(winner)
-    return (size, a, b, size - a - b - undefined, undefined, a / size, b / size, undefined / size,
-            a > 0 and b > 0)
+    a = int((winner == 1).sum())
+    b = int((winner == -1).sum())
+    undefined = int(winner.isna().sum())
+    return {
+        "universes": size,
+        "a_beats": a,
+        "b_beats": b,
+        "tied": size - a - b - undefined,
+        "undefined": undefined,
+        "share_a": a / size,
+        "share_b": b / size,
+        "share_undefined": undefined / size,
+        "flips": a > 0 and b > 0,
+    }
 
 
 def _separation(options):
+    """The range, over a factor's options, of a's share of the decided universes."""
     decided = [part[part.isin([1, -1])] for part in options.values()]
     shares = [(part == 1).mean() for part in decided if len(part)]
     return float(np.ptp(shares)) if len(shares) > 1 else np.nan
 
 
 def _switches(winner, factor):
-    groups = (winner[winner.isin([1, -1])] == 1).groupby(level=[f for f in FACTORS if f != factor])
-    size, wins = groups.size(), groups.sum()
+    """The share of pairs of decided universes, alike but for this factor, that name different winners."""
+    a_wins = winner[winner.isin([1, -1])] == 1
+    alike = a_wins.groupby(level=[other for other in FACTORS if other != factor])
+    size = alike.size()
+    wins = alike.sum()
     pairs = (size * (size - 1) // 2).sum()
     return float((wins * (size - wins)).sum() / pairs) if pairs else np.nan
