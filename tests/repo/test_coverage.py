@@ -6,7 +6,8 @@ import pytest
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
 from nlgjudge.repo.coverage import (
-    MARKS,
+    BEGIN,
+    END,
     by_paper_markdown,
     by_table,
     coverage,
@@ -39,6 +40,15 @@ def test_by_table_by_hand():
     found = by_table(ROWS)
     assert found.loc[("geval", "table1")].tolist() == [5, 2, 1, 1, 1, "a, b"]
     assert found.loc[("geval", "table2")].tolist() == [2, 0, 0, 1, 1, "c"]
+
+
+def test_another_models_cells_are_neither_exact_nor_close():
+    """They are no reproduction, however near they come; those that nobody ran stay so."""
+    other = ROWS.assign(evidence="substitute_judge")
+    assert coverage(other).loc["all"].tolist() == [8, 0, 0, 6, 2]
+    assert by_table(other).loc[("geval", "table1")].tolist() == [5, 0, 0, 4, 1, "a, b"]
+    assert different(other) == (0, 0, 0)
+    assert by_table(ROWS.assign(evidence="none")).equals(by_table(ROWS))
 
 
 def test_markdown_links_the_notebooks():
@@ -87,8 +97,8 @@ def test_the_ledgers_exact_cells_are_fewer_results():
 
 
 def test_update_replaces_only_what_it_generated(tmp_path):
-    readme, (begin, end) = tmp_path / "README.md", MARKS
-    tables, found = ((begin.format(name), end.format(name)) for name in ("tables", "findings"))
+    readme = tmp_path / "README.md"
+    tables, found = ((BEGIN.format(name), END.format(name)) for name in ("tables", "findings"))
     readme.write_text("before\n{}\nold\n{}\nbetween\n{}\n{}\nafter\n".format(*tables, *found),
                       encoding="utf-8")
     for _ in range(2):

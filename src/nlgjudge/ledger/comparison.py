@@ -259,6 +259,28 @@ def _common(values):
     return values.iloc[0] if values.nunique(dropna=False) == 1 else None
 
 
+def of_another_model(rows):
+    """Tell which rows of a ledger rest on another model than the paper's.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Of the ledger, or with its column `verdict` alone.
+
+    Returns
+    -------
+    pandas.Series of bool
+
+    Examples
+    --------
+    >>> of_another_model(pd.DataFrame({"evidence": ["recomputed", "rejudged"]})).tolist()
+    [False, True]
+    """
+    if "evidence" not in rows:
+        return pd.Series(False, rows.index)
+    return rows["evidence"].isin(ANOTHER_MODEL)
+
+
 def with_interval(rows, value="ours", *, digits=2):
     """Write values with their intervals.
 

@@ -3,11 +3,10 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import seaborn as sns
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.comparison import ANOTHER_MODEL
+from nlgjudge.ledger.comparison import of_another_model
 
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {
@@ -75,23 +74,6 @@ def comparison(rows, *, title, notice=""):
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
         _write_title(figure, title, notice)
     return figure
-
-
-def of_another_model(rows):
-    """Tell which rows of a ledger rest on another model than the paper's.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Of the ledger, or with its column `verdict` alone.
-
-    Returns
-    -------
-    pandas.Series of bool
-    """
-    if "evidence" not in rows:
-        return pd.Series(False, rows.index)
-    return rows["evidence"].isin(ANOTHER_MODEL)
 
 
 def _draw_cells(left, right, rows, labels):
@@ -174,6 +156,7 @@ def deviations(panels, *, title):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> panel = pd.DataFrame({"label": ["ROUGE-1", "ROUGE-2"], "value": [0.1, -0.2], "group": "SummEval"})
     >>> figure = deviations({"ours - printed": panel}, title="Two deviations")
     >>> figure.axes[0].get_xlabel()
@@ -215,6 +198,7 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> draws = pd.DataFrame({"samples": [1, 2, 1, 2], "rho": [0.2, 0.3, 0.4, 0.5], "judge": "a",
     ...                       "aspect": ["fluency", "fluency", "coherence", "coherence"]})
     >>> figure = curves(draws, x="samples", y="rho", hue="judge", column="aspect", title="Two panels")
@@ -260,6 +244,7 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"label": ["BLEU", "METEOR"], "value": [0.2, 0.3], "ci_low": [0.1, 0.2],
     ...                       "ci_high": [0.3, 0.4], "group": "metric", "aspect": "fluency"})
     >>> figure = intervals(frame, column="aspect", title="Two metrics")
@@ -319,6 +304,7 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"difference": [-0.1, 0.2], "level": ["sample", "dataset"]})
     >>> figure = specification_curve(table, factors=["level"], title="Two universes", ylabel="a - b")
     >>> [label.get_text() for label in figure.axes[1].get_yticklabels()]

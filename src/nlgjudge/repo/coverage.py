@@ -6,21 +6,36 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from nlgjudge.ledger.comparison import ANOTHER_MODEL, of_another_model
 from nlgjudge.ledger.printed import PAPERS
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
+COUNTS = ["exact", "close", "other", "not run"]
 AGREES = ["exact", "close", "sign_flipped", "relabelled"]
 NEAREST = "nearest: "  # before the name of a variant that comes near a row and does not explain it
 # Exact cells are one result, printed more than once, where all of these are the same.
 RESULT = ["dataset", "aspect", "level", "coefficient", "ours"]
 # What the names of variants mean, for a reader.
-WORDS = {"f": "F", "f1.2": "F with recall weighed 1.2", "p": "precision", "r": "recall",
-         "mean": "mean over references", "max": "best reference", "first": "first reference",
-         "none": "no stemmer", "porter": "NLTK's stemmer", "porter_original": "Porter's own stemmer",
-         "spaces": "words cut at blanks", "period": "sentences cut at periods",
-         "punctuation": "sentences cut at . ! ?", "whole": "no sentences", "cut": "text after < lost",
-         "script": "as ROUGE-1.5.5 gives it", "dots": "sentences end at any dots",
-         "COCO": "as the COCO caption metrics give it"}
+WORDS = {
+    "f": "F",
+    "f1.2": "F with recall weighed 1.2",
+    "p": "precision",
+    "r": "recall",
+    "mean": "mean over references",
+    "max": "best reference",
+    "first": "first reference",
+    "none": "no stemmer",
+    "porter": "NLTK's stemmer",
+    "porter_original": "Porter's own stemmer",
+    "spaces": "words cut at blanks",
+    "period": "sentences cut at periods",
+    "punctuation": "sentences cut at . ! ?",
+    "whole": "no sentences",
+    "cut": "text after < lost",
+    "script": "as ROUGE-1.5.5 gives it",
+    "dots": "sentences end at any dots",
+    "COCO": "as the COCO caption metrics give it",
+}
 
 
 def coverage(rows):
@@ -36,10 +51,8 @@ def coverage(rows):
     pandas.DataFrame
         A row per paper and one for all: `cells, exact, close, other, not run`.
     """
-    group = rows["verdict"].map(GROUPS).fillna("other")
-    table = pd.crosstab(rows["paper"], group).reindex(
-        index=[p for p in PAPERS if p in set(rows["paper"])],
-        columns=["exact", "close", "other", "not run"], fill_value=0)
+    papers = [paper for paper in PAPERS if paper in set(rows["paper"])]
+    table = pd.crosstab(rows["paper"], _groups(rows)).reindex(index=papers, columns=COUNTS, fill_value=0)
     table.loc["all"] = table.sum()
     table.insert(0, "cells", table.sum(axis=1))
     return table.rename(index=PAPERS).rename_axis(None, axis=1)
@@ -48,19 +61,34 @@ def coverage(rows):
 def by_table(rows):
     """Count the ledger's cells by printed table.
 
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The ledger.
+
     Returns
     -------
     pandas.DataFrame
         Indexed by `paper, artefact`: `cells, exact, close, other, not run, notebook`.
     """
-    rows = rows.assign(group=rows["verdict"].map(GROUPS).fillna("other"))
-    table = rows.pivot_table(index=["paper", "artefact"], columns="group", values="row",
-                             aggfunc="size", fill_value=0, sort=False)
-    table = table.reindex(columns=["exact", "close", "other", "not run"], fill_value=0)
+    key = ["paper", "artefact"]
+    rows = rows.assign(group=_groups(rows))
+    table = rows.pivot_table(index=key, columns="group", values="row", aggfunc="size", fill_value=0, sort=False)
+    table = table.reindex(columns=COUNTS, fill_value=0)
     table.insert(0, "cells", table.sum(axis=1))
-    table["notebook"] = rows.groupby(["paper", "artefact"])["notebook"].agg(
-        lambda names: ", ".join(sorted(set(names) - {""})))
+    table["notebook"] = rows.groupby(key)["notebook"].agg(_listed_once)
     return table
+
+
+def _groups(rows):
+    """Under which head each cell counts; another model's is `other`, however near it comes."""
+    groups = rows["verdict"].map(GROUPS).fillna("other")
+    ran = rows["verdict"] != "not_run"
+    return groups.mask(of_another_model(rows) & ran, "other")
+
+
+def _listed_once(names):
+    return ", ".join(sorted(set(names) - {""}))
 
 
 class Different(NamedTuple):
@@ -96,13 +124,13 @@ def different(rows):
     -------
     Different
     """
-    exact = rows[rows["verdict"] == "exact"]
+    exact = rows[_groups(rows) == "exact"]
     once = exact.drop_duplicates(RESULT)
     return Different(len(exact), len(once), int((once["aspect"] != "AVG").sum()))
 
 
 def different_sentence(rows):
-    """What `different` counts, as one sentence for where the exact cells are counted."""
+    """Say what `different` counts, in a sentence that stands where the exact cells are counted."""
     found = different(rows)
     return (f"The {found.cells:,} exact cells are {found.results:,} different results "
             f"({found.without_averages:,} without averages): a value that several tables print for the "
@@ -110,7 +138,7 @@ def different_sentence(rows):
 
 
 def by_paper_markdown(rows):
-    """Counts by paper, as Markdown, and how many results the exact cells are."""
+    """Write the counts by paper as Markdown, and how many results the exact cells are."""
     table = coverage(rows)
     lines = [f"| paper | {' | '.join(table)} |", "|---" + "|---:" * len(table.columns) + "|"]
     for name, *counts in table.itertuples():
@@ -120,13 +148,13 @@ def by_paper_markdown(rows):
 
 
 def markdown(rows):
-    """Counts by table with their notebooks, as Markdown of a file in `paper_tables/`."""
+    """Write the counts by table with their notebooks, as Markdown of a file in `paper_tables/`."""
     counts = by_table(rows)
     lines = ["| paper | table | cells | exact | close | other | not run | notebook |",
              "|---|---|---:|---:|---:|---:|---:|---|"]
     for (paper, artefact), row in counts.iterrows():
         links = ", ".join(f"[{n}](../notebooks/{n}.ipynb)" for n in row["notebook"].split(", ") if n)
-        numbers = " | ".join(str(row[c]) for c in ("cells", "exact", "close", "other", "not run"))
+        numbers = " | ".join(str(row[count]) for count in ("cells", *COUNTS))
         lines.append(f"| {PAPERS[paper]} | {artefact.removeprefix('table')} | {numbers} | {links} |")
     total = coverage(rows).loc["all"]
     lines.append("| **all** | | " + " | ".join(f"**{v}**" for v in total) + " | |")
@@ -179,11 +207,18 @@ def _line(part):
     else:
         words = "; ".join(_in_words(name) for name in dict.fromkeys(part["variant"]) if name)
     return {
-        "family": first["paper"].removesuffix("_v1"), **first[["paper", "artefact", "row"]],
-        "variant": words, "near": near, "cells": len(part), "resist": len(resist),
+        "family": first["paper"].removesuffix("_v1"),
+        "paper": first["paper"],
+        "artefact": first["artefact"],
+        "row": first["row"],
+        "variant": words,
+        "near": near,
+        "cells": len(part),
+        "resist": len(resist),
         "cause": "; ".join(dict.fromkeys(resist["note"])),
-        "relabelled": part["verdict"].eq("relabelled").any(), "tried": int(tried[1]) if tried else 0,
-        "substitute": part["evidence"].isin(["substitute_judge", "rejudged"]).all(),
+        "relabelled": part["verdict"].eq("relabelled").any(),
+        "tried": int(tried[1]) if tried else 0,
+        "substitute": part["evidence"].isin(ANOTHER_MODEL).all(),
     }
 
 
@@ -195,34 +230,66 @@ def _in_words(variant):
 
 
 def _sentence(part):
-    papers, tables, names = (list(dict.fromkeys(part[c])) for c in ("paper", "artefact", "row"))
-    paper = PAPERS[papers[0]]
-    if len(papers) > 1:  # versions of one paper, as "G-Eval (EMNLP 2023)" and "G-Eval (arXiv v1)"
-        paper = f"{paper[:-1]} and {PAPERS[papers[1]].split('(')[1]}"
-    numbers = [re.sub(r"\D", "", name) for name in tables]
-    kind = tables[0].rstrip("0123456789").capitalize() + "s" * (len(numbers) > 1)
-    cells, resist, tried = part["cells"].sum(), part["resist"].sum(), sorted({*part["tried"]} - {0})
+    """What was found about rows that share a variant and a cause."""
+    tables = list(dict.fromkeys(part["artefact"]))
+    names = list(dict.fromkeys(part["row"]))
+    cells = part["cells"].sum()
+    resist = part["resist"].sum()
+    text = f"- **{_papers(part)}** · {_tables(tables)} · {_and(names)}: {_explained(part)}"
+    text += f"; {cells - resist} of {cells} cells agree"
+    if part["relabelled"].any():
+        text += " under other coefficients' names"
+    tried = set(part["tried"]) - {0}
+    if tried:
+        numbers = "–".join(map(str, dict.fromkeys((min(tried), max(tried)))))
+        text += f"; {numbers} variants tried"
+    if resist:
+        cause = textwrap.shorten(part["cause"].iloc[0], 240, placeholder=" …")
+        text += f"; {resist} resist: {cause.rstrip('.')}"
+    return f"{text}."
+
+
+def _papers(part):
+    """A paper's name; of two versions as "G-Eval (EMNLP 2023 and arXiv v1)"."""
+    first, *others = dict.fromkeys(part["paper"])
+    name = PAPERS[first]
+    if others:
+        version = PAPERS[others[0]].split("(")[1]
+        name = f"{name.removesuffix(')')} and {version}"
+    return name
+
+
+def _tables(tables):
+    """As "Tables 1 and 4"."""
+    kind = tables[0].rstrip("0123456789").capitalize()
+    if len(tables) > 1:
+        kind += "s"
+    return f"{kind} {_and([re.sub(r'[^0-9]', '', table) for table in tables])}"
+
+
+def _explained(part):
+    """By which variant the rows are explained, or how near one comes."""
     variant = f"*{part['variant'].iloc[0] or 'what was run'}*"
     if part["substitute"].all():
-        by = f"another judge, {variant}"
-    elif part["near"].all():
-        by = f"not explained, nearest is {variant}"
-    else:
-        by = f"explained by {variant}"
-    text = f"- **{paper}** · {kind} {_and(numbers)} · {_and(names)}: {by}"
-    text += f"; {cells - resist} of {cells} cells agree"
-    text += " under other coefficients' names" if part["relabelled"].any() else ""
-    text += f"; {'–'.join(map(str, dict.fromkeys((tried[0], tried[-1]))))} variants tried" if tried else ""
-    cause = textwrap.shorten(part["cause"].iloc[0], 240, placeholder=" …")
-    return f"{text}; {resist} resist: {cause.rstrip('.')}." if resist else f"{text}."
+        return f"another judge, {variant}"
+    if part["near"].all():
+        return f"not explained, nearest is {variant}"
+    return f"explained by {variant}"
 
 
 def _and(names):
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def update(path, rows):
     """Rewrite a Markdown file between its pairs of marks: `results`, `tables` and `findings`.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    rows : pandas.DataFrame
+        The ledger.
 
     Raises
     ------
@@ -230,16 +297,20 @@ def update(path, rows):
         When no pair is there, or half of one.
     """
     text = path.read_text(encoding="utf-8")
-    if not any(MARKS[0].format(name) in text for name in BLOCKS):
-        raise ValueError(f"{path}: expected marks as {MARKS[0].format('results')}, got none")
+    if not any(BEGIN.format(name) in text for name in BLOCKS):
+        raise ValueError(f"{path}: expected marks as {BEGIN.format('results')}, got none")
     for name, make in BLOCKS.items():
-        begin, end = (mark.format(name) for mark in MARKS)
+        begin = BEGIN.format(name)
+        end = END.format(name)
         if (begin in text) != (end in text):
             raise ValueError(f"{path}: expected both {begin} and {end}, got one")
         if begin in text:
-            text = f"{text.split(begin)[0]}{begin}\n{make(rows)}\n{end}{text.split(end)[1]}"
+            before = text.split(begin)[0]
+            after = text.split(end)[1]
+            text = f"{before}{begin}\n{make(rows)}\n{end}{after}"
     path.write_text(text, encoding="utf-8")
 
 
 BLOCKS = {"results": by_paper_markdown, "tables": markdown, "findings": findings}
-MARKS = "<!-- {}: generated from the ledger -->", "<!-- end of {} -->"
+BEGIN = "<!-- {}: generated from the ledger -->"
+END = "<!-- end of {} -->"

@@ -5,7 +5,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from nlgjudge.ledger.figures import ANOTHER, COLOURS, STYLE, of_another_model
+from nlgjudge.ledger.comparison import of_another_model
+from nlgjudge.ledger.figures import ANOTHER, COLOURS, STYLE
 
 MARKERS = dict(zip(COLOURS, "osD^vX."))
 NAMED = 6  # rows at most whose worst cell is named
@@ -38,17 +39,22 @@ def summary(rows, *, title, notice=""):
     ran = ran.assign(x=pd.to_numeric(ran["published"]))
     another = ran[of_another_model(ran)]
     own = ran[~of_another_model(ran)]
-    panels = 2 if another.empty else 3
+    if another.empty:
+        size, widths = (10, 5.4), (3, 2)
+    else:
+        size, widths = (14, 5.4), (3, 3, 2)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, panels, figsize=(10 if panels == 2 else 14, 5.4), layout="constrained",
-                                    gridspec_kw={"width_ratios": (3, 2) if panels == 2 else (3, 3, 2)})
+        figure, axes = plt.subplots(1, len(widths), figsize=size, layout="constrained",
+                                    gridspec_kw={"width_ratios": widths})
         _against(axes[0], own, ran)
         axes[0].set_ylabel("ours, with 95% interval")
         if len(another):
             _of_others(axes[1], another, ran)
         _count(axes[-1], rows, len(another))
         text = f"{title}\n{_counts(rows, own, another)}"
-        figure.suptitle(text + (f"\n({notice})" if notice else ""), fontsize=12)
+        if notice:
+            text += f"\n({notice})"
+        figure.suptitle(text, fontsize=12)
     return figure
 
 
@@ -63,8 +69,8 @@ def _counts(rows, own, another):
 
 def _count(axis, rows, others):
     """Bars of cells by verdict, and one of another model's cells."""
-    own = rows.loc[~(of_another_model(rows) & (rows["verdict"] != "not_run")), "verdict"]
-    counts = own.value_counts().reindex(COLOURS, fill_value=0)
+    another = of_another_model(rows) & (rows["verdict"] != "not_run")
+    counts = rows.loc[~another, "verdict"].value_counts().reindex(COLOURS, fill_value=0)
     counts.index = [verdict.replace("_", " ") for verdict in COLOURS]
     colours = dict(zip(counts.index, COLOURS.values()))
     if others:
@@ -121,7 +127,7 @@ def _name_the_far(axis, own):
     far = far[far["away"] > FAR].sort_values("away")
     middle = sum(axis.get_xlim()) / 2
     for case in far.drop_duplicates("row", keep="last").tail(NAMED).itertuples():
-        right = case.x > middle
-        axis.annotate(f"{case.row}\n({case.evidence.replace('_', ' ')})", (case.x, case.ours), fontsize=8,
-                      xytext=(-6 if right else 6, -20), textcoords="offset points",
-                      ha="right" if right else "left")
+        name = f"{case.row}\n({case.evidence.replace('_', ' ')})"
+        away, side = (-6, "right") if case.x > middle else (6, "left")
+        axis.annotate(name, (case.x, case.ours), fontsize=8, xytext=(away, -20), textcoords="offset points",
+                      ha=side)
