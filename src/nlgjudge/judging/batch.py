@@ -16,7 +16,9 @@ from nlgjudge.judging import planning
 from nlgjudge.judging.server import JudgeError, Server, Waiting, columns, message
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 
-LINES, BYTES = 50_000, 100_000_000  # of one batch, the API's limits (of bytes, the older and smaller one)
+# Of one batch, the API's limits; of bytes, the older and smaller one.
+LINES = 50_000
+BYTES = 100_000_000
 _OVER = {"completed", "failed", "expired", "cancelled"}
 
 
@@ -34,8 +36,11 @@ class Batch:
     """
 
     def __init__(self, model, store, *, timeout=120, price=None):
-        self.name, self.store, self.price = f"batch:{model}", store, price
-        self.server, self.timeout = Server(model, timeout=timeout), timeout
+        self.name = f"batch:{model}"
+        self.store = store
+        self.price = price
+        self.timeout = timeout
+        self.server = Server(model, timeout=timeout)
 
     def replies(self, tasks):
         """Yield stored replies; submit what is missing and stop.
@@ -50,12 +55,15 @@ class Batch:
         self.collect()
         self.submit(tasks)
         missing = {digest for _, _, digest, _ in self._missing(tasks)}
-        waiting = {b["id"]: missing & set(b["keys"]) for b in self.store.batches()
-                   if b["state"] not in _OVER and missing & set(b["keys"])}
+        waiting = {}
+        for batch in self.store.batches():
+            asked = missing & set(batch["keys"])
+            if asked and batch["state"] not in _OVER:
+                waiting[batch["id"]] = asked
         if waiting:
-            raise Waiting(f"{self.name}: {len(set().union(*waiting.values()))} requests are waiting for "
-                          f"{', '.join(waiting)}; run the same call again later to collect (a batch takes "
-                          "up to 24 hours)")
+            number = len(set().union(*waiting.values()))
+            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the same "
+                          "call again later to collect (a batch takes up to 24 hours)")
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
@@ -81,15 +89,20 @@ class Batch:
         int
             Requests submitted.
         """
-        under_way = {k for b in self.store.batches() if b["state"] not in _OVER or b["attempt"] > 1
-                     for k in b["keys"]}
+        settled = set()  # under way, or failed twice
+        for batch in self.store.batches():
+            if batch["state"] not in _OVER or batch["attempt"] > 1:
+                settled |= set(batch["keys"])
         self.server.tell_of_unknown(self.store, tasks)
         lines = {}
         for task, request, digest, samples in self._missing(tasks):
-            if digest not in under_way:
-                lines[digest] = {"custom_id": f"{digest}-{samples[0]}", "method": "POST",
-                                 "url": "/v1/chat/completions",
-                                 "body": self.server.body(request, len(samples))}
+            if digest not in settled:
+                lines[digest] = {
+                    "custom_id": f"{digest}-{samples[0]}",
+                    "method": "POST",
+                    "url": "/v1/chat/completions",
+                    "body": self.server.body(request, len(samples)),
+                }
                 self.store.add({digest: self.server.kept(task, request)}, [])
         for part in _parts(lines):
             self._send(part, attempt=1)
@@ -125,37 +138,36 @@ class Batch:
     def _pending(self):
         """Batches that are not collected; those of another endpoint are not known here."""
         here = (self.server.endpoint, UNKNOWN_ENDPOINT)
-        return [b for b in self.store.batches() if b["state"] not in _OVER and b["endpoint"] in here]
+        return [batch for batch in self.store.batches()
+                if batch["state"] not in _OVER and batch["endpoint"] in here]
 
     def _missing(self, tasks):
         """Yield task, request, key and sample numbers of what is not stored."""
         for task in tasks:
             request, digest, n = self.server.request(task)
             have = self.store.get(digest)
-            if samples := [i for i in range(n) if i not in have]:
+            samples = [sample for sample in range(n) if sample not in have]
+            if samples:
                 yield task, request, digest, samples
 
     def _keep(self, client, batch, found):
+        """Store what a finished batch brought, and submit its failed lines once more."""
         rows = []
         for line in self._lines(client, found.output_file_id):
-            if (line.get("response") or {}).get("status_code") != 200:
-                continue
-            digest, start = line["custom_id"].rsplit("-", 1)
-            try:
-                given = columns(line["response"]["body"])
-            except (ValueError, AttributeError, TypeError, KeyError):
-                continue  # a body that is no completion is a failed line
-            rows += [c | {"key": digest, "sample": int(start) + i} for i, c in enumerate(given)]
+            rows += _replies(line)
         self.store.add({}, rows)
         answered = {row["key"] for row in rows}
-        failed = [k for k in batch["keys"] if k not in answered]
+        failed = [digest for digest in batch["keys"] if digest not in answered]
         self.store.note_batch(batch["id"], batch["attempt"], found.status, failed, batch["endpoint"])
         if failed and batch["attempt"] == 1 and found.status != "cancelled":
-            sent = {line["custom_id"].rsplit("-", 1)[0]: line
-                    for line in self._lines(client, found.input_file_id)}
-            self._send({k: sent[k] for k in failed}, attempt=2)
+            sent = {}
+            for line in self._lines(client, found.input_file_id):
+                digest, _ = line["custom_id"].rsplit("-", 1)
+                sent[digest] = line
+            self._send({digest: sent[digest] for digest in failed}, attempt=2)
 
     def _lines(self, client, file_id):
+        """The lines of a file at the server, decoded."""
         if not file_id:
             return []
         # Bytes: a text would be cut at every line separator that a reply holds.
@@ -182,6 +194,19 @@ class Batch:
                 yield client
         except openai.OpenAIError as error:
             raise JudgeError(f"{self.name}: {problem}: {message(error)}") from None
+
+
+def _replies(line):
+    """The replies that a line of a batch's output holds, as the store keeps them; none of a failed line."""
+    response = line.get("response") or {}
+    if response.get("status_code") != 200:
+        return []
+    digest, start = line["custom_id"].rsplit("-", 1)
+    try:
+        given = columns(response["body"])
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return []  # a body that is no completion
+    return [reply | {"key": digest, "sample": int(start) + place} for place, reply in enumerate(given)]
 
 
 def _parts(lines):

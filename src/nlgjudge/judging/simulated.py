@@ -47,6 +47,16 @@ class Simulated:
         For a negative `noise` or `step`, or `refusals` outside [0, 1].
     TypeError
         When `rng` is no generator.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> made = nj.load("summeval", "sample")
+    >>> truth = made.ratings.groupby(["item_id", "aspect"])["score"].mean().to_dict()
+    >>> judge = Simulated(truth=truth, rng=np.random.default_rng(0))
+    >>> found = nj.judge_items(made.items, "geval/summarization/fluency", judge, limit=2)
+    >>> bool((found["score"] - [truth[item, "fluency"] for item in found["item_id"]]).abs().max() < 0.01)
+    True
     """
 
     name = "simulated"
@@ -58,8 +68,13 @@ class Simulated:
                              "of at least 0 and refusals between 0 and 1")
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {type(rng).__name__}: give a numpy.random.default_rng(seed)")
-        self.truth, self.rng, self.noise, self.bias, self.step = truth, rng, noise, bias, step
-        self.refusals, self.length_preference = refusals, length_preference
+        self.truth = truth
+        self.rng = rng
+        self.noise = noise
+        self.bias = bias
+        self.step = step
+        self.refusals = refusals
+        self.length_preference = length_preference
         self.self_preference = self_preference or {}
 
     def replies(self, tasks):
@@ -82,7 +97,8 @@ class Simulated:
         for task in tasks:
             centre = self._centre(task)
             for index in range(task.n):
-                refused, error = self.rng.random() < self.refusals, self.noise * self.rng.standard_normal()
+                refused = self.rng.random() < self.refusals
+                error = self.noise * self.rng.standard_normal()
                 text = REFUSAL if refused else answer(self._rounded(centre + error, task), task)
                 yield Reply(task.item_id, task.aspect, index, text)
 
@@ -92,13 +108,19 @@ class Simulated:
             raise KeyError(f"no true rating for {task.item_id!r}, aspect {task.aspect!r}: expected a number "
                            f"in truth under it or under {(task.item_id, task.aspect)!r}, got {truth}")
         words = len((task.fields.get("hypothesis") or "").split())
-        return (truth + self.bias + self.length_preference * words / 100
-                + sum(bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)))
+        for_length = self.length_preference * words / 100
+        bonuses = [bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)]
+        return truth + self.bias + for_length + sum(bonuses)
 
     def _rounded(self, rating, task):
         low, high = task.scale or (0, 1)
-        return min(max(self.step * round(rating / self.step) if self.step else rating, low), high)
+        if self.step:
+            rating = self.step * round(rating / self.step)
+        return min(max(rating, low), high)
 
 
 def _is_own(item_id, own):
-    return item_id.rpartition("/")[2].startswith(own) if isinstance(own, str) else item_id in own
+    """Whether an item is one of the judge's own, by its end or in a set."""
+    if isinstance(own, str):
+        return item_id.rpartition("/")[2].startswith(own)
+    return item_id in own

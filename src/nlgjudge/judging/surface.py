@@ -25,16 +25,24 @@ _FUNCTION = _PRONOUNS | frozenset(_WORD.findall(
     "there here too very just only also our your you we us me my i a an in on at by of to as is be do if "
     "or so no up out off"))
 _USUAL = frozenset(_CLUSTER.findall(" ".join(_FUNCTION)))
-# Any other aspect, as quality and overall, weighs all features equally.
-WEIGHTS = {aspect: weights for aspects, weights in (
-    (["coherence"], {"cohesion": 3, "overlap": 1, "variety": 1}),
-    (["consistency"], {"known_entities": 3, "overlap": 2, "familiarity": 1}),
-    (["fluency", "naturalness", "understandability"], {"spelling": 2, "familiarity": 2, "variety": 1}),
-    (["relevance", "informativeness"], {"overlap": 2, "length": 2, "variety": 1}),
-    (["engagingness"], {"length": 2, "variety": 1, "grounding": 1}),
-    (["groundedness"], {"grounding": 3, "overlap": 1}),
-    (["accuracy", "equivalence", "answer quality"], {"agreement": 3, "known_entities": 1, "overlap": 1}),
-) for aspect in aspects}
+# Of a task's features, by aspect. Any other aspect, as quality and overall, weighs all features equally.
+_FLUENCY = {"spelling": 2, "familiarity": 2, "variety": 1}
+_RELEVANCE = {"overlap": 2, "length": 2, "variety": 1}
+_CORRECTNESS = {"agreement": 3, "known_entities": 1, "overlap": 1}
+WEIGHTS = {
+    "coherence": {"cohesion": 3, "overlap": 1, "variety": 1},
+    "consistency": {"known_entities": 3, "overlap": 2, "familiarity": 1},
+    "fluency": _FLUENCY,
+    "naturalness": _FLUENCY,
+    "understandability": _FLUENCY,
+    "relevance": _RELEVANCE,
+    "informativeness": _RELEVANCE,
+    "engagingness": {"length": 2, "variety": 1, "grounding": 1},
+    "groundedness": {"grounding": 3, "overlap": 1},
+    "accuracy": _CORRECTNESS,
+    "equivalence": _CORRECTNESS,
+    "answer quality": _CORRECTNESS,
+}
 
 
 class Surface:
@@ -47,7 +55,8 @@ class Surface:
         for task in tasks:
             low, high = task.scale or (0, 1)
             text = answer(low + (high - low) * score(task), task)
-            yield from (Reply(task.item_id, task.aspect, index, text) for index in range(task.n))
+            for index in range(task.n):
+                yield Reply(task.item_id, task.aspect, index, text)
 
 
 def answer(rating, task):
@@ -55,21 +64,36 @@ def answer(rating, task):
 
     Rounded to half stars, to whole numbers where the scale is as wide as 0 to 100, else to 0.01. "Yes" is the
     upper half of the scale, but the lower one of consistency: G-Eval asks for an inconsistency.
+
+    Parameters
+    ----------
+    rating : float
+    task : nlgjudge.judging.tasks.Task
+
+    Returns
+    -------
+    str
     """
     low, high = task.scale or (0, 1)
     if task.form == "choice":
         letters = enumerate(task.options.values())
         nearest, _ = min(letters, key=lambda option: abs(option[1] - rating))
         return lettered.LETTERS[nearest]
-    name, halves = task.aspect or "rating", min(max(round(2 * rating) / 2, low), high)
-    lower, faults = rating < (low + high) / 2, task.aspect.lower() == "consistency"
-    return {
-        "stars": f"{halves:g} stars",
-        "number": f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}",
-        "yes_no": "Yes" if lower == faults else "No",
-        "json": json.dumps({name: round(rating, 2)}, ensure_ascii=False),
-        "text": f"By rule, the text's {name} is {rating:.2f} on a scale from {low:g} to {high:g}.",
-    }.get(task.form, f"- {name[:1].upper()}{name[1:]}: {rating:.2f}")
+    name = task.aspect or "rating"
+    if task.form == "stars":
+        half_stars = min(max(round(2 * rating) / 2, low), high)
+        return f"{half_stars:g} stars"
+    if task.form == "number":
+        return f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}"
+    if task.form == "yes_no":
+        in_lower_half = rating < (low + high) / 2
+        asks_for_a_fault = task.aspect.lower() == "consistency"
+        return "Yes" if in_lower_half == asks_for_a_fault else "No"
+    if task.form == "json":
+        return json.dumps({name: round(rating, 2)}, ensure_ascii=False)
+    if task.form == "text":
+        return f"By rule, the text's {name} is {rating:.2f} on a scale from {low:g} to {high:g}."
+    return f"- {name[:1].upper()}{name[1:]}: {rating:.2f}"
 
 
 def score(task):
@@ -78,8 +102,10 @@ def score(task):
     The features' source is `source` and `context` together. `grounding` is the context's overlap with the
     hypothesis, `agreement` the mean of the overlaps of hypothesis and reference with each other.
     """
-    hypothesis, source, context, reference = (
-        task.fields.get(name) or "" for name in ("hypothesis", "source", "context", "reference"))
+    fields = {name: task.fields.get(name) or "" for name in ("hypothesis", "source", "context", "reference")}
+    hypothesis = fields["hypothesis"]
+    context = fields["context"]
+    reference = fields["reference"]
     if not _WORD.search(hypothesis):
         return 0.0
     usable = dict(_FEATURES)
@@ -88,62 +114,84 @@ def score(task):
     # Items carry a reference even for prompts that do not show it, and then it must not be used.
     if reference and reference in task.text:
         usable["agreement"] = lambda text, _: (overlap(text, reference) + overlap(reference, text)) / 2
-    weights = WEIGHTS.get(task.aspect.lower().replace("_", " "), dict.fromkeys(usable, 1))
-    given = f"{source}\n{context}"
-    parts = [(w, usable[name](hypothesis, given)) for name, w in weights.items() if name in usable]
-    return sum(w * value for w, value in parts) / sum(w for w, _ in parts)
+    aspect = task.aspect.lower().replace("_", " ")
+    weights = WEIGHTS.get(aspect, dict.fromkeys(usable, 1))
+    weights = {name: weight for name, weight in weights.items() if name in usable}
+    given = f"{fields['source']}\n{context}"
+    weighed = [weight * usable[name](hypothesis, given) for name, weight in weights.items()]
+    return sum(weighed) / sum(weights.values())
 
 
 def overlap(hypothesis, source):
     """Share of the hypothesis's content words that the source has, in [0, 1]; 0 if it has none."""
-    content, known = _Text(hypothesis).content, _Text(source).vocabulary
-    return sum(word in known for word in content) / len(content) if content else 0.0
+    content = _Text(hypothesis).content
+    known = _Text(source).vocabulary
+    if not content:
+        return 0.0
+    return sum(word in known for word in content) / len(content)
 
 
 def known_entities(hypothesis, source):
     """1 / (1 + k), k the different numbers, and capitalised words within sentences, that the source lacks."""
-    known = _Text(source).vocabulary
-    found = {word.lower() for sentence in _Text(hypothesis).sentences
-             for i, word in enumerate(_WORD.findall(sentence))
-             if word[0].isdigit() or (i and word[0].isupper())}
-    return 1 / (1 + len(found - known - _FUNCTION))
+    found = set()
+    for sentence in _Text(hypothesis).sentences:
+        for place, word in enumerate(_WORD.findall(sentence)):
+            is_number = word[0].isdigit()
+            is_name = place > 0 and word[0].isupper()
+            if is_number or is_name:
+                found.add(word.lower())
+    return 1 / (1 + len(found - _Text(source).vocabulary - _FUNCTION))
 
 
 def variety(hypothesis, source=""):
     """1 minus the share of word trigrams, or of sentences if larger, that came before, in [0, 1]."""
-    words, sentences = _Text(hypothesis).words, _Text(hypothesis).sentences
-    units = list(zip(words, words[1:], words[2:])), [sentence.lower() for sentence in sentences]
-    return min((len(set(unit)) / len(unit) for unit in units if unit), default=1.0)
+    text = _Text(hypothesis)
+    trigrams = list(zip(text.words, text.words[1:], text.words[2:]))
+    sentences = [sentence.lower() for sentence in text.sentences]
+    different = [len(set(units)) / len(units) for units in (trigrams, sentences) if units]
+    return min(different, default=1.0)
 
 
 def length(hypothesis, source):
     """n/t or t/n, whichever is below 1, for n words; t = 3 sqrt(source's words): 57 for 360, 21 for 50."""
-    n, target = len(_Text(hypothesis).words), 3 * math.sqrt(len(_Text(source).words))
-    return min(n, target) / max(n, target, 1)
+    words = len(_Text(hypothesis).words)
+    target = 3 * math.sqrt(len(_Text(source).words))
+    return min(words, target) / max(words, target, 1)
 
 
 def spelling(hypothesis, source):
     """Share of words in [0, 1] that are the source's or have no letter three times in a row, no digit between
     letters and, from four letters on, no trigram of consonants unknown to source and function words."""
-    words, known = _Text(hypothesis).words, _Text(source)
-    odd = sum(1 for word in words if word not in known.vocabulary and (
-        _RUN.search(word) or (len(word) > 3 and not known.clusters.issuperset(_CLUSTER.findall(word)))))
+    words = _Text(hypothesis).words
+    known = _Text(source)
+    odd = sum(1 for word in words if word not in known.vocabulary and _looks_odd(word, known.clusters))
     return 1 - odd / max(len(words), 1)
+
+
+def _looks_odd(word, known_clusters):
+    if _RUN.search(word):
+        return True
+    return len(word) > 3 and not known_clusters.issuperset(_CLUSTER.findall(word))
 
 
 def cohesion(hypothesis, source=""):
     """Share of neighbouring sentences in [0, 1] with a content word in common or a pronoun in the second's
     first five words; 1 for a single sentence."""
-    parts = [_Text(sentence) for sentence in _Text(hypothesis).sentences]
-    links = [not _PRONOUNS.isdisjoint(b.words[:5]) or not set(a.content).isdisjoint(b.content)
-             for a, b in zip(parts, parts[1:])]
+    sentences = [_Text(sentence) for sentence in _Text(hypothesis).sentences]
+    links = [_is_linked(first, second) for first, second in zip(sentences, sentences[1:])]
     return sum(links) / len(links) if links else 1.0
+
+
+def _is_linked(first, second):
+    starts_with_pronoun = not _PRONOUNS.isdisjoint(second.words[:5])
+    return starts_with_pronoun or not set(first.content).isdisjoint(second.content)
 
 
 def familiarity(hypothesis, source):
     """1 minus the mean surprisal of the hypothesis's character trigrams, in units of an unseen one's,
     under a model that adds one to the source's counts; in [0, 1]."""
-    grams, (gain, unseen) = _grams(hypothesis), _model(source)
+    grams = _grams(hypothesis)
+    gain, unseen = _model(source)
     return sum(gain.get(gram, 0.0) for gram in grams) / max(len(grams) * unseen, 1)
 
 
@@ -153,10 +201,13 @@ _FEATURES = {feature.__name__: feature for feature in (
 
 @lru_cache(maxsize=1024)  # systems share their sources
 class _Text:
+    """A text's words, its content words (with repetitions), sentences and trigrams of consonants."""
+
     def __init__(self, text):
         self.words = _WORD.findall(text.lower())
         self.vocabulary = frozenset(self.words)
-        self.content = [w for w in self.words if w not in _FUNCTION and (len(w) > 2 or w[0].isdigit())]
+        self.content = [word for word in self.words
+                        if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())]
         self.sentences = [sentence for sentence in _BREAK.split(text) if _WORD.search(sentence)]
         self.clusters = {*_CLUSTER.findall(text.lower()), *_USUAL}
 
@@ -165,9 +216,11 @@ class _Text:
 def _model(text):
     """Bits by which each trigram surprises less than an unseen one, and an unseen one's surprisal."""
     counts = Counter(_grams(text))
-    return {g: math.log2(n + 1) for g, n in counts.items()}, math.log2(counts.total() + len(counts) + 1)
+    gain = {gram: math.log2(count + 1) for gram, count in counts.items()}
+    return gain, math.log2(counts.total() + len(counts) + 1)
 
 
 def _grams(text):
+    """Trigrams of characters, blanks at both ends included."""
     text = f" {' '.join(text.lower().split())} "
     return [*map("".join, zip(text, text[1:], text[2:]))]

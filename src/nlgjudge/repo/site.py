@@ -11,6 +11,7 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
+from nlgjudge.ledger.comparison import of_another_model
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage
 
@@ -39,20 +40,36 @@ def _notebook(path):
     group = next((part for part in path.stem.split("_") if part in GROUPS), "")
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in book["cells"]]
     prose = [text for kind, text in cells if kind == "markdown"]
-    title = heading = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
-    for number, (kind, text) in enumerate(cells):
-        if kind == "markdown":
-            heading = [heading, *re.findall(r"^##+ (.*)", text, re.M)][-1]
-        elif any("image/png" in out.get("data", {}) for out in book["cells"][number].get("outputs", [])):
-            after = next((text for kind, text in cells[number + 1:] if kind == "markdown"), "#")
-            alt = "" if after.startswith("#") else re.sub(r"[`*$]", "", after.split("\n\n")[0])
-            book["cells"][number]["metadata"]["mystnb"] = {
-                "image": {"alt": f"Figure, {heading}. {alt}".strip().replace("\n", " ")}}
+    title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
+    _describe_figures(book, cells, title)
     short = re.sub(r"^(G-Eval|ChatGPT study|DHP|CoAScore), |^Beyond (the papers|DHP): ", "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
-    return {"group": group, "title": title, "short": short[0].upper() + short[1:],
-            "leads": [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", p)[0] for p in verdict.split("\n\n")],
-            "benchmarks": book["metadata"].get("nlgjudge", {}).get("benchmarks", []), "book": book}
+    first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
+                       for paragraph in verdict.split("\n\n")]
+    return {
+        "group": group,
+        "title": title,
+        "short": short[0].upper() + short[1:],
+        "leads": first_sentences,
+        "benchmarks": book["metadata"].get("nlgjudge", {}).get("benchmarks", []),
+        "book": book,
+    }
+
+
+def _describe_figures(book, cells, title):
+    """Give each figure its heading and the paragraph behind it as a description, for who cannot see it."""
+    heading = title
+    for number, (kind, text) in enumerate(cells):
+        cell = book["cells"][number]
+        if kind == "markdown":
+            heading = [heading, *re.findall(r"^##+ (.*)", text, re.M)][-1]
+        elif any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
+            after = next((text for kind, text in cells[number + 1:] if kind == "markdown"), "#")
+            said = ""
+            if not after.startswith("#"):
+                said = re.sub(r"[`*$]", "", after.split("\n\n")[0])
+            description = f"Figure, {heading}. {said}".strip().replace("\n", " ")
+            cell["metadata"]["mystnb"] = {"image": {"alt": description}}
 
 
 def _covering(paper, artefact, books):
@@ -76,18 +93,27 @@ def cells(rows, books):
     pandas.DataFrame
         Strings; `notebook` is a list of names: the one that ran the cell, else those of its table.
     """
-    keys = list(zip(rows["paper"], rows["artefact"]))
-    run_by = {key: _covering(*key, books) for key in set(keys)}
-    interval = [f"{low:.2f} to {high:.2f}" if low == low else ""
-                for low, high in zip(rows["ci_low"], rows["ci_high"])]
+    tables = list(zip(rows["paper"], rows["artefact"]))
+    covering = {table: _covering(*table, books) for table in set(tables)}
+    intervals = ["" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
+                 for low, high in zip(rows["ci_low"], rows["ci_high"])]
     return pd.DataFrame({
-        "paper": rows["paper"].map(BRIEF), "table": rows["artefact"].str.replace("table", "Table "),
-        **{c: rows[c] for c in ("row", "dataset", "aspect", "level", "coefficient")},
-        "printed": rows["published"], "ours": [f"{v:.3f}" if v == v else "" for v in rows["ours"]],
-        "interval": interval, "verdict": rows["verdict"].str.replace("_", " "),
+        "paper": rows["paper"].map(BRIEF),
+        "table": rows["artefact"].str.replace("table", "Table "),
+        "row": rows["row"],
+        "dataset": rows["dataset"],
+        "aspect": rows["aspect"],
+        "level": rows["level"],
+        "coefficient": rows["coefficient"],
+        "printed": rows["published"],
+        "ours": ["" if pd.isna(value) else f"{value:.3f}" for value in rows["ours"]],
+        "interval": intervals,
+        "verdict": rows["verdict"].str.replace("_", " "),
         "evidence": rows["evidence"].str.replace("_", " "),
-        "notebook": [[n] if n in books else run_by[k] for n, k in zip(rows["notebook"], keys)],
-        "note": rows["note"]}).fillna("")
+        "notebook": [[name] if name in books else covering[table]
+                     for name, table in zip(rows["notebook"], tables)],
+        "note": rows["note"],
+    }).fillna("")
 
 
 def paper(key, rows, books):
@@ -108,26 +134,40 @@ def paper(key, rows, books):
         correlations `versions` (label and counts) and `missing` (note, rows, cells).
     """
     listed = pd.read_csv(use(root() / "site" / "artefacts.csv"), keep_default_na=False, dtype=str)
-    rows, found = rows[rows["paper"].str.removesuffix("_v1") == key], []
+    rows = rows[rows["paper"].str.removesuffix("_v1") == key]
+    found = []
     for item in listed[listed["paper"] == key].to_dict("records"):
-        names = _covering(key, item["artefact"], books) or [n for n in [item["notebook"]] if n in books]
+        names = _covering(key, item["artefact"], books)
+        if not names and item["notebook"] in books:
+            names = [item["notebook"]]
+        label = re.sub(r"(\d+)", r" \1", item["artefact"]).title()
+        entry = {**item, "notebooks": names, "label": label, "versions": [], "missing": []}
         printed = rows[rows["artefact"] == item["artefact"]]
-        found.append({**item, "notebooks": names, "label": re.sub(r"(\d+)", r" \1", item["artefact"]).title(),
-                      "versions": [], "missing": [], **(_table(printed) if len(printed) else {})})
+        if len(printed):
+            entry |= _table(printed)
+        found.append(entry)
     return {"findings": coverage.findings(rows, most=99), "artefacts": found}
 
 
 def _table(printed):
     """Status of a printed table, from its cells."""
-    counts = coverage.by_table(printed).reset_index()
     full = printed[printed["published"] != ""]
     ran = full["verdict"] != "not_run"
+    agrees = full["verdict"].isin(coverage.AGREES) & ~of_another_model(full)
+    status = "partly"
+    if agrees.all():
+        status = "reproduced"
+    elif not ran.any():
+        status = "needs"
     missing = [(note, list(dict.fromkeys(part["row"])), len(part))
                for note, part in full[~ran].groupby("note", sort=False)]
-    done = full["verdict"].isin(coverage.AGREES).all()
-    return {"status": "reproduced" if done else "partly" if ran.any() else "needs", "missing": missing,
-            "needs": "; ".join(note for note, *_ in missing),
-            "versions": [(BRIEF[c["paper"]], c) for c in counts.to_dict("records")]}
+    counts = coverage.by_table(printed).reset_index().to_dict("records")
+    return {
+        "status": status,
+        "missing": missing,
+        "needs": "; ".join(note for note, *_ in missing),
+        "versions": [(BRIEF[count["paper"]], count) for count in counts],
+    }
 
 
 def benchmarks(rows, books):
@@ -147,23 +187,42 @@ def benchmarks(rows, books):
     """
     listed = pd.read_csv(use(root() / "site" / "benchmarks.csv"), keep_default_na=False, dtype=str)
     readme = (root() / "data" / "README.md").read_text(encoding="utf-8")
-    sources, pages = dict(re.findall(r"^\| (\w+) \| ([^;|]*)", readme, re.M)), []
-    keys, files = ["role", "repository", "commit", "licence", "citation"], pd.DataFrame(entries())
+    sources = dict(re.findall(r"^\| (\w+) \| ([^;|]*)", readme, re.M))
+    files = pd.DataFrame(entries())
+    pages = []
     for item in listed.to_dict("records"):
         name = item["benchmark"]
-        own = files[files["benchmark"] == name.removesuffix("_crowd")]
-        own = own.groupby(keys).size().reset_index(name="n")
         tables = rows.loc[rows["dataset"] == name, ["paper", "artefact"]].drop_duplicates()
-        found = sample.read(name)
-        first = found.items[found.items["doc_id"] == found.items["doc_id"].iloc[0]]
-        means = found.ratings.groupby(["item_id", "aspect"], sort=False)["score"].mean().round(1)
-        texts = [{**text, "marks": {a: means[text["item_id"], a] for a in found.aspects
-                                    if (text["item_id"], a) in means}} for text in first.to_dict("records")]
-        pages.append({**item, "files": own.assign(source=own["citation"].map(sources)).to_dict("records"),
-                      "tables": [(PAPERS[p], p.removesuffix("_v1"), a[:5], a[5:]) for p, a in tables.values],
-                      "notebooks": [n for n, book in books.items() if name in book["benchmarks"]],
-                      "aspects": found.aspects, "example": texts})
+        stand_in = sample.read(name)
+        pages.append({
+            **item,
+            "files": _files(files, name.removesuffix("_crowd"), sources),
+            "tables": [(PAPERS[key], key.removesuffix("_v1"), artefact[:5], artefact[5:])
+                       for key, artefact in tables.values],
+            "notebooks": [using for using, book in books.items() if name in book["benchmarks"]],
+            "aspects": stand_in.aspects,
+            "example": _example(stand_in),
+        })
     return pages
+
+
+def _files(files, benchmark, sources):
+    """A benchmark's registered files by role and source, each with its number and its citation in words."""
+    own = files[files["benchmark"] == benchmark]
+    counts = own.groupby(["role", "repository", "commit", "licence", "citation"]).size().reset_index(name="n")
+    return counts.assign(source=counts["citation"].map(sources)).to_dict("records")
+
+
+def _example(found):
+    """The items of the first document, with mean ratings."""
+    first = found.items[found.items["doc_id"] == found.items["doc_id"].iloc[0]]
+    means = found.ratings.groupby(["item_id", "aspect"], sort=False)["score"].mean().round(1)
+    texts = []
+    for text in first.to_dict("records"):
+        marks = {aspect: means[text["item_id"], aspect] for aspect in found.aspects
+                 if (text["item_id"], aspect) in means}
+        texts.append({**text, "marks": marks})
+    return texts
 
 
 def _documented(name):

@@ -266,8 +266,8 @@ def _benchmark(name, say):
     from nlgjudge.data.optional import ABSENT
 
     loaded = load(name)
-    say(f"  {name:18} {loaded.source:6} {len(loaded.items):5} items"
-        + (f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""))
+    notice = f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""
+    say(f"  {name:18} {loaded.source:6} {len(loaded.items):5} items{notice}")
     absent = [path for path, why in loaded.left_out.items() if why == ABSENT]
     if absent:
         say(f"{'':20}without {', '.join(absent)}: {ABSENT}")
@@ -281,7 +281,8 @@ def _recording(name):
     files = recorded_files(name)
     if available(name):
         return ["real", _blobs(files)]
-    return ["unreadable" if all(local(entry) for entry in files) else "absent", _blobs(files)]
+    here = all(local(entry) for entry in files)
+    return ["unreadable" if here else "absent", _blobs(files)]
 
 
 def _prompt(name):
@@ -289,7 +290,8 @@ def _prompt(name):
     from nlgjudge.data.registry import prompt_files
 
     files = prompt_files(name)
-    return ["real" if all(local(entry) for entry in files) else "absent", _blobs(files)]
+    here = all(local(entry) for entry in files)
+    return ["real" if here else "absent", _blobs(files)]
 
 
 def _blobs(files):
