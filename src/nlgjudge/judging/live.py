@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from nlgjudge.judging import planning
-from nlgjudge.judging.planning import prompt_tokens as _tokens
+from nlgjudge.judging.planning import prompt_tokens
 from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
 from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, used
 
@@ -41,6 +41,11 @@ class Limits(NamedTuple):
         Calls and prompt tokens a minute at most.
     price : (float, float)
         Of a million prompt and a million completion tokens.
+
+    Examples
+    --------
+    >>> Limits(cost=5.0, price=(0.15, 0.6)).cost
+    5.0
     """
 
     calls: int | None = None
@@ -94,12 +99,21 @@ class Live:
         if limits.cost is not None and not limits.price:
             raise JudgeError("a limit on cost needs a price: say what a million prompt and a million "
                              "completion tokens cost")
-        self.name, self.store, self.limits = f"openai:{model}", store, limits
+        self.name = f"openai:{model}"
+        self.store = store
+        self.limits = limits
         self.server = Server(model, timeout=timeout)
-        self.concurrency, self.progress, self.ask_again = concurrency, progress, ask_again
-        self.cost, self.failures, self.stopped = 0.0, 0, ""
-        self.reasons, self.asked_again = Counter(), {}
-        self._answered, self._prompt_tokens, self._completion_tokens = 0, 0, 0
+        self.concurrency = concurrency
+        self.progress = progress
+        self.ask_again = ask_again
+        self.cost = 0.0
+        self.failures = 0
+        self.reasons = Counter()
+        self.stopped = ""
+        self.asked_again = {}
+        self._answered = 0  # calls that brought replies
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
 
     @property
     def spent(self):
@@ -150,6 +164,7 @@ class Live:
         return planning.plan(self.server, self.store, tasks, self.limits.price, again=self.ask_again)
 
     def _wait(self, tasks):
+        """Run to the end, also where an event loop is running already."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -162,15 +177,28 @@ class Live:
                 self._cancel()
                 raise
 
+    def _begin(self):
+        """Set what is counted and shared within one run."""
+        self.stopped = ""
+        self._writes = asyncio.Queue()
+        self._turn = asyncio.Lock()  # to wait for the pace
+        self._busy = {}  # by key of a request under way, what its end sets
+        self._due = 0.0  # when the next call may go out
+        self._under_way = 0
+        self._whole = 0  # items that have all their samples
+        self._failed = Counter()  # items that have not, by reason
+        self._in_a_row = 0
+        self._answered_before = self._answered
+        # Of replies, by key and sample:
+        self._of_no_use = {}  # why
+        self._fresh = set()  # which came in this run
+        self._repeated = {}  # why they are of no use after they were asked for again, or nothing
+        self._in_vain = 0  # repetitions of no use in a row
+        self._not_again = ""  # why no more is asked for again
+
     async def _run(self, tasks):
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
-        self._writes, self._turn = asyncio.Queue(), asyncio.Lock()
-        self._in_a_row, self._due, self._under_way, self.stopped = 0, 0.0, 0, ""
-        self._busy = {}
-        self._whole, self._failed, self._answered_before = 0, Counter(), self._answered
-        # Replies of no use, by key and sample: why; those that came in this run; what came of a repetition.
-        self._of_no_use, self._fresh, self._repeated = {}, set(), {}
-        self._in_vain, self._not_again = 0, ""
+        self._begin()
         size = len(tasks) if hasattr(tasks, "__len__") else None
         writer = asyncio.create_task(self._write())
         try:
@@ -187,7 +215,8 @@ class Live:
 
     def _say_how_it_ended(self):
         failed = sum(self._failed.values())
-        if failed and not self._whole and self._answered == self._answered_before and not self.stopped:
+        nothing_came = not self._whole and self._answered == self._answered_before
+        if failed and nothing_came and not self.stopped:
             raise JudgeError(f"no item was answered: {failed} failed, {_commonest(self._failed)}")
         if failed:
             warnings.warn(f"{self.name}: {failed} of {failed + self._whole} items failed, "
@@ -199,15 +228,19 @@ class Live:
             warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
         if self._not_again:
             warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
-        cut = sum(reason == "length" for reason in (self._of_no_use | self._repeated).values())
+        latest = self._of_no_use | self._repeated
+        cut = sum(reason == "length" for reason in latest.values())
         if cut:
             warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; "
                           "raise max_tokens, which pays for a reasoning model's thoughts too", stacklevel=3)
 
     async def _all(self, client, tasks):
+        """Ask for all that is missing."""
         while True:
-            self._todo, self._asked_as = iter(tasks), set()
-            self._whole, self._failed = 0, Counter()
+            self._todo = iter(tasks)
+            self._asked_as = set()  # how many notices the server had given when an item was asked
+            self._whole = 0
+            self._failed = Counter()
             # The first call alone: a wrong key or model shows once, and so does what the
             # server supports.
             await self._work(client, until_asked=True)
@@ -223,6 +256,7 @@ class Live:
         self.reasons += self._failed
 
     async def _work(self, client, until_asked=False):
+        """Take one item after the other, to the last or, if so wanted, until one was asked."""
         for task in self._todo:
             before = self.server.calls
             try:
@@ -236,8 +270,8 @@ class Live:
                 if self._in_a_row >= GIVE_UP:
                     raise JudgeError(f"{GIVE_UP} items failed in a row, the last with: {error}; what is "
                                      "stored stays") from None
-            self._bar.set_postfix(calls=self.server.calls, errors=self.failures + sum(self._failed.values()),
-                                  cost=f"{self.cost:.4f}", refresh=False)
+            errors = self.failures + sum(self._failed.values())
+            self._bar.set_postfix(calls=self.server.calls, errors=errors, cost=f"{self.cost:.4f}", refresh=False)
             self._bar.update()
             if self.stopped or (until_asked and self.server.calls > before):
                 return
@@ -264,15 +298,12 @@ class Live:
         while True:
             request, digest, n = self.server.request(task)
             have = self.store.tries(digest)
-            missing = [i for i in range(n) if i not in have]
+            missing = [sample for sample in range(n) if sample not in have]
             if not missing:
-                self._note(task, n, digest, {i: used(task, n, have[i]) for i in range(n)})
+                self._note(task, n, digest, {sample: used(task, n, have[sample]) for sample in range(n)})
                 return True
-            async with self._turn:  # one waits for the pace, so that the others see a limit at once
-                if not self._at_limit():
-                    await self._pace(_tokens(task))
-                if self._at_limit():
-                    return False
+            if not await self._may_go_on(task):
+                return False
             try:
                 found = await self._ask(client, request, len(missing))
             except Malformed as error:
@@ -280,22 +311,31 @@ class Live:
                 if malformed == MALFORMED:
                     raise CallFailed(f"{error}, {MALFORMED} times") from None
                 continue
-            if found is not None:
-                new = dict(zip(missing, found))
-                await self._keep(task, request, [
-                    reply | {"key": digest, "sample": i} for i, reply in new.items()])
-                self._fresh |= self._note(task, n, digest, new)
-                if len(new) == len(missing):
-                    self._note(task, n, digest, {i: used(task, n, have[i]) for i in have if i < n})
-                    return True
+            if found is None:  # the request must change
+                continue
+            new = dict(zip(missing, found))
+            rows = [reply | {"key": digest, "sample": sample} for sample, reply in new.items()]
+            await self._keep(task, request, rows)
+            self._fresh |= self._note(task, n, digest, new)
+            if len(new) == len(missing):
+                stored = {sample: used(task, n, have[sample]) for sample in have if sample < n}
+                self._note(task, n, digest, stored)
+                return True
+
+    async def _may_go_on(self, task):
+        """Wait for the pace; False where a limit is reached."""
+        async with self._turn:  # one waits, so that the others see a limit at once
+            if not self._at_limit():
+                await self._pace(prompt_tokens(task))
+            return not self._at_limit()
 
     def _note(self, task, n, digest, replies):
         """Remember, and return, which of these replies, by sample, are of no use."""
         found = {}
-        for i, reply in replies.items():
+        for sample, reply in replies.items():
             reason = problem(task, n, reply)
             if reason:
-                found[digest, i] = reason
+                found[digest, sample] = reason
         self._of_no_use |= found
         return set(found)
 
@@ -323,17 +363,17 @@ class Live:
     async def _repeat(self, client, task):
         """Ask again until the task's replies can be used, or were asked for often enough."""
         request, digest, n = self.server.request(task)
-        if not any((digest, i) in self._of_no_use for i in range(n)):
+        if not any((digest, sample) in self._of_no_use for sample in range(n)):
             return
         while not self._not_again:
             tries = self.store.tries(digest)
-            wanted = [i for i in range(n)
-                      if i in tries and self._may_be_asked_again(task, n, digest, i, tries[i])]
+            wanted = [sample for sample in range(n) if sample in tries
+                      and self._may_be_asked_again(task, n, digest, sample, tries[sample])]
             if not wanted:
                 return
             async with self._turn:
                 if not self._limit():
-                    await self._pace(_tokens(task))
+                    await self._pace(prompt_tokens(task))
                 if self._limit():
                     self._not_again = f"replies of no use were not asked for again: {self._limit()}"
                     return
@@ -341,12 +381,14 @@ class Live:
             if found is None:  # the request must change, and is asked as a whole in another run
                 return
             new = dict(zip(wanted, found))
-            await self._keep(task, request, [
-                reply | {"key": digest, "sample": i, "attempt": len(tries[i])} for i, reply in new.items()])
-            for i, reply in new.items():
-                self._fresh.add((digest, i))
-                self._repeated[digest, i] = problem(task, n, reply)
-                self._in_vain = self._in_vain + 1 if self._repeated[digest, i] else 0
+            rows = [reply | {"key": digest, "sample": sample, "attempt": len(tries[sample])}
+                    for sample, reply in new.items()]
+            await self._keep(task, request, rows)
+            for sample, reply in new.items():
+                reason = problem(task, n, reply)
+                self._fresh.add((digest, sample))
+                self._repeated[digest, sample] = reason
+                self._in_vain = self._in_vain + 1 if reason else 0
             if self._in_vain >= IN_VAIN:
                 self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
                                    "no more is asked again in this run")
@@ -356,6 +398,7 @@ class Live:
         return may_be_asked_again(reason, len(tries), in_this_run=(digest, sample) in self._fresh)
 
     async def _ask(self, client, request, count):
+        """Call the server, and count what its replies cost."""
         self._under_way += 1
         try:
             found = await self.server.ask(client, request, count)
@@ -370,6 +413,7 @@ class Live:
         return found
 
     async def _keep(self, task, request, rows):
+        """Hand replies to the writer, and wait until they are on disk."""
         done = asyncio.get_running_loop().create_future()
         requests = {row["key"]: self.server.kept(task, request) for row in rows}
         await self._writes.put((done, requests, rows))
@@ -377,44 +421,64 @@ class Live:
 
     async def _write(self):
         """Store replies as they come, several to a commit, and release their workers."""
-        more = True
-        while more and (first := await self._writes.get()) is not None:
-            group = [first]
-            while more and not self._writes.empty():
-                part = self._writes.get_nowait()
-                more = part is not None
-                group += [part] if more else []
-            requests = {k: r for _, part, _ in group for k, r in part.items()}
-            try:
-                # Not in a thread: the wait for the interpreter's lock there is longer than the write.
-                self.store.add(requests, [r for *_, part in group for r in part])
-            except Exception as error:  # a full disk, say: each worker gets it
-                outcome = error
+        at_end = False
+        while not at_end:
+            group = [await self._writes.get()]
+            while group[-1] is not None and not self._writes.empty():
+                group.append(self._writes.get_nowait())
+            at_end = group[-1] is None
+            if at_end:
+                group.pop()
+            if group:
+                self._write_together(group)
+
+    def _write_together(self, group):
+        """Store the replies of several workers in one commit, and release the workers."""
+        requests, rows = {}, []
+        for _, of_worker, from_worker in group:
+            requests |= of_worker
+            rows += from_worker
+        failure = None
+        try:
+            # Not in a thread: the wait for the interpreter's lock there is longer than the write.
+            self.store.add(requests, rows)
+        except Exception as error:  # a full disk, say: each worker gets it
+            failure = error
+        for done, *_ in group:
+            if done.done():  # its worker was cancelled
+                continue
+            if failure is not None:
+                done.set_exception(failure)
             else:
-                outcome = None
-            for done, *_ in group:
-                if not done.done():  # its worker may have been cancelled
-                    done.set_exception(outcome) if outcome else done.set_result(None)
+                done.set_result(None)
 
     async def _pace(self, tokens):
         """Wait until one more call keeps the run below its rates."""
-        waits = [60 / self.limits.per_minute if self.limits.per_minute else 0,
-                 60 * tokens / self.limits.tokens_per_minute if self.limits.tokens_per_minute else 0]
+        wait = 0
+        if self.limits.per_minute:
+            wait = 60 / self.limits.per_minute
+        if self.limits.tokens_per_minute:
+            wait = max(wait, 60 * tokens / self.limits.tokens_per_minute)
         now = time.monotonic()
-        due, self._due = max(self._due, now), max(self._due, now) + max(waits)
+        due = max(self._due, now)
+        self._due = due + wait
         if due > now:
             await asyncio.sleep(due - now)
 
     def _at_limit(self):
+        """Whether a limit is reached, which then ends the run."""
         self.stopped = self.stopped or self._limit()
         return bool(self.stopped)
 
     def _limit(self):
         """Which limit is reached, in words; empty where none is."""
-        calls, cost = self.limits.calls, self.limits.cost
+        calls = self.limits.calls
         if calls is not None and self.server.calls >= calls:
             return f"the limit of {calls} calls was reached"
-        if cost is not None and self.cost * (1 + self._under_way / max(self._answered, 1)) >= cost:
+        cost = self.limits.cost
+        # A call under way will cost as much as the mean of those before.
+        expected = self.cost * (1 + self._under_way / max(self._answered, 1))
+        if cost is not None and expected >= cost:
             return (f"the limit on cost was reached: {self.cost:.4g} of {cost:.4g}, {self._under_way} under "
                     "way")
         return ""
@@ -457,4 +521,5 @@ def _commonest(reasons):
     (reason, number), *others = reasons.most_common()
     if number == 1:
         return f"with: {reason}"
-    return f"{'most often' if others else 'all'} with: {reason}"
+    how_often = "most often" if others else "all"
+    return f"{how_often} with: {reason}"

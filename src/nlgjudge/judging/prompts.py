@@ -16,11 +16,20 @@ from nlgjudge.judging.parsing import FORMS
 
 _PAPERS = files("nlgjudge") / "papers"  # each holds a folder `prompts`
 # The slots of upstream's prompt files, which are used by name and never copied.
-_UPSTREAM_SLOTS = {"{{Document}}": "source", "{{Summary}}": "hypothesis", "{{Response}}": "hypothesis",
-                   "{{Fact}}": "context"}
+_UPSTREAM_SLOTS = {
+    "{{Document}}": "source",
+    "{{Summary}}": "hypothesis",
+    "{{Response}}": "hypothesis",
+    "{{Fact}}": "context",
+}
 # The slots of a prompt that is written by hand; the upstream names serve as well.
-_INLINE_SLOTS = {"{{source}}": "source", "{{hypothesis}}": "hypothesis", "{{reference}}": "reference",
-                 "{{context}}": "context"} | _UPSTREAM_SLOTS
+_INLINE_SLOTS = {
+    "{{source}}": "source",
+    "{{hypothesis}}": "hypothesis",
+    "{{reference}}": "reference",
+    "{{context}}": "context",
+    **_UPSTREAM_SLOTS,
+}
 
 # What an item can fill; a prompt with another slot is filled by the function that uses it.
 FIELDS = ("source", "hypothesis", "reference", "context")
@@ -81,9 +90,13 @@ class Prompt(NamedTuple):
         if absent:
             raise KeyError(f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}")
         if "source_label" in self.constants:  # the ChatGPT study labels its two texts
-            fields |= {f: f"{self.constants[f'{f}_label']} {fields[f]}" for f in ("source", "hypothesis")}
-        tokens = "|".join(re.escape(t) for t in sorted(self.slots, key=len, reverse=True))
-        return re.sub(tokens, lambda m: str(fields[self.slots[m[0]]]), self.body) if tokens else self.body
+            for field in ("source", "hypothesis"):
+                fields[field] = f"{self.constants[f'{field}_label']} {fields[field]}"
+        if not self.slots:
+            return self.body
+        longest_first = sorted(self.slots, key=len, reverse=True)
+        tokens = "|".join(re.escape(token) for token in longest_first)
+        return re.sub(tokens, lambda match: str(fields[self.slots[match[0]]]), self.body)
 
     @property
     def task(self):
@@ -121,6 +134,12 @@ def prompt(name):
     ------
     KeyError
         For an unknown name; the message lists the known.
+
+    Examples
+    --------
+    >>> found = prompt("geval/summarization/coherence")
+    >>> found.aspect, found.scale, found.exact
+    ('coherence', (1, 5), True)
     """
     if name.startswith("upstream:"):
         return _upstream(name)
@@ -133,9 +152,14 @@ def prompt(name):
     template, task, aspect = rest.split("/")
     words = _aspects(folder)[task]
     asked = words["aspects"][aspect]
-    constants = {"task": words["task"], "aspect": asked["name"], "antonym": asked["antonym"],
-                 "instruction": asked["instruction"], "source_label": words["source_label"],
-                 "hypothesis_label": words["hypothesis_label"]}
+    constants = {
+        "task": words["task"],
+        "aspect": asked["name"],
+        "antonym": asked["antonym"],
+        "instruction": asked["instruction"],
+        "source_label": words["source_label"],
+        "hypothesis_label": words["hypothesis_label"],
+    }
     read = _read(f"{paper}/{template}", folder / f"{template}.txt")
     return read._replace(name=name, aspect=aspect, constants=constants,
                          exact=words["exact"] and asked["exact"])
@@ -188,8 +212,19 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
     options = lettered.scored(options, scale) if form == "choice" else {}
     slots = {token: field for token, field in _INLINE_SLOTS.items() if token in given}
     digest = hashlib.sha256(given.encode()).hexdigest()[:8]
-    made = Prompt(f"inline:{digest}", "", "written for this run", False, aspect, tuple(scale), form, slots,
-                  given, {}, options)
+    made = Prompt(
+        name=f"inline:{digest}",
+        paper="",
+        source="written for this run",
+        exact=False,
+        aspect=aspect,
+        scale=tuple(scale),
+        form=form,
+        slots=slots,
+        body=given,
+        constants={},
+        options=options,
+    )
     check_slots(made)
     if "hypothesis" not in slots.values():
         raise ValueError("the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "
@@ -199,6 +234,10 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
 
 def check_slots(asked):
     """Refuse a prompt that would be sent with a slot left open.
+
+    Parameters
+    ----------
+    asked : Prompt
 
     Raises
     ------
@@ -214,20 +253,27 @@ def check_slots(asked):
 def check_scale(scale):
     """Refuse a scale that is not a lowest and a highest rating; an empty one asks for no rating.
 
+    Parameters
+    ----------
+    scale : (float, float) or ()
+
     Raises
     ------
     ValueError
         Saying what was given and, where the two are reversed, how it should be.
     """
-    if isinstance(scale, (list, tuple)) and len(scale) == 0:
+    is_list = isinstance(scale, (list, tuple))
+    if is_list and len(scale) == 0:
         return
-    numbers = isinstance(scale, (list, tuple)) and len(scale) == 2 and all(
-        isinstance(end, (int, float)) and not isinstance(end, bool) for end in scale)
-    if not numbers:
+    if not is_list or len(scale) != 2 or not all(_is_number(end) for end in scale):
         raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
     low, high = scale
     if low >= high:
         raise ValueError(f"scale={list(scale)}: expected the lowest rating first, as {sorted(scale)}")
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def check_fit(asked, items, task=""):
@@ -259,8 +305,12 @@ def check_fit(asked, items, task=""):
     if odd:
         raise ValueError(f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
                          "of a method of its own, take another prompt")
-    filled = {"source": items["source"], "hypothesis": items["hypothesis"], "context": items["context"],
-              "reference": items["references"].map(lambda texts: texts[0] if len(texts) else "")}
+    filled = {
+        "source": items["source"],
+        "hypothesis": items["hypothesis"],
+        "context": items["context"],
+        "reference": items["references"].map(lambda texts: texts[0] if len(texts) else ""),
+    }
     for field in FIELDS:
         if field in shown and not filled[field].astype(bool).any():
             raise ValueError(f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
@@ -275,17 +325,23 @@ def check_fit(asked, items, task=""):
 
 
 def names():
-    """Names of all prompts, sorted.
+    """List the names of all prompts, sorted.
 
     A paper whose `prompts/` hold an `aspects.toml` prints templates: each is a prompt for every task and aspect
     of that file.
+
+    Returns
+    -------
+    list of str
     """
     found = []
     for paper in _PAPERS.iterdir():
         folder = paper / "prompts"
         if not folder.is_dir():
             continue
-        filled = [f"/{task}/{aspect}" for task, words in _aspects(folder).items() for aspect in words["aspects"]]
+        filled = []
+        for task, words in _aspects(folder).items():
+            filled += [f"/{task}/{aspect}" for aspect in words["aspects"]]
         for path in folder.rglob("*.txt"):
             name = f"{paper.name}/{path.relative_to(folder).as_posix().removesuffix('.txt')}"
             found += [name + rest for rest in filled or [""]]
@@ -295,17 +351,31 @@ def names():
 def _aspects(folder):
     """What fills a paper's templates, by task; empty where its prompts are no templates."""
     path = folder / "aspects.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _read(name, path):
+    """A prompt from its file: its settings in the first lines, then its words."""
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
     head = tomllib.loads(head)
-    return Prompt(name, head["paper"], head["source"], head["exact"], head["aspect"], tuple(head["scale"]),
-                  head["form"], head["slots"], body.removesuffix("\n"), {})
+    return Prompt(
+        name=name,
+        paper=head["paper"],
+        source=head["source"],
+        exact=head["exact"],
+        aspect=head["aspect"],
+        scale=tuple(head["scale"]),
+        form=head["form"],
+        slots=head["slots"],
+        body=body.removesuffix("\n"),
+        constants={},
+    )
 
 
 def _upstream(name):
+    """A prompt from upstream's own file, which states aspect and scale as "Coherence (1-5)"."""
     from nlgjudge.data import fetch
     from nlgjudge.data.registry import prompt_files
 
@@ -313,6 +383,15 @@ def _upstream(name):
     owner = name.removeprefix("upstream:").partition("/")[0]
     body = fetch.read(entry).decode("utf-8")
     aspect, low, high = re.search(r"^([A-Z]\w+) \((\d)-(\d)\)", body, re.MULTILINE).groups()
-    return Prompt(name, owner, f"{entry.repository} {entry.path}", False, aspect.lower(),
-                  (int(low), int(high)), "form", {t: f for t, f in _UPSTREAM_SLOTS.items() if t in body},
-                  body, {})
+    return Prompt(
+        name=name,
+        paper=owner,
+        source=f"{entry.repository} {entry.path}",
+        exact=False,
+        aspect=aspect.lower(),
+        scale=(int(low), int(high)),
+        form="form",
+        slots={token: field for token, field in _UPSTREAM_SLOTS.items() if token in body},
+        body=body,
+        constants={},
+    )

@@ -36,7 +36,9 @@ def in_words(name, held):
     parts.append(f"to {held.prompt}" if held.prompt else "to a prompt that is not registered")
     known = ", ".join(f"{setting}={value}" for setting, value in held.sampling.items())
     parts.append(f"at {known}" if known else "at sampling parameters that are not known")
-    return " ".join(parts) + (f" ({held.note})" if held.note else "")
+    if held.note:
+        parts.append(f"({held.note})")
+    return " ".join(parts)
 
 
 class _Records:
@@ -65,11 +67,12 @@ class _Records:
         self.check(tasks)
         for task in tasks:
             found = self._find(task)
-            for i in range(task.n):
-                if i not in found and self.missing == "error":
-                    raise LookupError(f"{self.name} has no sample {i} of {task.aspect} for {task.item_id}; "
-                                      "ask for fewer items or samples, or set missing='keep'")
-                yield Reply(task.item_id, task.aspect, i, *found.get(i, ("", "not recorded")))
+            for sample in range(task.n):
+                if sample not in found and self.missing == "error":
+                    raise LookupError(f"{self.name} has no sample {sample} of {task.aspect} for "
+                                      f"{task.item_id}; ask for fewer items or samples, or set "
+                                      "missing='keep'")
+                yield Reply(task.item_id, task.aspect, sample, *found.get(sample, ("", "not recorded")))
 
     def _check_found(self, tasks):
         """Refuse tasks of which not one is recorded, whatever `missing` says."""
@@ -233,15 +236,16 @@ class ReplayStore(_Records):
 
     def _find(self, task):
         found = self._store.tries(key(task.request(self._model), self._endpoint))
-        chosen = {i: used(task, task.n, tries) for i, tries in found.items()}
-        return {i: (reply["text"], reply["reason"], reply["logprobs"]) for i, reply in chosen.items()}
+        chosen = {sample: used(task, task.n, tries) for sample, tries in found.items()}
+        return {sample: (reply["text"], reply["reason"], reply["logprobs"])
+                for sample, reply in chosen.items()}
 
     def _nothing(self, task, name, digest):
         stored = list(self._store.requests())
         models = sorted({request.get("model", "") for request in stored})
         if self._model not in models:
             return f"{self.name}: {unknown('model in this store', self._model, models)}"
-        held = _described([r for r in stored if r.get("model") == self._model])
+        held = _described([request for request in stored if request.get("model") == self._model])
         settings = json.dumps(task.settings, sort_keys=True)
         return (f"{self.name} has no reply to {name} ({digest}) with {settings}, not for one item; it holds "
                 f"{held}: ask for that, or take the live judge")
@@ -268,17 +272,19 @@ def _described(requests):
     counts, texts = {}, {}
     for request in requests:
         text = "\n".join(message.get("content", "") for message in request.get("messages", []))
-        settings = {k: v for k, v in request.items() if k not in ("model", "messages")}
-        group = text[:200], json.dumps(settings, sort_keys=True)
+        settings = {name: value for name, value in request.items() if name not in ("model", "messages")}
+        group = (text[:200], json.dumps(settings, sort_keys=True))
         counts[group] = counts.get(group, 0) + 1
         texts.setdefault(group, text)
     found = {}
     for group, count in counts.items():
         label = f"{_recognised(texts[group])} with {group[1]}"
         found[label] = found.get(label, 0) + count
-    shown = sorted(found.items(), key=lambda pair: -pair[1])
-    parts = [f"{count} of {label}" for label, count in shown[:4]]
-    return "; ".join(parts) + (f"; and {len(shown) - 4} more" if len(shown) > 4 else "")
+    most_first = sorted(found.items(), key=lambda pair: -pair[1])
+    parts = [f"{count} of {label}" for label, count in most_first[:4]]
+    if len(most_first) > 4:
+        parts.append(f"and {len(most_first) - 4} more")
+    return "; ".join(parts)
 
 
 def _recognised(text):
@@ -307,13 +313,12 @@ def _source(store, given):
     held = {where: number for (_, where), number in store.endpoints(model).items()}
     if named:
         wanted = named if named == UNKNOWN_ENDPOINT else endpoint(named)
+        if wanted in held:
+            return model, wanted
+        problem = f"and none from {wanted}; there are "
     elif len(held) < 2:
         return model, next(iter(held), UNKNOWN_ENDPOINT)
     else:
-        wanted = ""
-    if wanted not in held:
-        listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items())
-        raise ValueError(f"{store.path.name} holds replies of {model} "
-                         + (f"from {len(held)} endpoints: name one of " if not wanted else
-                            f"and none from {wanted}; there are ") + (listed or "none"))
-    return model, wanted
+        problem = f"from {len(held)} endpoints: name one of "
+    listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items()) or "none"
+    raise ValueError(f"{store.path.name} holds replies of {model} {problem}{listed}")

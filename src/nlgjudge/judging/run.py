@@ -192,8 +192,7 @@ def sampling_settings(*, temperature=None, top_p=None, max_tokens=None, logprobs
     """
     if sampling is not None and not isinstance(sampling, dict):
         raise ValueError(f"sampling={sampling!r}: expected a dict, as {{'seed': 0}}")
-    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
-    named["logprobs"] = logprobs or None
+    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "logprobs": logprobs or None}
     named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
     for name, value in named.items():
@@ -229,16 +228,22 @@ def _live(spec, model, store, price, max_cost, options):
     _check_options(spec, Live, options)
     if price is not None or max_cost is not None:
         limits = options.get("limits") or Limits()
-        options = options | {"limits": limits._replace(price=tuple(price) if price else limits.price,
-                                                       cost=limits.cost if max_cost is None else max_cost)}
+        if price:
+            limits = limits._replace(price=tuple(price))
+        if max_cost is not None:
+            limits = limits._replace(cost=max_cost)
+        options = options | {"limits": limits}
     return Live(model, store or Store(cache() / "replies.sqlite"), **options)
 
 
 def _check_options(spec, kind, options):
     """Refuse options that a kind of judge does not have."""
-    own = [] if kind is Surface else [name for name, parameter in signature(kind).parameters.items()
-                                      if parameter.kind is parameter.KEYWORD_ONLY]
-    own = [name for name in own if name not in ("held", "texts")]  # the registry's to say
+    own = []
+    if kind is not Surface:
+        for name, parameter in signature(kind).parameters.items():
+            of_the_registry = name in ("held", "texts")
+            if parameter.kind is parameter.KEYWORD_ONLY and not of_the_registry:
+                own.append(name)
     known = [*own, *_OPTIONS]
     for name in options:
         if name not in own:
@@ -256,6 +261,7 @@ def _check_no_options(judge, options):
 
 
 def _parsed(judge, tasks, policy):
+    """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
     frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)

@@ -31,13 +31,21 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", optio
         `item_id, aspect, sample_index, text, score, reason`; a reply that was not given
         keeps its own reason. One that was not asked for, answered or recorded has no score under any
         policy. Rows are numbered anew and grouped by aspect.
+
+    Examples
+    --------
+    >>> from nlgjudge.judging.tasks import Reply
+    >>> replies = [Reply("a", "fluency", 0, "- Fluency: 4"), Reply("b", "fluency", 0, "I cannot say.")]
+    >>> responses(replies)["score"].tolist()
+    [4.0, nan]
     """
     if isinstance(replies, pd.DataFrame):
         frame = replies
     else:
         names = ["item_id", "aspect", "sample_index", "text", "reason"]
         frame = pd.DataFrame([reply[:5] for reply in replies], columns=names)
-    frame, parts = frame.reset_index(drop=True), []
+    frame = frame.reset_index(drop=True)
+    parts = []
     for aspect, part in frame.groupby("aspect", sort=False):
         allowed = scale[aspect] if isinstance(scale, dict) else scale
         parsed = parse_all(part["text"], form, allowed, policy=policy, key=key, options=options)
@@ -64,6 +72,13 @@ def item_scores(parsed, *, samples=None):
     pandas.DataFrame
         `item_id, aspect, score` (NaN where no sample has one), `parsed, unparsed`
         (counts).
+
+    Examples
+    --------
+    >>> from nlgjudge.judging.tasks import Reply
+    >>> replies = [Reply("a", "fluency", index, text) for index, text in enumerate(["4", "5", "none"])]
+    >>> item_scores(responses(replies))[["score", "parsed", "unparsed"]].values.tolist()
+    [[4.5, 2.0, 1.0]]
     """
     if samples is not None:
         parsed = parsed[parsed["sample_index"] < samples]
@@ -85,6 +100,12 @@ def wide(scores):
     -------
     pandas.DataFrame
         `item_id` and columns ``judge:aspect``.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"item_id": ["a", "b"], "aspect": "fluency", "score": [4.0, 5.0]})
+    >>> wide({"MODEL": scores}).columns.tolist()
+    ['item_id', 'MODEL:fluency']
     """
     columns = [frame.assign(column=judge + ":" + frame["aspect"]) for judge, frame in scores.items()]
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
@@ -106,6 +127,12 @@ def expected_score(logprobs, scale=(1, 5)):
         scores among its alternatives; NaN where there is none.
     outside : float
         Probability that lies on none of them, in [0, 1].
+
+    Examples
+    --------
+    >>> score, outside = expected_score([["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]])
+    >>> round(score, 2), round(outside, 2)
+    (4.25, 0.2)
     """
     allowed = {str(s) for s in range(int(scale[0]), int(scale[1]) + 1)}
     for token, alternatives in logprobs:

@@ -103,13 +103,17 @@ class Server:
     """
 
     def __init__(self, model, *, timeout=60):
-        self.model, self.timeout = model, timeout
+        self.model = model
+        self.timeout = timeout
         self.base_url = os.environ.get("OPENAI_BASE_URL") or DEFAULT_ENDPOINT
         try:
             self.endpoint = endpoint(self.base_url)
         except ValueError as error:
             raise JudgeError(str(error)) from None
-        self.notices, self.calls, self._unsupported, self._gives_logprobs = [], 0, set(), False
+        self.notices = []
+        self.calls = 0
+        self._unsupported = set()
+        self._gives_logprobs = False
         self._told_of_unknown = False
 
     def client(self):
@@ -130,9 +134,11 @@ class Server:
 
     def request(self, task):
         """The request that this server takes for a task, its key, and the samples wanted."""
-        request, n = task.request(self.model), task.n
+        request = task.request(self.model)
+        n = task.n
         if "logprobs" in self._unsupported and request.pop("logprobs", False):
-            request["temperature"], n = 1, max(n, FALLBACK_SAMPLES)
+            request["temperature"] = 1
+            n = max(n, FALLBACK_SAMPLES)
         for name in self._unsupported & set(request):
             value = request.pop(name)
             if name in _RENAMED:
@@ -167,14 +173,16 @@ class Server:
         for task in tasks:
             _, digest, n = self.request(task)
             have = store.tries(digest)
-            for i in range(n):
-                if i not in have:
-                    yield Reply(task.item_id, task.aspect, i, "", missing)
+            for sample in range(n):
+                if sample not in have:
+                    yield Reply(task.item_id, task.aspect, sample, "", missing)
                     continue
-                found = have[i][0] if first else used(task, n, have[i])
-                if noted is not None and len(have[i]) > 1:
-                    noted[digest, i] = problem(task, n, found)
-                yield Reply(task.item_id, task.aspect, i, found["text"], found["reason"], found["logprobs"])
+                tries = have[sample]
+                found = tries[0] if first else used(task, n, tries)
+                if noted is not None and len(tries) > 1:
+                    noted[digest, sample] = problem(task, n, found)
+                yield Reply(task.item_id, task.aspect, sample, found["text"], found["reason"],
+                            found["logprobs"])
 
     def tell_of_unknown(self, store, tasks):
         """Say once how many replies to these tasks are stored without an endpoint; none of them is used.
@@ -190,7 +198,8 @@ class Server:
         for task in tasks:
             request, digest, n = self.request(task)
             have = store.get(digest)
-            number += sum(i < n and i not in have for i in store.get(key(request)))
+            without_endpoint = store.get(key(request))
+            number += sum(sample < n and sample not in have for sample in without_endpoint)
         if not number:
             return
         self._told_of_unknown = True
@@ -241,16 +250,18 @@ class Server:
             raise Malformed(f"no completion in the answer ({type(error).__name__})") from None
         if not found:
             raise Malformed("no choices in the answer")
-        return None if self._learn(body, found) else found[:count]
+        if self._learn(body, found):
+            return None
+        return found[:count]
 
     def _learn(self, body, found):
         """Note what the server ignores; True when the answer is of no use therefore."""
-        if body.get("n", 1) > len(found) == 1:
+        if body.get("n", 1) > 1 and len(found) == 1:
             self._without("n", f"the server gave one of {body['n']} samples: the rest is asked for one by "
                           "one")
-        if not body.get("logprobs") or not any(f["text"] for f in found):
+        if not body.get("logprobs") or not any(reply["text"] for reply in found):
             return False
-        self._gives_logprobs |= any(f["logprobs"] for f in found)
+        self._gives_logprobs |= any(reply["logprobs"] for reply in found)
         if not self._gives_logprobs:
             self._without("logprobs", f"the server gives no token probabilities: {_NO_LOGPROBS}")
         return not self._gives_logprobs
@@ -274,7 +285,9 @@ class Server:
     def _instead(self, name):
         if name == "logprobs":
             return _NO_LOGPROBS
-        return f"sent as {_RENAMED[name]}" if name in _RENAMED else "left out"
+        if name in _RENAMED:
+            return f"sent as {_RENAMED[name]}"
+        return "left out"
 
     def _without(self, name, notice):
         if name not in self._unsupported:
@@ -283,13 +296,17 @@ class Server:
             warnings.warn(f"{self.model}: {notice}", stacklevel=3)
 
     def _explained(self, error):
+        """What is raised in the place of the client's error: its meaning in words, without the key."""
         text = message(error)
         if isinstance(error, _NotReached):
             return JudgeError(f"no server answers at {self.endpoint} ({text}): check the network and "
                               "OPENAI_BASE_URL")
-        for kind, meaning in ((openai.AuthenticationError, "the key in OPENAI_API_KEY was refused (401)"),
-                              (openai.PermissionDeniedError, "the key may not use this model (403)"),
-                              (openai.NotFoundError, f"no model {self.model!r} at this endpoint (404)")):
+        meanings = {
+            openai.AuthenticationError: "the key in OPENAI_API_KEY was refused (401)",
+            openai.PermissionDeniedError: "the key may not use this model (403)",
+            openai.NotFoundError: f"no model {self.model!r} at this endpoint (404)",
+        }
+        for kind, meaning in meanings.items():
             if isinstance(error, kind):
                 return JudgeError(f"{meaning}: {text}")
         if "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None)):
@@ -310,14 +327,19 @@ def columns(answer):
         A choice without a text has the reason `length` where the server cut it before its first word,
         `content_filter`, or `empty`.
     """
-    answer = answer if isinstance(answer, dict) else answer.model_dump()
-    choices, usage = answer["choices"] or [], answer.get("usage") or {}
+    if not isinstance(answer, dict):
+        answer = answer.model_dump()
+    choices = answer["choices"] or []
+    usage = answer.get("usage") or {}
     shared = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
     for name in ("prompt_tokens", "completion_tokens"):
-        shared[name] = usage[name] / len(choices) if choices and usage.get(name) is not None else None
+        shared[name] = None
+        if choices and usage.get(name) is not None:
+            shared[name] = usage[name] / len(choices)
     found = []
     for choice in choices:
-        text, reason = _text(choice["message"].get("content")), ""
+        text = _text(choice["message"].get("content"))
+        reason = ""
         if not text:
             finish = choice.get("finish_reason")
             reason = finish if finish in ("content_filter", "length") else "empty"
@@ -326,9 +348,13 @@ def columns(answer):
 
 
 def _logprobs(choice):
-    tokens = (choice.get("logprobs") or {}).get("content") or []
-    return [[_text(t["token"]), [[_text(a["token"]), a["logprob"]] for a in t["top_logprobs"]]]
-            for t in tokens if t.get("top_logprobs")]
+    """Per token its alternatives with their logarithms, where the server gives any."""
+    found = []
+    for token in (choice.get("logprobs") or {}).get("content") or []:
+        if token.get("top_logprobs"):
+            alternatives = [[_text(other["token"]), other["logprob"]] for other in token["top_logprobs"]]
+            found.append([_text(token["token"]), alternatives])
+    return found
 
 
 def _text(value):
@@ -337,8 +363,21 @@ def _text(value):
 
 
 def message(error):
-    """An error's text without the key."""
+    """An error's text without the key.
+
+    Parameters
+    ----------
+    error : Exception
+
+    Returns
+    -------
+    str
+    """
     body = getattr(error, "body", None)
-    text = str(body.get("message", body) if isinstance(body, dict) else error)
+    text = str(error)
+    if isinstance(body, dict):
+        text = str(body.get("message", body))
     secret = os.environ.get("OPENAI_API_KEY", "")
-    return text.replace(secret, "[key]") if secret else text
+    if secret:
+        text = text.replace(secret, "[key]")
+    return text

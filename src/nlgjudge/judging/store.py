@@ -32,18 +32,19 @@ CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, attempt INTEGER NOT NULL, state TEXT NOT NULL, keys TEXT NOT NULL);
 """
 # What later versions added: stores of earlier ones get it when they are opened.
-_ADDED = [("requests", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
-          ("requests", "model", "TEXT NOT NULL DEFAULT ''"),
-          ("requests", "prompt", "TEXT NOT NULL DEFAULT ''"),
-          ("requests", "digest", "TEXT NOT NULL DEFAULT ''"),
-          ("requests", "form", "TEXT NOT NULL DEFAULT ''"),
-          ("requests", "scale", "TEXT NOT NULL DEFAULT '[]'"),
-          ("batches", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'")]
+_ADDED = [
+    ("requests", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
+    ("requests", "model", "TEXT NOT NULL DEFAULT ''"),
+    ("requests", "prompt", "TEXT NOT NULL DEFAULT ''"),
+    ("requests", "digest", "TEXT NOT NULL DEFAULT ''"),
+    ("requests", "form", "TEXT NOT NULL DEFAULT ''"),
+    ("requests", "scale", "TEXT NOT NULL DEFAULT '[]'"),
+    ("batches", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
+]
 _INDEX = "CREATE INDEX IF NOT EXISTS requests_by_source ON requests (endpoint, model, prompt)"
 _TABLES = {"requests", "replies", "tries", "batches"}
-COLUMNS = ["key", "sample", "text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost",
-           "model", "fingerprint"]
-_GIVEN = COLUMNS[2:]
+_GIVEN = ["text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost", "model", "fingerprint"]
+COLUMNS = ["key", "sample", *_GIVEN]
 # All tries of all replies, the first of each with attempt 0.
 _ALL = (f"(SELECT key, sample, 0 AS attempt, {', '.join(_GIVEN)} FROM replies UNION ALL "
         f"SELECT key, sample, attempt, {', '.join(_GIVEN)} FROM tries)")
@@ -93,8 +94,8 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Two connections: replies are written from a worker thread, and a look-up must not
         # wait for the disk.
-        self._db, self._reader = (sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-                                  for _ in range(2))
+        self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -102,6 +103,7 @@ class Store:
             raise ValueError(f"{path} is not a store of replies ({error}); name another file") from error
 
     def _prepare(self, tries=200):
+        """Make the tables, or what a store of an earlier version lacks of them."""
         try:
             tables = {name for name, in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
             if tables - _TABLES:
@@ -187,17 +189,20 @@ class Store:
             With the columns of `COLUMNS`; all but `key`, `sample` and `text` may be absent. `attempt` is
             0, or absent, for a first reply and counts the further tries of it.
         """
-        asked = [(digest, Request(body) if isinstance(body, dict) else body)
-                 for digest, body in requests.items()]
+        asked = []
+        for digest, request in requests.items():
+            if isinstance(request, dict):
+                request = Request(request)
+            asked.append((digest, _model(request.body), _json(request.body), request.endpoint, request.prompt,
+                          request.digest, request.form, _json(request.scale)))
         first = [_encoded(reply) for reply in replies if not reply.get("attempt")]
         further = [[*_encoded(reply), reply["attempt"]] for reply in replies if reply.get("attempt")]
-        columns, marks = ", ".join(COLUMNS), ", ".join("?" * len(COLUMNS))
+        columns = ", ".join(COLUMNS)
+        marks = ", ".join("?" * len(COLUMNS))
         with self._db:
             self._db.executemany(
                 f"INSERT OR IGNORE INTO requests (key, model, {', '.join(_REQUEST)}) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(digest, _model(one.body), _json(one.body), *one[1:5], _json(one.scale))
-                 for digest, one in asked])
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", asked)
             self._db.executemany(f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({marks})", first)
             self._db.executemany(
                 f"INSERT OR IGNORE INTO tries ({columns}, attempt) VALUES ({marks}, ?)", further)
@@ -282,14 +287,17 @@ class Store:
         query = (f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
                  "JOIN requests ON replies.key = requests.key WHERE (?1 IS NULL OR requests.model = ?1) "
                  "AND (?2 IS NULL OR endpoint = ?2) ORDER BY replies.key, sample, attempt")
-        last, request, tries = None, None, []
+        last = None  # key and sample of the reply whose tries are read
+        request = None
+        tries = []
         with closing(self._db.execute(query, (model, endpoint))) as found:
             for digest, sample, *values in found:
                 if (digest, sample) != last:
                     if tries:
                         yield *last, request, tries
                     request = _request(values[:len(_REQUEST)])
-                    last, tries = (digest, sample), []
+                    last = (digest, sample)
+                    tries = []
                 tries.append(_decoded(values[len(_REQUEST):]))
         if tries:
             yield *last, request, tries
@@ -332,10 +340,7 @@ class Store:
                 after = key(json.loads(body), endpoint)
                 self._db.execute(f"INSERT OR IGNORE INTO requests (key, model, {columns}) "
                                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (after, model, body, endpoint, *rest))
-                present = {sample for sample, in self._db.execute(
-                    "SELECT sample FROM replies WHERE key=?", (after,))}
-                samples = [sample for sample, in self._db.execute(
-                    "SELECT sample FROM replies WHERE key=?", (before,)) if sample not in present]
+                samples = self._samples(before) - self._samples(after)
                 for table in ("replies", "tries"):
                     self._db.executemany(f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
                                          [(after, before, sample) for sample in samples])
@@ -344,14 +349,19 @@ class Store:
                                  "(SELECT 1 FROM replies WHERE key=?1)", (before,))
         return taken
 
+    def _samples(self, key):
+        """Which samples of a request are stored."""
+        return {sample for sample, in self._db.execute("SELECT sample FROM replies WHERE key=?", (key,))}
+
     def export(self, path):
         """Write all tries of all replies with their requests as JSON Lines, compressed if it ends in .gz."""
         with _open(path, "wt") as handle:
             for digest, sample, request, tries in self.rows():
                 for attempt, reply in enumerate(tries):
-                    line = {"key": digest, "sample": sample, **reply, "attempt": attempt,
-                            **request._asdict(), "request": request.body}
-                    del line["body"]
+                    asked = request._asdict()
+                    body = asked.pop("body")
+                    line = {"key": digest, "sample": sample, **reply, "attempt": attempt, **asked,
+                            "request": body}
                     handle.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def load(self, path):
@@ -371,17 +381,20 @@ class Store:
                     row = json.loads(line)
                     known = {name: row.pop(name) for name in Request._fields[1:] if name in row}
                     requests[row["key"]] = Request(row.pop("request"), **known)
-                    replies.append(row | {"sample": int(row["sample"]), "text": str(row["text"]),
-                                          "attempt": int(row.get("attempt", 0))})
+                    row["sample"] = int(row["sample"])
+                    row["text"] = str(row["text"])
+                    row["attempt"] = int(row.get("attempt", 0))
+                    replies.append(row)
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
         self.add(requests, replies)
 
     def batches(self):
         """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""
-        rows = self._db.execute("SELECT id, attempt, state, endpoint, keys FROM batches ORDER BY rowid")
-        return [{"id": name, "attempt": attempt, "state": state, "endpoint": endpoint,
-                 "keys": json.loads(keys)} for name, attempt, state, endpoint, keys in rows]
+        names = ["id", "attempt", "state", "endpoint", "keys"]
+        rows = self._db.execute(f"SELECT {', '.join(names)} FROM batches ORDER BY rowid")
+        batches = [dict(zip(names, row)) for row in rows]
+        return [batch | {"keys": json.loads(batch["keys"])} for batch in batches]
 
     def note_batch(self, batch_id, attempt, state, keys, endpoint=UNKNOWN_ENDPOINT):
         """Keep or update a batch."""
@@ -418,4 +431,6 @@ def _json(value):
 
 
 def _open(path, mode):
-    return (gzip.open if str(path).endswith(".gz") else open)(path, mode, encoding="utf-8")
+    """Open a text file, compressed if its name ends in .gz."""
+    opener = gzip.open if str(path).endswith(".gz") else open
+    return opener(path, mode, encoding="utf-8")

@@ -46,6 +46,12 @@ class Task(NamedTuple):
         it is of no use, or nothing. See `nlgjudge.judging.usable`.
     options : dict of str to float
         With the form `choice`, the options' texts and their scores.
+
+    Examples
+    --------
+    >>> task = Task("item", "fluency", "Rate this text from 1 to 5: ...", {}, (1, 5), "form")
+    >>> task.request("MODEL")["messages"][0]["content"]
+    'Rate this text from 1 to 5: ...'
     """
 
     item_id: str
@@ -80,6 +86,11 @@ class Reply(NamedTuple):
         `not recorded`), else empty.
     logprobs : list
         Per token ``[token, [[alternative, logprob], ...]]`` where asked for and given.
+
+    Examples
+    --------
+    >>> Reply("item", "fluency", 0, "- Fluency: 4").reason
+    ''
     """
 
     item_id: str
@@ -102,22 +113,37 @@ class Tasks:
         Samples an item.
     **settings
         Sampling parameters.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> from nlgjudge.judging.prompts import prompt
+    >>> items = load("summeval", "sample").items.head(2)
+    >>> tasks = Tasks(items, prompt("geval/summarization/fluency"), n=20, temperature=1)
+    >>> [(task.aspect, task.n, task.settings) for task in tasks][0]
+    ('fluency', 20, {'temperature': 1})
     """
 
     def __init__(self, items, prompt, *, n=1, **settings):
-        self.items, self.prompt, self.n, self.settings = items, prompt, n, settings
+        self.items = items
+        self.prompt = prompt
+        self.n = n
+        self.settings = settings
 
     def __len__(self):
         return len(self.items)
 
     def __iter__(self):
+        asked = self.prompt
         for item in self.items.itertuples():
-            fields = {"source": item.source, "hypothesis": item.hypothesis, "context": item.context,
-                      "reference": item.references[0] if len(item.references) else ""}
-            yield Task(item.item_id, self.prompt.aspect, self.prompt.render(fields), fields,
-                       tuple(self.prompt.scale), self.prompt.form, self.n, self.settings,
-                       prompt=self.prompt.name, digest=self.prompt.digest,
-                       options=self.prompt.options)
+            fields = {
+                "source": item.source,
+                "hypothesis": item.hypothesis,
+                "context": item.context,
+                "reference": item.references[0] if len(item.references) else "",
+            }
+            yield Task(item.item_id, asked.aspect, asked.render(fields), fields, tuple(asked.scale), asked.form,
+                       self.n, self.settings, prompt=asked.name, digest=asked.digest, options=asked.options)
 
 
 def endpoint(url=""):
@@ -150,7 +176,8 @@ def endpoint(url=""):
         parts = urlsplit(url or DEFAULT_ENDPOINT)
         port = parts.port
     except ValueError:
-        parts, port = urlsplit(""), None
+        parts = urlsplit("")
+        port = None
     scheme = parts.scheme.lower()
     if scheme not in _DEFAULT_PORTS or not parts.hostname:
         # The address itself is not shown, for it may hold a password.
@@ -181,5 +208,8 @@ def key(request, endpoint=UNKNOWN_ENDPOINT):
     -------
     str
     """
-    whole = request if endpoint == UNKNOWN_ENDPOINT else {"endpoint": endpoint, "request": request}
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    whole = request
+    if endpoint != UNKNOWN_ENDPOINT:
+        whole = {"endpoint": endpoint, "request": request}
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

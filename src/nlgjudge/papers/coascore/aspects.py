@@ -10,6 +10,7 @@ import math
 import re
 import tomllib
 import warnings
+from collections import Counter
 from functools import partial
 from importlib.resources import files
 from typing import NamedTuple
@@ -24,17 +25,27 @@ from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task
 
 SETTINGS = {"temperature": 0}  # section 4.3
-NUMBERS = dict(enumerate(re.findall(
-    "[a-z]+", "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"), 1))
+_WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+          "seventeen eighteen nineteen twenty")
+NUMBERS = dict(enumerate(_WORDS.split(), 1))
+# A line of a list: perhaps a mark or a number, a name of up to 62 characters, perhaps a remark in brackets, a
+# colon or a dash, and what is said of it.
 _LINE = re.compile(r"^[ \t>#*•–-]*(?:\d+[.)])?[ \t*_\"'-]*([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*"
                    r"(?:\([^)\n]*\))?[ \t*_]*(?::|[ \t][–-])[ \t*_\"']*(\S.*?)[ \t*_\"',]*$", re.MULTILINE)
-_NAME_KEYS, _SCORE_KEYS, _TEXT_KEYS = ("aspect", "name"), ("score", "rating", "value"), (
-    "definition", "description")
+# How judges call the parts of an aspect in JSON.
+_NAME_KEYS = ("aspect", "name")
+_SCORE_KEYS = ("score", "rating", "value")
+_TEXT_KEYS = ("definition", "description")
 
 
 class Aspect(NamedTuple):
-    """An aspect and what is meant by it."""
+    """An aspect and what is meant by it.
+
+    Attributes
+    ----------
+    name : str
+    definition : str
+    """
 
     name: str
     definition: str
@@ -57,6 +68,11 @@ def dataset_aspects(task):
     ------
     KeyError
         For an unknown task; the message lists the known.
+
+    Examples
+    --------
+    >>> list(dataset_aspects("summarization"))
+    ['coherence', 'consistency', 'fluency', 'relevance']
     """
     return {key: Aspect(*words) for key, words in _task(task)["aspects"].items()}
 
@@ -82,16 +98,23 @@ def stage(name, task, aspect, scale=(1, 5)):
     KeyError
         For an unknown task or aspect.
     """
-    asked, printed, wanted = prompt(f"coascore/{name}"), _task("dialogue"), _task(task)
+    asked = prompt(f"coascore/{name}")
+    printed = _task("dialogue")
+    wanted = _task(task)
     if aspect not in wanted["aspects"]:
         raise KeyError(f"no words for aspect {aspect!r} of {task}; there are {', '.join(wanted['aspects'])}")
-    pairs = [_words(printed, "overall", (1, 5)), _words(wanted, aspect, scale)]
-    exchange = dict(zip(*pairs))
-    pattern = "|".join(re.escape(w) for w in sorted(exchange, key=len, reverse=True))
-    body = re.sub(pattern, lambda m: exchange[m[0]], asked.body)
-    slots = {token: field for token, field in asked.slots.items() if token in body}
-    return asked._replace(name=f"coascore/{name}/{task}/{aspect}", aspect=aspect, body=body, slots=slots,
-                          exact=asked.exact and body == asked.body, scale=tuple(scale) if asked.scale else ())
+    exchange = dict(zip(_words(printed, "overall", (1, 5)), _words(wanted, aspect, scale)))
+    longest_first = sorted(exchange, key=len, reverse=True)
+    pattern = "|".join(re.escape(words) for words in longest_first)
+    body = re.sub(pattern, lambda match: exchange[match[0]], asked.body)
+    return asked._replace(
+        name=f"coascore/{name}/{task}/{aspect}",
+        aspect=aspect,
+        body=body,
+        slots={token: field for token, field in asked.slots.items() if token in body},
+        exact=asked.exact and body == asked.body,
+        scale=tuple(scale) if asked.scale else (),
+    )
 
 
 def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
@@ -148,19 +171,23 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
         was not asked for has a row with the reason `extra_aspect`.
     """
     asked = stage("aspect_scores", task, aspect, scale)
-    defined = dict.fromkeys(items["item_id"], "\n\n".join(f"{a.name}: {a.definition}" for a in aspects))
-    rows = []
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    check = partial(_lacks_scores, names=[a.name for a in aspects], scale=scale)
-    tasks = [one._replace(check=check) for one in item_tasks(items, asked, settings, {"aspects": defined})]
+    names = [one.name for one in aspects]
+    definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
+    shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
+    check = partial(_lacks_scores, names=names, scale=scale)
+    tasks = [one._replace(check=check) for one in item_tasks(items, asked, settings, shown)]
+    rows = []
     for reply in judge.replies(tasks):
-        scores, keys, extra = parse_scores(reply.text, [a.name for a in aspects], scale)
-        head = (reply.item_id, reply.sample_index, reply.text)
-        rows += [(*head, name, score, reply.reason or reason, keys.get(name, ""))
-                 for name, (score, reason) in scores.items()]
-        rows += [(*head, name, np.nan, "extra_aspect", name) for name in extra]
-    columns = ["item_id", "sample_index", "text", "aspect", "score", "reason", "reply_key"]
-    return pd.DataFrame(rows, columns=columns).astype({"score": float})[[*COLUMNS, "reply_key"]]
+        scores, keys, extra = parse_scores(reply.text, names, scale)
+        of_reply = {"item_id": reply.item_id, "sample_index": reply.sample_index, "text": reply.text}
+        for name, (score, reason) in scores.items():
+            rows.append(of_reply | {"aspect": name, "score": score, "reason": reply.reason or reason,
+                                    "reply_key": keys.get(name, "")})
+        for name in extra:
+            rows.append(of_reply | {"aspect": name, "score": np.nan, "reason": "extra_aspect",
+                                    "reply_key": name})
+    return pd.DataFrame(rows, columns=[*COLUMNS, "reply_key"]).astype({"score": float})
 
 
 def _names_none(text):
@@ -177,15 +204,25 @@ def _lacks_scores(text, names, scale):
 def parse_aspects(text):
     """Read a list of aspects: JSON, or one "Name: definition" a line, numbered or marked as it may be.
 
+    Parameters
+    ----------
+    text : str
+
     Returns
     -------
     list of Aspect
         In the reply's order, the first of those whose names differ only in case or marks.
+
+    Examples
+    --------
+    >>> parse_aspects("1. Clarity: how clear it is\\n2. Tone: how it sounds")[0]
+    Aspect(name='Clarity', definition='how clear it is')
     """
     found = {}
-    for name, value in [p for p in _pairs(text, _TEXT_KEYS) if isinstance(p[1], str)]:
-        if _key(name) and len(value.split()) > 1:
-            found.setdefault(_key(name), Aspect(name.strip(), value.strip()))
+    for name, definition in _pairs(text, _TEXT_KEYS):
+        is_definition = isinstance(definition, str) and len(definition.split()) > 1
+        if is_definition and _key(name):
+            found.setdefault(_key(name), Aspect(name.strip(), definition.strip()))
     return list(found.values())
 
 
@@ -216,73 +253,122 @@ def parse_scores(text, names, scale=(1, 5)):
         score = parse(str(value), "number", scale)
         if not math.isnan(score.score) or score.reason in ("out_of_range", "other_scale"):
             given.setdefault(name.strip(), []).append(score)
-    whole = parse(text, "number", scale).reason if not given else ""
-    reason = whole if whole in ("empty", "refusal") else "missing_aspect"
     matched = _matched(list(given), names)
-    found = {n: set(given[matched[n]]) if n in matched else {Score(math.nan, reason)} for n in names}
-    scores = {n: s.pop() if len(s) == 1 else Score(math.nan, "ambiguous") for n, s in found.items()}
-    return scores, matched, [name for name in given if name not in matched.values()]
+    missing = Score(math.nan, "missing_aspect")
+    if not given:
+        of_whole = parse(text, "number", scale).reason
+        if of_whole in ("empty", "refusal"):
+            missing = Score(math.nan, of_whole)
+    scores = {}
+    for name in names:
+        found = set(given[matched[name]]) if name in matched else {missing}
+        scores[name] = found.pop() if len(found) == 1 else Score(math.nan, "ambiguous")
+    extra = [name for name in given if name not in matched.values()]
+    return scores, matched, extra
 
 
 def _matched(given, names):
     """Aspect to the reply's key; first equal keys, then those that hold one another, if unique."""
     matched = {}
-    for close in (lambda a, b: a == b, lambda a, b: a in b or b in a):
-        free = [g for g in given if g not in matched.values() and _key(g)]
-        open_ = [n for n in names if n not in matched]
-        pairs = [(n, g) for n in open_ for g in free if close(_key(n), _key(g))]
-        matched |= {n: g for n, g in pairs
-                    if sum(n == p[0] for p in pairs) == 1 == sum(g == p[1] for p in pairs)}
+    for close in (_are_equal, _hold_one_another):
+        free = [key for key in given if key not in matched.values() and _key(key)]
+        without = [name for name in names if name not in matched]
+        pairs = [(name, key) for name in without for key in free if close(_key(name), _key(key))]
+        choices_of_name = Counter(name for name, _ in pairs)
+        choices_of_key = Counter(key for _, key in pairs)
+        for name, key in pairs:
+            if choices_of_name[name] == 1 and choices_of_key[key] == 1:
+                matched[name] = key
     return matched
 
 
+def _are_equal(one, other):
+    return one == other
+
+
+def _hold_one_another(one, other):
+    return one in other or other in one
+
+
 def item_tasks(items, asked, settings, extra=None):
-    """Render a prompt for every item, with fields of its own from `extra` (by field, then item)."""
+    """Render a prompt for every item.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+    asked : nlgjudge.judging.prompts.Prompt
+    settings : dict or None
+        Sampling parameters; `SETTINGS` without any.
+    extra : dict of str to dict, optional
+        Further fields, by field and item.
+
+    Returns
+    -------
+    list of nlgjudge.judging.tasks.Task
+    """
     tasks = []
     for item in items.itertuples():
-        fields = {"source": item.source, "hypothesis": item.hypothesis, "context": item.context,
-                  "reference": item.references[0] if len(item.references) else ""}
-        fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
+        fields = {
+            "source": item.source,
+            "hypothesis": item.hypothesis,
+            "context": item.context,
+            "reference": item.references[0] if len(item.references) else "",
+        }
+        for field, values in (extra or {}).items():
+            fields[field] = values[item.item_id]
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
                           1, settings or SETTINGS, prompt=asked.name, digest=asked.digest))
     return tasks
 
 
 def _key(name):
+    """A name without case and marks."""
     return re.sub(r"[\W_]", "", name.lower())
 
 
 def _pairs(text, value_keys):
     """Names and values of a reply, from its JSON where there is any, else line by line."""
-    start = min((i for i in map(text.find, "{[") if i >= 0), default=-1)
+    starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
+    start = min(starts, default=-1)
     end = max(text.rfind("}"), text.rfind("]"))
     try:
+        # An object is read as its pairs, because a reply may name one aspect twice.
         return list(_flat(json.loads(text[start:end + 1], object_pairs_hook=list), value_keys))
     except (json.JSONDecodeError, RecursionError):
-        return _LINE.findall(re.sub(r'[{}]|,\s*(?=")', "\n", text) if "{" in text else text)
+        if "{" in text:  # broken JSON: each of its parts is a line
+            text = re.sub(r'[{}]|,\s*(?=")', "\n", text)
+        return _LINE.findall(text)
 
 
 def _flat(node, value_keys):
     """Names and values from objects nested as judges nest them; an object comes as its pairs."""
-    pairs = [p for p in node if isinstance(p, tuple)]
-    fields = {k.lower(): v for k, v in pairs}
-    name = next((fields[k] for k in _NAME_KEYS if isinstance(fields.get(k), str)), None)
-    value = next((fields[k] for k in value_keys if k in fields), None)
-    if name is not None and value is not None:
+    pairs = [part for part in node if isinstance(part, tuple)]
+    fields = {key.lower(): value for key, value in pairs}
+    name = next((fields[key] for key in _NAME_KEYS if isinstance(fields.get(key), str)), None)
+    value = next((fields[key] for key in value_keys if key in fields), None)
+    if name is not None and value is not None:  # {"aspect": NAME, "score": VALUE}
         yield name, value
         return
     for key, inner in pairs:
-        nested = dict(inner) if isinstance(inner, list) and all(isinstance(i, tuple) for i in inner) else {}
-        value = next((v for k, v in nested.items() if k.lower() in value_keys), None)
-        if value is not None:
+        value = _value_within(inner, value_keys)
+        if value is not None:  # {NAME: {"score": VALUE}}
             yield key, value
         elif isinstance(inner, list):
             yield from _flat(inner, value_keys)
-        else:
+        else:  # {NAME: VALUE}
             yield key, inner
     for inner in node:
         if isinstance(inner, list):
             yield from _flat(inner, value_keys)
+
+
+def _value_within(node, value_keys):
+    """The value that an object gives under one of the keys, or None."""
+    if isinstance(node, list) and all(isinstance(part, tuple) for part in node):
+        for key, value in dict(node).items():
+            if key.lower() in value_keys:
+                return value
+    return None
 
 
 def _task(name):
@@ -297,5 +383,15 @@ def _words(task, aspect, scale):
     """What stands in a prompt for the task and the aspect, in one order for all."""
     title, definition = task["aspects"][aspect]
     low, high = scale
-    return [task["intro"].strip(), task["material"].strip(), task["name"], task["source"], task["hypothesis"],
-            title, title.lower(), definition, f"({low}-{high})", f"from {low} to {high}"]
+    return [
+        task["intro"].strip(),
+        task["material"].strip(),
+        task["name"],
+        task["source"],
+        task["hypothesis"],
+        title,
+        title.lower(),
+        definition,
+        f"({low}-{high})",
+        f"from {low} to {high}",
+    ]

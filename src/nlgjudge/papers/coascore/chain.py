@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.judging.run import get_judge
-from nlgjudge.judging.scoring import COLUMNS, responses
+from nlgjudge.judging.scoring import responses
 from nlgjudge.papers.coascore.aspects import (
     dataset_aspects,
     item_tasks,
@@ -25,6 +25,7 @@ SCORES = ("judged", "none", "random")
 FINAL = ("judge", "average")
 _STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 _TYPICAL = 190  # characters of an aspect with its definition, as Table 9 prints them
+_SCORE_LINE = 14  # characters of the score that follows it
 
 
 class Chain(NamedTuple):
@@ -67,6 +68,13 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     -------
     pandas.DataFrame
         As from `nlgjudge.judging.run.judge_items`.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> found = llmscore(load("topical_chat", "sample").items.head(2), "surface", "dialogue", "coherence")
+    >>> found["score"].notna().tolist()
+    [True, True]
     """
     asked = stage("llmscore", task, aspect, scale)
     if cot:
@@ -103,21 +111,38 @@ def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", 
     ------
     ValueError
         For unknown options, random scores without `rng`, or an average without scores.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> from nlgjudge.judging.surface import Surface
+    >>> from nlgjudge.papers.coascore.chained import Chained
+    >>> judge = Chained(Surface(), list(dataset_aspects("dialogue").values()))
+    >>> chain = coascore(load("topical_chat", "sample").items.head(2), judge, "dialogue", "coherence", n=3)
+    >>> len(chain.aspects), chain.responses["used"].tolist()
+    (3, [3, 3])
     """
     if scores not in SCORES or final not in FINAL or (scores == "none" and final == "average"):
         raise ValueError(f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
                          "and scores to average")
     judge = get_judge(judge) if isinstance(judge, str) else judge
     if isinstance(aspects, str):
-        aspects = [a for key, a in dataset_aspects(task).items() if key != aspect]
+        aspects = [one for key, one in dataset_aspects(task).items() if key != aspect]
     aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
-    found = (score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
-             if scores == "judged" else _unjudged(items, aspects, scale, scores, rng))
+    if scores == "judged":
+        found = score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
+    else:
+        found = _unjudged(items, aspects, scale, scores, rng)
     table = found[found["reason"] != "extra_aspect"].pivot(index="item_id", columns="aspect", values="score")
-    table = table.reindex(index=items["item_id"], columns=[a.name for a in aspects])
-    end = _averaged(table, aspect) if final == "average" else _chained(
-        items, judge, task, aspect, aspects, table, scores == "none", scale, settings)
-    return Chain(end.assign(used=end["item_id"].map(table.notna().sum(axis=1))), aspects, found)
+    table = table.reindex(index=items["item_id"], columns=[one.name for one in aspects])
+    if final == "average":
+        end = _averaged(table, aspect)
+    else:
+        shown = _shown(aspects, table, with_scores=scores != "none")
+        asked = _final_prompt(task, aspect, scale, with_scores=scores != "none")
+        end = _chained(items, judge, asked, shown, settings)
+    used = end["item_id"].map(table.notna().sum(axis=1))
+    return Chain(end.assign(used=used), aspects, found)
 
 
 def plan_coascore(items, task, aspect, *, n=5, scores="judged", final="judge", price=None):
@@ -135,59 +160,104 @@ def plan_coascore(items, task, aspect, *, n=5, scores="judged", final="judge", p
     pandas.DataFrame
         By stage, with LLMScore for comparison and the chain's total: `calls,
         calls_per_item, prompt_tokens, completion_tokens, cost` (NaN without a price).
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> found = plan_coascore(load("topical_chat", "sample").items, "dialogue", "coherence")
+    >>> bool(found.loc["CoAScore", "calls_per_item"] > 2)  # one for the aspects of all items besides
+    True
     """
-    shown, none = "x" * n * _TYPICAL, items.head(0)
-    fields = {"n": n, "aspects": shown, "scores": shown + "x" * 14 * n * (scores != "none")}
+    definitions = "x" * n * _TYPICAL
+    scored = definitions if scores == "none" else definitions + "x" * _SCORE_LINE * n
+    fields = {"n": n, "aspects": definitions, "scores": scored}
+    none = items.head(0)
+    of_aspects = items if scores == "judged" else none
+    of_target = items if final == "judge" else none
+    stages = [  # label, prompt, items that are asked, characters of a reply
+        ("LLMScore", "llmscore", items, 4),
+        ("1 aspects", "aspects", items.head(1), n * _TYPICAL),
+        ("2 aspect scores", "aspect_scores", of_aspects, 20 * n),
+        ("3 target", "chain", of_target, 4),
+    ]
     rows = {}
-    for label, name, asked, reply in (
-            ("LLMScore", "llmscore", items, 4), ("1 aspects", "aspects", items.head(1), n * _TYPICAL),
-            ("2 aspect scores", "aspect_scores", items if scores == "judged" else none, 20 * n),
-            ("3 target", "chain", items if final == "judge" else none, 4)):
-        tasks = item_tasks(asked, stage(name, task, aspect), None, {
-            field: dict.fromkeys(asked["item_id"], value) for field, value in fields.items()})
-        rows[label] = (len(tasks), len(tasks) / len(items), sum(len(t.text) for t in tasks) // 4,
-                       len(tasks) * reply // 4)
-    frame = pd.DataFrame(rows, index=["calls", "calls_per_item", "prompt_tokens", "completion_tokens"]).T
+    for label, name, asked, reply in stages:
+        extra = {field: dict.fromkeys(asked["item_id"], value) for field, value in fields.items()}
+        tasks = item_tasks(asked, stage(name, task, aspect), None, extra)
+        rows[label] = {
+            "calls": len(tasks),
+            "calls_per_item": len(tasks) / len(items),
+            "prompt_tokens": sum(len(one.text) for one in tasks) // 4,
+            "completion_tokens": len(tasks) * reply // 4,
+        }
+    frame = pd.DataFrame(rows).T
     frame.loc["CoAScore"] = frame.iloc[1:].sum()
-    return frame.assign(cost=frame.iloc[:, 2:] @ list(price or (np.nan, np.nan)) / 1e6)
+    prices = list(price or (np.nan, np.nan))
+    return frame.assign(cost=frame[["prompt_tokens", "completion_tokens"]] @ prices / 1e6)
 
 
 def _unjudged(items, aspects, scale, scores, rng):
     """Stage 2 without a judge: random scores, or none."""
     if scores == "random" and not isinstance(rng, np.random.Generator):
         raise ValueError("random scores need rng=numpy.random.default_rng(seed)")
-    keys = pd.MultiIndex.from_product([items["item_id"], [a.name for a in aspects]], names=COLUMNS[:2])
-    drawn = rng.integers(scale[0], scale[1] + 1, len(keys)).astype(float) if scores == "random" else np.nan
-    return keys.to_frame(index=False).assign(
-        sample_index=0, text="", score=drawn, reason="" if scores == "random" else "not_asked", reply_key="")
+    names = [one.name for one in aspects]
+    keys = pd.MultiIndex.from_product([items["item_id"], names], names=["item_id", "aspect"])
+    rows = keys.to_frame(index=False).assign(sample_index=0, text="")
+    if scores == "random":
+        low, high = scale
+        drawn = rng.integers(low, high + 1, len(keys)).astype(float)
+        return rows.assign(score=drawn, reason="", reply_key="")
+    return rows.assign(score=np.nan, reason="not_asked", reply_key="")
 
 
-def _chained(items, judge, task, aspect, aspects, table, bare, scale, settings):
-    """Stage 3, for the items that have something to show."""
+def _shown(aspects, table, *, with_scores):
+    """What each item's last prompt shows: its aspects with their scores, or all definitions alone."""
+    shown = {}
+    for item, row in table.iterrows():
+        parts = []
+        for one in aspects:
+            definition = f"{one.name}: {one.definition}"
+            if not with_scores:
+                parts.append(definition)
+            elif pd.notna(row[one.name]):
+                parts.append(f"{definition}\n\nScore: {float(row[one.name])}")
+        shown[item] = "\n\n".join(parts)
+    return shown
+
+
+def _final_prompt(task, aspect, scale, *, with_scores):
+    """The prompt of stage 3, which does not speak of scores where it shows none."""
     asked = stage("chain", task, aspect, scale)
-    if bare:
-        body = asked.body.replace("some scores for different", "some different")
-        asked = asked._replace(body=body.replace("the scores for different", "the different"), exact=False)
-    shown = {item: "\n\n".join(
-        f"{a.name}: {a.definition}" + ("" if bare else f"\n\nScore: {float(row[a.name])}")
-        for a in aspects if bare or pd.notna(row[a.name])) for item, row in table.iterrows()}
-    able = items[items["item_id"].map(shown) != ""]
-    found = _ask(judge, item_tasks(able, asked, settings, {"scores": shown}), asked)
-    left = items.loc[~items["item_id"].isin(able["item_id"]), "item_id"]
-    return pd.concat([found, _without(left, aspect)], ignore_index=True) if len(left) else found
+    if with_scores:
+        return asked
+    body = asked.body.replace("some scores for different", "some different")
+    return asked._replace(body=body.replace("the scores for different", "the different"), exact=False)
+
+
+def _chained(items, judge, asked, shown, settings):
+    """Stage 3, for the items that have something to show."""
+    able = items["item_id"].map(shown) != ""
+    found = _ask(judge, item_tasks(items[able], asked, settings, {"scores": shown}), asked)
+    if able.all():
+        return found
+    left = items.loc[~able, "item_id"]
+    return pd.concat([found, _without(left, asked.aspect)], ignore_index=True)
 
 
 def _averaged(table, aspect):
+    """The mean of the aspects' scores in the place of stage 3."""
     mean = table.mean(axis=1)
     found = _without(mean.index, aspect).assign(score=mean.to_numpy())
     return found.assign(reason=found["reason"].where(found["score"].isna(), ""))
 
 
 def _without(ids, aspect):
+    """Rows of items that have no scored aspect."""
     return pd.DataFrame({"item_id": ids, "aspect": aspect, "sample_index": 0, "text": "", "score": np.nan,
                          "reason": "no_aspect_scores"})
 
 
 def _ask(judge, tasks, asked):
+    """Ask a judge, and parse what it says."""
     judge = get_judge(judge) if isinstance(judge, str) else judge
     return responses(judge.replies(tasks), form=asked.form, scale=asked.scale)

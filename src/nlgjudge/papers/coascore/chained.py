@@ -33,20 +33,33 @@ class Chained:
     """
 
     def __init__(self, judge, aspects, own=5.0):
-        self.judge, self.aspects, self.own, self.name = judge, aspects, own, f"chained:{judge.name}"
+        self.judge = judge
+        self.aspects = aspects
+        self.own = own
+        self.name = f"chained:{judge.name}"
 
     def replies(self, tasks):
-        """Yield a reply to each task of any stage."""
+        """Yield a reply to each task of any stage.
+
+        Parameters
+        ----------
+        tasks : iterable of nlgjudge.judging.tasks.Task
+
+        Yields
+        ------
+        nlgjudge.judging.tasks.Reply
+        """
         for task in tasks:
             yield Reply(task.item_id, task.aspect, 0, self._text(task))
 
     def _text(self, task):
-        if task.form == "text":
-            return "\n".join(f"{a.name}: {a.definition}" for a in self.aspects[:int(task.fields["n"])])
-        if "aspects" in task.fields:
+        if task.form == "text":  # stage 1
+            named = self.aspects[:int(task.fields["n"])]
+            return "\n".join(f"{one.name}: {one.definition}" for one in named)
+        if "aspects" in task.fields:  # stage 2
             asked = parse_aspects(task.fields["aspects"])
-            return json.dumps({a.name: self._view(task, a.name) for a in asked})
-        shown = [float(s) for s in _SHOWN.findall(task.fields.get("scores", ""))]
+            return json.dumps({one.name: self._view(task, one.name) for one in asked})
+        shown = [float(score) for score in _SHOWN.findall(task.fields.get("scores", ""))]
         view = self._view(task, task.aspect)
         return answer((self.own * view + sum(shown)) / (self.own + len(shown)), task)
 
@@ -77,9 +90,17 @@ def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, 
     -------
     numpy.ndarray
         Pearson correlation, without clipping and rounding to the scale.
+
+    Examples
+    --------
+    >>> [round(float(r), 2) for r in expected_chain([0, 5, 20])]
+    [0.6, 0.81, 0.94]
     """
     n = np.asarray(n, float)
-    levels = scale[1] - scale[0] + 1
-    weight = (own + (0 if random else n)) / (own + n)  # of what view and aspects have in common
-    noise = (own * view) ** 2 + n * ((levels**2 - 1) / 12 if random else aspect**2)
+    low, high = scale
+    levels = high - low + 1
+    informative = 0 if random else n
+    variance = (levels**2 - 1) / 12 if random else aspect**2  # of an aspect's score, given the rating
+    weight = (own + informative) / (own + n)  # of what view and aspects have in common
+    noise = (own * view) ** 2 + n * variance
     return weight * rating / np.sqrt(weight**2 * (rating**2 + shared**2) + noise / (own + n) ** 2)

@@ -25,6 +25,11 @@ def evaluation_steps(judge, task, criteria, **settings):
     ------
     ValueError
         When the judge gives none.
+
+    Examples
+    --------
+    >>> evaluation_steps("surface", "You will be given a summary.", "Fluency: how well it reads.")[:8]
+    'By rule,'
     """
     judge = get_judge(judge) if isinstance(judge, str) else judge
     text = prompt("geval/auto_cot").render({"task": task, "criteria": criteria})
