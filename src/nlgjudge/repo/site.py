@@ -1,6 +1,5 @@
 """What the static site shows, as plain data; `site/build.py` lays it out and Sphinx builds it."""
 
-import importlib
 import inspect
 import json
 import re
@@ -166,26 +165,34 @@ def benchmarks(rows, books):
     return pages
 
 
-def _documented(name):
-    value = getattr(nlgjudge, name)
+def _documented(value, name):
     if not inspect.isclass(value):
         return "function", name, ""
     return "class", name, ", ".join(getattr(value, "_fields", ()))
 
 
 def api():
-    """Public names by room and module.
+    """Public names by namespace and module.
 
     Returns
     -------
     dict of str to dict
-        By room, by module, a list of (`function` or `class`, name, fields): a tuple's fields are described
-        with the class and not once more by themselves.
+        By namespace (`data` for `nj.data`, `geval` for `nj.geval`), by module, a list of (`function` or `class`,
+        name, fields): a tuple's fields are described with the class and not once more by themselves.
     """
-    rooms = {}
-    for home in dict.fromkeys(nlgjudge._HOMES.values()):
-        importlib.import_module(f"nlgjudge.{home}")
-        names = [name for name, place in nlgjudge._HOMES.items() if place == home]
-        rooms.setdefault(home.split(".")[0], {})[home] = [_documented(name) for name in names]
-    rooms["data"]["data.schema"] = [("class", "nlgjudge.data.schema::Benchmark", "")]
-    return rooms
+    spaces = {}
+    for space in nlgjudge.__all__:
+        offered = getattr(nlgjudge, space)
+        if not inspect.ismodule(offered) or offered is nlgjudge.papers or not hasattr(offered, "__all__"):
+            continue
+        for name in offered.__all__:
+            value = getattr(offered, name)
+            if callable(value):
+                home = value.__module__.removeprefix("nlgjudge.")
+                spaces.setdefault(space, {}).setdefault(home, []).append(_documented(value, name))
+    for module in (nlgjudge.figures, nlgjudge.studies.your_own_data):
+        home = module.__name__.removeprefix("nlgjudge.")
+        own = [(name, value) for name, value in vars(module).items()
+               if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")]
+        spaces[home.split(".")[0]][home] = [_documented(value, name) for name, value in own]
+    return spaces
