@@ -5,6 +5,7 @@ import re
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 LEFT_OUT = "⋯"
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 
 # Full-width signs, dashes and quotation marks become the plain ones: "４／５" is "4/5".
 _PLAIN = {chr(0xFF10 + digit): str(digit) for digit in range(10)}
@@ -103,6 +104,30 @@ def _plain_list_mark(match):
     return "• " if match["mark"] else ""
 
 
+# "seventy-five", "fifteen", "one hundred": number words above ten, which no rating on a short scale needs
+_TEENS = ("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_LARGE = re.compile(
+    rf"""
+    \b
+    (?: (?P<tens> {'|'.join(_TENS)} ) (?: [ -] (?P<ones> {'|'.join(WORDS[1:10])} ) )?
+      | (?P<teens> {'|'.join(_TEENS)} )
+      | (?P<hundred> (?P<article> an? [ ] )? (?: full [ ] | perfect [ ] )? (?: one [ ] )? hundred ) (?! [ ] and\b ) )
+    (?! [\w-] )
+    """,
+    re.VERBOSE,
+)
+
+
+def _in_digits(match):
+    """ "seventy-five" is 75."""
+    if match["tens"]:
+        return str(20 + 10 * _TENS.index(match["tens"]) + (WORDS.index(match["ones"]) if match["ones"] else 0))
+    if match["teens"]:
+        return str(11 + _TEENS.index(match["teens"]))
+    return (match["article"] or "") + "100"
+
+
 # ---- The sentences that matter --------------------------------------------------------------------------
 
 # A digit, or a sign and a number word behind it; a text is given a blank in front, so that it has the sign.
@@ -129,6 +154,8 @@ def excerpt(text):
     'rating:\n4\n⋯ it has 2 slips. ⋯'
     """
     text = " " + _signs(text).lower()
+    if "ty" in text or "teen" in text or "hundred" in text or "eleven" in text or "twelve" in text:
+        text = _LARGE.sub(_in_digits, text)
     pieces = []
     reached = 0
     for left, right in _numbered_sentences(text):

@@ -241,7 +241,7 @@ _CONDITION = re.compile(
 )
 _MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
-_AIMED = re.compile(r"\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+_AIMED = re.compile(r"(?<!me )(?<!us )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
 # "more than a 3", "closer to 4"
 COMPARED = re.compile(
     r"\b(?:more|less|fewer|lower|higher|greater|above|below|under|least|most|between|almost|nearly|instead|"
@@ -252,8 +252,9 @@ _DEFINED = re.compile(
     r"""
     [ ]?
     (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
-      | corresponds?\b | requires?\b | would [ ] (?: be | indicate | require | need )\b
-      | is [ ] (?: for | given | the | reserved | awarded | very | poor | bad | good | excellent | lowest
+      | corresponds?\b | requires?\b | would [ ] (?: indicate | require | need )\b
+      | would [ ] be\b (?! [ ] (?: my | what | fair | right | appropriate | reasonable | about | just ) )
+      | is [ ] (?: for | given | the (?! [ ] (?: score | rating | grade | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
                  | highest | worst | best )\b )
     """,
     re.VERBOSE,

@@ -8,6 +8,7 @@ and no faster.
 
 import re
 
+from nlgjudge.judging import remaining
 from nlgjudge.judging.cleaning import ANY_NUMBER, LEFT_OUT, WORDS, bounds, excerpt, tidy
 from nlgjudge.judging.numbers import (
     COMPARED,
@@ -147,7 +148,7 @@ _GIVEN = verbose(
               | went [ ] with | put )
       | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
       | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
-      | (?P<earned> (?: get | receive | deserve | earn | merit | warrant | score )s?
+      | (?P<earned> (?: get | receive | deserve | earn | merit | warrant )s? | scores
                   | getting | receiving | deserving | earning | scoring
                   | (?: it's | it [ ] is | this [ ] is | that's | that [ ] is )
                     (?= [ ] (?: about [ ] | clearly [ ] | probably [ ] )? an? [ ] ) )
@@ -485,7 +486,7 @@ def _find(text, scale):
         found = tier(text, scale)
         if found:
             return found
-    return []
+    return remaining.find(text, scale)
 
 
 _DECLINED = verbose(r"\b", _KEY, _BRACKET, _COLON, r"(?: n/a | not [ ] applicable | none | unknown ) \b")

@@ -1,0 +1,254 @@
+"""Find the rating that no label and no set phrase gives away: the one number of a reply that can be it.
+
+Every number of the reply is a candidate. Struck out are those that are something else (the scale, a count, a
+date, the number of a sentence, a quotation), those that are denied, imagined or compared with, and those that
+do not stand where a rating can stand. Of the rest only those count whose own clause speaks of rating; where
+the clause is nothing but the number, its sentence has to, and where the sentence is nothing but the number, it
+counts. Different ratings that are left are no rating.
+"""
+
+import re
+
+from nlgjudge.judging.cleaning import LEFT_OUT, MONTHS, bounds
+from nlgjudge.judging.numbers import (
+    NUMBER,
+    OPTIONS,
+    RATING,
+    has_highest,
+    has_stars,
+    is_meant,
+    reading_of,
+    verbose,
+)
+
+_MOST = 500  # a reply with more numbers is no reply
+_CANDIDATE = verbose(r"(?<! [\w/.,:^-] ) (?<! [0-9] [ ] [-+x*] [ ] )", RATING)
+
+# ---- Numbers that are something else --------------------------------------------------------------------
+
+_RANGE = rf"{NUMBER} [ ]? (?: - | to | and | through ) [ ]? {NUMBER}"
+_SOMETHING_ELSE = [
+    # "the 1-5 coherence scale", "a 100-point scale"
+    rf"\b (?: {_RANGE} | {NUMBER} ) (?: [ -] [a-z]{{2,20}} ){{0,2}} [ ] (?: scale | range )\b",
+    # "on a scale from 0 to 100", "a scale of 10"
+    rf"\b (?: scale | range )s? (?: [ ]? [:(] | [ ] (?: of | from | is | goes [ ] from | ranges [ ] from | between ) )"
+    rf" [ ]? (?: {_RANGE} | {NUMBER} )",
+    # "from 1 to 5", "between 3 and 4", "(1-5)"
+    rf"\b (?: from | between ) [ ] (?: an? [ ] )? {NUMBER} [ ] (?: to | and | or ) [ ] (?: an? [ ] )? {NUMBER}",
+    rf"\( [ ]? {_RANGE} [^()\n]{{0,20}} \)",
+    # "the maximum of 5", "the highest score is 5"
+    rf"\b (?: max(?:imum)? | min(?:imum)? | highest | lowest | top | possible | perfect )"
+    rf" (?: [ ] (?: possible | score | rating | mark | value | being | of | is | = ) ){{1,3}} [ ] (?: an? [ ] )? {NUMBER}",
+    # "sentence 3", "steps 1, 2 and 4", "page 7", "aged 12"
+    rf"""
+    \b (?: sentences? | steps? | lines? | paragraphs? | pages? | chapters? | items? | parts? | persons? | speakers?
+         | figures? | tables? | sections? | versions? | numbers? | numbered | no\. | rounds? | games? | acts?
+         | scenes? | days? | weeks? | years? | months? | turns? | questions? | facts? | aged? | articles?
+         | seasons? | groups? | stages? | phases? | criteri(?:on|a) | bullets? | rules? | reasons? | examples?
+         | utterances? | bus | route | highway | flight | channel | apollo | formula | type | class | room | gate
+         | size | model | episode | volume | world [ ] war | summary | response | text | story | article
+         | annotators? | raters? | judges? | candidates? | systems? )
+    [ ] \#? {NUMBER} (?: (?: , [ ] (?: and [ ] )? | [ ] (?: and | or | to | through ) [ ] | [ ]? - [ ]? ) {NUMBER} ){{0,9}}
+    """,
+    # "april 12", "12 april"
+    rf"\b (?: {MONTHS} ) \.? [ ] {NUMBER}",
+    rf"{NUMBER} [ ] (?: {MONTHS} ) \b",
+    # "subtracting one", "minus 2", "two points off"
+    rf"\b (?: subtract | deduct | minus | dock | los[et] | losing | tak(?:e|ing) [ ] off | took [ ] off | knock | remov | add"
+    rf" | plus | reduc | drop ) [a-z]{{0,4}} [ ] (?: only [ ] | just [ ] | off [ ] | by [ ] )? (?: an? [ ] )? {NUMBER}",
+    # "(1) It names … (2) it leaves …"
+    r"(?: ^ | [ ] ) \(? [0-9]{1,2} [.)] (?= [ ] [a-z\"'] ) (?= [^\n]{0,300} [ (] [0-9]{1,2} [.)] [ ] [a-z\"'] )",
+    r"(?: ^ (?: • [ ] )? | \n (?: • [ ] )? ) \(? [0-9]{1,2} [.)] (?= [ ] [a-z\"'⋯] )",
+    # "one star stands for … and five for …"
+    rf"(?: stands [ ] for | means ) [^.\n]{{1,80}} (?: and | , ) [ ] (?: an? [ ] )? {NUMBER} [ ] (?: for | means ) \b",
+    # "won 3 to 1", "a 3 - 1 win"
+    rf"{NUMBER} [ ]? (?: - | to ) [ ]? {NUMBER} [ ] (?: win | defeat | loss | victory | draw | lead )\b",
+]
+_SOMETHING_ELSE = re.compile("|".join(f"(?:{part})" for part in _SOMETHING_ELSE), re.VERBOSE)
+# A quotation; what is quoted is no rating, unless the number is all there is in it: "4".
+_QUOTED = re.compile(r"\"[^\"\n]{6,250}\"")
+
+# ---- Where a rating can stand ---------------------------------------------------------------------------
+
+# Before it: nothing, an article with up to three words, a preposition, a copula, a name or verb of rating.
+_OPENED = re.compile(
+    r"""
+    (?: ^
+      | \b an? (?: [ ] (?! half\b ) [a-z][a-z'-]{1,20} ){0,3}
+      | (?: \b | ' ) (?: at | as | is | be | s | d [ ] be | of | to | with | on | for | it | this | that | them | so | hence
+             | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
+             | merely | probably | likely | maybe | perhaps | say | says | solid | full | strong | the | then | definitely
+             | certainly | clearly | closest | option | level | total | here | overall | reading | equals | hits | namely
+             | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars? | verdict
+             | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
+             | receives? | assign(?:ed|ing)? | award(?:ed|ing)? | pick | choose | chose | select(?:ed)? | think
+             | call | summary | text | story | response | dialogue | translation | reply | output | answer
+             | leaves | makes | reaches | my [ ] (?: choice | pick ) | believe | feel | guess | reckon | suggest | propose )
+      | [a-z]{2,20} (?: ness | ility | ity | ence | ance | ency | acy )
+      | \b (?: quality | grammar | style | clarity | coherent | natural | engaging )
+      | [^a-z ] )
+    [ ]? \Z
+    """,
+    re.VERBOSE,
+)
+# Behind it: the end of a thought, or a word that does not name what is counted.
+_ENDED = re.compile(
+    r"""
+    (?= [ ]? (?: $ | [.,;:!?)\]}"'⋯(>] | - [ ] | -> | = )
+      | [ ] (?: for | on | in | at | as | because | since | given | due | based | considering | overall | with
+              | indicating | meaning | reflecting | but | so | which | while | although | though | and | here | i | we
+              | i'd | it | it's | this | the | from [ ] (?: me | my ) | or [ ] (?: so | thereabouts ) | therefore | then
+              | feels | seems | sounds | looks | is | would | reflects | sums | captures | fits | suits | does
+              | describes | to [ ] (?: me | it | this | the | that | its ) | out | thanks | again | rather | not
+              | owing | after | when | where | without | despite | by [ ] my | strikes | appears | will [ ] do
+              | works | best | accurately | remains | if [ ] (?: i | you ) | in$ | right | myself | strictly
+              | on$ | under | per | across | total | all | max ) (?! [\w'] )
+    )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+# ---- Clauses that speak of rating -----------------------------------------------------------------------
+
+_ASPECTS = (
+    r"coheren | consisten | fluen | relevan | natural | engag | ground | informati | quality\b | clarity\b | grammar"
+    r" | grammatical | factual | faithful | interesting | understandab | depth\b | diversity\b | complete | concise"
+    r" | helpful | accura | correctness | specific | readab | creativ | origina | likab | structur | organi[sz]"
+    r" | adequa | overall\b | surpris | empath | complexity\b | cohesi | flow\b | logic"
+)
+_SPEAKS = re.compile(
+    rf"""
+    \b (?: scores? | scoring | rat(?:e|es|ing|ings) | grad(?:e|es|ing) | marks? | points | stars? | verdict | assessment
+         | evaluations? | evaluate | assess | judge?ments? | midpoint | middle | scale | range | tally | opinion | view
+         | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits? | meriting | warrants?
+         | warranting | worth | worthy | assign(?:s|ed|ing)? | award(?:s|ed|ing)? | given | giving
+         | (?: is | be ) [ ] (?: rated | scored | graded )
+         | (?: it's | it [ ] is | this [ ] is | that's | that [ ] is | this [ ] one's? (?: [ ] is )? ) [ ] (?: clearly [ ] | definitely [ ]
+            | probably [ ] | solidly [ ] | about [ ] | just [ ] | only [ ] )? an?
+         | so | hence | thus | therefore | ergo | accordingly | consequently | making [ ] (?: it | this ) | makes [ ] (?: it | this )
+         | (?: which | that | this | it ) [ ] (?: leaves | makes | brings | means | gives )
+         | final(?:ly)? | ultimately | in [ ] (?: sum | short | total | conclusion | summary )
+         | (?: feels? | seems? | sounds? | looks? | is | be | appears? | strikes [ ] me [ ] as )
+           (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more [ ] than | the | an? | to [ ] me ) ){{0,2}}
+           [ ] (?: right | fair | justified | appropriate | apt | reasonable | warranted | my | what | suitable | deserved
+                 | correct | accurate | fitting | honest | adequate | balanced | sensible )
+         | (?<= \A [ ] ) (?: leaves | brings | gives | makes | means )
+         | sums [ ] it [ ] up | captures | fits | suits | reflects | will [ ] do | describes
+         | (?: from | for | to ) [ ] me | in [ ] my | my | mine | me | myself
+         | (?: i | i'd | i'll | i'm | i've | we | we'd | we'll | let [ ] me | let's )
+           (?: [ ] (?! (?: found | find | count(?:ed)? | see | saw | note[ds]? | noticed? | have | had | read | spot(?:ted)?
+                         | identified | identify | know | like | want | need | was | were ) \b ) [\w'-]{{1,20}} )
+         | {_ASPECTS} )
+    """,
+    re.VERBOSE,
+)
+# A sentence that is nothing but its number: "4.", "a solid 4", "so a 2!", "only three"
+_NOTHING_BUT = re.compile(
+    r"""
+    (?: (?: so | hence | thus | therefore | overall | an? | at | with | say | namely | just | only | about | around | maybe | probably | perhaps
+          | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
+          | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | the | low | high
+          | clean | flat | mere | bare | very | good | fair | rather | quite ) ,? [ ] ){0,4} \Z
+    """,
+    re.VERBOSE,
+)
+_STOP = re.compile(r" ?(?:[^a-z0-9 ]|\Z)")
+# The clause that a number stands in begins behind one of these …
+_CLAUSE_BEGINS = re.compile(
+    r"[,;:()\"⋯•]|(?<= )-(?= )|\b(?:that|because|since|when|where|while|although|though|which|who|whether|but)(?= )"
+)
+_CLAUSE_ENDS = re.compile(r"[.,;:()\"⋯\n]|(?<= )-(?= )|\b(?:because|since|when|while|although|though|which|who|but)\b")
+# "almost a 4", "short of a 5"; "my first instinct was a 4", "critics gave it a 4"
+_DOUBTED = re.compile(
+    r"""
+    \b (?: more | less | fewer | lower | higher | greater | above | below | under | least | most | between | almost
+         | nearly | than | closer? | beyond | short | except ) (?: [ ] [\w']{1,20} ){0,3} [ ]? \Z
+  | \b (?: neither | either | not | tempted | torn | first | thought | began | previous(?:ly)? | last
+         | instinct | initial(?:ly)? | at [ ] first | originally | earlier | could | might | may | if | needs? | needed
+         | requires? | require | instead | toward[s]? | before | until | otherwise | critics? | reviewers? | users?
+         | annotators? [ ] gave | readers? | others? | another | average | typical | every | each | per | up [ ] from
+         | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder
+         | reaching | reach | hoped | expected | aim | he | she | they | his | her | their | won | lost | beat ) \b
+    """,
+    re.VERBOSE,
+)
+# "a 4 with a better ending", "without the slip it would be a 5"
+_SUPPOSED = re.compile(
+    r"\b(?:without (?:the|this|that|it|these|those)|otherwise|but for|with (?:an? )?(?:better|more|fewer|another|clearer|some|less)|"
+    r"if|were it|had it|in which case|next time|to (?:get|earn|reach|achieve|deserve))\b"
+)
+_WOULD = re.compile(r"\b(?:would|could|might|should)\b|'d\b")
+# "4 seems too generous"
+_TOO_MUCH = re.compile(r"\btoo (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b")
+
+
+def find(text, scale):
+    """The rating that is left when every other number of a reply is struck out.
+
+    Parameters
+    ----------
+    text : str
+        An excerpt (`nlgjudge.judging.cleaning.excerpt`).
+    scale : (float, float)
+
+    Returns
+    -------
+    list of float or str
+        Different readings, as `nlgjudge.judging.statements.find` returns them.
+
+    Examples
+    --------
+    >>> find("i'd place it at 84 on the 0-100 scale.", (0, 100)), find("it names 3 of the 5 facts.", (1, 5))
+    ([84.0], [])
+    """
+    struck = bytearray(len(text))
+    for pattern in (_SOMETHING_ELSE, _QUOTED):
+        for match in pattern.finditer(text):
+            struck[match.start():match.end()] = bytes([1]) * (match.end() - match.start())
+    found = []
+    for count, match in enumerate(_CANDIDATE.finditer(text)):
+        if count == _MOST:
+            return []
+        options = OPTIONS.match(text, match.end())
+        if options:
+            struck[match.start():options.end()] = bytes([1]) * (options.end() - match.start())
+        if struck[match.start("value")] or not _may_rate(match):
+            continue
+        reading = reading_of(match, scale)
+        if reading is not None:
+            found.append(reading)
+    inside = [reading for reading in found if isinstance(reading, str) or scale[0] <= reading <= scale[1]]
+    return inside or found
+
+
+def _may_rate(match):
+    """Whether a number stands where a rating can, and what is said about it speaks of rating."""
+    text = match.string
+    left, right = bounds(text, match.start(), match.end())
+    before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
+    after = text[match.end():right]
+    clause = _CLAUSE_BEGINS.split(before)[-1]
+    behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
+    in_brackets = match.start() < match.start("value")
+    if not (in_brackets or _OPENED.search(before[-80:])):
+        return False
+    if not (_ENDED.match(text, match.end()) or (has_highest(match) and has_stars(match))):
+        return False
+    if match["value"] == "one" and not (match["unit"] or _NOTHING_BUT.match(before)):
+        return False  # "this one"
+    if _DOUBTED.search(clause) or _TOO_MUCH.search(behind):
+        return False
+    if _WOULD.search(clause) and (_SUPPOSED.match(before) or _SUPPOSED.search(behind)):
+        return False
+    if not is_meant(match):
+        return False
+    if text[left:match.start()].strip() == "•" and not has_highest(match):
+        return False  # "• 5 points - good"
+    if match["percent"] and not _SPEAKS.search(clause):
+        return False
+    if _SPEAKS.search(clause) or _SPEAKS.search(behind):
+        return True
+    if in_brackets or _NOTHING_BUT.match(clause.lstrip()):
+        alone = _NOTHING_BUT.match(before) and _STOP.match(after)
+        return bool(alone or (_SPEAKS.search(f"{before} {after}") and not _DOUBTED.search(before)))
+    return False
