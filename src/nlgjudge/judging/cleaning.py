@@ -140,13 +140,18 @@ ANY_NUMBER = re.compile(
 )
 _SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\n")
 _FAR = 300  # a sentence is followed so far to either side of its number
+# A quotation within a sentence, of three words and more; 'I rate it "4 out of 5"' quotes nothing.
+_QUOTED = re.compile(
+    r"""(?<=[a-z,] )"(?!\W{0,3}[0-9]{1,3}(?:[./ ]|$))(?=[^" \n]{1,60} [^" \n]{1,60} )[^"\n]{6,250}"(?!:)"""
+)
 _TO_LINE_END = re.compile(r"[^\S\n]{0,9}(?:\n|\Z)")
 
 
 def excerpt(text):
     r"""A reply in lower case, cleaned, reduced to the sentences that hold a number; "⋯" is what is left out.
 
-    The line before a number that begins a line is kept as well, for it may be the number's label.
+    The line before a number that begins a line is kept as well, for it may be the number's label. What a
+    sentence quotes is left out, too.
 
     Examples
     --------
@@ -165,7 +170,8 @@ def excerpt(text):
         reached = right
     if text[reached:].strip():
         pieces.append(f" {LEFT_OUT}")
-    return tidy("".join(pieces))
+    excerpted = tidy("".join(pieces))
+    return _QUOTED.sub(f'"{LEFT_OUT}"', excerpted) if '"' in excerpted else excerpted
 
 
 def _numbered_sentences(text):

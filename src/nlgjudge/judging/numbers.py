@@ -241,7 +241,12 @@ _CONDITION = re.compile(
 )
 _MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
-_AIMED = re.compile(r"(?<!me )(?<!us )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+_AIMED = re.compile(r"(?<!me )(?<!us )(?<!it )(?<!this )(?<!summary )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+# "I was tempted to give it a 4"
+_TEMPTED = re.compile(
+    r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|planned|unfair|wrong|absurd|unwilling|refuse|loath|"
+    r"hard|difficult|impossible|too [a-z]{2,12}) to(?: [\w']{1,20}){0,6} ?\Z"
+)
 # "more than a 3", "closer to 4"
 COMPARED = re.compile(
     r"\b(?:more|less|fewer|lower|higher|greater|above|below|under|least|most|between|almost|nearly|instead|"
@@ -254,7 +259,7 @@ _DEFINED = re.compile(
     (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
       | corresponds?\b | requires?\b | would [ ] (?: indicate | require | need )\b
       | would [ ] be\b (?! [ ] (?: my | what | fair | right | appropriate | reasonable | about | just ) )
-      | is [ ] (?: for | given | the (?! [ ] (?: score | rating | grade | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
+      | is [ ] (?: for | given | the (?! (?: [ ] [a-z]{3,20} ){0,2} [ ] (?: score | rating | grade | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
                  | highest | worst | best )\b )
     """,
     re.VERBOSE,
@@ -297,7 +302,7 @@ def is_meant(match):
     # Looking for a word is faster than looking for a pattern, and most sentences hold none of these.
     if holds(before, "not", "n't", "never", "no", "hardly", "far") and _DENIED.search(before):
         return False
-    if "to " in before and _AIMED.search(before):
+    if "to " in before and (_AIMED.search(before) or _TEMPTED.search(before)):
         return False
     for part in (before, after):
         if holds(part, "have", "had ", "were ", "unless") and _IMAGINED.search(part):

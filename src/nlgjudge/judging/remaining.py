@@ -29,7 +29,7 @@ _CANDIDATE = verbose(r"(?<! [\w/.,:^-] ) (?<! [0-9] [ ] [-+x*] [ ] )", RATING)
 _RANGE = rf"{NUMBER} [ ]? (?: - | to | and | through ) [ ]? {NUMBER}"
 _SOMETHING_ELSE = [
     # "the 1-5 coherence scale", "a 100-point scale"
-    rf"\b (?: {_RANGE} | {NUMBER} ) (?: [ -] [a-z]{{2,20}} ){{0,2}} [ ] (?: scale | range )\b",
+    rf"\b (?: {_RANGE} | {NUMBER} ) (?: [ -] (?! (?: on | of | in | for | out | to ) \b ) [a-z]{{2,20}} ){{0,2}} [ ] (?: scale | range )\b",
     # "on a scale from 0 to 100", "a scale of 10"
     rf"\b (?: scale | range )s? (?: [ ]? [:(] | [ ] (?: of | from | is | goes [ ] from | ranges [ ] from | between ) )"
     rf" [ ]? (?: {_RANGE} | {NUMBER} )",
@@ -65,8 +65,6 @@ _SOMETHING_ELSE = [
     rf"{NUMBER} [ ]? (?: - | to ) [ ]? {NUMBER} [ ] (?: win | defeat | loss | victory | draw | lead )\b",
 ]
 _SOMETHING_ELSE = re.compile("|".join(f"(?:{part})" for part in _SOMETHING_ELSE), re.VERBOSE)
-# A quotation; what is quoted is no rating, unless the number is all there is in it: "4".
-_QUOTED = re.compile(r"\"[^\"\n]{6,250}\"")
 
 # ---- Where a rating can stand ---------------------------------------------------------------------------
 
@@ -75,15 +73,17 @@ _OPENED = re.compile(
     r"""
     (?: ^
       | \b an? (?: [ ] (?! half\b ) [a-z][a-z'-]{1,20} ){0,3}
-      | (?: \b | ' ) (?: at | as | is | be | s | d [ ] be | of | to | with | on | for | it | this | that | them | so | hence
+      | (?: \b | ' ) (?: at | as | is | be | s | to | with | on | for | it | this | that | them | so | hence
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
-             | merely | probably | likely | maybe | perhaps | say | says | solid | full | strong | the | then | definitely
+             | merely | probably | likely | maybe | perhaps | say | says | solid | full | strong | then | definitely
              | certainly | clearly | closest | option | level | total | here | overall | reading | equals | hits | namely
              | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars? | verdict
              | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
              | receives? | assign(?:ed|ing)? | award(?:ed|ing)? | pick | choose | chose | select(?:ed)? | think
              | call | summary | text | story | response | dialogue | translation | reply | output | answer
-             | leaves | makes | reaches | my [ ] (?: choice | pick ) | believe | feel | guess | reckon | suggest | propose )
+             | leaves | makes | reaches | my | vote | worth | believe | feel | guess | reckon | suggest | propose )
+      | (?: scores? | rating | marks? | grade | verdict | total | result | level | [a-z]{2,20} (?: ness | ity | ence | ance | ency | acy ) )
+        [ ] of (?: [ ] (?: about | around | roughly | only | just | at [ ] most ) )?
       | [a-z]{2,20} (?: ness | ility | ity | ence | ance | ency | acy )
       | \b (?: quality | grammar | style | clarity | coherent | natural | engaging )
       | [^a-z ] )
@@ -97,11 +97,11 @@ _ENDED = re.compile(
     (?= [ ]? (?: $ | [.,;:!?)\]}"'⋯(>] | - [ ] | -> | = )
       | [ ] (?: for | on | in | at | as | because | since | given | due | based | considering | overall | with
               | indicating | meaning | reflecting | but | so | which | while | although | though | and | here | i | we
-              | i'd | it | it's | this | the | from [ ] (?: me | my ) | or [ ] (?: so | thereabouts ) | therefore | then
+              | i'd | it | it's | this | the | from [ ] (?: me | my | us | most | any ) | or [ ] (?: so | thereabouts ) | therefore | then
               | feels | seems | sounds | looks | is | would | reflects | sums | captures | fits | suits | does
               | describes | to [ ] (?: me | it | this | the | that | its ) | out | thanks | again | rather | not
               | owing | after | when | where | without | despite | by [ ] my | strikes | appears | will [ ] do
-              | works | best | accurately | remains | if [ ] (?: i | you ) | in$ | right | myself | strictly
+              | works | best | accurately | remains | if [ ] (?: i | you ) | in$ | right | category | myself | strictly
               | on$ | under | per | across | total | all | max ) (?! [\w'] )
     )
     """,
@@ -133,6 +133,9 @@ _SPEAKS = re.compile(
            [ ] (?: right | fair | justified | appropriate | apt | reasonable | warranted | my | what | suitable | deserved
                  | correct | accurate | fitting | honest | adequate | balanced | sensible )
          | (?<= \A [ ] ) (?: leaves | brings | gives | makes | means )
+         | best [ ] fit | (?: puts? | keeps? | brings? | pulls? | drags? | lifts? | raises? | lowers? | pushes | places? ) [ ] (?: it | this
+            | the [ ] (?: summary | text | story | response | dialogue | reply | score | rating ) ) \b
+         | (?: it | this | summary | text | story | response ) [ ] (?: sits | falls | lands | stands | ends [ ] up | comes [ ] (?: in | out ) )
          | sums [ ] it [ ] up | captures | fits | suits | reflects | will [ ] do | describes
          | (?: from | for | to ) [ ] me | in [ ] my | my | mine | me | myself
          | (?: i | i'd | i'll | i'm | i've | we | we'd | we'll | let [ ] me | let's )
@@ -146,7 +149,7 @@ _SPEAKS = re.compile(
 _NOTHING_BUT = re.compile(
     r"""
     (?: (?: so | hence | thus | therefore | overall | an? | at | with | say | namely | just | only | about | around | maybe | probably | perhaps
-          | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
+          | level | category | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
           | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | the | low | high
           | clean | flat | mere | bare | very | good | fair | rather | quite ) ,? [ ] ){0,4} \Z
     """,
@@ -165,10 +168,12 @@ _DOUBTED = re.compile(
          | nearly | than | closer? | beyond | short | except ) (?: [ ] [\w']{1,20} ){0,3} [ ]? \Z
   | \b (?: neither | either | not | tempted | torn | first | thought | began | previous(?:ly)? | last
          | instinct | initial(?:ly)? | at [ ] first | originally | earlier | could | might | may | if | needs? | needed
-         | requires? | require | instead | toward[s]? | before | until | otherwise | critics? | reviewers? | users?
+         | requires? | require | instead | before | until | otherwise | reference | original | critics? | reviewers? | users?
          | annotators? [ ] gave | readers? | others? | another | average | typical | every | each | per | up [ ] from
          | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder
          | reaching | reach | hoped | expected | aim | he | she | they | his | her | their | won | lost | beat ) \b
+  | (?<! \b i [ ] ) (?<! we [ ] ) (?<! 've [ ] ) (?<! have [ ] ) (?<! is [ ] ) (?<! be [ ] )
+    \b (?: gave | got | received | scored | handed ) \b
     """,
     re.VERBOSE,
 )
@@ -178,6 +183,16 @@ _SUPPOSED = re.compile(
     r"if|were it|had it|in which case|next time|to (?:get|earn|reach|achieve|deserve))\b"
 )
 _WOULD = re.compile(r"\b(?:would|could|might|should)\b|'d\b")
+# "He scores 4": what is scored by anybody but the text; "a 4" behind an article is a rating.
+_SCORES = re.compile(r"\b(?:scores|gets|receives|earns|hits|reaches)(?: only| just| about| around)? ?\Z")
+_TEXT = re.compile(
+    rf"""
+    \b (?: it | this | that | one | summary | text | story | response | reply | dialogue | answer | translation | output
+         | piece | passage | performance | {_ASPECTS} )
+    """,
+    re.VERBOSE,
+)
+_ARTICLE = re.compile(r"\ban?(?: (?:[a-z]{3,12}|middle-of-the-road))? ?\Z")
 # "4 seems too generous"
 _TOO_MUCH = re.compile(r"\btoo (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b")
 
@@ -202,9 +217,8 @@ def find(text, scale):
     ([84.0], [])
     """
     struck = bytearray(len(text))
-    for pattern in (_SOMETHING_ELSE, _QUOTED):
-        for match in pattern.finditer(text):
-            struck[match.start():match.end()] = bytes([1]) * (match.end() - match.start())
+    for match in _SOMETHING_ELSE.finditer(text):
+        struck[match.start():match.end()] = bytes([1]) * (match.end() - match.start())
     found = []
     for count, match in enumerate(_CANDIDATE.finditer(text)):
         if count == _MOST:
@@ -240,13 +254,15 @@ def _may_rate(match):
         return False
     if _WOULD.search(clause) and (_SUPPOSED.match(before) or _SUPPOSED.search(behind)):
         return False
+    if _SCORES.search(clause) and not _TEXT.search(clause):
+        return False
     if not is_meant(match):
         return False
     if text[left:match.start()].strip() == "•" and not has_highest(match):
         return False  # "• 5 points - good"
     if match["percent"] and not _SPEAKS.search(clause):
         return False
-    if _SPEAKS.search(clause) or _SPEAKS.search(behind):
+    if _ARTICLE.search(clause) or _SPEAKS.search(clause) or _SPEAKS.search(behind):
         return True
     if in_brackets or _NOTHING_BUT.match(clause.lstrip()):
         alone = _NOTHING_BUT.match(before) and _STOP.match(after)

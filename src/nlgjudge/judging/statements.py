@@ -9,6 +9,7 @@ and no faster.
 import re
 
 from nlgjudge.judging import remaining
+from nlgjudge.judging.asked import ASPECT_WORD, parts
 from nlgjudge.judging.cleaning import ANY_NUMBER, LEFT_OUT, WORDS, bounds, excerpt, tidy
 from nlgjudge.judging.numbers import (
     COMPARED,
@@ -172,6 +173,10 @@ _JOINS = re.compile(
     """,
     re.VERBOSE,
 )
+# "The reference deserves a 5", "the other summary gets a 4"
+_OTHERS = re.compile(
+    r"\b(?:other|another|reference|previous|critics?|reviewers?|annotators?)(?: [a-z]{1,20})? (?:would )?\Z"
+)
 _ARTICLE = re.compile(r"(?:^| )(?:an?|as|of|at|solid|strong|perfect|full)\Z")
 
 
@@ -181,6 +186,8 @@ def _given(text, scale):
     for match in _GIVEN.finditer(text):
         reading = sentence_reading(match, scale)
         if reading is None:
+            continue
+        if match["earned"] and _OTHERS.search(text, max(0, match.start() - 40), match.start()):
             continue
         gap = match["gap"]
         whole = has_highest(match) or has_stars(match)
@@ -209,16 +216,6 @@ _ASPECT = verbose(
     "(?: ", _COLON, r" | [ ] - [ ] )",
     RATING,
     ENDED,
-)
-_ASPECT_WORD = re.compile(
-    r"""
-    [a-z]{3} (?: ness | ility | ivity | arity | icity | uracy | acy | ence | ance | ency | ancy | ality ) \b
-  | \b (?: quality | overall | grammar | style | tone | depth | flow | structure | coverage | focus | interest
-         | appeal | logic | humou?r | detail | understanding | organi[sz]ation | spelling | novelty | utility
-         | safety | brevity | originality | plot | truth | engagement | mechanics | formatting | clarity
-         | factual | natural | coherent | relevant | fluent | consistent ) \b
-    """,
-    re.VERBOSE,
 )
 # Labels whose number counts, dates or orders something.
 _NO_ASPECT_LABEL = re.compile(
@@ -257,7 +254,7 @@ def _aspects(text, scale):
         if OPTIONS.match(text, match.end()):
             continue
         whole = one_line and match.start() == 0 and match.end() >= len(text) - 1
-        if not whole and not _ASPECT_WORD.search(label):
+        if not whole and not ASPECT_WORD.search(label):
             continue
         reading = "other_scale" if label_names_another_scale(match, scale) else reading_of(match, scale)
         if reading is not None:
@@ -373,37 +370,6 @@ def _at_the_start(text, scale):
     return ["ambiguous"] if any(doubts) else _known([reading_of(match, scale)])
 
 
-_SHORT = 60
-_NUMERALS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-# Words of a short sentence about something else: "The judges gave her a 4."
-_ABOUT_OTHERS = re.compile(
-    r"\b(?:gave|was|were|had|scored|rated|won|lost|judges?|critics?|reviewers?|users?|pupils?|readers|"
-    r"he|she|his|her|their)\b"
-)
-_IN_SHORT = re.compile(
-    rf"""
-    (?: \b (?: is | be | it's | an? | say | about | around | maybe | probably | perhaps | think | solid | this
-             | it | rate | give | as | at )
-      | [:=(-] )
-    [ ]?
-    {RATING}
-    (?: ,? [ ] (?: for [ ] me | from [ ] me | to [ ] me | overall | i [ ] think | i [ ] guess ) )?
-    [.!]? \Z
-    """,
-    re.VERBOSE,
-)
-
-
-def _in_short(text, scale):
-    """At the end of a short reply: "I'd say 3", "This is a 4.", "Good (3)"."""
-    if len(text) >= _SHORT or LEFT_OUT in text or len(_NUMERALS.findall(text)) > 1:
-        return []
-    if any(about.search(text) for about in (_NO_RATING_LABEL, _NO_ASPECT_LABEL, _ABOUT_OTHERS, COMPARED)):
-        return []
-    match = _IN_SHORT.search(text)
-    return _known([sentence_reading(match, scale)]) if match else []
-
-
 # ---- Readings of a tier ---------------------------------------------------------------------------------
 
 
@@ -431,13 +397,15 @@ def _stated(pattern, text, scale, *, sentence=False):
     return found
 
 
-def find(text, scale):
+def find(text, scale, aspect=""):
     """Read the rating that a reply states.
 
     Parameters
     ----------
     text : str
     scale : (float, float)
+    aspect : str
+        The one that was asked; of a reply that rates several its rating counts.
 
     Returns
     -------
@@ -454,12 +422,21 @@ def find(text, scale):
     if plainly is not None:
         return [plainly]
     numbered = excerpt(text)
-    found = _find(numbered, scale)
+    found = _of_aspect(text, scale, aspect) if aspect else []
+    found = found or _find(numbered, scale)
     if found and names_another_scale(numbered, scale):
         return ["other_scale"]
     if found and _declined(text):
         return ["refusal"]
     return sorted(set(found), key=str)
+
+
+def _of_aspect(text, scale, aspect):
+    """Readings of what a reply says about the aspect that was asked; empty where it names no other."""
+    found = set()
+    for part in parts(text, aspect):
+        found |= set(_find(excerpt(part), scale))
+    return list(found)
 
 
 def _find(text, scale):
@@ -482,7 +459,7 @@ def _find(text, scale):
         for second in (set(_aspects(text, scale)), set(_alone(text, scale))):
             named += second if len(second) == 1 else ()
         return named
-    for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start, _in_short):
+    for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start):
         found = tier(text, scale)
         if found:
             return found
