@@ -18,7 +18,8 @@ _HIGHEST = rf"""
         (?: an? [ ] | the [ ] )? (?: total [ ] of [ ] | possible [ ] | maximum [ ] (?: of [ ] )? )?
         (?P<out_of> {NUMBER} )
       | [ ] of [ ]
-        (?: a [ ] (?: possible | maximum | total [ ] of ) [ ] )?
+        (?: a [ ] (?: possible | maximum | total [ ] of ) [ ]
+          | the [ ] (?= [a-z0-9]{{1,5}} [ ] (?: stars | points ) \b ) )?
         (?P<of> {NUMBER} )
         (?= [ ]? (?: $ | [.,;:!?)\]}}] (?! [0-9] ) ) | [ ] (?: stars? | points? ) \b )
       | (?P<percent> [ ]? % | [ ] percent\b )
@@ -207,7 +208,7 @@ def label_names_another_scale(match, scale):
 # "I would not give it a 5": up to six words between, none of which begins a new thought.
 _DENIED = re.compile(
     r"""
-    (?: n't | \b (?: not | never | cannot | nor | hardly | nothing | nobody | no [ ] one | nowhere
+    (?: n't | \b (?: not | never | cannot | nor | hardly | nothing | nobody | no [ ] one | nowhere | (?<! no [ ] ) doubt
                    | far [ ] from ) )
     (?:
         [ ]
@@ -223,7 +224,7 @@ _DENIED = re.compile(
 # "It would have been a 5", "had it been shorter"
 _IMAGINED = re.compile(
     r"""
-    \b (?: would | could | might | should ) [ ] have \b
+    \b (?: would | could | might | should ) [ ] have \b (?! [ ] to\b )
   | \b had [ ] (?: it | this | the | they ) \b
   | \b were [ ] (?: it | the ) \b
   | \b unless \b
@@ -241,7 +242,28 @@ _CONDITION = re.compile(
 )
 _MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
-_AIMED = re.compile(r"(?<!me )(?<!us )(?<!it )(?<!this )(?<!summary )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+_AIMED = re.compile(r"(?<!me )(?<!us )(?<!have )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+# "I consider it to be a 4"
+_HELD_TO_BE = re.compile(
+    r"\b(?:consider|find|deem|judge|believe|take|feel) (?:it|this|that|(?:the|this) [a-z]{1,20}) to be(?: \w{1,20}){0,3} ?\Z"
+)
+# "He would give it a 4", "the film gets 4 stars", "the player's rating is 4"
+_THEIRS = re.compile(
+    r"""
+    (?: \b (?: he | she | they | others | some | people | critics? | reviewers? | annotators? | readers? | viewers?
+         | (?: the | an? ) [ ] (?: author | writer | critic | student | pupil | player | team | film | movie | hotel
+             | restaurant | school | teacher | judge | show | book | album | game ) )
+    (?: [ ] (?: would | might | could | may | will | also | has | have ) ){0,2}
+    [ ] (?: gives? | gave | gets? | got | has | have | had | earn(?:s|ed)? | rate[sd]? | wants? | score[sd]?
+          | receive[sd]? | say | says | said | award(?:s|ed)? | deserve[sd]? | was | were | is ) \b
+  | \b (?: his | her | their ) [ ] (?: [a-z]{1,20} [ ] )? (?: score | rating | grade | mark )s?\b
+  | \b (?! (?: summary | story | text | response | dialogue | translation | reply | output | answer | it | that | this
+             | what | here | piece | one | passage | there | let ) 's )
+    [a-z]{2,20} 's [ ] (?: [a-z]{1,20} [ ] )? (?: score | rating | grade | mark )s?\b )
+    (?: [ ] [\w'-]{1,20} ){0,5} [ ]? \Z
+    """,
+    re.VERBOSE,
+)
 # "I was tempted to give it a 4"
 _TEMPTED = re.compile(
     r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|planned|unfair|wrong|absurd|unwilling|refuse|loath|"
@@ -257,8 +279,8 @@ _DEFINED = re.compile(
     r"""
     [ ]?
     (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
-      | corresponds?\b | requires?\b | would [ ] (?: indicate | require | need )\b
-      | would [ ] be\b (?! [ ] (?: my | what | fair | right | appropriate | reasonable | about | just ) )
+      | corresponds?\b | requires?\b | are\b | would [ ] (?: indicate | require | need )\b
+      | would [ ] be\b (?! [ ] (?: an? [ ] )? (?: my | what | fair | right | appropriate | reasonable | about | just ) )
       | is [ ] (?: for | given | the (?! (?: [ ] [a-z]{3,20} ){0,2} [ ] (?: score | rating | grade | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
                  | highest | worst | best )\b )
     """,
@@ -282,7 +304,7 @@ _COUNTED = re.compile(
     [ ]
     (?: of [ ] (?: the | its | these | those | them | which | my | your )
       | by
-      | (?: \w{1,20} [ ] )?
+      | (?: (?! (?: because | since | as | for | when | where | if | and | but | so | in | on | at ) [ ] ) \w{1,20} [ ] )?
         (?: errors? | mistakes? | typos? | facts? | sentences? | words? | issues? | problems? | times
           | paragraphs?
           | deducted | lost | off | years? | goals? | people | items? | days? | hours? | minutes? | questions?
@@ -300,9 +322,11 @@ def is_meant(match):
     before = text[left:match.start("value")]
     after = text[match.end():right]
     # Looking for a word is faster than looking for a pattern, and most sentences hold none of these.
-    if holds(before, "not", "n't", "never", "no", "hardly", "far") and _DENIED.search(before):
+    if holds(before, "not", "n't", "never", "no", "hardly", "far", "doubt") and _DENIED.search(before):
         return False
-    if "to " in before and (_AIMED.search(before) or _TEMPTED.search(before)):
+    if _THEIRS.search(before):
+        return False
+    if "to " in before and ((_AIMED.search(before) and not _HELD_TO_BE.search(before)) or _TEMPTED.search(before)):
         return False
     for part in (before, after):
         if holds(part, "have", "had ", "were ", "unless") and _IMAGINED.search(part):

@@ -52,7 +52,7 @@ _SOMETHING_ELSE = [
     """,
     # "april 12", "12 april"
     rf"\b (?: {MONTHS} ) \.? [ ] {NUMBER}",
-    rf"{NUMBER} [ ] (?: {MONTHS} ) \b",
+    rf"(?<! [0-9] ) {NUMBER} [ ] (?: {MONTHS} ) \b",
     # "subtracting one", "minus 2", "two points off"
     rf"\b (?: subtract | deduct | minus | dock | los[et] | losing | tak(?:e|ing) [ ] off | took [ ] off | knock | remov | add"
     rf" | plus | reduc | drop ) [a-z]{{0,4}} [ ] (?: only [ ] | just [ ] | off [ ] | by [ ] )? (?: an? [ ] )? {NUMBER}",
@@ -62,7 +62,7 @@ _SOMETHING_ELSE = [
     # "one star stands for … and five for …"
     rf"(?: stands [ ] for | means ) [^.\n]{{1,80}} (?: and | , ) [ ] (?: an? [ ] )? {NUMBER} [ ] (?: for | means ) \b",
     # "won 3 to 1", "a 3 - 1 win"
-    rf"{NUMBER} [ ]? (?: - | to ) [ ]? {NUMBER} [ ] (?: win | defeat | loss | victory | draw | lead )\b",
+    rf"(?<! [0-9] ) {NUMBER} [ ]? (?: - | to ) [ ]? {NUMBER} [ ] (?: win | defeat | loss | victory | draw | lead )\b",
 ]
 _SOMETHING_ELSE = re.compile("|".join(f"(?:{part})" for part in _SOMETHING_ELSE), re.VERBOSE)
 
@@ -75,8 +75,8 @@ _OPENED = re.compile(
       | \b an? (?: [ ] (?! half\b ) [a-z][a-z'-]{1,20} ){0,3}
       | (?: \b | ' ) (?: at | as | is | be | s | to | with | on | for | it | this | that | them | so | hence
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
-             | merely | probably | likely | maybe | perhaps | say | says | solid | full | strong | then | definitely
-             | certainly | clearly | closest | option | level | total | here | overall | reading | equals | hits | namely
+             | merely | probably | likely | maybe | perhaps | say | solid | full | strong | then | definitely
+             | certainly | clearly | towards? | gut [ ] says | closest | option | level | total | here | overall | reading | equals | hits | namely
              | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars? | verdict
              | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
              | receives? | assign(?:ed|ing)? | award(?:ed|ing)? | pick | choose | chose | select(?:ed)? | think
@@ -118,15 +118,21 @@ _ASPECTS = (
 )
 _SPEAKS = re.compile(
     rf"""
-    \b (?: scores? | scoring | rat(?:e|es|ing|ings) | grad(?:e|es|ing) | marks? | points | stars? | verdict | assessment
+    \b (?: {_ASPECTS}
+         | (?: scores? | scoring | rat(?:e|es|ing|ings) | grad(?:e|es|ing) | marks? | points | stars? | verdict | assessment
          | evaluations? | evaluate | assess | judge?ments? | midpoint | middle | scale | range | tally | opinion | view
          | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits? | meriting | warrants?
          | warranting | worth | worthy | assign(?:s|ed|ing)? | award(?:s|ed|ing)? | given | giving
          | (?: is | be ) [ ] (?: rated | scored | graded )
          | (?: it's | it [ ] is | this [ ] is | that's | that [ ] is | this [ ] one's? (?: [ ] is )? ) [ ] (?: clearly [ ] | definitely [ ]
             | probably [ ] | solidly [ ] | about [ ] | just [ ] | only [ ] )? an?
-         | so | hence | thus | therefore | ergo | accordingly | consequently | making [ ] (?: it | this ) | makes [ ] (?: it | this )
-         | (?: which | that | this | it ) [ ] (?: leaves | makes | brings | means | gives )
+         | making [ ] (?: it | this ) | makes [ ] (?: it | this )
+         | (?: which | that | this | it ) [ ] (?: leaves | makes | brings | means | gives [ ] (?: it | us | me | an? ) )
+         | (?: min | max ) imum | (?: lowest | highest ) [ ] (?: possible [ ] )? (?: score | mark | rating )
+         | (?: it | this | one | summary | text | story | response ) [ ] (?: only [ ] | just [ ] | thus [ ] | therefore [ ] )?
+           (?: gets | scores | receives | earns | rates )
+         | (?: leaving | putting | bringing | placing | landing ) [ ] (?: it | this | us | the ) \b
+         | out [ ] of (?: [ ] an? [ ] possible )? [ ] {NUMBER}
          | final(?:ly)? | ultimately | in [ ] (?: sum | short | total | conclusion | summary )
          | (?: feels? | seems? | sounds? | looks? | is | be | appears? | strikes [ ] me [ ] as )
            (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more [ ] than | the | an? | to [ ] me ) ){{0,2}}
@@ -140,8 +146,7 @@ _SPEAKS = re.compile(
          | (?: from | for | to ) [ ] me | in [ ] my | my | mine | me | myself
          | (?: i | i'd | i'll | i'm | i've | we | we'd | we'll | let [ ] me | let's )
            (?: [ ] (?! (?: found | find | count(?:ed)? | see | saw | note[ds]? | noticed? | have | had | read | spot(?:ted)?
-                         | identified | identify | know | like | want | need | was | were ) \b ) [\w'-]{{1,20}} )
-         | {_ASPECTS} )
+                         | identified | identify | know | like | want | need | was | were ) \b ) [\w'-]{{1,20}} ) ) \b )
     """,
     re.VERBOSE,
 )
@@ -149,12 +154,20 @@ _SPEAKS = re.compile(
 _NOTHING_BUT = re.compile(
     r"""
     (?: (?: so | hence | thus | therefore | overall | an? | at | with | say | namely | just | only | about | around | maybe | probably | perhaps
-          | level | category | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
+          | level | category | number | somewhere | easy | mostly | largely | make [ ] it | call [ ] it | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
           | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | the | low | high
-          | clean | flat | mere | bare | very | good | fair | rather | quite ) ,? [ ] ){0,4} \Z
+          | clean | flat | mere | bare | very | good | fair | rather | quite ) [,:]? [ ] ){0,4} \Z
     """,
     re.VERBOSE,
 )
+# "Fair (3)"
+_GRADED = re.compile(
+    r"(?:(?:somewhat|very|quite|fairly|highly|fully|not|mostly|below|above) ?){0,2}(?:good|fair|poor|bad|excellent|average|"
+    r"adequate|acceptable|moderate|ok|okay|great|decent|outstanding|mediocre|perfect|weak|strong|terrible)? ?\Z"
+)
+# "so 2", "hence **2** for coherence"; "65/100 therefore", "75 it is"
+_CONCLUDES = re.compile(r" ?(?:and )?(?:so|hence|thus|therefore|ergo|accordingly|consequently)\b")
+_CONCLUDED = re.compile(r" ?(?:therefore|then|thus|overall|it is)\b")
 _STOP = re.compile(r" ?(?:[^a-z0-9 ]|\Z)")
 # The clause that a number stands in begins behind one of these …
 _CLAUSE_BEGINS = re.compile(
@@ -170,7 +183,7 @@ _DOUBTED = re.compile(
          | instinct | initial(?:ly)? | at [ ] first | originally | earlier | could | might | may | if | needs? | needed
          | requires? | require | instead | before | until | otherwise | reference | original | critics? | reviewers? | users?
          | annotators? [ ] gave | readers? | others? | another | average | typical | every | each | per | up [ ] from
-         | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder
+         | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder | doubt | figure | toll | age | price | amount | count | sum | number [ ] (?: of | as ) | in [ ] the [ ] (?: text | article )
          | reaching | reach | hoped | expected | aim | he | she | they | his | her | their | won | lost | beat ) \b
   | (?<! \b i [ ] ) (?<! we [ ] ) (?<! 've [ ] ) (?<! have [ ] ) (?<! is [ ] ) (?<! be [ ] )
     \b (?: gave | got | received | scored | handed ) \b
@@ -193,6 +206,14 @@ _TEXT = re.compile(
     re.VERBOSE,
 )
 _ARTICLE = re.compile(r"\ban?(?: (?:[a-z]{3,12}|middle-of-the-road))? ?\Z")
+# "a 5 is rare", "a 1 is unfair"
+_IS_SOMETHING = re.compile(
+    r" (?:is|are|was|were) (?!(?:just |only |about |quite |the |a |an |my |also |therefore |thus |probably |most |perfectly "
+    r"|entirely )*(?:right|fair|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate"
+    r"|fitting|honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
+)
+# "For a 5, the summary would have to …"
+_FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
 # "4 seems too generous"
 _TOO_MUCH = re.compile(r"\btoo (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b")
 
@@ -220,17 +241,21 @@ def find(text, scale):
     for match in _SOMETHING_ELSE.finditer(text):
         struck[match.start():match.end()] = bytes([1]) * (match.end() - match.start())
     found = []
-    for count, match in enumerate(_CANDIDATE.finditer(text)):
-        if count == _MOST:
-            return []
+    match = _CANDIDATE.search(text)
+    for _ in range(_MOST):
+        if not match:
+            break
         options = OPTIONS.match(text, match.end())
         if options:
             struck[match.start():options.end()] = bytes([1]) * (options.end() - match.start())
-        if struck[match.start("value")] or not _may_rate(match):
-            continue
-        reading = reading_of(match, scale)
-        if reading is not None:
-            found.append(reading)
+        reading = None
+        if not struck[match.start("value")] and _may_rate(match):
+            reading = reading_of(match, scale)
+            if reading is not None:
+                found.append(reading)
+        # "Out of 100, 64": the second number is looked at by itself where the first is none.
+        listed = reading is None and match["upto"] and "," in text[match.end("value"):match.start("upto")]
+        match = _CANDIDATE.search(text, match.end("value") if listed else match.end())
     inside = [reading for reading in found if isinstance(reading, str) or scale[0] <= reading <= scale[1]]
     return inside or found
 
@@ -244,13 +269,13 @@ def _may_rate(match):
     clause = _CLAUSE_BEGINS.split(before)[-1]
     behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
     in_brackets = match.start() < match.start("value")
-    if not (in_brackets or _OPENED.search(before[-80:])):
+    if not (in_brackets or _NOTHING_BUT.match(before) or _OPENED.search(before[-80:])):
         return False
     if not (_ENDED.match(text, match.end()) or (has_highest(match) and has_stars(match))):
         return False
     if match["value"] == "one" and not (match["unit"] or _NOTHING_BUT.match(before)):
         return False  # "this one"
-    if _DOUBTED.search(clause) or _TOO_MUCH.search(behind):
+    if _FOR_A.match(before) or _DOUBTED.search(clause) or _TOO_MUCH.search(behind) or _IS_SOMETHING.match(behind):
         return False
     if _WOULD.search(clause) and (_SUPPOSED.match(before) or _SUPPOSED.search(behind)):
         return False
@@ -262,9 +287,11 @@ def _may_rate(match):
         return False  # "• 5 points - good"
     if match["percent"] and not _SPEAKS.search(clause):
         return False
+    if _CONCLUDES.match(clause) or _CONCLUDED.match(behind):
+        return True
     if _ARTICLE.search(clause) or _SPEAKS.search(clause) or _SPEAKS.search(behind):
         return True
     if in_brackets or _NOTHING_BUT.match(clause.lstrip()):
-        alone = _NOTHING_BUT.match(before) and _STOP.match(after)
+        alone = (_NOTHING_BUT.match(before) or (in_brackets and _GRADED.match(before))) and _STOP.match(after)
         return bool(alone or (_SPEAKS.search(f"{before} {after}") and not _DOUBTED.search(before)))
     return False
