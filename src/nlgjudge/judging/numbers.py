@@ -62,7 +62,7 @@ RATING = rf"""
     ["'\]]{{0,2}}
     (?P<unit> {_UNIT} )?
     {_HIGHEST}?
-    (?P<late_unit> {_UNIT} )?
+    (?: [ ] possible (?= [ ] [ps] ) )? (?P<late_unit> {_UNIT} )?
     ["'\])}}>]{{0,3}}
     {_SECOND}?
     {_NOTHING_ELSE}
@@ -242,7 +242,7 @@ _CONDITION = re.compile(
 )
 _MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
-_AIMED = re.compile(r"(?<!me )(?<!us )(?<!have )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+_AIMED = re.compile(r"(?<!me )(?<!us )(?<!have )(?<!ought )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
 # "I consider it to be a 4"
 _HELD_TO_BE = re.compile(
     r"\b(?:consider|find|deem|judge|believe|take|feel) (?:it|this|that|(?:the|this) [a-z]{1,20}) to be(?: \w{1,20}){0,3} ?\Z"
@@ -263,6 +263,21 @@ _THEIRS = re.compile(
     (?: [ ] [\w'-]{1,20} ){0,5} [ ]? \Z
     """,
     re.VERBOSE,
+)
+# "4 seems too generous", "a 5 can't be justified"
+_TOO_MUCH = re.compile(
+    r"(?: [a-z']{1,12}){1,4} too (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b"
+    r"| (?:can't|cannot|couldn't|could not|isn't|is not|won't|will not|doesn't|does not|wouldn't|would not)\b"
+)
+# "with a better ending it would be a 4", "fix the ending and it's a 4"; "it would be a 5 but for the ending"
+_SUPPOSED = re.compile(
+    r"(?:⋯ |• |\W){0,4}(?:with (?:one |some |a few |a bit |a little |an? )?(?:better|more|fewer|another|clearer|less)\b"
+    r"|on a (?:good|better|bad) day\b|if i were (?!to\b)|if i felt\b|(?:fix|add|remove|delete|change|cut) .{0,80} and \b"
+    r"|without (?:the|this|that|it|these|those)\b|otherwise\b|next time\b)"
+)
+_BUT_FOR = re.compile(
+    r"[^.,;:]{0,40}\b(?:without (?:the|this|that|it|these|those)|but for|with (?:an? )?(?:better|more|fewer|another|"
+    r"clearer|some|less)|otherwise|in which case|next time|if (?!i\b|you\b|any|pressed|asked|forced))\b"
 )
 # "I was tempted to give it a 4"
 _TEMPTED = re.compile(
@@ -333,6 +348,10 @@ def is_meant(match):
             return False
         if "if " in part and _CONDITION.search(part) and _MODAL.search(text, left, right):
             return False
+    if _TOO_MUCH.match(after) or _SUPPOSED.match(before):
+        return False
+    if _MODAL.search(before) and _BUT_FOR.match(after):
+        return False
     return not _DEFINED.match(text, match.end()) and not counts(match)
 
 

@@ -46,7 +46,7 @@ _SOMETHING_ELSE = [
          | scenes? | days? | weeks? | years? | months? | turns? | questions? | facts? | aged? | articles?
          | seasons? | groups? | stages? | phases? | criteri(?:on|a) | bullets? | rules? | reasons? | examples?
          | utterances? | bus | route | highway | flight | channel | apollo | formula | type | class | room | gate
-         | size | model | episode | volume | world [ ] war | summary | response | text | story | article
+         | size | grade | model | episode | volume | world [ ] war | summary | response | text | story | article
          | annotators? | raters? | judges? | candidates? | systems? )
     [ ] \#? {NUMBER} (?: (?: , [ ] (?: and [ ] )? | [ ] (?: and | or | to | through ) [ ] | [ ]? - [ ]? ) {NUMBER} ){{0,9}}
     """,
@@ -73,10 +73,10 @@ _OPENED = re.compile(
     r"""
     (?: ^
       | \b an? (?: [ ] (?! half\b ) [a-z][a-z'-]{1,20} ){0,3}
-      | (?: \b | ' ) (?: at | as | is | be | s | to | with | on | for | it | this | that | them | so | hence
+      | (?: \b | ' ) (?: at | as | is | be | s | to | with | (?: go | going | goes | opt | opting | settl(?:e[ds]?|ing) | land(?:s|ed|ing)? | decid(?:e[ds]?|ing) ) [ ] (?: on | for ) | it | this | that | them | so | hence
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
              | merely | probably | likely | maybe | perhaps | say | solid | full | strong | then | definitely
-             | certainly | clearly | towards? | gut [ ] says | closest | option | level | total | here | overall | reading | equals | hits | namely
+             | certainly | clearly | towards? | gut [ ] says | closest | option | category | its | level | total | here | overall | reading | equals | hits | namely
              | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars? | verdict
              | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
              | receives? | assign(?:ed|ing)? | award(?:ed|ing)? | pick | choose | chose | select(?:ed)? | think
@@ -101,8 +101,8 @@ _ENDED = re.compile(
               | feels | seems | sounds | looks | is | would | reflects | sums | captures | fits | suits | does
               | describes | to [ ] (?: me | it | this | the | that | its ) | out | thanks | again | rather | not
               | owing | after | when | where | without | despite | by [ ] my | strikes | appears | will [ ] do
-              | works | best | accurately | remains | if [ ] (?: i | you ) | in$ | right | category | myself | strictly
-              | on$ | under | per | across | total | all | max ) (?! [\w'] )
+              | works | best | accurately | remains | if [ ] (?: i | you ) | myself | strictly
+              | category ) (?! [\w'] )
     )
     """,
     re.VERBOSE | re.MULTILINE,
@@ -120,7 +120,7 @@ _SPEAKS = re.compile(
     rf"""
     \b (?: {_ASPECTS}
          | (?: scores? | scoring | rat(?:e|es|ing|ings) | grad(?:e|es|ing) | marks? | points | stars? | verdict | assessment
-         | evaluations? | evaluate | assess | judge?ments? | midpoint | middle | scale | range | tally | opinion | view
+         | evaluations? | evaluate | assess | judge?ments? | midpoint | category | altogether | on [ ] balance | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale | range | tally | opinion | view
          | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits? | meriting | warrants?
          | warranting | worth | worthy | assign(?:s|ed|ing)? | award(?:s|ed|ing)? | given | giving
          | (?: is | be ) [ ] (?: rated | scored | graded )
@@ -130,7 +130,7 @@ _SPEAKS = re.compile(
          | (?: which | that | this | it ) [ ] (?: leaves | makes | brings | means | gives [ ] (?: it | us | me | an? ) )
          | (?: min | max ) imum | (?: lowest | highest ) [ ] (?: possible [ ] )? (?: score | mark | rating )
          | (?: it | this | one | summary | text | story | response ) [ ] (?: only [ ] | just [ ] | thus [ ] | therefore [ ] )?
-           (?: gets | scores | receives | earns | rates )
+           (?: (?: should | would | must | will | ought [ ] to ) [ ] (?: get | receive | have | score ) | gets | scores | receives | earns | rates )
          | (?: leaving | putting | bringing | placing | landing ) [ ] (?: it | this | us | the ) \b
          | out [ ] of (?: [ ] an? [ ] possible )? [ ] {NUMBER}
          | final(?:ly)? | ultimately | in [ ] (?: sum | short | total | conclusion | summary )
@@ -153,13 +153,15 @@ _SPEAKS = re.compile(
 # A sentence that is nothing but its number: "4.", "a solid 4", "so a 2!", "only three"
 _NOTHING_BUT = re.compile(
     r"""
-    (?: (?: so | hence | thus | therefore | overall | an? | at | with | say | namely | just | only | about | around | maybe | probably | perhaps
+    (?: (?: so | hence | thus | therefore | overall | an? | just | only | about | around | maybe | probably | perhaps
           | level | category | number | somewhere | easy | mostly | largely | make [ ] it | call [ ] it | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
-          | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | the | low | high
+          | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | low | high
           | clean | flat | mere | bare | very | good | fair | rather | quite ) [,:]? [ ] ){0,4} \Z
     """,
     re.VERBOSE,
 )
+# "above the midpoint, at 6.5"
+_LED_IN = re.compile(r" ?(?:at|with|namely|say|and)? ?(?:an?|about|around)? ?")
 # "Fair (3)"
 _GRADED = re.compile(
     r"(?:(?:somewhat|very|quite|fairly|highly|fully|not|mostly|below|above) ?){0,2}(?:good|fair|poor|bad|excellent|average|"
@@ -183,19 +185,13 @@ _DOUBTED = re.compile(
          | instinct | initial(?:ly)? | at [ ] first | originally | earlier | could | might | may | if | needs? | needed
          | requires? | require | instead | before | until | otherwise | reference | original | critics? | reviewers? | users?
          | annotators? [ ] gave | readers? | others? | another | average | typical | every | each | per | up [ ] from
-         | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder | doubt | figure | toll | age | price | amount | count | sum | number [ ] (?: of | as ) | in [ ] the [ ] (?: text | article )
+         | down [ ] from | were | was | had | been | threshold | passing | example | compared | versus | vs\.? | wonder | doubt | differs? | separates? | (?: i | i'd | we ) [ ] (?: would [ ] )? (?: like | want | prefer | love | need ) | figure | toll | age | price | amount | count | sum | number [ ] (?: of | as ) | in [ ] the [ ] (?: text | article )
          | reaching | reach | hoped | expected | aim | he | she | they | his | her | their | won | lost | beat ) \b
   | (?<! \b i [ ] ) (?<! we [ ] ) (?<! 've [ ] ) (?<! have [ ] ) (?<! is [ ] ) (?<! be [ ] )
     \b (?: gave | got | received | scored | handed ) \b
     """,
     re.VERBOSE,
 )
-# "a 4 with a better ending", "without the slip it would be a 5"
-_SUPPOSED = re.compile(
-    r"\b(?:without (?:the|this|that|it|these|those)|otherwise|but for|with (?:an? )?(?:better|more|fewer|another|clearer|some|less)|"
-    r"if|were it|had it|in which case|next time|to (?:get|earn|reach|achieve|deserve))\b"
-)
-_WOULD = re.compile(r"\b(?:would|could|might|should)\b|'d\b")
 # "He scores 4": what is scored by anybody but the text; "a 4" behind an article is a rating.
 _SCORES = re.compile(r"\b(?:scores|gets|receives|earns|hits|reaches)(?: only| just| about| around)? ?\Z")
 _TEXT = re.compile(
@@ -212,10 +208,12 @@ _IS_SOMETHING = re.compile(
     r"|entirely )*(?:right|fair|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate"
     r"|fitting|honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
 )
+# "The summary was given a 4"
+_WAS_RATED = re.compile(
+    r"\b(it|this|summary|story|text|response|dialogue) (?:was|has been) (given|rated|scored|graded|awarded|assigned)\b"
+)
 # "For a 5, the summary would have to …"
 _FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
-# "4 seems too generous"
-_TOO_MUCH = re.compile(r"\btoo (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b")
 
 
 def find(text, scale):
@@ -266,7 +264,7 @@ def _may_rate(match):
     left, right = bounds(text, match.start(), match.end())
     before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
     after = text[match.end():right]
-    clause = _CLAUSE_BEGINS.split(before)[-1]
+    clause = _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1])
     behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
     in_brackets = match.start() < match.start("value")
     if not (in_brackets or _NOTHING_BUT.match(before) or _OPENED.search(before[-80:])):
@@ -275,9 +273,7 @@ def _may_rate(match):
         return False
     if match["value"] == "one" and not (match["unit"] or _NOTHING_BUT.match(before)):
         return False  # "this one"
-    if _FOR_A.match(before) or _DOUBTED.search(clause) or _TOO_MUCH.search(behind) or _IS_SOMETHING.match(behind):
-        return False
-    if _WOULD.search(clause) and (_SUPPOSED.match(before) or _SUPPOSED.search(behind)):
+    if _FOR_A.match(before) or _DOUBTED.search(clause) or _IS_SOMETHING.match(behind):
         return False
     if _SCORES.search(clause) and not _TEXT.search(clause):
         return False
@@ -287,11 +283,13 @@ def _may_rate(match):
         return False  # "• 5 points - good"
     if match["percent"] and not _SPEAKS.search(clause):
         return False
+    if before.endswith(("=>", "=> ", "->", "-> ")):
+        return True
     if _CONCLUDES.match(clause) or _CONCLUDED.match(behind):
         return True
     if _ARTICLE.search(clause) or _SPEAKS.search(clause) or _SPEAKS.search(behind):
         return True
-    if in_brackets or _NOTHING_BUT.match(clause.lstrip()):
+    if in_brackets or _NOTHING_BUT.match(clause.lstrip()) or _LED_IN.fullmatch(clause):
         alone = (_NOTHING_BUT.match(before) or (in_brackets and _GRADED.match(before))) and _STOP.match(after)
         return bool(alone or (_SPEAKS.search(f"{before} {after}") and not _DOUBTED.search(before)))
     return False
