@@ -18,17 +18,21 @@ ASPECT_WORD = re.compile(
 _LABEL = r"(?P<label> [a-z][a-z'/&-]{2,24} (?: [ ] [a-z'/&-]{1,24} ){0,3} )"
 # "Coherence: …", "2. Fluency (1-5): …", "Relevance" on a line of its own, ", fluency 3/5"
 _HEADING = verbose(
-    r"(?: ^ | (?<= [,;.|/] [ ] ) ) (?: • [ ] )? (?: and [ ] )? (?: \(? [0-9a-h]{1,2} [.)] [ ] )? [\"'\[{(]{0,2}",
+    r"(?: ^ | (?<= [,;.|/] [ ] ) ) (?: • [ ] )? (?: and [ ] )? (?: \(? [0-9a-h]{1,2} [.)] [ ] )?",
+    r" [\"'\[{(]{0,2} ",
     _LABEL,
     r"[\"'\])}]{0,2} (?: [ ]? \( [^()\n]{0,60} \) )? (?= [ ]? (?: : | = | -> | $ ) | [ ] - [ ] | [ ] [0-9] )",
 )
 # "coherence a 4", "fluency is a 3"; "4 for coherence", "3/5 on fluency"
 _WORD = r"(?: its [ ] | the [ ] )? (?P<label> [a-z]{4,20} )"
 _PAIRS = [
-    verbose(rf"\b {_WORD} [ ] (?: (?: is | at | as | gets | would [ ] be ) [ ] )? (?: an? [ ] )? {NUMBER} (?: / {NUMBER} )? (?! [\w/] )"),
+    verbose(
+        rf"\b {_WORD} [ ] (?: (?: is | at | as | gets | would [ ] be ) [ ] )? (?: an? [ ] )?",
+        rf" {NUMBER} (?: / {NUMBER} )? (?! [\w/] )",
+    ),
     verbose(rf"(?<! [\w/.,-] ) {NUMBER} (?: / {NUMBER} )? [ ] (?: for | on | in ) [ ] {_WORD} \b"),
 ]
-_FILLERS = {"score", "rating", "the", "of", "evaluation", "level", "for", "grade", "assessment", "analysis", "overall"}
+_FILLERS = ("score", "rating", "the", "evaluation", "level", "for", "grade", "assessment", "overall")
 # Ends of words that leave their stem: "coherence" and "coherent", "engagingness" and "engaging"
 _SUFFIX = re.compile(
     r"(?<=[a-z]{3})(?:ingness|iveness|fulness|edness|ness|ability|able|icality|ality|ivity|arity|icity|ity|ency|ence|"
@@ -52,8 +56,10 @@ def parts(text, aspect):
 
     Examples
     --------
-    >>> parts("Coherence: 4\nFluency: 3\nOverall: 4", "fluency"), parts("A 4 for style, a 3 for flow.", "style")
-    (['fluency: 3'], ['4 for style'])
+    >>> parts("Coherence: 4\nFluency: 3\nOverall: 4", "fluency")
+    ['fluency: 3']
+    >>> parts("A 4 for style, a 3 for flow.", "style")
+    ['4 for style']
     >>> parts("Coherence: 4", "coherence")
     []
     """
@@ -63,11 +69,12 @@ def parts(text, aspect):
     text = plain(text).lower()
     headings = [match for match in _HEADING.finditer(text) if ASPECT_WORD.search(match["label"])]
     ends = [match.start() for match in headings[1:]] + [len(text)]
-    sections = [(match["label"], text[match.start():end].strip(" \n,;")) for match, end in zip(headings, ends)]
-    for found in (sections, *([(m["label"], m[0]) for m in pattern.finditer(text)] for pattern in _PAIRS)):
-        found = [(label, part) for label, part in found if ASPECT_WORD.search(label)]
-        own = [part for label, part in found if _same(label, stem)]
-        if own and len(own) < len(found):
+    found = [(match["label"], text[match.start():end].strip(" \n,;")) for match, end in zip(headings, ends)]
+    pairs = [[(match["label"], match[0]) for match in pattern.finditer(text)] for pattern in _PAIRS]
+    for named in (found, *pairs):
+        named = [(label, part) for label, part in named if ASPECT_WORD.search(label)]
+        own = [part for label, part in named if _same(label, stem)]
+        if own and len(own) < len(named):
             return own
     return []
 
@@ -75,7 +82,9 @@ def parts(text, aspect):
 def _same(label, stem):
     """Whether a label names the aspect of these stems."""
     words = _stems(label)
-    return bool(words) and (all(_meets(word, stem) for word in words) or all(_meets(word, words) for word in stem))
+    if not words:
+        return False
+    return all(_meets(word, stem) for word in words) or all(_meets(word, words) for word in stem)
 
 
 def _meets(word, others):

@@ -105,14 +105,16 @@ def _plain_list_mark(match):
 
 
 # "seventy-five", "fifteen", "one hundred": number words above ten, which no rating on a short scale needs
-_TEENS = ("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+_TEENS = ("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen")
+_TEENS += ("nineteen",)
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _LARGE = re.compile(
     rf"""
     \b
     (?: (?P<tens> {'|'.join(_TENS)} ) (?: [ -] (?P<ones> {'|'.join(WORDS[1:10])} ) )?
       | (?P<teens> {'|'.join(_TEENS)} )
-      | (?P<hundred> (?P<article> an? [ ] )? (?: full [ ] | perfect [ ] )? (?: one [ ] )? hundred ) (?! [ ] and\b ) )
+      | (?P<hundred> (?P<article> an? [ ] )? (?: full [ ] | perfect [ ] )? (?: one [ ] )? hundred )
+        (?! [ ] and\b ) )
     (?! [\w-] )
     """,
     re.VERBOSE,
@@ -122,7 +124,8 @@ _LARGE = re.compile(
 def _in_digits(match):
     """ "seventy-five" is 75."""
     if match["tens"]:
-        return str(20 + 10 * _TENS.index(match["tens"]) + (WORDS.index(match["ones"]) if match["ones"] else 0))
+        ones = WORDS.index(match["ones"]) if match["ones"] else 0
+        return str(20 + 10 * _TENS.index(match["tens"]) + ones)
     if match["teens"]:
         return str(11 + _TEENS.index(match["teens"]))
     return (match["article"] or "") + "100"
@@ -179,9 +182,9 @@ def _numbered_sentences(text):
     reached = 0
     for number in ANY_NUMBER.finditer(text):
         at = number.start()
+        at = at if text[at].isdigit() else at + 1
         if at < reached:
             continue
-        at = at if text[at].isdigit() else at + 1
         left, right = bounds(text, at, number.end())
         if at - left < 8 and left > 0 and text[left - 1] == "\n":
             label = text.rfind("\n", max(0, left - 80), left - 1)

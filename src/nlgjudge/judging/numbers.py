@@ -208,7 +208,8 @@ def label_names_another_scale(match, scale):
 # "I would not give it a 5": up to six words between, none of which begins a new thought.
 _DENIED = re.compile(
     r"""
-    (?: n't | \b (?: not | never | cannot | nor | hardly | nothing | nobody | no [ ] one | nowhere | (?<! no [ ] ) doubt
+    (?: n't | \b (?: not | never | cannot | nor | hardly | nothing | nobody | no [ ] one | nowhere
+         | (?<! no [ ] ) doubt
                    | far [ ] from ) )
     (?:
         [ ]
@@ -242,22 +243,29 @@ _CONDITION = re.compile(
 )
 _MODAL = re.compile(r"\b(?:would|could|might)\b|'d\b")
 # "To get a 5 it would need …"
-_AIMED = re.compile(r"(?<!me )(?<!us )(?<!have )(?<!ought )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)(?: \w{1,20}){0,4} ?\Z")
+_AIMED = re.compile(
+    r"(?<!me )(?<!us )(?<!have )(?<!ought )\bto (?:get|earn|receive|deserve|achieve|reach|merit|be|score)"
+    r"(?: \w{1,20}){0,4} ?\Z"
+)
 # "I consider it to be a 4"
 _HELD_TO_BE = re.compile(
-    r"\b(?:consider|find|deem|judge|believe|take|feel) (?:it|this|that|(?:the|this) [a-z]{1,20}) to be(?: \w{1,20}){0,3} ?\Z"
+    r"\b(?:consider|find|deem|judge|believe|take|feel) (?:it|this|that|(?:the|this) [a-z]{1,20}) to be"
+    r"(?: \w{1,20}){0,3} ?\Z"
 )
 # "He would give it a 4", "the film gets 4 stars", "the player's rating is 4"
 _THEIRS = re.compile(
     r"""
-    (?: \b (?: he | she | they | others | some | people | critics? | reviewers? | annotators? | readers? | viewers?
-         | (?: the | an? ) [ ] (?: author | writer | critic | student | pupil | player | team | film | movie | hotel
+    (?: \b (?: he | she | they | others | some | people | critics? | reviewers? | annotators? | readers?
+         | viewers?
+         | (?: the | an? ) [ ] (?: author | writer | critic | student | pupil | player | team | film
+         | movie | hotel
              | restaurant | school | teacher | judge | show | book | album | game ) )
     (?: [ ] (?: would | might | could | may | will | also | has | have ) ){0,2}
     [ ] (?: gives? | gave | gets? | got | has | have | had | earn(?:s|ed)? | rate[sd]? | wants? | score[sd]?
           | receive[sd]? | say | says | said | award(?:s|ed)? | deserve[sd]? | was | were | is ) \b
   | \b (?: his | her | their ) [ ] (?: [a-z]{1,20} [ ] )? (?: score | rating | grade | mark )s?\b
-  | \b (?! (?: summary | story | text | response | dialogue | translation | reply | output | answer | it | that | this
+  | \b (?! (?: summary | story | text | response | dialogue | translation | reply | output | answer | it
+  | that | this
              | what | here | piece | one | passage | there | let ) 's )
     [a-z]{2,20} 's [ ] (?: [a-z]{1,20} [ ] )? (?: score | rating | grade | mark )s?\b )
     (?: [ ] [\w'-]{1,20} ){0,5} [ ]? \Z
@@ -271,18 +279,20 @@ _TOO_MUCH = re.compile(
 )
 # "with a better ending it would be a 4", "fix the ending and it's a 4"; "it would be a 5 but for the ending"
 _SUPPOSED = re.compile(
-    r"(?:⋯ |• |\W){0,4}(?:with (?:one |some |a few |a bit |a little |an? )?(?:better|more|fewer|another|clearer|less)\b"
-    r"|on a (?:good|better|bad) day\b|if i were (?!to\b)|if i felt\b|(?:fix|add|remove|delete|change|cut) .{0,80} and \b"
+    r"(?:⋯ |• |\W){0,4}"
+    r"(?:with (?:one |some |a few |a bit |a little |an? )?(?:better|more|fewer|another|clearer|less)\b"
+    r"|on a (?:good|better|bad) day\b|if i were (?!to\b)|if i felt\b"
+    r"|(?:fix|add|remove|delete|change|cut) .{0,80} and \b"
     r"|without (?:the|this|that|it|these|those)\b|otherwise\b|next time\b)"
 )
 _BUT_FOR = re.compile(
-    r"[^.,;:]{0,40}\b(?:without (?:the|this|that|it|these|those)|but for|with (?:an? )?(?:better|more|fewer|another|"
-    r"clearer|some|less)|otherwise|in which case|next time|if (?!i\b|you\b|any|pressed|asked|forced))\b"
+    r"[^.,;:]{0,40}\b"
+    r"(?:without (?:the|this|that|it|these|those)|but for|with (?:an? )?(?:better|more|fewer|another|clearer|some|less)|otherwise|in which case|next time|if (?!i\b|you\b|any|pressed|asked|forced))\b"
 )
 # "I was tempted to give it a 4"
 _TEMPTED = re.compile(
-    r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|planned|unfair|wrong|absurd|unwilling|refuse|loath|"
-    r"hard|difficult|impossible|too [a-z]{2,12}) to(?: [\w']{1,20}){0,6} ?\Z"
+    r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|planned|unfair|wrong|absurd|unwilling|refuse|"
+    r"loath|hard|difficult|impossible|too [a-z]{2,12}) to(?: [\w']{1,20}){0,6} ?\Z"
 )
 # "more than a 3", "closer to 4"
 COMPARED = re.compile(
@@ -295,8 +305,10 @@ _DEFINED = re.compile(
     [ ]?
     (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
       | corresponds?\b | requires?\b | are\b | would [ ] (?: indicate | require | need )\b
-      | would [ ] be\b (?! [ ] (?: an? [ ] )? (?: my | what | fair | right | appropriate | reasonable | about | just ) )
-      | is [ ] (?: for | given | the (?! (?: [ ] [a-z]{3,20} ){0,2} [ ] (?: score | rating | grade | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
+      | would [ ] be\b (?! [ ] (?: an? [ ] )? (?: my | what | fair | right | appropriate | reasonable
+      | about | just ) )
+      | is [ ] (?: for | given | the (?! (?: [ ] [a-z]{3,20} ){0,2} [ ] (?: score | rating | grade
+      | number | mark ) \b ) | reserved | awarded | very | poor | bad | good | excellent | lowest
                  | highest | worst | best )\b )
     """,
     re.VERBOSE,
@@ -319,7 +331,8 @@ _COUNTED = re.compile(
     [ ]
     (?: of [ ] (?: the | its | these | those | them | which | my | your )
       | by
-      | (?: (?! (?: because | since | as | for | when | where | if | and | but | so | in | on | at ) [ ] ) \w{1,20} [ ] )?
+      | (?: (?! (?: because | since | as | for | when | where | if | and | but | so | in | on
+      | at ) [ ] ) \w{1,20} [ ] )?
         (?: errors? | mistakes? | typos? | facts? | sentences? | words? | issues? | problems? | times
           | paragraphs?
           | deducted | lost | off | years? | goals? | people | items? | days? | hours? | minutes? | questions?
@@ -341,7 +354,9 @@ def is_meant(match):
         return False
     if _THEIRS.search(before):
         return False
-    if "to " in before and ((_AIMED.search(before) and not _HELD_TO_BE.search(before)) or _TEMPTED.search(before)):
+    if "to " in before and _AIMED.search(before) and not _HELD_TO_BE.search(before):
+        return False
+    if "to " in before and _TEMPTED.search(before):
         return False
     for part in (before, after):
         if holds(part, "have", "had ", "were ", "unless") and _IMAGINED.search(part):
