@@ -287,7 +287,8 @@ _SUPPOSED = re.compile(
 )
 _BUT_FOR = re.compile(
     r"[^.,;:]{0,40}\b"
-    r"(?:without (?:the|this|that|it|these|those)|but for|with (?:an? )?(?:better|more|fewer|another|clearer|some|less)|otherwise|in which case|next time|if (?!i\b|you\b|any|pressed|asked|forced))\b"
+    r"(?:without (?:the|this|that|it|these|those)|but for|with (?:an? )?(?:better|more|fewer|another|clearer|"
+    r"some|less)|otherwise|in which case|next time|if (?!i\b|you\b|any|pressed|asked|forced))\b"
 )
 # "I was tempted to give it a 4"
 _TEMPTED = re.compile(

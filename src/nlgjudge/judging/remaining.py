@@ -143,7 +143,8 @@ _ENDED = re.compile(
 _ASPECTS = (
     r"coheren | consisten | fluen | relevan | natural | engag | ground | informati | quality\b | clarity\b"
     r" | grammar | grammatical | factual | faithful | interesting | understandab | depth\b | diversity\b"
-    r" | complete | concise | helpful | accura | correctness | specific | readab | creativ | origina | likab | structur"
+    r" | complete | concise | helpful | accura | correctness"
+    r" | specific | readab | creativ | origina | likab | structur"
     r" | organi[sz] | adequa | overall\b | surpris | empath | complexity\b | cohesi | flow\b | logic"
 )
 _SPEAKS = re.compile(
@@ -222,7 +223,7 @@ _JUDGES = re.compile(
     r"mediocre|fine|solid|confusing|messy|boring|terrible|superb|flawless|well-written|"
     r"incoherent|coherent|all in all|weighing)\b[^0-9]*"
 )
-_END = re.compile(r" ?[.!]? ?⋯?\Z")
+_END = re.compile(r" ?[.!]?\s{0,2}⋯?\s{0,2}\Z")
 # "so 2", "hence **2** for coherence"; "65/100 therefore", "75 it is"
 _CONCLUDES = re.compile(r" ?(?:and )?(?:so|hence|thus|therefore|ergo|accordingly|consequently)\b")
 _CONCLUDED = re.compile(r" ?(?:(?:therefore|then|thus|overall)\b|it is ?\Z)")
@@ -376,6 +377,6 @@ def _may_rate(match):
             return True
         if _END.match(after) and _JUDGES.fullmatch(before):
             return True
-        said = before if labelled else f"{before} {after}"
+        said = before if labelled or before.endswith((",", ", ")) else f"{before} {after}"  # "Smith, 34, said"
         return bool(_SPEAKS.search(said) and not _DOUBTED.search(before))
     return False
