@@ -159,7 +159,9 @@ def test_mutations_do_not_raise():
         parse("".join(signs), "form", rng.choice([FIVE, HUNDRED]), aspect=rng.choice(["", "fluency"]))
 
 
-@pytest.mark.parametrize("piece", ["it is 3 or so, ", 'a 4, "as i say", ', "coherence: 4\n", "(1) it is. ", "a hundred "])
+@pytest.mark.parametrize(
+    "piece", ["it is 3 or so, ", 'a 4, "as i say", ', "coherence: 4\n", "(1) it is. ", "a hundred "]
+)
 def test_long_replies_are_read_in_time(piece):
     text = piece * (200_000 // len(piece))
     start = time.perf_counter()

@@ -55,12 +55,14 @@ _SOMETHING_ELSE = [
          | seasons? | groups? | stages? | phases? | criteri(?:on|a) | bullets? | rules? | reasons? | examples?
          | utterances? | bus | route | highway | flight | channel | apollo | formula | type | class
          | room | gate
-         | size | grade | model | episode | volume | world [ ] war | summary | response | text | story
-         | article
+         | size | grade | model | episode | volume | world [ ] war
          | annotators? | raters? | judges? | candidates? | systems? )
     [ ] \#? {NUMBER}
     (?: (?: , [ ] (?: and [ ] )? | [ ] (?: and | or | to | through ) [ ] | [ ]? - [ ]? ) {NUMBER} ){{0,9}}
     """,
+    # "summary 2 is better"; not "it earns the summary 4 stars"
+    r"\b (?: summary | response | text | story | article ) [ ] [0-9]{1,2} \b"
+    r" (?! [ ] (?: stars | points | out ) | / )",
     # "april 12", "12 april"
     rf"\b (?: {MONTHS} ) \.? [ ] {NUMBER}",
     rf"(?<! [0-9] ) {NUMBER} [ ] (?: {MONTHS} ) \b",
@@ -93,7 +95,7 @@ _OPENED = re.compile(
     r"""
     (?: ^
       | \b an? (?: [ ] (?! half\b ) [a-z][a-z'-]{1,20} ){0,3}
-      | (?: \b | ' ) (?: at | as | is | be | s | to | with | (?: go | going | goes | opt | opting
+      | (?: \b | ' ) (?: near | go | at | as | is | be | s | to | with | (?: go | going | goes | opt | opting
       | settl(?:e[ds]?|ing) | land(?:s|ed|ing)? | decid(?:e[ds]?|ing) ) [ ] (?: on | for ) | it | this
       | that | them | so | hence
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
@@ -153,7 +155,10 @@ _SPEAKS = re.compile(
          | (?: scores? | scoring | rat(?:e|es|ing|ings) | grad(?:e|es|ing) | marks? | points | stars?
          | verdict | assessment
          | evaluations? | evaluate | assess | judge?ments? | gut | (?: answer | ans | choice | output
-         | result | number [ ] of [ ] stars ) (?= [ ]? : ) | midpoint | category | altogether
+         | result | number [ ] of [ ] stars ) (?= [ ]? : ) | (?: settled | landed | decided | opted
+         | settling ) [ ] (?: on | for )
+         | (?: fair | right | my | final | appropriate | suitable ) [ ] number | midpoint | category
+         | altogether
          | on [ ] balance | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale
          | range | tally | opinion | view
          | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits?
@@ -242,7 +247,8 @@ _DOUBTED = re.compile(
     \b (?: more | less | fewer | lower | higher | greater | above | below | under | least | most
          | between | almost
          | nearly | than | closer? | beyond | short | except ) (?: [ ] [\w']{1,20} ){0,3} [ ]? \Z
-  | \b (?: neither | either | not | tempted | torn | first | thought | began | previous(?:ly)? | last
+  | \b (?: (?: i | we | i've ) [ ] considered | neither | either | not | tempted | torn | first | thought
+  | began | previous(?:ly)? | last
          | instinct | initial(?:ly)? | at [ ] first | originally | earlier | could | might | may | if
          | needs? | needed
          | requires? | require | instead | before | until | otherwise | reference | original | critics?
@@ -377,6 +383,7 @@ def _may_rate(match):
             return True
         if _END.match(after) and _JUDGES.fullmatch(before):
             return True
-        said = before if labelled or before.endswith((",", ", ")) else f"{before} {after}"  # "Smith, 34, said"
+        closed = labelled or before.endswith((",", ", "))  # "Smith, 34, said"
+        said = before if closed else f"{before} {after}"
         return bool(_SPEAKS.search(said) and not _DOUBTED.search(before))
     return False
