@@ -71,10 +71,24 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     ValueError
         For unknown options, missing columns, duplicate keys or infinite scores.
     """
-    _check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
-                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
-    frame = _checked(frame, metric, human)
-    complete = frame.dropna(subset=[metric, human])
+    _check_correlation(level, coefficient, constant, kendall)
+    return correlation_of_checked(_checked(frame, metric, human), metric, human, level, coefficient, constant,
+                                  kendall)
+
+
+def correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall):
+    """Correlate as `correlation` does, where options and frame are known to be right.
+
+    Parameters
+    ----------
+    frame, metric, human, level, coefficient, constant, kendall
+        As for `correlation`.
+
+    Returns
+    -------
+    Correlation
+    """
+    complete = complete_items(frame, [metric, human])
     if complete.empty:
         return Correlation(np.nan, 0, 0, "no item has both scores")
     if level == "dataset":
@@ -147,6 +161,11 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     return pd.DataFrame(rows, columns=columns)
 
 
+def _check_correlation(level, coefficient, constant, kendall):
+    _check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
+                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
+
+
 def _check_options(**options):
     for name, (value, allowed) in options.items():
         if value not in allowed:
@@ -165,9 +184,29 @@ def _checked(frame, metric, human):
         first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
         raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
                          f"repeated, first {first}; aggregate them before correlating")
-    if np.isinf(frame[[metric, human]].to_numpy(float)).any():
+    if any(np.isinf(frame[c].to_numpy(float)).any() for c in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
     return frame
+
+
+def complete_items(frame, columns):
+    """Take the items that have all of some scores, as `dropna` does but without copying what is complete.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : list of str
+        Numeric; NaN marks a missing score.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    missing = np.zeros(len(frame), bool)
+    for column in columns:
+        absent = np.isnan(frame[column].to_numpy(float))
+        missing |= absent.any(axis=1) if absent.ndim > 1 else absent  # a name may stand for two columns
+    return frame[~missing] if missing.any() else frame
 
 
 def matrices(frame, columns):
@@ -186,7 +225,8 @@ def matrices(frame, columns):
     """
     (row, documents), (place, systems) = (pd.factorize(frame[k], sort=True) for k in ("doc_id", "system_id"))
     found = np.full((len(columns), len(documents), len(systems)), np.nan)
-    found[:, row, place] = frame[columns].to_numpy(float).T
+    for scores, column in zip(found, columns):
+        scores[row, place] = frame[column].to_numpy(float)
     return found
 
 
