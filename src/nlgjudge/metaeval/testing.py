@@ -15,9 +15,9 @@ from scipy import stats
 
 from nlgjudge.metaeval.bootstrap import UNITS
 from nlgjudge.metaeval.correlation import (
+    _check_columns,
     _check_correlation,
     _check_options,
-    _checked,
     complete_items,
     correlation,
     correlation_of_checked,
@@ -251,7 +251,7 @@ def _observed(frame, a, b, human, options):
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
     _check_correlation(**options)
     for metric in (a, b):
-        _checked(frame, metric, human)
+        _check_columns(frame, metric, human, keys=metric == a)
     frame = complete_items(frame, [a, b, human])
     n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
         options["level"], frame["doc_id"].nunique())
