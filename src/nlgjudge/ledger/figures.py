@@ -210,7 +210,7 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
             axis.set(title=panel)
             axis.grid(axis="y", visible=False)
         axes.flat[0].set_yticks(range(len(labels)), labels)
-        axes.flat[0].invert_yaxis()
+        axes.flat[0].set_ylim(len(labels) - 0.5, -0.5)
         handles = [plt.Line2D([], [], marker="s" if bars else "o", color=colours[g], label=g) for g in groups]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)
         figure.suptitle(title + (f"\n({notice})" if notice else ""), fontsize=12)
