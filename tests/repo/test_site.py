@@ -177,7 +177,8 @@ def test_the_api_has_every_public_name_once():
     for space, modules in spaces.items():
         names = [name for found in modules.values() for _, name, _ in found]
         assert len(names) == len(set(names))
-        offered = {name for name in getattr(nlgjudge, space).__all__ if callable(getattr(getattr(nlgjudge, space), name))}
+        namespace = getattr(nlgjudge, space)
+        offered = {name for name in namespace.__all__ if callable(getattr(namespace, name))}
         assert offered <= set(names)
     assert {"data", "metrics", "judging", "stats", "ledger", "studies", "geval", "dhp", "coascore"} <= set(spaces)
     assert ("class", "Simulated", "") in spaces["judging"]["judging.simulated"]

@@ -62,23 +62,23 @@ def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **opti
         raise ValueError(f"judge={spec!r}: expected a name, one of {KINDS}")
     kind, _, name = spec.partition(":")
     if spec == "surface":
-        check_options(spec, Surface, options)
+        _check_options(spec, Surface, options)
         return Surface(**options)
     path, found, model = name.partition(".sqlite:")  # a model's name may hold a colon
     if kind == "replay" and found and model:
-        check_options(spec, ReplayStore, options)
+        _check_options(spec, ReplayStore, options)
         if not Path(path + ".sqlite").is_file():
             raise FileNotFoundError(f"judge {spec!r}: no store {path}.sqlite")
         return ReplayStore(Store(path + ".sqlite"), model, **options)
     if kind == "replay" and name and ".sqlite" not in name:
-        check_options(spec, Replay, options)
+        _check_options(spec, Replay, options)
         replies = recording(name, items)
         return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
     if kind == "openai" and name:
         return _live(spec, name, store, price, max_cost, options)
     if kind == "batch" and name:
         from nlgjudge.judging.batch import Batch
-        check_options(spec, Batch, options)
+        _check_options(spec, Batch, options)
         if max_cost is not None:
             raise ValueError(f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
                              "limit on items, or take openai:MODEL")
@@ -226,7 +226,7 @@ def check_policy(policy):
 def _live(spec, model, store, price, max_cost, options):
     from nlgjudge.judging.live import Limits, Live
 
-    check_options(spec, Live, options)
+    _check_options(spec, Live, options)
     if price is not None or max_cost is not None:
         limits = options.get("limits") or Limits()
         options = options | {"limits": limits._replace(price=tuple(price) if price else limits.price,
@@ -234,7 +234,7 @@ def _live(spec, model, store, price, max_cost, options):
     return Live(model, store or Store(cache() / "replies.sqlite"), **options)
 
 
-def check_options(spec, kind, options):
+def _check_options(spec, kind, options):
     """Refuse options that a kind of judge does not have."""
     own = [] if kind is Surface else [name for name, parameter in signature(kind).parameters.items()
                                       if parameter.kind is parameter.KEYWORD_ONLY]

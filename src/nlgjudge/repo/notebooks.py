@@ -172,7 +172,9 @@ def keep_outputs(executed, path, data):
 
 def refresh(say=print):
     """Copy the last run's outputs, figures, settings and ledger into the repository, and say what changed."""
-    from nlgjudge.report import coverage, ledger  # pandas and scipy, which take as long as all else of a run
+    # Inside the function: pandas and scipy take as long to import as all else of a run.
+    from nlgjudge.ledger import ledger
+    from nlgjudge.repo import coverage
 
     for name in workflow.notebooks():
         path = root() / "notebooks" / f"{name}.ipynb"
