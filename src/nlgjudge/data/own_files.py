@@ -218,7 +218,7 @@ def _examined(path, columns):
         return None, findings, {}
     table = _table(raw, findings)
     table = _renamed(table, columns, findings)
-    check_columns(table, findings)
+    _check_columns(table, findings)
     _check_documents(table, findings)
     ratings = _check_ratings(table, findings)
     return table, findings, ratings
@@ -456,7 +456,7 @@ def _renamed(table, columns, findings):
     return pd.DataFrame(made, index=table.index, columns=[*made], dtype=object)
 
 
-def check_columns(table, findings):
+def _check_columns(table, findings):
     """Check names and texts, and fill in the optional columns."""
     others = {c.lower(): c for c in table if c and c not in (*NEEDED, *OPTIONAL) and not _rated(c)}
     for name in NEEDED:
