@@ -6,6 +6,8 @@ BIN := .venv/bin
 MIRROR := $(wildcard ../shared/data/github)
 # An empty NLGJUDGE_MIRROR in the environment switches the mirror off.
 export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
+# The same for WordNet, which METEOR reads; elsewhere it is fetched as a registered file.
+export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
