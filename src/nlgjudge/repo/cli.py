@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-from nlgjudge.repo import exits, new_notebook
+from nlgjudge.repo import exits
 
 # Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
 POLICIES = ("nan", "leading_or_0", "store_3", "drop")
@@ -66,7 +66,6 @@ def parser():
     _add_new(commands)
     _add_evaluate(commands)
     _add_steps_of_make(commands)
-    new_notebook.add_commands(commands)
     return made
 
 

@@ -1,7 +1,6 @@
 """What `new` does: a fresh notebook of an ablation from its template."""
 
 import re
-from pathlib import Path
 
 # A tag of the template's cells that state what came out of its own change.
 TEMPLATE_ONLY = "template-only"
@@ -9,17 +8,6 @@ _QUESTION = "Say here in one sentence what you change, and why it should matter.
 _VERDICT = """**What does not hold:** say it here once the notebook has run; it comes before what does.
 
 **What holds:** the section on the agreement with people has it in sentences."""
-
-
-def add_commands(commands):
-    """Add the extending commands to the console script's parser."""
-    sweep = commands.add_parser("sweep", help="run a notebook over a grid of its parameters")
-    sweep.add_argument("grid", type=Path, help="YAML: notebook, parameters (lists are combined), figure")
-    sweep.add_argument("--jobs", type=int, help="cells at once")
-    sweep.add_argument("--executor", choices=["local", "slurm"], default="local")
-    sweep.add_argument("--sbatch", default="", metavar="OPTIONS", help="as --sbatch='--time=30 --mem=4G'")
-    sweep.add_argument("--cell", type=int, help="run this one alone, as the executors do")
-    sweep.set_defaults(function=_sweep)
 
 
 def new(kind, name):
@@ -69,13 +57,3 @@ def _emptied(notebook, name):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
-
-
-def _sweep(options):
-    from nlgjudge.repo import sweep
-
-    if options.cell is not None:
-        sweep.run_cell(sweep.read(options.grid), options.cell)
-        return
-    table = sweep.sweep(options.grid, jobs=options.jobs, executor=options.executor, options=options.sbatch)
-    print(f"{len(table)} rows in {sweep.read(options.grid).folder / 'results.csv'}")
