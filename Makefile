@@ -6,6 +6,8 @@ BIN := .venv/bin
 MIRROR := $(wildcard ../shared/data/github)
 # An empty NLGJUDGE_MIRROR in the environment switches the mirror off.
 export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
+# The same for WordNet, which METEOR reads; elsewhere it is fetched as a registered file.
+export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
@@ -13,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test refresh site bench lint lock clean
+.PHONY: help reproduce test sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +36,15 @@ reproduce: .venv/stamp ## run every notebook; compare the ledger with the commit
 
 test: .venv/stamp ## unit tests, doctests and validation of the notebooks
 	@sh tests/run.sh
+
+sweep: .venv/stamp ## a notebook over a grid of parameters: GRID=notebooks/ablation_samples.yaml; JOBS=4; PROFILE=profiles/slurm
+	@$(if $(GRID),,echo "name a grid: make sweep GRID=notebooks/ablation_samples.yaml" >&2; exit 1;) mkdir -p build; \
+	  snakemake --snakefile sweep.smk --config grid="$(GRID)" --keep-going \
+	  --rerun-incomplete --rerun-triggers mtime params code \
+	  $(if $(PROFILE),--profile "$(PROFILE)" $(JOBS:%=--jobs %),--cores $(or $(JOBS),all)) $(SWEEP_OPTIONS) 2>&1 | \
+	  tee build/sweep.log | sed -unE '/^(sweep of|failed|Nothing) | steps \(/p' || \
+	  { if grep -q '^failed ' build/sweep.log; then echo "how the jobs went: build/sweep.log"; \
+	  else tail -n 30 build/sweep.log; fi; exit 1; } >&2
 
 refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
 	@nlgjudge refresh

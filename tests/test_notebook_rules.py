@@ -1,4 +1,4 @@
-"""What every notebook must be (design, section 4)."""
+"""What a reader, a run and the site rely on in every notebook (design, section 4)."""
 
 import ast
 import re
@@ -11,12 +11,12 @@ from nlgjudge.ledger.printed import all_published
 from nlgjudge.repo import default_run
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
-TEXT_LIMIT = 6000  # characters of visible text in an output
 DECIMAL = re.compile(r"(?<![\w.])[-−]?(\d*\.\d{3,})(?![\w.]*\d)")
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
 def notebook(request):
+    """Read once for all rules, which change nothing in it."""
     return nbformat.read(request.param, as_version=4)
 
 
@@ -44,18 +44,6 @@ def texts(output):
     data = output.get("data", {})
     yield data.get("text/plain", "")
     yield re.sub(r"<style.*?</style>|<[^>]*>", "", data.get("text/html", ""), flags=re.S)
-
-
-def test_code_is_short_and_defines_nothing(notebook):
-    for cell in of(notebook, "code"):
-        assert len(cell.source.splitlines()) <= 15, cell.source
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        assert not [node.name for node in ast.walk(tree(cell)) if isinstance(node, kinds)]
-
-
-def test_prose_keeps_up_with_code(notebook):
-    assert len(of(notebook, "markdown")) >= len(of(notebook, "code"))
-    assert notebook.cells[0].cell_type == "markdown" and notebook.cells[0].source.startswith("# ")
 
 
 def test_one_cell_holds_commented_parameters(notebook):
@@ -174,12 +162,6 @@ def test_the_last_code_cell_signs(notebook):
     assert "signature" in {getattr(f, "attr", getattr(f, "id", "")) for f in called}
 
 
-def test_no_two_cells_are_equal(notebook):
-    sources = [c.source.strip() for c in notebook.cells]
-    assert "" not in sources
-    assert not {s for s in sources if sources.count(s) > 1}
-
-
 def test_no_published_number_is_typed(notebook, printed):
     typed = [n for cell in notebook.cells for n in published_numbers(cell.source, printed)]
     assert not typed, "take them from published() instead"
@@ -208,8 +190,3 @@ def test_outputs_are_committed_from_real_data(notebook):
                 *data.get("prompts", []), *data.get("resources", []), *optional}
     assert set(data.get("data", {})) == declared
     assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
-
-
-def test_outputs_are_small(notebook):
-    lengths = [len(re.sub(r"\s+", " ", t)) for c in of(notebook, "code") for o in c.outputs for t in texts(o)]
-    assert max(lengths, default=0) <= TEXT_LIMIT

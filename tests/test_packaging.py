@@ -71,7 +71,7 @@ def test_the_conda_environment_names_the_same_packages():
 
 
 def test_what_the_package_imports_is_declared():
-    wanted = [*PROJECT["dependencies"], *EXTRAS["neural"], *EXTRAS["meteor"], *EXTRAS["excel"]]
+    wanted = [*PROJECT["dependencies"], *EXTRAS["neural"], *EXTRAS["excel"]]
     declared = {"nlgjudge", *specifiers(wanted)}
     homes, undeclared = packages_distributions(), set()
     for path in (root() / "src").rglob("*.py"):

@@ -8,28 +8,45 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 from loopback import Loopback, completion
 
 CALLS, KILLS, CONCURRENCY = 2000, 10, 16
 RUN = f"""
-import sys
+import os, sys
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 tasks = [Task(f"item{{i}}", "coherence", f"Rate text {{i}}.", {{}}, (), "text") for i in range({CALLS})]
-with Store(sys.argv[1]) as store:
-    for reply in Live("m", store, concurrency={CONCURRENCY}).replies(tasks):
-        assert reply.text.startswith(f"Rate text {{reply.item_id[4:]}}. answer "), reply
+for line in sys.stdin:
+    if child := os.fork():
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    with Store(sys.argv[1]) as store:
+        for reply in Live("m", store, concurrency={CONCURRENCY}).replies(tasks):
+            assert reply.text.startswith(f"Rate text {{reply.item_id[4:]}}. answer "), reply
+    os._exit(0)
 """
 
 
-def run(path, server):
-    """Start a run in a process of its own."""
+@contextmanager
+def runner(path, server):
+    """A process that starts runs, each in a process of its own, without importing everything each time."""
     environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
                                 "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    return subprocess.Popen([sys.executable, "-c", RUN, path], env=environment)
+    with subprocess.Popen([sys.executable, "-c", RUN, path], env=environment, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
+        process.stdin.close()
+
+
+def start(process):
+    """Start a run; return the number of its process."""
+    process.stdin.write("run\n")
+    process.stdin.flush()
+    return int(process.stdout.readline())
 
 
 def stored(path):
@@ -49,17 +66,17 @@ def test_kills_and_resumption(tmp_path):
         sent[number] = (prompt, 0, f"{prompt} answer {number}")
         return completion([sent[number][2]])
 
-    with Loopback(answer, delay=0.02) as server:
+    with Loopback(answer, delay=0.02) as server, runner(path, server) as process:
         for moment in moments:
-            with run(path, server) as process:
-                while len(server.requests) < moment and process.poll() is None:
-                    time.sleep(0.001)
-                time.sleep(rng.uniform(0, 0.03))
-                process.kill()
-            left.append(process.returncode)
-        with run(path, server) as process:
-            pass
-    assert left == [-signal.SIGKILL] * KILLS and process.returncode == 0
+            child, end = start(process), time.monotonic() + 60
+            while len(server.requests) < moment and time.monotonic() < end:
+                time.sleep(0.001)
+            time.sleep(rng.uniform(0, 0.03))
+            os.kill(child, signal.SIGKILL)
+            left.append(int(process.stdout.readline()))
+        start(process)
+        left.append(int(process.stdout.readline()))
+    assert left == [-signal.SIGKILL] * KILLS + [0]
     rows, answers = stored(path), set(sent.values())
     assert len(rows) == CALLS == len({prompt for prompt, *_ in rows})  # nothing lost, nothing doubled
     assert set(rows) <= answers  # each text is what the server sent for that prompt

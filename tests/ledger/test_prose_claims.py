@@ -128,9 +128,8 @@ def test_holm_is_over_the_claims_tested_cells(simulated, monkeypatch):
     assert seen == [5]  # x, y, z against B; x and y against C, whose z is lost in print
 
 
-def test_the_listed_claims_are_short_and_point_to_typed_tables():
+def test_the_listed_claims_point_to_typed_tables():
     table, printed = listed(), all_published()
-    assert (table["claim"].str.split().str.len() <= 25).all()
     assert not table.duplicated(["paper", "artefacts", "section", "claim"]).any()
     assert set(table["paper"]) == {"geval", "geval_v1", "chatgpt", "dhp", "coascore"}
     known = set(printed["paper"] + printed["artefact"])

@@ -9,7 +9,7 @@ from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.variants import CHANCE, best, family_name, left_out, luck, search, summary
 
-SEEDS = 200
+SEEDS = 100
 
 
 def cells(aspects, coefficients=("spearman",)):

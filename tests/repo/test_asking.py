@@ -16,8 +16,7 @@ import pytest
 from loopback import Loopback, completion, error
 from nlgjudge.judging import parsing
 from nlgjudge.repo import exits
-from nlgjudge.repo.asking import POLICIES
-from nlgjudge.repo.cli import main
+from nlgjudge.repo.cli import POLICIES, main
 
 FLUENCY = "geval/summarization/fluency"
 OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"

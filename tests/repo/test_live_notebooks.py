@@ -5,6 +5,7 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
+from functools import cache
 
 import nbformat
 import pytest
@@ -17,6 +18,7 @@ from nlgjudge.repo.notebooks import NotebookError, run
 
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
+QUICK = {"resamples": 20, "permutations": 99}
 
 
 def constant(text):
@@ -26,8 +28,12 @@ def constant(text):
 
 def damage_is_better(text):
     """The highest rating for a damaged text, the lowest for the original."""
-    originals = nj.dhp.originals(nj.load("summeval", "sample"))["hypothesis"]
-    return "1" if any(original in text for original in originals) else "5"
+    return "1" if any(original in text for original in originals()) else "5"
+
+
+@cache
+def originals():
+    return list(nj.dhp.originals(nj.load("summeval", "sample"))["hypothesis"])
 
 
 def shorter_is_better(text):
@@ -94,7 +100,7 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
 
 
 def test_a_judge_is_shown_beside_the_table_and_not_entered(ask, tmp_path):
-    notebook, requests = ask("geval_table2_topical_chat", constant, samples=2)
+    notebook, requests = ask("geval_table2_topical_chat", constant, samples=2, **QUICK)
     assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
     text = "\n".join(said(notebook))
     assert f"{JUDGE} is in no row of the ledger, because enter_as names none" in text
@@ -103,7 +109,8 @@ def test_a_judge_is_shown_beside_the_table_and_not_entered(ask, tmp_path):
 
 
 def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
-    notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4")
+    notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4",
+                      **QUICK)
     found = entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
     assert found == {"G-EVAL-4": {f"{JUDGE}, 1 replies an item"}}
     assert "G-EVAL-4 (substitute)" in "\n".join(said(notebook))
@@ -112,7 +119,8 @@ def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
 def test_a_judge_of_four_prompts_is_entered_under_those_that_are_named(ask, tmp_path):
     """BAGEL's sample: 60 sentences, under ten prompts of the ChatGPT study."""
     rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
-    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, enter_as=rows, limit=0)
+    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, enter_as=rows, limit=0,
+                             stemmers=["porter"], **QUICK)
     assert len(requests) == 60 * 10
     found = entered(tmp_path, "chatgpt_table7_bagel", "ChatGPT")
     assert found == {row: {f"{JUDGE}, one reply"} for row in rows}
@@ -127,5 +135,5 @@ def test_a_row_is_refused_before_a_call_is_paid(ask):
         paid.append(text)
         return "1"
     with pytest.raises(NotebookError, match="no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"):
-        ask("geval_table2_topical_chat", count, enter_as="G-EVAL4")
+        ask("geval_table2_topical_chat", count, enter_as="G-EVAL4", **QUICK)
     assert paid == []

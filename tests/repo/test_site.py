@@ -174,11 +174,16 @@ def test_counts_of_a_benchmark_are_those_of_its_files(name, rows):
 
 
 def test_the_api_has_every_public_name_once():
-    names = [name for modules in site.api().values() for found in modules.values()
-             for _, name, _ in found]
-    assert sorted(n for n in names if "::" not in n) == sorted(nlgjudge.__all__)
-    assert ("class", "Simulated", "") in site.api()["judging"]["judging.simulated"]
-    prompts = {name: fields for _, name, fields in site.api()["judging"]["judging.prompts"]}
+    spaces = site.api()
+    for space, modules in spaces.items():
+        names = [name for found in modules.values() for _, name, _ in found]
+        assert len(names) == len(set(names))
+        namespace = getattr(nlgjudge, space)
+        offered = {name for name in namespace.__all__ if callable(getattr(namespace, name))}
+        assert offered <= set(names)
+    assert {"data", "metrics", "judging", "stats", "ledger", "studies", "geval", "dhp", "coascore"} <= set(spaces)
+    assert ("class", "Simulated", "") in spaces["judging"]["judging.simulated"]
+    prompts = {name: fields for _, name, fields in spaces["judging"]["judging.prompts"]}
     assert prompts["Prompt"].startswith("name, paper, source, exact")
 
 

@@ -1,6 +1,8 @@
-"""Sweeps of tiny notebooks: every cell once, whole or not at all, here and by a stand-in for Slurm."""
+"""Sweeps of tiny notebooks by the user's own command: every cell once, whole or not at all."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,11 +12,12 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.figure import Figure
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from nlgjudge.data.paths import root
 from nlgjudge.ledger import figures
-from nlgjudge.repo import cli
 from nlgjudge.repo import sweep as sweeps
 from nlgjudge.repo.notebooks import NotebookError
 
@@ -22,159 +25,185 @@ from nlgjudge.repo.notebooks import NotebookError
 WORK = """import os, time
 from pathlib import Path
 import nlgjudge as nj
+from nlgjudge.data.paths import use
 here = Path(place)
 with open(here / "runs.txt", "a") as log:
-    log.write(f"{x}{mode} ")
+    log.write(f"{x} ")
+Path(here / f"pid{x}").write_text(str(os.getppid()))
 while (here / f"block{x}").exists():
     time.sleep(0.05)
 assert not (here / f"fail{x}").exists(), "told to fail"
-out = Path(os.environ["NLGJUDGE_OUT"], *([] if mode == "real" else ["sample"]), "ablation")
+use(here / f"input{x}").touch()
+(here / "odd").write_text(repr(odd))
+out = Path(os.environ["NLGJUDGE_OUT"], *(["sample"] if x == 3 else []), "ablation")
 out.mkdir(parents=True)
 (out / "t.csv").write_text(f"aspect,difference,ci_low,ci_high\\na,{x},-9,9\\nb,{-x},-9,9\\n")"""
-GRID = "notebook: tiny.ipynb\nparameters: {place: %s, x: [1, 2], mode: [real, sample]}\n"
+ODD = {"a b/c,d=e": ["it's {x}", '"$HOME" ~ *', -1e-05, None, True, "5", "", "ä"]}
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+
+def write_notebook(folder, settings, *code):
+    parameters = new_code_cell(settings, metadata={"tags": ["parameters"]})
+    cells = [new_markdown_cell("# Tiny"), parameters, *map(new_code_cell, code)]
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": {"benchmarks": []}}),
+                   folder / "tiny.ipynb")
+
+
+def write_grid(folder, parameters):
+    text = yaml.safe_dump({"notebook": "tiny.ipynb", "parameters": parameters}, allow_unicode=True)
+    (folder / "grid.yaml").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A notebook, a grid of two cells and a place for results."""
-    parameters = new_code_cell('place = ""  # of the runs\nx = 0  # a number\nmode = "real"  # or sample')
-    parameters.metadata["tags"] = ["parameters"]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(new_notebook(cells=[
-        new_markdown_cell("# Tiny"), parameters, new_code_cell(WORK), new_code_cell("nj.signature()")],
-        metadata={"kernelspec": kernel, "nlgjudge": {"benchmarks": []}}), tmp_path / "tiny.ipynb")
-    (tmp_path / "grid.yaml").write_text((GRID % tmp_path).replace("[real, sample]", "real"), encoding="utf-8")
-    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
-    return tmp_path
+    """A notebook and a place for results, in a folder whose name has a space."""
+    folder = tmp_path / "a sweep"
+    folder.mkdir()
+    write_notebook(folder, 'place = ""  # of the runs\nx = 0  # a number\nodd = {}  # values', WORK,
+                   "nj.signature()")
+    monkeypatch.setenv("NLGJUDGE_OUT", str(folder / "out"))
+    return folder
 
 
-def runs(folder):
-    return sorted((folder / "runs.txt").read_text(encoding="utf-8").split())
+def start(folder, *variables, options=""):
+    """`make sweep`, without the environment that make would set up; Snakemake's notes stay in the folder."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    command = ["make", "--old-file=.venv/stamp", "sweep", f"GRID={folder / 'grid.yaml'}", "JOBS=2",
+               *variables, f"SWEEP_OPTIONS=--directory '{folder}' {options}"]
+    return subprocess.Popen(command, cwd=root(), env=environment, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
 
 
-def go(folder, *options):
-    return cli.main(["sweep", str(folder / "grid.yaml"), "--jobs", "2", *options])
+def ran(folder):
+    """The cells that ran since this was asked last."""
+    path = folder / "runs.txt"
+    found = sorted(map(int, path.read_text(encoding="utf-8").split())) if path.exists() else []
+    path.unlink(missing_ok=True)
+    return found
 
 
-def test_a_grid_becomes_one_tidy_table_and_a_figure(folder, capsys):
-    (folder / "grid.yaml").write_text(GRID % folder, encoding="utf-8")
-    assert go(folder) == 0
-    assert "4 cells, 4 to run (local)" in capsys.readouterr().out
-    assert runs(folder) == ["1real", "1sample", "2real", "2sample"]
+def go(folder, *variables, **options):
+    """Sweep; what make said."""
+    process = start(folder, *variables, **options)
+    said, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, said + errors
+    return said
+
+
+def planned(folder):
+    """The values of x whose cells Snakemake would run, before it collected the table."""
+    go(folder, options="--dry-run")
+    log = (root() / "build" / "sweep.log").read_text(encoding="utf-8")
+    assert "rule results:" in log
+    grid = sweeps.read(folder / "grid.yaml")
+    numbers = {name: cell["x"] for name, cell in zip(grid.names, grid.cells)}
+    return sorted(numbers[name] for name in re.findall(r"^ +wildcards: cell=(.*)$", log, re.M))
+
+
+def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     results = folder / "out" / "sweeps" / "grid"
-    table = pd.read_csv(results / "results.csv")
-    assert table.groupby(["x", "mode", "aspect"])["difference"].sum().to_dict() == {
-        (x, mode, aspect): x * sign for x in (1, 2) for mode in ("real", "sample")
-        for aspect, sign in (("a", 1), ("b", -1))}
-    assert table["data"].tolist() == table["mode"].tolist() and set(table["cell"]) == {0, 1, 2, 3}
-    drawn = (results / "results.svg").read_text(encoding="utf-8")
-    assert "x 1, mode real" in drawn and "sample data, not comparable with the papers" in drawn
-    assert (results / "results.png").stat().st_size > 5000
-    assert go(folder) == 0 and len(runs(folder)) == 4  # nothing to do
 
+    def wanted(*values):
+        write_grid(folder, {"place": str(folder), "x": list(values), "odd": ODD})
 
-def test_what_failed_runs_again_alone(folder, capsys):
-    (folder / "fail2").touch()
-    assert go(folder) == 1
-    said, results = capsys.readouterr().err, folder / "out" / "sweeps" / "grid"
-    assert "cells 1 of 2 failed; their output is in" in said and "runs these again" in said
-    log = (results / "log" / "1.txt").read_text(encoding="utf-8")
-    assert "tiny.ipynb, cell 2: AssertionError: told to fail" in log
-    assert len(pd.read_csv(results / "results.csv")) == 2
-    (folder / "fail2").unlink()
-    assert go(folder) == 0
-    assert runs(folder) == ["1real", "2real", "2real"]
-    assert not list((folder / "out").rglob("*.partial"))
+    def table():
+        return pd.read_csv(results / "results.csv")
 
-
-def _hears_interrupts():
-    """A process that a shell started in the background ignores SIGINT, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
-def test_an_interrupted_sweep_resumes(folder, kill):
+    # One cell fails, one is killed, the third is kept.
+    wanted(1, 2, 3)
+    (folder / "fail1").touch()
     (folder / "block2").touch()
-    command = [sys.executable, "-m", "nlgjudge.repo.cli", "sweep", str(folder / "grid.yaml"), "--jobs", "4"]
-    with open(folder / "said.txt", "w", encoding="utf-8") as said:
-        process = subprocess.Popen(command, start_new_session=True, stdout=said, stderr=said,
-                                   preexec_fn=_hears_interrupts)
-        grid = sweeps.read(folder / "grid.yaml")
-        until = time.monotonic() + 120
-        while grid.missing() != [1] or len(runs(folder)) < 2:
-            assert process.poll() is None and time.monotonic() < until
-            time.sleep(0.1)
-        os.killpg(process.pid, kill)
-        process.wait(60)
+    process = start(folder)
+    until = time.monotonic() + 300
+    while not (folder / "pid2").exists() or not (folder / "pid2").read_text():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.1)
+    os.kill(int((folder / "pid2").read_text()), signal.SIGKILL)
+    said, errors = process.communicate(timeout=300)
+    assert process.returncode != 0 and "how the jobs went: build/sweep.log" in errors
+    assert "failed x 1: tiny.ipynb, cell 2: AssertionError: told to fail; see " in said
+    assert "failed x 2: killed, or not started\n" in said
+    assert "sweep of 3 cells: 2 failed, and run again by the same command" in said
+    assert ran(folder) == [1, 2, 3] and set(table()["x"]) == {3}
+    assert not (results / "results.svg").exists()
+
+    # The same command runs these two again; the table and the figure are complete.
+    (folder / "fail1").unlink()
     (folder / "block2").unlink()
-    assert grid.missing() == [1]  # what was under way left nothing that looks whole
-    assert go(folder) == 0
-    assert runs(folder) == ["1real", "2real", "2real"]
+    assert "sweep of 3 cells: " in go(folder)
+    assert ran(folder) == [1, 2]
+    assert table()[["aspect", "difference", "x", "cell", "data"]].to_numpy().tolist() == [
+        [aspect, sign * x, x, x - 1, "sample" if x == 3 else "real"]
+        for x in (1, 2, 3) for aspect, sign in (("a", 1), ("b", -1))]
+    assert set(table()["odd"]) == {str(ODD)} and (folder / "odd").read_text() == repr(ODD)
+    drawn = (results / "results.svg").read_text(encoding="utf-8")
+    assert "<!-- x 3 -->" in drawn and "grid: difference by x" in drawn
+    assert "sample data, not comparable with the papers" in drawn
+    assert (results / "results.png").stat().st_size > 5000
 
-
-def test_a_changed_notebook_or_parameter_runs_again(folder):
-    def write(text):
-        (folder / "grid.yaml").write_text(text, encoding="utf-8")
-
-    write(f"notebook: tiny.ipynb\nparameters: {{place: {folder}, x: 1}}\n")
-    assert go(folder) == 0 and runs(folder) == ["1real"]
-    write(f"notebook: tiny.ipynb\nparameters: {{place: {folder}, x: [1, 3]}}\n")
-    assert go(folder) == 0 and runs(folder) == ["1real", "3real"]
+    # Nothing is left to do, nor under the profile; outputs written into the notebook are no change.
     notebook = nbformat.read(folder / "tiny.ipynb", as_version=4)
+    notebook.cells[2].outputs = [new_output("stream", text="said")]
+    nbformat.write(notebook, folder / "tiny.ipynb")
+    assert "Nothing to be done" in go(folder, "PROFILE=profiles/slurm", options="--executor local")
+
+    # A cell that is gone leaves the table; one that is new runs, and one whose input is newer, and no other.
+    wanted(1, 3)
+    assert planned(folder) == []
+    wanted(0, 1, 3)
+    (folder / "input3").touch()
+    assert planned(folder) == [0, 3]
     notebook.cells[0].source = "# Tiny, another"
     nbformat.write(notebook, folder / "tiny.ipynb")
-    assert go(folder) == 0 and runs(folder) == ["1real", "1real", "3real", "3real"]
-    grid = sweeps.read(folder / "grid.yaml")
-    executed = grid.place(0) / "executed.ipynb"
-    os.utime(executed, (0, 0))  # older than every file that it read
-    assert grid.missing() == [0]
+    assert planned(folder) == [0, 1, 3]
+    assert ran(folder) == []
 
 
-def test_slurm_gets_one_array_of_what_is_missing(folder, monkeypatch):
-    (folder / "bin").mkdir()
-    fake = folder / "bin" / "sbatch"
-    # Runs the tasks one by one, as an array of jobs would, and notes how it was called.
-    fake.write_text("""#!/bin/sh
-echo "$@" >> "$(dirname "$0")/called"
-for option; do case $option in
-  --array=*) array=${option#--array=};; --output=*) output=${option#--output=};; esac; script=$option; done
-for task in $(echo "${array%%\\%*}" | tr , ' '); do
-  SLURM_ARRAY_TASK_ID=$task sh "$script" > "$(echo "$output" | sed "s/%a/$task/")" 2>&1; done
-exit 1
-""", encoding="utf-8")
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    (folder / "fail1").touch()
-    assert go(folder, "--executor", "slurm", "--sbatch=--time=30 --mem=4G") == 1
-    (folder / "fail1").unlink()
-    assert go(folder, "--executor", "slurm") == 0
-    assert go(folder, "--executor", "slurm") == 0  # nothing left: sbatch is not asked
-    first, second = (fake.parent / "called").read_text(encoding="utf-8").splitlines()
-    results = folder / "out" / "sweeps" / "grid"
-    assert first == (f"--wait --array=0,1%2 --job-name=grid --output={results}/log/%a.txt --time=30 "
-                     f"--mem=4G {results}/cells.sbatch")
-    assert second.startswith("--wait --array=0%2 ")
-    assert "told to fail" not in (results / "log" / "0.txt").read_text(encoding="utf-8")  # but in the first
-    assert len(pd.read_csv(results / "results.csv")) == 4 and runs(folder) == ["1real", "1real", "2real"]
-
-
-def test_a_machine_without_slurm(folder, monkeypatch, capsys):
-    monkeypatch.setenv("PATH", str(folder))
-    assert go(folder, "--executor", "slurm") == 1
-    assert "no sbatch here: log in to the cluster" in capsys.readouterr().err
+def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder):
+    write_grid(folder, {"place": str(folder), "x": [1, "one"]})
+    process = start(folder)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode != 0 and "x='one': expected a number, as 0" in errors
+    assert ran(folder) == []
 
 
 @pytest.mark.parametrize("text, kind, message", [
     ("- 1\n", ValueError, "expected the keys notebook, parameters, figure and parameters by name, got list"),
+    ("a: `\n", ValueError, "grid.yaml is not YAML"),
     ("notebook: tiny.ipynb\n", ValueError, "got notebook"),
     ("notebook: tiny.ipynb\nparameters: {x: 1}\njobs: 3\n", ValueError, "got notebook, parameters, jobs"),
     ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "no parameter 'y'; there are place, x"),
+    ("notebook: tiny.ipynb\nparameters: {odd: {1: a}}\n", ValueError, "expected texts, numbers, lists"),
     ("notebook: other\nparameters: {x: 1}\n", NotebookError, "other: no such notebook"),
 ])
 def test_what_is_no_grid(folder, text, kind, message):
     (folder / "grid.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(kind, match=message):
-        sweeps.read(folder / "grid.yaml")
+        sweeps.read(folder / "grid.yaml").check()
+
+
+def test_a_cells_name_is_its_own_and_safe_in_paths_and_wildcards(folder):
+    values = [1, 1.0, True, "1", -1, "a/b", "a b", "a,b=c", {"a": [1]}, "x" * 300, "ä", None]
+    write_grid(folder, {"odd": values})
+    names = sweeps.read(folder / "grid.yaml").names
+    assert len(set(names)) == len(values)
+    assert all(re.fullmatch(r"[A-Za-z0-9.-]{9,70}", name) for name in names)
+    write_grid(folder, {"odd": values[::-1]})
+    assert sweeps.read(folder / "grid.yaml").names == names[::-1]
+
+
+def test_a_file_that_is_gone_is_newer_than_what_used_it(tmp_path):
+    (tmp_path / "here").touch()
+    note = [str(tmp_path / "here"), str(tmp_path / "gone" / "file")]
+    (tmp_path / "executed.deps.json").write_text(json.dumps(note), encoding="utf-8")
+    assert sweeps.used(tmp_path / "executed.ipynb") == [str(tmp_path / "here"), str(tmp_path)]
+    assert sweeps.used(tmp_path / "never.ipynb") == []
+
+
+def test_a_notebook_that_leaves_no_table_is_told_so(folder):
+    write_grid(folder, {"x": 1})
+    with pytest.raises(ValueError, match="tiny.ipynb left no table: expected ablation/"):
+        sweeps.finish(sweeps.read(folder / "grid.yaml"))
 
 
 def test_a_notebook_of_the_repository_is_known_by_name(tmp_path):
@@ -182,35 +211,15 @@ def test_a_notebook_of_the_repository_is_known_by_name(tmp_path):
     path.write_text("notebook: template_ablation\nparameters: {change: [{samples: 1}, {estimator: mode}]}\n",
                     encoding="utf-8")
     grid = sweeps.read(path)
+    grid.check()
     assert grid.notebook.name == "template_ablation.ipynb"
     assert grid.cells == [{"change": {"samples": 1}}, {"change": {"estimator": "mode"}}]
 
 
-def test_the_figure_takes_the_columns_that_the_grid_names(folder, monkeypatch, capsys):
-    drawn = []
-    monkeypatch.setattr(figures, "intervals", lambda frame, **options: drawn.append((frame, options))
-                        or Figure())
-    text = GRID % folder + "figure: {label: %s, group: mode}\n"
-    (folder / "grid.yaml").write_text(text.replace("[1, 2]", "1") % "x", encoding="utf-8")
-    assert go(folder) == 0
-    (frame, options), = drawn
-    assert frame[["label", "value", "group", "column"]].to_numpy().tolist() == [
-        ["1", x, mode, aspect] for mode in ("real", "sample") for x, aspect in ((1, "a"), (-1, "b"))]
-    assert options["column"] == "column" and options["title"] == "grid: difference by x"
-    assert options["lines"] == {"a": 0, "b": 0}
-    (folder / "grid.yaml").write_text(text.replace("[1, 2]", "1") % "judge", encoding="utf-8")
-    assert go(folder) == 1
-    assert "no figure: the results have no column judge; they have aspect" in capsys.readouterr().err
-
-
 @pytest.fixture
-def labels(folder, monkeypatch):
+def draw(folder, monkeypatch):
     """Draw a grid of a notebook with the parameters `change`, `samples` and `seed`; give what it drew."""
-    parameters = new_code_cell('change = {}  # what differs\nsamples = 1  # replies\nseed = 0  # of chance')
-    parameters.metadata["tags"] = ["parameters"]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(new_notebook(cells=[new_markdown_cell("# Tiny"), parameters, new_code_cell("1")],
-                                metadata={"kernelspec": kernel}), folder / "tiny.ipynb")
+    write_notebook(folder, 'change = {}  # what differs\nsamples = 1  # replies\nseed = 0  # of chance', "1")
     drawn = []
     monkeypatch.setattr(figures, "intervals", lambda frame, **options: drawn.append((frame, options))
                         or Figure())
@@ -219,16 +228,14 @@ def labels(folder, monkeypatch):
         (folder / "grid.yaml").write_text(f"notebook: tiny.ipynb\nparameters: {parameters}\n{figure}",
                                           encoding="utf-8")
         grid = sweeps.read(folder / "grid.yaml")
+        grid.check()
         grid.folder.mkdir(parents=True, exist_ok=True)
         table = pd.DataFrame([{"aspect": "a", "difference": 0.1, "ci_low": 0, "ci_high": 1, "cell": cell,
                                "data": "real", "coefficient": "spearman",
                                **{k: str(v) if isinstance(v, dict) else v for k, v in given.items()}}
                               for cell, given in enumerate(grid.cells)])
-        monkeypatch.setattr(sweeps.Grid, "missing", lambda _: [])  # as if every cell had run
-        monkeypatch.setattr(sweeps, "collect", lambda _: table)
-        sweeps.sweep(folder / "grid.yaml", say=print)
-        (frame, options), = drawn
-        return frame["label"].tolist(), options["title"]
+        sweeps.draw(grid, table)
+        return drawn[0]
     return draw
 
 
@@ -249,15 +256,22 @@ def labels(folder, monkeypatch):
     ("{change: [{temperature: 0}, {temperature: 1}]}", "figure: {label: change}",
      ["temperature 0", "temperature 1"], "change"),
 ])
-def test_labels_name_every_parameter_that_differs_in_words(labels, parameters, figure, expected, title):
-    assert labels(parameters, figure) == (expected, f"grid: difference by {title}")
+def test_labels_name_every_parameter_that_differs_in_words(draw, parameters, figure, expected, title):
+    frame, options = draw(parameters, figure)
+    assert (frame["label"].tolist(), options["title"]) == (expected, f"grid: difference by {title}")
 
 
-def test_a_value_of_another_kind_is_refused_before_a_cell_runs(labels):
-    with pytest.raises(NotebookError, match="change='samples=1': expected names and values, as '{}'"):
-        labels("{change: [{samples: 1}, samples=1]}")
+def test_the_figure_takes_the_columns_that_the_grid_names(draw):
+    frame, options = draw("{samples: [1, 5], seed: [0, 1]}",
+                          "figure: {label: samples, group: seed, column: coefficient}")
+    assert frame[["label", "value", "group", "column"]].to_numpy().tolist() == [
+        [samples, 0.1, seed, "spearman"] for samples in ("1", "5") for seed in ("0", "1")]
+    assert options["column"] == "column" and options["lines"] == {"spearman": 0} and not options["notice"]
+    with pytest.raises(ValueError, match="no figure: the results have no column judge; they have aspect"):
+        draw("{samples: [1, 5]}", "figure: {label: judge}")
 
 
 def test_the_repositorys_grid_can_be_read():
-    path = Path(__file__).resolve().parents[2] / "notebooks" / "ablation_samples.yaml"
-    assert [cell["samples"] for cell in sweeps.read(path).cells] == [1, 2, 5, 10, 15]
+    grid = sweeps.read(root() / "notebooks" / "ablation_samples.yaml")
+    grid.check()
+    assert [cell["samples"] for cell in grid.cells] == [1, 2, 5, 10, 15]

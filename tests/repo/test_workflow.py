@@ -101,22 +101,17 @@ def test_a_run_leaves_notebooks_coverage_and_ledger(house):
     assert not (house.folder / "paper_tables" / "ledger.csv").exists()
 
 
-def test_nothing_changed_or_only_touched_runs_nothing(house):
-    assert house.reruns() == []
+def test_what_is_only_touched_runs_nothing(house):
     for path in (house.path("stories"), house.folder / "build" / "executed" / "stories.ipynb"):
         path.touch()
     assert house.reruns() == []
 
 
-def test_a_changed_cell_runs_its_notebook(house):
+def test_a_changed_cell_runs_its_notebook_and_outputs_written_into_another_do_not(house):
     house.edit("stories", lambda cells: cells[3].update(source=STORIES + "\nsize"))
-    assert house.reruns() == ["stories"]
-
-
-def test_outputs_written_into_a_notebook_run_nothing(house):
     output = new_output("stream", name="stdout", text="12 dialogues\n")
     house.edit("dialogues", lambda cells: cells[3].update(outputs=[output], execution_count=4))
-    assert house.reruns() == []
+    assert house.reruns() == ["stories"]
 
 
 def test_a_changed_data_file_runs_what_read_it(house):
@@ -126,33 +121,24 @@ def test_a_changed_data_file_runs_what_read_it(house):
 
 def test_a_changed_module_runs_what_imported_it(house):
     append(house.folder / "src" / "nlgjudge" / "stats" / "correlations.py", "# changed\n")
-    assert house.reruns() == ["dialogues"]
     append(house.folder / "src" / "nlgjudge" / "report" / "coverage.py", "# no notebook's\n")
-    assert house.reruns() == []
+    assert house.reruns() == ["dialogues"]
 
 
-def test_a_changed_source_of_the_data_runs_the_notebook(house):
-    """Data that a notebook could not have before, or has no more."""
-    def declare(notebook):
-        notebook.metadata["nlgjudge"] = {"benchmarks": ["openmeva"]}
-        nbformat.write(notebook, house.path("stories"))
-    resolved = house.folder / "build" / "sources.json"
-    resolved.write_text(json.dumps({"openmeva": ["sample", "a"]}), encoding="utf-8")
-    declare(nbformat.read(house.path("stories"), as_version=4))
-    assert house.reruns() == ["stories"]
-    resolved.write_text(json.dumps({"openmeva": ["real", "b"], "bagel": ["real", "c"]}), encoding="utf-8")
-    assert house.reruns() == ["stories"]
-
-
-def test_a_resource_that_appears_runs_the_notebook(house):
-    notebook = nbformat.read(house.path("dialogues"), as_version=4)
-    notebook.metadata["nlgjudge"] = {"benchmarks": [], "resources": ["wordnet"]}
-    nbformat.write(notebook, house.path("dialogues"))
-    resolved = house.folder / "build" / "sources.json"
-    before = json.loads(resolved.read_text(encoding="utf-8"))
-    for presence in ("absent", "real"):
-        resolved.write_text(json.dumps(before | {"wordnet": [presence, ""]}), encoding="utf-8")
-        assert house.reruns() == ["dialogues"]
+def test_a_changed_source_of_the_data_or_a_resource_runs_the_notebook_that_declares_it(house):
+    """Data and resources that a notebook could not have before, or has no more."""
+    for name, declared in (("stories", {"benchmarks": ["openmeva"]}),
+                           ("dialogues", {"benchmarks": [], "resources": ["wordnet"]})):
+        notebook = nbformat.read(house.path(name), as_version=4)
+        notebook.metadata["nlgjudge"] = declared
+        nbformat.write(notebook, house.path(name))
+    found = {"openmeva": ["sample", "a"], "wordnet": ["absent", ""]}
+    for changed, ran in (({}, ["dialogues", "stories"]),
+                         ({"openmeva": ["real", "b"], "bagel": ["real", "c"]}, ["stories"]),
+                         ({"wordnet": ["real", ""]}, ["dialogues"])):
+        found |= changed
+        (house.folder / "build" / "sources.json").write_text(json.dumps(found), encoding="utf-8")
+        assert house.reruns() == ran
 
 
 def test_a_failing_notebook_fails_the_command_by_name(house):

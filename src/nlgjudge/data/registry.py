@@ -20,7 +20,7 @@ class Entry(NamedTuple):
     ----------
     benchmark, role : str
         What the file serves: `data`, `scores`, `annotations`, `recording`, `prompt`,
-        `copy` (the same data in another layout) or `extra`.
+        `copy` (the same data in another layout), `resource` (what a metric needs) or `extra`.
     repository, commit, path : str
         Where it is published.
     blob : str

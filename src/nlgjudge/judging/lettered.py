@@ -7,7 +7,7 @@ reply, a line or an answer says. Letter and text that contradict each other are 
 import math
 import re
 
-from nlgjudge.judging.statements import plain
+from nlgjudge.judging.cleaning import plain
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -49,7 +49,7 @@ class Score(NamedTuple):
     reason: str = ""
 
 
-def parse(text, form="form", scale=(1, 5), *, key="", options=None):
+def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
     """Read the rating that a reply gives.
 
     Parameters
@@ -66,6 +66,9 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None):
     options : dict of str to float, or list of str
         With `choice`, the options' texts as the protocol letters them, A first. A dict gives each its
         score; a list spreads them evenly over the scale, the first being the lowest.
+    aspect : str
+        The aspect that was asked. Where a reply to `form`, `stars` or `number` rates several aspects, its
+        rating counts; one that does not name it is read as without.
 
     Returns
     -------
@@ -82,6 +85,8 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None):
     Score(score=2.0, reason='')
     >>> parse("Score: 7/10")
     Score(score=nan, reason='other_scale')
+    >>> parse("Coherence: 4\\nFluency: 3", aspect="fluency")
+    Score(score=3.0, reason='')
     >>> parse("B. Fair", "choice", options={"Good": 5, "Fair": 3, "Poor": 1})
     Score(score=3.0, reason='')
     """
@@ -100,16 +105,16 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None):
     bare = _BARE.fullmatch(text.strip(" \n\t*_"))
     if bare:
         return _decided([float(bare[1])], text, scale)
-    return _decided(statements.find(text, scale), text, scale)
+    return _decided(statements.find(text, scale, aspect), text, scale)
 
 
-def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, policy="nan"):
+def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect="", policy="nan"):
     """Parse many replies; equal replies are read once.
 
     Parameters
     ----------
     texts : sequence of str
-    form, scale, key, options
+    form, scale, key, options, aspect
         As for `parse`.
     policy : {"nan", "leading_or_0", "store_3", "drop"}
         What an unparsed reply counts as. `nan`, the default, says so. The others repeat
@@ -134,7 +139,7 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, policy=
         if policy == "leading_or_0":
             known[text] = _leading(text)
         else:
-            known[text] = parse(text, form, scale, key=key, options=options)
+            known[text] = parse(text, form, scale, key=key, options=options, aspect=aspect)
     frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)

@@ -1,4 +1,4 @@
-"""Prompts: those that the four papers print, exactly, and others in the same form.
+"""Prompts: those that the papers print, exactly, and others in the same form.
 
 One file each in the `prompts/` of its paper, with its source in the first lines. Rendering is a single
 pass over the file's own slots, so a text that holds a slot, a brace or "Score: 5" is data.
@@ -58,6 +58,8 @@ class Prompt(NamedTuple):
         Fields that the prompt itself fills.
     options : dict of str to float
         With the form `choice`, the options' texts in the order of their letters, and their scores.
+    task : str
+        What it is written for, as ``summarization``; empty where nobody says.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Prompt(NamedTuple):
     body: str
     constants: dict
     options: dict = {}
+    task: str = ""
 
     def render(self, fields):
         """Fill the slots in one pass.
@@ -89,7 +92,7 @@ class Prompt(NamedTuple):
         absent = sorted(set(self.slots.values()) - set(fields))
         if absent:
             raise KeyError(f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}")
-        if "source_label" in self.constants:  # the ChatGPT study labels its two texts
+        if "source_label" in self.constants:  # both texts go behind a label of their own
             for field in ("source", "hypothesis"):
                 fields[field] = f"{self.constants[f'{field}_label']} {fields[field]}"
         if not self.slots:
@@ -97,16 +100,6 @@ class Prompt(NamedTuple):
         longest_first = sorted(self.slots, key=len, reverse=True)
         tokens = "|".join(re.escape(token) for token in longest_first)
         return re.sub(tokens, lambda match: str(fields[self.slots[match[0]]]), self.body)
-
-    @property
-    def task(self):
-        """The task that it is written for, as ``summarization``; empty where neither name nor label says."""
-        if self.constants.get("hypothesis_label") == "Summary:":  # the ChatGPT study's folders are data sets
-            return "summarization"
-        parts = [part.removesuffix("_no_steps") for part in self.name.split("/")]
-        if "hallucination" in parts:  # G-Eval's, on summaries
-            return "summarization"
-        return next((part for part in parts if part in _TASKS), "")
 
     @property
     def digest(self):
@@ -123,8 +116,8 @@ def prompt(name):
     Parameters
     ----------
     name : str
-        As ``geval/summarization/coherence``, ``chatgpt/stars/summarization/fluency``,
-        ``coascore/chain``, or ``upstream:geval/coh_detailed`` for a file of the registry.
+        A file below its paper's `prompts/`, as ``geval/summarization/coherence``; a template with what fills it, as
+        ``chatgpt/stars/summarization/fluency``; or ``upstream:geval/coh_detailed`` for a file of the registry.
 
     Returns
     -------
@@ -161,7 +154,7 @@ def prompt(name):
         "hypothesis_label": words["hypothesis_label"],
     }
     read = _read(f"{paper}/{template}", folder / f"{template}.txt")
-    return read._replace(name=name, aspect=aspect, constants=constants,
+    return read._replace(name=name, aspect=aspect, constants=constants, task=words.get("kind", task),
                          exact=words["exact"] and asked["exact"])
 
 
@@ -360,6 +353,8 @@ def _read(name, path):
     """A prompt from its file: its settings in the first lines, then its words."""
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
     head = tomllib.loads(head)
+    folders = [part.removesuffix("_no_steps") for part in name.split("/")]
+    task_of_folder = next((part for part in folders if part in _TASKS), "")
     return Prompt(
         name=name,
         paper=head["paper"],
@@ -371,6 +366,7 @@ def _read(name, path):
         slots=head["slots"],
         body=body.removesuffix("\n"),
         constants={},
+        task=head.get("task", task_of_folder),
     )
 
 

@@ -23,7 +23,8 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", optio
     replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
         With `item_id, aspect, sample_index, text` and perhaps `reason`.
     form, scale, policy, key, options
-        As for `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect.
+        As for `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect. Of a reply that rates
+        several aspects, the rating of its row's aspect counts.
 
     Returns
     -------
@@ -48,7 +49,8 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", optio
     parts = []
     for aspect, part in frame.groupby("aspect", sort=False):
         allowed = scale[aspect] if isinstance(scale, dict) else scale
-        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key, options=options)
+        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key, options=options,
+                           aspect=aspect)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         given = pd.Series(given, index=parsed.index)
         parsed["reason"] = parsed["reason"].where(given == "", given)

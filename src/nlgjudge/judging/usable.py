@@ -31,7 +31,7 @@ REASONS = ("empty", "length", "content_filter", "refusal", "no_rating", "ambiguo
            "other_scale", "not_json", "no_score_token")
 
 
-def unread(form, scale, reply, options=None):
+def unread(form, scale, reply, options=None, aspect=""):
     """Why no rating can be read in a reply.
 
     Parameters
@@ -43,6 +43,8 @@ def unread(form, scale, reply, options=None):
         With `text, reason, logprobs`, as a store has it.
     options : dict of str to float, optional
         Of the form `choice`; without them a choice cannot be read, and nothing is said of it.
+    aspect : str
+        The aspect that was asked, as for `nlgjudge.judging.parsing.parse`.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def unread(form, scale, reply, options=None):
         return ""
     if reply["logprobs"]:
         return "no_score_token" if math.isnan(expected_score(reply["logprobs"], scale)[0]) else ""
-    return parse(reply["text"], form, scale, options=options).reason
+    return parse(reply["text"], form, scale, options=options, aspect=aspect).reason
 
 
 def problem(task, n, reply):
@@ -93,7 +95,7 @@ def problem(task, n, reply):
         return task.check(reply["text"])
     if n > 1:
         return ""
-    return unread(task.form, task.scale, reply, task.options)
+    return unread(task.form, task.scale, reply, task.options, task.aspect)
 
 
 def used(task, n, tries):

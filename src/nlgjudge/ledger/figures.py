@@ -267,7 +267,7 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
             axis.grid(axis="y", visible=False)
         first = axes.flat[0]
         first.set_yticks(range(len(labels)), labels)
-        first.invert_yaxis()
+        first.set_ylim(len(labels) - 0.5, -0.5)
         marker = "s" if bars else "o"
         handles = [plt.Line2D([], [], marker=marker, color=colours[group], label=group) for group in groups]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)

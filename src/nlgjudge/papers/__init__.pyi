@@ -2,3 +2,5 @@ from . import chatgpt as chatgpt
 from . import coascore as coascore
 from . import dhp as dhp
 from . import geval as geval
+from .protocol import Protocol as Protocol
+from .protocol import rows as rows

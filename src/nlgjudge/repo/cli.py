@@ -1,27 +1,28 @@
-"""The console script `nlgjudge`."""
+"""The console script `nlgjudge`: every command with its options, its help and an example.
+
+What a command does stands in the module that it names. That module is imported when the command runs, so that
+help and errors come at once.
+"""
 
 import argparse
-import ast
-import json
-import os
 import sys
-import time
-from collections import Counter
+import textwrap
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-import nlgjudge as nj
-from nlgjudge.repo import evaluating as own_cli
 from nlgjudge.repo import exits
-from nlgjudge.repo import new_notebook as extend_cli
-from nlgjudge.repo.asking import add_commands
+
+# Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
+POLICIES = ("nan", "leading_or_0", "store_3", "drop")
+_STORE = "data/cache/replies.sqlite"
+_JUDGES = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
 
 
 def main(arguments=None):
     """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         return options.function(options) or exits.DONE
     except BrokenPipeError:
@@ -40,122 +41,251 @@ def main(arguments=None):
         return getattr(error, "status", exits.FAILED)
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
+def parser():
+    """Make the parser of all commands.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+    """
+    made = argparse.ArgumentParser(
         prog="nlgjudge",
         description="Check, cell by cell, what papers printed about language models as judges.",
-        epilog="make calls resolve, finish, refresh and validate; you need not.")
-    parser.add_argument("--version", action="version", version=f"nlgjudge {version('nlgjudge')}")
-    parser.add_argument("--traceback", action="store_true", help="show where an error arose")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    data = commands.add_parser("data", help="upstream files: list, fetch, verify").add_subparsers(
-        required=True, metavar="ACTION")
-    for name, function, text in (("list", _list, "what there is, with licence and citation"),
-                                 ("fetch", _fetch, "download what is neither cached nor mirrored"),
-                                 ("verify", _verify, "check what is here against its blob id")):
-        action = data.add_parser(name, help=text)
+        epilog="example:\n  nlgjudge judge topical_chat surface --prompts geval/dialogue/\n\n"
+               "`nlgjudge COMMAND --help` has an example of each. "
+               "`make` calls resolve, finish, refresh and validate; you need not.",
+        formatter_class=_Help)
+    made.add_argument("--version", action="version", version=f"nlgjudge {version('nlgjudge')}")
+    made.add_argument("--traceback", action="store_true", help="show where an error arose")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
+    _add_data(commands)
+    _add_prompts(commands)
+    _add_judge(commands)
+    _add_replies(commands)
+    _add_run(commands)
+    _add_new(commands)
+    _add_evaluate(commands)
+    _add_steps_of_make(commands)
+    return made
+
+
+class _Help(argparse.HelpFormatter):
+    """Help that shows the defaults which say something, and leaves indented lines as they are written."""
+
+    def _get_help_string(self, action):
+        text = action.help or ""
+        nothing = action.default is False or action.default in (None, "", [], argparse.SUPPRESS)
+        quiet = nothing or not action.option_strings or "default: " in text
+        return text if quiet else f"{text} (default: %(default)s)"
+
+    def _fill_text(self, text, width, indent):
+        lines = (line if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
+        return "\n".join(lines)
+
+
+def _command(commands, name, text, example, *, description="", more="", listed=True):
+    """Add a command or a group of them; an unlisted one has help of its own, and is not in its group's."""
+    shown = {"help": text} if listed else {}
+    description = description or f"{text[0].upper()}{text[1:]}."
+    epilog = "\n".join(["example:", *(f"  {line}" for line in example.splitlines())])
+    if more:
+        epilog += f"\n\n{more}"
+    return commands.add_parser(name, **shown, description=description, epilog=epilog, formatter_class=_Help)
+
+
+def _does(command, home, name):
+    """Let a command call a function, with the command's options as its arguments."""
+    command.set_defaults(function=partial(_call, home, name))
+
+
+def _call(home, name, options):
+    function = getattr(import_module(f"nlgjudge.repo.{home}"), name)
+    given = {option: value for option, value in vars(options).items() if option not in ("function", "traceback")}
+    return function(**given)
+
+
+def _add_data(commands):
+    data = _command(commands, "data", "upstream files: list, fetch, verify", "nlgjudge data list")
+    actions = data.add_subparsers(required=True, metavar="ACTION")
+    for name, work, text, example in (
+            ("list", "show", "what there is, with licence and citation", "nlgjudge data list summeval openmeva"),
+            ("fetch", "fetch", "download what is neither cached nor mirrored", "nlgjudge data fetch openmeva"),
+            ("verify", "verify", "check what is here against its blob id", "nlgjudge data verify summeval")):
+        action = _command(actions, name, text, example)
         action.add_argument("benchmarks", nargs="*", help="default: all")
-        action.set_defaults(function=function)
-    add_commands(commands)
-    extend_cli.add_commands(commands)
-    own_cli.add_commands(commands)
-    run = commands.add_parser(
-        "run", help="execute one notebook, strictly, with parameters of yours",
+        _does(action, "data_files", work)
+
+
+def _add_prompts(commands):
+    prompts = _command(commands, "prompts", "list the prompts, or show one",
+                       "nlgjudge prompts show geval/summarization/coherence")
+    prompts.add_argument("action", choices=["list", "show"], help="all names, or one prompt's words")
+    prompts.add_argument("name", nargs="?", default="", help="of the prompt to show")
+    _does(prompts, "prompts", "show")
+
+
+def _add_judge(commands):
+    judge = _command(
+        commands, "judge", "let a judge rate a benchmark, after saying what it takes",
+        "nlgjudge judge summeval openai:gpt-4o-mini --prompts geval/summarization/ \\\n"
+        "    --price 0.15 0.60 --max-cost 1 --limit 50 -o replies.csv --plan",
+        description="Let a judge rate a benchmark's items under one or more prompts, and compare its ratings "
+                    "with people's.",
+        more="The same line without --plan asks, and writes the replies. A prompt of your own is a text or a "
+             "file:\n"
+             "  nlgjudge judge summeval openai:gpt-4o-mini --aspect fluency --scale 1 5 \\\n"
+             "      --prompts 'Rate the fluency from 1 to 5: {{hypothesis}}' --plan\n\n" + exits.HELP)
+    judge.add_argument("benchmark", help="as summeval; `nlgjudge data list` names them")
+    judge.add_argument("judge", help=_JUDGES)
+    judge.add_argument("--prompts", nargs="+", required=True, metavar="PROMPT",
+                       help="names; beginnings that several share, as geval/summarization/; a text with "
+                            "slots, as '{{hypothesis}}'; or the path of a file that holds such a text")
+    judge.add_argument("--aspect", help="what a text of your own asks about")
+    judge.add_argument("--scale", type=float, nargs=2, metavar=("LOW", "HIGH"),
+                       help="lowest and highest rating of a text of your own; default: 1 5")
+    judge.add_argument("--form", help="how a reply to a text of your own is read: form, stars, number, "
+                                      "yes_no, json or choice; default: form")
+    judge.add_argument("--options", nargs="+", metavar="TEXT=SCORE",
+                       help="of the form choice: the options' texts in the order of their letters, as "
+                            "Good=5 Fair=3 Poor=1")
+    judge.add_argument("-o", "--output", type=Path, metavar="FILE",
+                       help="write the replies, a row each, to this CSV file; default: not written")
+    _add_asking(judge, "items")
+    _does(judge, "asking", "rate")
+
+
+def _add_replies(commands):
+    replies = _command(commands, "replies", "the store of replies: export, import, count, adopt, forget",
+                       "nlgjudge replies totals")
+    actions = replies.add_subparsers(required=True, metavar="ACTION")
+
+    def action(name, work, text, example, description=""):
+        made = _command(actions, name, text, example, description=description)
+        made.add_argument("--store", type=Path, metavar="FILE", help=f"the store (default: {_STORE})")
+        _does(made, "replies", work)
+        return made
+
+    for name, work, text in (("export", "export", "write all replies as JSON Lines"),
+                             ("import", "load", "add the replies of an exported file")):
+        made = action(name, work, text, f"nlgjudge replies {name} replies.jsonl.gz")
+        made.add_argument("file", type=Path, help="ends in .jsonl or .jsonl.gz")
+    action("totals", "totals", "count replies, tokens and cost, and say which model and endpoint they are of",
+           "nlgjudge replies totals --store data/cache/replies.sqlite")
+    adopt = action("adopt", "adopt", "say which endpoint gave the replies that are stored without one",
+                   "nlgjudge replies adopt --model gpt-4o-mini --endpoint https://api.openai.com/v1")
+    adopt.add_argument("--model", required=True, help="the model that was asked")
+    adopt.add_argument("--endpoint", required=True, metavar="URL", help="as OPENAI_BASE_URL had it")
+    forget = action(
+        "forget", "forget", "drop replies, so that they are asked for anew",
+        "nlgjudge replies forget --model gpt-4o-mini --reason no_rating",
+        "Drop the replies that fit all that is given, so that the next run asks for them anew. Without --yes "
+        "it only says how many there are.")
+    forget.add_argument("--model", help="the model that was asked")
+    forget.add_argument("--endpoint", metavar="URL", help="the one that gave them, or unknown")
+    forget.add_argument("--prompt", metavar="NAME", help="its name, the beginning of one, or its digest")
+    forget.add_argument("--reason", help="why they are of no use: empty, length, content_filter, refusal, "
+                                         "no_rating, ambiguous, out_of_range, not_json or no_score_token")
+    forget.add_argument("--yes", action="store_true", help="drop them")
+
+
+def _add_run(commands):
+    run = _command(
+        commands, "run", "execute one notebook, strictly, with parameters of yours",
+        "nlgjudge run notebooks/geval_table2_topical_chat.ipynb -p samples 5",
         description="Execute a notebook. What it makes goes to a folder of its own below build/runs/, one "
-        "for each set of parameters; nothing that is committed changes.",
-        epilog="example: nlgjudge run notebooks/geval_table2_topical_chat.ipynb -p samples 5")
-    run.add_argument("notebook", type=Path)
-    run.add_argument("-o", "--output", type=Path, help="the executed copy; default: in the run's folder")
+                    "for each set of parameters; nothing that is committed changes.")
+    run.add_argument("notebook", type=Path, help="its path")
+    run.add_argument("-o", "--output", type=Path, metavar="FILE",
+                     help="the executed copy; default: in the run's folder")
     run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+                     dest="parameters",
                      help="a value for a name in the notebook's parameters cell; may be given several times")
-    run.set_defaults(function=_run)
-    # Steps of the Makefile: without a help text they are not listed among the commands.
-    for name, home in (("resolve", "workflow"), ("validate", "notebooks"), ("finish", "workflow"),
-                       ("refresh", "notebooks")):
-        commands.add_parser(name).set_defaults(function=partial(_step, home, name))
+    _does(run, "running", "run")
+
+
+def _add_new(commands):
+    new = _command(commands, "new", "a fresh notebook from a template", "nlgjudge new ablation my_idea")
+    new.add_argument("kind", choices=["ablation"], help="the template")
+    new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
+    _does(new, "new_notebook", "new")
+
+
+def _add_evaluate(commands):
+    evaluate = _command(
+        commands, "evaluate", "which judge agrees with your own raters",
+        "nlgjudge evaluate my.xlsx --columns hypothesis=summary,source=article \\\n"
+        "    --judge openai:gpt-4o-mini --judge surface --prompts style=@style.txt --price 0.15 0.6 --plan",
+        description="Compare the papers' ways of asking a judge, prompts of your own and metrics with the "
+                    "ratings in your file, and write the report as one page.",
+        more="The same line without --plan asks, and writes the report.\n\n" + exits.HELP)
+    evaluate.add_argument("file", type=Path,
+                          help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
+                               "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, "
+                               "doc_id")
+    evaluate.add_argument("--columns", "--column", action="append", default=[], metavar="NAME=COLUMN",
+                          help="the column of your file that NAME stands for, as hypothesis=summary; again, "
+                               "or parted by commas, for more; default: columns of these names")
+    evaluate.add_argument("--task", default="", help="whose prompts are asked, as summarization or dialogue; "
+                                                     "default: dialogue where there is a context, else "
+                                                     "summarization")
+    evaluate.add_argument("--scale", type=float, nargs=2, default=(1, 5), metavar=("LOW", "HIGH"),
+                          help="ratings that a prompt given as text asks for; default: 1 5")
+    evaluate.add_argument("--scores", type=Path, metavar="FILE",
+                          help="every method's score of every output, and the people's means, as CSV; "
+                               "default: not written")
+    evaluate.add_argument("--judge", action="append", help=f"{_JUDGES}; again for more; default: surface")
+    evaluate.add_argument("--prompts", action="append", nargs="+", metavar="PROMPT",
+                          help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
+                               "default: only the papers' protocols")
+    evaluate.add_argument("--seed", type=int, default=0, help="of bootstrap and tests")
+    evaluate.add_argument("-o", "--output", "--out", type=Path, metavar="FILE",
+                          help="the report; default: report.html")
+    _add_asking(evaluate, "documents", protocols=True)
+    _does(evaluate, "evaluating", "evaluate")
+
+
+def _add_asking(command, counted, protocols=False):
+    """Add the options that every command has which asks a judge; they are `nlgjudge.repo.asking.Asking`."""
+    own = "each protocol's own" if protocols else ""
+    asked = command.add_argument_group("how it is asked")
+    asked.add_argument("--samples", type=int, default=None if protocols else 1, metavar="N",
+                       help=f"replies an item; default: {own}" if own else "replies an item")
+    asked.add_argument("--temperature", type=float, metavar="T",
+                       help="of the sampling; default: " + (own or "the server's own"))
+    asked.add_argument("--max-tokens", type=int, metavar="N",
+                       help="highest number of a reply's tokens; default: " + (own or "no bound"))
+    asked.add_argument("--logprobs", action="store_true",
+                       help="weigh the ratings by their token probability (G-Eval, equation 1)")
+    asked.add_argument("--policy", choices=POLICIES, default="nan",
+                       help="what a reply without a rating counts as: nothing, or as in upstream's scripts, "
+                            "which ask nothing again")
+    asked.add_argument("--limit", type=int, default=0, metavar="N",
+                       help=f"use the first so many {counted}; 0 is all")
+    spent = command.add_argument_group("what it may take")
+    spent.add_argument("--plan", action="store_true", help="only say what it would take; nothing is asked")
+    spent.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
+                       help="of a million prompt and a million completion tokens")
+    spent.add_argument("--max-cost", type=float, metavar="COST",
+                       help="stop at this cost, in the price's currency; each run counts by itself")
+    spent.add_argument("--max-calls", type=int, metavar="N", help="stop after so many calls")
+    spent.add_argument("--per-minute", type=float, metavar="N", help="calls a minute at most")
+    spent.add_argument("--tokens-per-minute", type=float, metavar="N", help="prompt tokens a minute at most")
+    spent.add_argument("--concurrency", type=int, default=64, metavar="N", help="calls under way at once")
+    spent.add_argument("--store", type=Path, metavar="FILE",
+                       help=f"where replies are kept (default: {_STORE})")
+
+
+def _add_steps_of_make(commands):
+    for name, home, text in (
+            ("resolve", "data_files", "fetch what the notebooks declare, and say what of it can be had"),
+            ("finish", "workflow", "merge the notebooks' results into this run's ledger, and draw summaries"),
+            ("refresh", "notebooks", "copy the last run's results into the repository, and say what changed"),
+            ("validate", "notebooks", "check that every notebook runs, and its outputs where the data is here")):
+        step = _command(commands, name, text, f"nlgjudge {name}", listed=False,
+                        description=f"{text[0].upper()}{text[1:]}. `make` calls it.")
+        _does(step, home, name)
     commands.choices["validate"].add_argument("--with-data", action="store_true",
                                               help="only the notebooks that declare data")
-    return parser
-
-
-def _chosen(options):
-    return [e for name in dict.fromkeys(options.benchmarks) or [None] for e in nj.data.entries(name)]
-
-
-def _list(options):
-    from nlgjudge.data.fetch import local
-
-    found = [((*e[:3], e.licence, e.citation), local(e) is not None) for e in _chosen(options)]
-    files, here = Counter(kind for kind, _ in found), Counter(kind for kind, is_here in found if is_here)
-    print(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
-    for kind in sorted(files):
-        benchmark, role, repository, licence, citation = kind
-        share = f"{here[kind]}/{files[kind]}"
-        print(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
-    print("\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
-          "NLGJUDGE_HUMANMT.")
-
-
-def _fetch(options):
-    from nlgjudge.data.fetch import read_all
-
-    chosen = _chosen(options)
-    for licence, citation, repository in sorted({(e.licence, e.citation, e.repository) for e in chosen}):
-        print(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
-    missing = [error for error in read_all(chosen).values() if error]
-    for error in missing:
-        print(str(error).rsplit("\n", 1)[0], file=sys.stderr)
-    print(f"{len(chosen) - len(missing)} of {len(chosen)} files are here")
-    return 1 if missing else 0
-
-
-def _verify(options):
-    from nlgjudge.data.fetch import check, local
-
-    chosen = _chosen(options)
-    here = [(path, check(entry, path.read_bytes())) for entry in chosen if (path := local(entry))]
-    bad = [f"{path} {problem}" for path, problem in here if problem]
-    print(*bad, sep="\n", end="\n" if bad else "", file=sys.stderr)
-    print(f"{len(here) - len(bad)} files verified, {len(bad)} bad, {len(chosen) - len(here)} not here")
-    return 1 if bad or not here else 0
-
-
-def _run(options):
-    from nlgjudge.repo.notebooks import NotebookError, place, run
-
-    parameters = {name: _value(text) for name, text in options.parameter}
-    folder = place(options.notebook, parameters)
-    os.environ.setdefault("NLGJUDGE_OUT", str(folder))  # the workflow has set its own
-    output = options.output or folder / options.notebook.name
-    failed = output.with_suffix(".failed.txt")
-    failed.unlink(missing_ok=True)
-    start = time.monotonic()
-    try:
-        run(options.notebook, output, parameters)
-    except NotebookError as error:
-        failed.parent.mkdir(parents=True, exist_ok=True)
-        failed.write_text(f"{error}\n", encoding="utf-8")
-        raise
-    print(f"ran {options.notebook.stem} in {time.monotonic() - start:.1f} s")
-    if os.environ["NLGJUDGE_OUT"] == str(folder):
-        print(f"the executed notebook is {output}, its results are in {folder}")
-
-
-def _value(text):
-    """A parameter's value: JSON, a Python literal such as None or ('a', 'b'), or else the text itself."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError):
-            continue
-    return text
-
-
-def _step(home, name, options):
-    if name == "resolve":
-        print("data:")
-    wanted = {"with_data": True} if getattr(options, "with_data", False) else {}
-    getattr(import_module(f"nlgjudge.repo.{home}"), name)(**wanted)
 
 
 if __name__ == "__main__":

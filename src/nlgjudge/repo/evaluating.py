@@ -1,110 +1,88 @@
-"""The part of the console script that takes a file of your own: `evaluate`."""
+"""What `evaluate` does: compare ways of asking, judges and metrics on a file of your own."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
+from nlgjudge.data import own_files
+from nlgjudge.judging.live import Live
 from nlgjudge.repo import exits
-from nlgjudge.repo.asking import (
-    Help,
-    judge_options,
-    open_judge,
-    open_store,
-    plain_warnings,
-    sampling,
-    told_interrupt,
-)
-
-_EXAMPLE = """example:
-  nlgjudge evaluate my.xlsx --columns hypothesis=summary,source=article \\
-      --judge openai:gpt-4o-mini --judge surface --prompts style=@style.txt --price 0.15 0.6 --plan
-  The same line without --plan asks. -o names the report (default: report.html); --limit counts documents.
-  --samples and the sampling parameters take the place of each protocol's own where they are given.
-"""
+from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
+from nlgjudge.repo.prompts import by_aspect
+from nlgjudge.studies import your_own_data as report
 
 
-def add_commands(commands):
-    """Add the command to the console script's parser."""
-    evaluate = commands.add_parser(
-        "evaluate", help="which judge agrees with your own raters", epilog=_EXAMPLE,
-        description="Compare the papers' ways of asking a judge, prompts of your own and metrics with the "
-                    "ratings in your file, and write the report as one page.",
-        formatter_class=Help)
-    evaluate.add_argument("file", type=Path,
-                          help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
-                          "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, doc_id")
-    evaluate.add_argument("--columns", "--column", action="append", default=[], metavar="NAME=COLUMN",
-                          help="the column of your file that NAME stands for, as hypothesis=summary; again, "
-                          "or parted by commas, for more; default: columns of these names")
-    evaluate.add_argument("--task", default="", help="whose prompts are asked, as summarization or dialogue; "
-                          "default: dialogue where there is a context, else summarization")
-    evaluate.add_argument("--scale", type=float, nargs=2, default=(1, 5), metavar=("LOW", "HIGH"),
-                          help="ratings that a prompt given as text asks for; default: 1 5")
-    evaluate.add_argument("--scores", type=Path, metavar="FILE",
-                          help="every method's score of every output, and the people's means, as CSV; "
-                          "default: not written")
-    evaluate.add_argument("--judge", action="append",
-                          help="openai:MODEL, batch:MODEL, replay:NAME, replay:STORE.sqlite:MODEL or "
-                          "surface; again for more; default: surface")
-    evaluate.add_argument("--prompts", action="append", nargs="+", metavar="PROMPT",
-                          help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
-                          "default: only the papers' protocols")
-    evaluate.add_argument("--seed", type=int, default=0, help="of bootstrap and tests")
-    evaluate.add_argument("-o", "--output", "--out", type=Path, help="of the report; default: report.html")
-    judge_options(evaluate)
-    # Every protocol has its own number of replies and parameters, unless they are given.
-    evaluate.set_defaults(function=_evaluate, samples=None)
+def evaluate(file, columns, task, scale, scores, judge, prompts, seed, output, **asked):
+    """Compare the papers' ways of asking, your prompts and metrics with the ratings in a file.
 
+    Parameters
+    ----------
+    file : pathlib.Path
+    columns : list of str
+        As for `nlgjudge.data.own_files.mapping`.
+    task : str
+        Whose prompts are asked; empty to find out.
+    scale : (float, float)
+        Ratings that a prompt given as text asks for.
+    scores, output : pathlib.Path or None
+        A CSV file for every method's scores, and the report.
+    judge : list of str or None
+    prompts : list of list of str or None
+        As for `nlgjudge.repo.prompts.by_aspect`.
+    seed : int
+        Of bootstrap and tests.
+    **asked
+        The attributes of `nlgjudge.repo.asking.Asking`.
 
-def _evaluate(options):
-    from nlgjudge.data import own_files as own_data
-    from nlgjudge.studies import your_own_data as report
-
-    output = options.output or Path("report.html")
-    _check_folders(output, options.scores)
-    columns = own_data.mapping(options.columns)
-    benchmark = own_data.own_data(options.file, columns=columns)
-    findings = own_data.check_own_data(options.file, columns=columns)
-    notes = own_data.lines(findings[findings["kind"] == "note"])
+    Returns
+    -------
+    int
+        One of `nlgjudge.repo.exits`.
+    """
+    asking = Asking(**asked)
+    output = output or Path("report.html")
+    _check_folders(output, scores)
+    columns = own_files.mapping(columns)
+    benchmark = own_files.own_data(file, columns=columns)
+    findings = own_files.check_own_data(file, columns=columns)
+    notes = own_files.lines(findings[findings["kind"] == "note"])
     for line in notes:
         print(f"note: {line}")
-    benchmark = report.limited(benchmark, options.limit)
-    scale = tuple(options.scale)
-    shared = {"task": options.task, "scale": scale, "samples": options.samples, "price": options.price,
-              "prompts": _prompts(_listed(options.prompts), benchmark.aspects, scale),
-              "settings": sampling(options)}
-    task, _ = report.protocols(benchmark, **{k: v for k, v in shared.items() if k != "price"})
-    names = _listed(options.judge) or ["surface"]
+    benchmark = report.limited(benchmark, asking.limit)
+    scale = tuple(scale)
+    named = [one for several in prompts or [] for one in several]
+    protocols = {"task": task, "scale": scale, "samples": asking.samples,
+                 "prompts": by_aspect(named, benchmark.aspects, scale), "settings": asking.sampling}
+    asked_for, _ = report.protocols(benchmark, **protocols)
+    names = judge or ["surface"]
     print(f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
-          f"{', '.join(benchmark.aspects)}; prompts of {task}")
-    if not any(name.startswith(("openai:", "batch:")) for name in names):  # nothing is stored
-        judges = [open_judge(name, options, items=benchmark.items) for name in names]
-        return _compared(benchmark, judges, shared, notes, output, options)
-    with open_store(options.store) as store, plain_warnings(), told_interrupt(store):
-        judges = [open_judge(name, options, items=benchmark.items, store=store) for name in names]
-        return _compared(benchmark, judges, shared, notes, output, options)
+          f"{', '.join(benchmark.aspects)}; prompts of {asked_for}")
+
+    stored = any(name.startswith(("openai:", "batch:")) for name in names)
+    with store_of_run(asking.store) if stored else nullcontext() as store:
+        judges = [open_judge(name, asking, items=benchmark.items, store=store) for name in names]
+        return _compared(benchmark, judges, protocols, asking, notes, output, scores, seed)
 
 
-def _compared(benchmark, judges, shared, notes, output, options):
+def _compared(benchmark, judges, protocols, asking, notes, output, scores, seed):
     """Plan, ask and write the report; return the exit status."""
-    from nlgjudge.judging.live import Live
-    from nlgjudge.studies import your_own_data as report
-
+    shared = {**protocols, "price": asking.price}
     live = [judge for judge in judges if isinstance(judge, Live)]
     planned = report.plan(benchmark, judge=judges, **shared)
-    if options.plan or live:
-        _say_plan(planned, report.spent)
-    if options.plan:
+    if asking.plan or live:
+        _say_plan(planned)
+    if asking.plan:
         return exits.DONE
-    found = report.evaluate(benchmark, judge=judges, policy=options.policy, seed=options.seed, **shared)
+    found = report.evaluate(benchmark, judge=judges, policy=asking.policy, seed=seed, **shared)
     for judge in live:
-        _say_spent(judge, planned, options.price)
+        _say_spent(judge, planned, asking.price)
     for aspect, said in report.verdicts(found).items():
         print(f"{aspect}: {said}")
     for line in found.notes:
         print(f"note: {line}")
-    if options.scores:
-        found.scores.to_csv(options.scores, index=False)
-        print(f"scores: {options.scores}")
+    if scores:
+        found.scores.to_csv(scores, index=False)
+        print(f"scores: {scores}")
     print(f"report: {report.page(found, output, notes=notes)}")
     return _status(live)
 
@@ -122,11 +100,7 @@ def _status(live):
     """Exit status, with a line for what failed or was stopped by a limit."""
     status = exits.DONE
     for judge in live:
-        if judge.failures:
-            most, _ = judge.reasons.most_common(1)[0]
-            print(f"nlgjudge: {judge.name}: {judge.failures} items failed, most often with: {most}; the same "
-                  "command asks for them again", file=sys.stderr)
-            status = exits.FAILED
+        status = told_failures(judge, judge.name) or status
     for judge in live:
         if judge.stopped:
             print(f"nlgjudge: {judge.name} was stopped: {judge.stopped}; the report holds what was asked "
@@ -135,13 +109,13 @@ def _status(live):
     return status
 
 
-def _say_plan(planned, spent):
+def _say_plan(planned):
     """What each method costs, and what is still to be asked."""
     for row in planned.to_dict("records"):
-        print(f"plan: {row['aspect']:15} {row['method']:22} {spent(row)}")
+        print(f"plan: {row['aspect']:15} {row['method']:22} {report.spent(row)}")
     total = planned[["calls", "prompt_tokens", "completion_tokens", "cost"]].sum(min_count=1)
     print("plan: in all                               "
-          + spent({**total, "estimated": planned["estimated"].any()}))
+          + report.spent({**total, "estimated": planned["estimated"].any()}))
     left = planned.dropna(subset="calls_left")
     for judge, rows in left.groupby("judge", sort=False):
         calls, cost = rows["calls_left"].sum(), rows["cost_left"].sum(min_count=1)
@@ -156,39 +130,3 @@ def _check_folders(*files):
             raise FileNotFoundError(f"{file}: there is no folder {file.parent}; make it first")
         if file and file.is_dir():
             raise IsADirectoryError(f"{file} is a folder: expected the name of a file")
-
-
-def _prompts(given, aspects, scale):
-    """Prompts by aspect, from ``ASPECT=NAME``, ``ASPECT=TEXT`` or ``ASPECT=@FILE``.
-
-    A prompt that names its aspect itself needs none in front.
-    """
-    from nlgjudge.data.choices import unknown
-    from nlgjudge.judging.prompts import as_prompt
-
-    found = {}
-    for text in given:
-        aspect, equals, rest = text.partition("=")
-        aspect = aspect.strip()
-        if equals and aspect in aspects:
-            text = rest.strip()
-        elif equals and "{{" not in aspect and "\n" not in aspect:
-            raise ValueError(f"--prompts {text}: {unknown('aspect', aspect, aspects)}")
-        else:
-            aspect = ""
-        if text.startswith("@"):
-            path = Path(text[1:])
-            if not path.is_file():
-                raise FileNotFoundError(f"--prompts: there is no file {path}")
-            body = path.read_text(encoding="utf-8")  # a file's last line break shows that it is no name
-            text = as_prompt(body.rstrip() + "\n", aspect=aspect, scale=scale)._replace(name=path.name)
-        found.setdefault(aspect, []).append(text)
-    return found
-
-
-def _listed(values):
-    """Values of an option that may be given again, or several at once."""
-    found = []
-    for value in values or []:
-        found += value if isinstance(value, list) else [value]
-    return found

@@ -1,7 +1,6 @@
-"""The parts of the console script that extend the repository: `new ablation` and `sweep`."""
+"""What `new` does: a fresh notebook of an ablation from its template."""
 
 import re
-from pathlib import Path
 
 # A tag of the template's cells that state what came out of its own change.
 TEMPLATE_ONLY = "template-only"
@@ -11,32 +10,33 @@ _VERDICT = """**What does not hold:** say it here once the notebook has run; it 
 **What holds:** the section on the agreement with people has it in sentences."""
 
 
-def add_commands(commands):
-    """Add the extending commands to the console script's parser."""
-    new = commands.add_parser("new", help="a fresh notebook from a template")
-    new.add_argument("kind", choices=["ablation"])
-    new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
-    new.set_defaults(function=_new)
-    sweep = commands.add_parser("sweep", help="run a notebook over a grid of its parameters")
-    sweep.add_argument("grid", type=Path, help="YAML: notebook, parameters (lists are combined), figure")
-    sweep.add_argument("--jobs", type=int, help="cells at once")
-    sweep.add_argument("--executor", choices=["local", "slurm"], default="local")
-    sweep.add_argument("--sbatch", default="", metavar="OPTIONS", help="as --sbatch='--time=30 --mem=4G'")
-    sweep.add_argument("--cell", type=int, help="run this one alone, as the executors do")
-    sweep.set_defaults(function=_sweep)
+def new(kind, name):
+    """Write a fresh notebook from a template.
 
+    Parameters
+    ----------
+    kind : str
+        `ablation`, the only template there is.
+    name : str
+        As ``my_idea``, for `notebooks/ablation_my_idea.ipynb`.
 
-def _new(options):
+    Raises
+    ------
+    ValueError
+        For a name with other characters than lower-case letters, digits and _.
+    FileExistsError
+        When there is such a notebook already.
+    """
     import nbformat
 
     from nlgjudge.data.paths import root
 
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
-        raise ValueError(f"name {options.name!r}: expected lower-case letters, digits and _, as my_idea")
-    path = root() / "notebooks" / f"ablation_{options.name}.ipynb"
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError(f"name {name!r}: expected lower-case letters, digits and _, as my_idea")
+    path = root() / "notebooks" / f"{kind}_{name}.ipynb"
     if path.exists():
         raise FileExistsError(f"{path} is there already: choose another name, or delete it")
-    notebook = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
+    notebook = nbformat.read(root() / "notebooks" / f"template_{kind}.ipynb", as_version=4)
     nbformat.write(_emptied(notebook, path.stem), path)
     print(f"{path}: set `change` in its parameters cell and say in the text what you ask")
 
@@ -57,13 +57,3 @@ def _emptied(notebook, name):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
-
-
-def _sweep(options):
-    from nlgjudge.repo import sweep
-
-    if options.cell is not None:
-        sweep.run_cell(sweep.read(options.grid), options.cell)
-        return
-    table = sweep.sweep(options.grid, jobs=options.jobs, executor=options.executor, options=options.sbatch)
-    print(f"{len(table)} rows in {sweep.read(options.grid).folder / 'results.csv'}")

@@ -21,8 +21,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
-from nlgjudge.ledger import ledger
-from nlgjudge.repo import coverage, default_run, workflow
+from nlgjudge.repo import default_run, workflow
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
@@ -173,6 +172,10 @@ def keep_outputs(executed, path, data):
 
 def refresh(say=print):
     """Copy the last run's outputs, figures, settings and ledger into the repository, and say what changed."""
+    # Inside the function: pandas and scipy take as long to import as all else of a run.
+    from nlgjudge.ledger import ledger
+    from nlgjudge.repo import coverage
+
     for name in workflow.notebooks():
         path = root() / "notebooks" / f"{name}.ipynb"
         before = path.read_bytes()

@@ -1,6 +1,5 @@
 """What the static site shows, as plain data; `site/build.py` lays it out and Sphinx builds it."""
 
-import importlib
 import inspect
 import json
 import re
@@ -225,26 +224,42 @@ def _example(found):
     return texts
 
 
-def _documented(name):
-    value = getattr(nlgjudge, name)
+def _documented(value, name):
     if not inspect.isclass(value):
         return "function", name, ""
     return "class", name, ", ".join(getattr(value, "_fields", ()))
 
 
 def api():
-    """Public names by room and module.
+    """Public names by namespace and module.
 
     Returns
     -------
     dict of str to dict
-        By room, by module, a list of (`function` or `class`, name, fields): a tuple's fields are described
-        with the class and not once more by themselves.
+        By namespace (`data` for `nj.data`, `geval` for `nj.geval`), by module, a list of (`function` or `class`,
+        name, fields): a tuple's fields are described with the class and not once more by themselves.
     """
-    rooms = {}
-    for home in dict.fromkeys(nlgjudge._HOMES.values()):
-        importlib.import_module(f"nlgjudge.{home}")
-        names = [name for name, place in nlgjudge._HOMES.items() if place == home]
-        rooms.setdefault(home.split(".")[0], {})[home] = [_documented(name) for name in names]
-    rooms["data"]["data.schema"] = [("class", "nlgjudge.data.schema::Benchmark", "")]
-    return rooms
+    spaces = {}
+    for space in nlgjudge.__all__:
+        offered = getattr(nlgjudge, space)
+        if inspect.ismodule(offered) and offered is not nlgjudge.papers and hasattr(offered, "__all__"):
+            _add(spaces.setdefault(space, {}), offered, offered.__all__)
+    _add(spaces["ledger"], nlgjudge.figures, _own_functions(nlgjudge.figures))
+    _add(spaces["studies"], nlgjudge.studies.your_own_data, nlgjudge.studies.your_own_data.__all__)
+    return spaces
+
+
+def _add(modules, offered, names):
+    """List what a namespace or module offers under the modules where it is written, each name once."""
+    for name in names:
+        value = getattr(offered, name)
+        if callable(value):
+            listed = modules.setdefault(value.__module__.removeprefix("nlgjudge."), [])
+            entry = _documented(value, name)
+            if entry not in listed:
+                listed.append(entry)
+
+
+def _own_functions(module):
+    return [name for name, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")]

@@ -1,28 +1,22 @@
-"""A notebook over a grid of its parameters: in parallel, resumed where it stopped, into one table.
+"""A notebook over a grid of its parameters: the grid as `sweep.smk` needs it, the table and the picture.
 
-Every cell of the grid is a process of its own, `nlgjudge sweep GRID --cell I`: here, several at once,
-or as a task of a Slurm job array. It writes to a folder that is renamed when it is complete, so that
-what is found there is whole.
+Snakemake runs the cells, each a job of its own, here or on a cluster, and knows which ones are complete.
 """
 
 import hashlib
 import json
 import os
+import re
 import shlex
-import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from papermill.iorw import read_yaml_file
+import yaml
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.words import in_words, named
-from nlgjudge.repo import notebooks, workflow
 
 KEYS = ("notebook", "parameters", "figure")
 _LABEL = "settings in words"
@@ -49,15 +43,38 @@ class Grid(NamedTuple):
     figure: dict
     folder: Path
 
-    def place(self, cell):
-        """Folder of a cell, by the notebook's own cells and the parameters."""
-        what = [workflow.source_digest(str(self.notebook.with_suffix(""))), self.cells[cell]]
-        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
-        return self.folder / "cells" / f"{cell:03d}-{digest}"
+    @property
+    def names(self):
+        """A name for each cell: its values as far as they are letters and digits, and a digest of them.
 
-    def missing(self):
-        """Cells that have not run, or have since lost a file that they read to a newer one."""
-        return [cell for cell in range(len(self.cells)) if not _fresh(self.place(cell))]
+        It stays when other cells come or go, and is safe in a path and in Snakemake's wildcards.
+        """
+        return [f"{re.sub('[^A-Za-z0-9.]+', '-', named(cell))[:60]}-{_digest(cell)}" for cell in self.cells]
+
+    def executed(self, name):
+        """The executed copy of a cell's notebook; what the cell made lies beside it."""
+        return self.folder / "cell" / name / "executed.ipynb"
+
+    def log(self, name):
+        """What a cell said."""
+        return self.folder / "log" / f"{name}.txt"
+
+    def check(self):
+        """Refuse what the notebook cannot be given.
+
+        Raises
+        ------
+        nlgjudge.repo.notebooks.NotebookError
+            For a notebook that is not there or lacks a parameter, or a value of another kind than its own.
+        ValueError
+            For a value that a command line cannot carry.
+        """
+        from nlgjudge.repo import notebooks  # seconds, which the jobs need not spend
+
+        for cell in self.cells:
+            notebooks.check(self.notebook, cell)
+            if repr(json.loads(json.dumps(cell, default=str))) != repr(cell):
+                raise ValueError(f"{cell}: expected texts, numbers, lists, and mappings by texts")
 
 
 def read(path):
@@ -77,133 +94,119 @@ def read(path):
     ------
     ValueError
         For a file that is no grid.
-    nlgjudge.repo.notebooks.NotebookError
-        For a notebook that is not there or lacks a parameter.
     """
     path = Path(path)
-    given = read_yaml_file(str(path))
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not YAML: {error}") from error
     if not isinstance(given, dict) or set(given) - set(KEYS) or not isinstance(given.get("parameters"), dict):
         raise ValueError(f"{path}: expected the keys {', '.join(KEYS)} and parameters by name, got "
                          f"{', '.join(map(str, given)) if isinstance(given, dict) else type(given).__name__}")
     named = root() / "notebooks" / f"{given.get('notebook')}.ipynb"
     notebook = named if named.exists() else (path.parent / str(given.get("notebook"))).resolve()
-    notebooks.check(notebook, dict.fromkeys(given["parameters"]))  # the names; values follow, cell by cell
     values = [v if isinstance(v, list) else [v] for v in given["parameters"].values()]
     cells = [dict(zip(given["parameters"], chosen)) for chosen in product(*values)]
-    for cell in cells:
-        notebooks.check(notebook, cell)
     return Grid(notebook, cells, given.get("figure") or {}, _folder() / path.stem)
+
+
+def _digest(cell):
+    return hashlib.sha256(json.dumps(cell, default=str).encode()).hexdigest()[:8]
 
 
 def _folder():
     named = os.environ.get("NLGJUDGE_OUT")
-    return (Path(named) if named else root() / "build") / "sweeps"
+    return (Path(named).resolve() if named else root() / "build") / "sweeps"
 
 
-def run_cell(grid, cell):
-    """Run one cell of a grid, in a process of its own, and put what it made in place."""
-    place = grid.place(cell)
-    # By process: the children of a sweep that was killed may still be at work on the same cell.
-    partial = place.with_name(f"{place.name}.{os.getpid()}.partial")
-    os.environ["NLGJUDGE_OUT"] = str(partial)
-    notebooks.run(grid.notebook, partial / "executed.ipynb", grid.cells[cell])
-    shutil.rmtree(place, ignore_errors=True)
-    partial.rename(place)
+def command_line(parameters):
+    """Parameters of a cell as `nlgjudge run` takes them, for a shell."""
+    # A space before each value, or argparse takes -1e-05 for an option.
+    return shlex.join(word for name, value in parameters.items()
+                      for word in ("-p", name, f" {json.dumps(value)}"))
 
 
-def sweep(path, *, jobs=None, executor="local", options="", say=print):
-    """Run what is missing of a grid, then collect the results.
+def used(executed):
+    """Files that a cell used when it last ran; for one that is gone the folder that lost it."""
+    note = executed.with_suffix(".deps.json")
+    paths = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
+    return [str(next(path for path in (root() / used, *(root() / used).parents) if path.exists()))
+            for used in paths]
 
-    Parameters
-    ----------
-    path : path-like
-        The grid, see `read`.
-    jobs : int, optional
-        Cells at once; by default as many as there are processors, or as Slurm allows.
-    executor : {"local", "slurm"}
-    options : str
-        For `sbatch`, as ``--partition=short --time=30``.
-    say : callable
+
+def collect(grid):
+    """Join the results of the cells that ran.
 
     Returns
     -------
     pandas.DataFrame
-        The rows that every cell wrote, of its ablation or its ledger, with its parameters; the grid's
-        folder has them as `results.csv`, and drawn as `results.svg` and `results.png`.
-
-    Raises
-    ------
-    RuntimeError
-        When cells failed; the others are kept, and the next call runs the failed ones alone.
-    FileNotFoundError
-        When there is no `sbatch`.
+        The rows that every cell wrote, of its ablation or its ledger, with its parameters, its number
+        and, for a sample, `data`.
     """
-    grid = read(path)
-    todo = grid.missing()
-    say(f"{len(grid.cells)} cells, {len(todo)} to run ({executor})")
-    command = [sys.executable, "-m", "nlgjudge.repo.cli", "sweep", str(Path(path).resolve()), "--cell"]
-    grid.folder.mkdir(parents=True, exist_ok=True)
-    if todo:
-        (_slurm if executor == "slurm" else _local)(grid, todo, command, jobs, shlex.split(options))
-    table = collect(grid)
-    table.to_csv(grid.folder / "results.csv", index=False)
-    failed = grid.missing()
-    if len(table):
-        _draw(grid, table)
-    if failed:
-        raise RuntimeError(f"cells {', '.join(map(str, failed))} of {len(grid.cells)} failed; their output "
-                           f"is in {grid.folder}/log, the others' results in results.csv; the same command "
-                           "runs these again")
-    for rest in (grid.folder / "cells").glob("*.partial"):
-        shutil.rmtree(rest)
-    return table
-
-
-def collect(grid):
-    """Join the results of the cells that ran, with their parameters and, for a sample, `data`."""
     parts = [pd.read_csv(path).assign(**{k: str(v) if isinstance(v, (list, dict)) else v
                                          for k, v in parameters.items()}, cell=cell,
                                       data="sample" if "sample" in path.relative_to(place).parts else "real")
-             for cell, parameters in enumerate(grid.cells) for place in [grid.place(cell)]
+             for cell, (name, parameters) in enumerate(zip(grid.names, grid.cells))
+             if grid.executed(name).exists() for place in [grid.executed(name).parent]
              for kind in ("ablation", "ledger") for path in sorted(place.rglob(f"{kind}/*.csv"))]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def _fresh(place):
-    note = place / "executed.deps.json"
-    if not note.exists():
-        return False
-    made = (place / "executed.ipynb").stat().st_mtime
-    used = [root() / path for path in json.loads(note.read_text(encoding="utf-8"))]
-    return all(path.exists() and path.stat().st_mtime <= made for path in used)
+def finish(grid):
+    """Write the table of all cells, `results.csv`, and draw it, `results.svg` and `results.png`.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing to draw, or the results lack a column that the figure needs.
+    """
+    table = collect(grid)
+    if not len(table):
+        raise ValueError(f"{grid.notebook.name} left no table: expected ablation/*.csv or ledger/*.csv, as "
+                         "nj.ablate and nj.ledger.write leave them")
+    table.to_csv(grid.folder / "results.csv", index=False)
+    draw(grid, table)
 
 
-def _local(grid, todo, command, jobs, _):
-    (grid.folder / "log").mkdir(exist_ok=True)
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        list(pool.map(lambda cell: _logged([*command, str(cell)], grid.folder / "log" / f"{cell}.txt"), todo))
+def finish_without(grid):
+    """Write the table of the cells that ran, without a picture, so that it does not look complete.
+
+    Returns
+    -------
+    str
+        What is lacking, with a line for each cell that failed; empty where every cell ran.
+    """
+    for kind in ("svg", "png"):
+        (grid.folder / f"results.{kind}").unlink(missing_ok=True)
+    grid.folder.mkdir(parents=True, exist_ok=True)
+    collect(grid).to_csv(grid.folder / "results.csv", index=False)
+    lacking = {name: cell for name, cell in zip(grid.names, grid.cells) if not grid.executed(name).exists()}
+    if not lacking:
+        return ""
+    differing = _differing(grid) or [*grid.cells[0]]
+    lines = [f"failed {named({key: cell[key] for key in differing})}: {_error(grid.log(name))}"
+             for name, cell in lacking.items()]
+    last = (f"sweep of {len(grid.cells)} cells: {len(lacking)} failed, and run again by the same command; "
+            f"the others' results are in {grid.folder / 'results.csv'}")
+    return "\n".join([*lines, last])
 
 
-def _logged(command, path):
-    with path.open("w", encoding="utf-8") as log:
-        subprocess.run(command, stdout=log, stderr=log, check=False)
+def _error(log):
+    """The error that a cell ended with, and where the rest of what it said is."""
+    said = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    errors = [line.removeprefix("nlgjudge: ") for line in said if line.startswith("nlgjudge: ")]
+    return f"{errors[-1]}; see {log}" if errors else "killed, or not started"
 
 
-def _slurm(grid, todo, command, jobs, options):
-    """One job array, a task for each missing cell, waited for."""
-    (grid.folder / "log").mkdir(exist_ok=True)
-    script = grid.folder / "cells.sbatch"
-    script.write_text(f"#!/bin/sh\nexec {shlex.join(command)} $SLURM_ARRAY_TASK_ID\n", encoding="utf-8")
-    array = ",".join(map(str, todo)) + (f"%{jobs}" if jobs else "")
-    try:
-        subprocess.run(["sbatch", "--wait", f"--array={array}", f"--job-name={grid.folder.name}",
-                        f"--output={grid.folder}/log/%a.txt", *options, str(script)], check=False)
-    except FileNotFoundError as error:
-        raise FileNotFoundError("no sbatch here: log in to the cluster, or leave out --executor") from error
+def draw(grid, table):
+    """Draw a grid's table, as `results.svg` and `results.png`.
 
-
-def _draw(grid, table):
-    from nlgjudge.ledger import figures  # seconds, which a cell need not spend
+    Raises
+    ------
+    ValueError
+        When the results lack a column that the figure needs.
+    """
+    from nlgjudge.ledger import figures  # seconds, which the jobs need not spend
 
     roles = {"label": _LABEL, "value": "difference" if "difference" in table else "ours", "group": "data",
              "column": "aspect"} | grid.figure
@@ -227,9 +230,12 @@ def _draw(grid, table):
 def _named_by(grid, roles):
     """What the labels name: the column that the grid asks for, and every parameter that differs and has no
     other place in the figure."""
-    differing = [name for name in grid.cells[0] if len({str(cell[name]) for cell in grid.cells}) > 1]
     asked = [] if roles["label"] == _LABEL else [roles["label"]]
-    return asked + [name for name in differing if name not in {*roles.values()}]
+    return asked + [name for name in _differing(grid) if name not in {*roles.values()}]
+
+
+def _differing(grid):
+    return [name for name in grid.cells[0] if len({str(cell[name]) for cell in grid.cells}) > 1]
 
 
 def _texts(grid, table, name):

@@ -186,14 +186,14 @@ def _order(need):
 
 
 def _files(need):
-    """Registered files of a benchmark, recording or prompt."""
+    """Registered files of a benchmark, recording, prompt or resource."""
     from nlgjudge.data import benchmarks as readers
     from nlgjudge.data.recordings import recorded_files
-    from nlgjudge.data.registry import prompt_files
+    from nlgjudge.data.registry import entries, prompt_files
 
     kind = _kind(need)
     if kind == "resource":
-        return []
+        return entries(need) if need == "wordnet" else []  # METEOR 1.5 is a package
     if kind == "recording":
         return recorded_files(need.removeprefix("replay:"))
     if kind == "prompt":

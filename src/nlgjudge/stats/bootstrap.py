@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.stats.correlations import LEVELS, checked, correlation, matrices
+from nlgjudge.stats.correlations import LEVELS, checked, complete_items, correlation, matrices
 from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -215,7 +215,7 @@ def _check(units, level, confidence, resamples, method):
 
 def _matrices(frame, columns):
     """Documents x systems for each column, over items that have all; None where none has."""
-    complete = frame.dropna(subset=columns)
+    complete = complete_items(frame, columns)
     return None if complete.empty else matrices(complete, list(columns))
 
 

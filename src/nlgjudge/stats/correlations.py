@@ -71,21 +71,39 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     ValueError
         For unknown options, missing columns, duplicate keys or infinite scores.
     """
-    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
-                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
-    frame = checked(frame, metric, human)
-    complete = frame.dropna(subset=[metric, human])
-    if complete.empty:
+    check_correlation(level, coefficient, constant, kendall)
+    check_columns(frame, metric, human)
+    return correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall)
+
+
+def correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall):
+    """Correlate as `correlation` does, where options and frame are known to be right.
+
+    Parameters
+    ----------
+    frame, metric, human, level, coefficient, constant, kendall
+        As for `correlation`.
+
+    Returns
+    -------
+    Correlation
+    """
+    x, y = (_scores(frame, c) for c in (metric, human))
+    complete = ~(np.isnan(x) | np.isnan(y))
+    if not complete.any():
         return Correlation(np.nan, 0, 0, "no item has both scores")
     if level == "dataset":
-        x, y = (complete[[c]].to_numpy(float).T for c in (metric, human))
+        x, y = x[None, complete], y[None, complete]
         units = len(frame)
     elif level == "system":
-        means = complete.groupby("system_id", sort=True)[[metric, human]].mean()
-        x, y = (means[[c]].to_numpy().T for c in (metric, human))
-        units = frame["system_id"].nunique()
+        systems = frame["system_id"]
+        scores = pd.DataFrame({"x": x[complete], "y": y[complete]})
+        means = scores.groupby(systems.values[complete], sort=True).mean()
+        x, y = (means[c].to_numpy()[None] for c in "xy")
+        units = systems.nunique()
     else:
-        x, y = matrices(complete, [metric, human])
+        keys = (frame[key].values[complete] for key in ("doc_id", "system_id"))
+        x, y = _laid_out(*keys, [x[complete], y[complete]])
         units = frame["doc_id"].nunique()
     values = grouped(x, y, coefficient, kendall=kendall)
     return _summary(values, level, constant, units, used=x.shape[1])
@@ -139,12 +157,21 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
         One row per combination: `metric, dataset, aspect, level, coefficient, ours, n,
         n_skipped, reason`.
     """
-    rows = [(metric, dataset, human, level, coefficient,
-             *correlation(frame, metric, human, level=level, coefficient=coefficient,
-                          constant=constant, kendall=kendall))
-            for metric, human, level, coefficient in product(metrics, humans, levels, coefficients)]
+    rows, checked = [], set()
+    for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):
+        check_correlation(level, coefficient, constant, kendall)
+        if (metric, human) not in checked:
+            check_columns(frame, metric, human, keys=not checked)
+            checked.add((metric, human))
+        rows.append((metric, dataset, human, level, coefficient,
+                     *correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall)))
     columns = ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def check_correlation(level, coefficient, constant, kendall):
+    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
+                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
 
 
 def check_options(**options):
@@ -154,20 +181,47 @@ def check_options(**options):
 
 
 def checked(frame, metric, human):
+    check_columns(frame, metric, human)
+    return frame[["doc_id", "system_id", metric, human]]
+
+
+def check_columns(frame, metric, human, *, keys=True):
+    """Refuse a frame that lacks columns, has infinite scores or, where asked to look, two equal keys."""
     needed = ["doc_id", "system_id", metric, human]
     absent = [c for c in needed if c not in frame.columns]
     if absent:
         raise ValueError(f"expected columns {needed}, the frame lacks {absent}; it has "
                          f"{list(frame.columns)}")
-    frame = frame[needed]
-    repeated = frame.duplicated(["doc_id", "system_id"])
+    repeated = frame.duplicated(["doc_id", "system_id"]) if keys else np.zeros(0, bool)
     if repeated.any():
         first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
         raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
                          f"repeated, first {first}; aggregate them before correlating")
-    if np.isinf(frame[[metric, human]].to_numpy(float)).any():
+    if any(np.isinf(frame[c].to_numpy(float)).any() for c in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
-    return frame
+
+
+def _scores(frame, column):
+    """A column of numbers, the first where several have its name."""
+    found = frame[column].to_numpy(float)
+    return found if found.ndim == 1 else found[:, 0]
+
+
+def complete_items(frame, columns):
+    """Take the items that have all of some scores, as `dropna` does but without copying what is complete.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : list of str
+        Numeric; NaN marks a missing score.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    missing = np.isnan([_scores(frame, column) for column in columns]).any(axis=0)
+    return frame[~missing] if missing.any() else frame
 
 
 def matrices(frame, columns):
@@ -184,9 +238,13 @@ def matrices(frame, columns):
     numpy.ndarray, shape (n_columns, n_documents, n_systems)
         NaN where the frame has no row.
     """
-    (row, documents), (place, systems) = (pd.factorize(frame[k], sort=True) for k in ("doc_id", "system_id"))
+    return _laid_out(frame["doc_id"], frame["system_id"], [_scores(frame, column) for column in columns])
+
+
+def _laid_out(documents, systems, columns):
+    (row, documents), (place, systems) = (pd.factorize(keys, sort=True) for keys in (documents, systems))
     found = np.full((len(columns), len(documents), len(systems)), np.nan)
-    found[:, row, place] = frame[columns].to_numpy(float).T
+    found[:, row, place] = columns
     return found
 
 

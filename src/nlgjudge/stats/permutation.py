@@ -256,7 +256,8 @@ def _comparisons(x, y, h, coefficient, kendall):
     through t, the number of chosen scores of each value, which is linear in s.
     """
     n, weight = len(x), np.sign(h[:, None] - h)
-    variation, classes, largest = np.abs(weight).sum(), len(np.unique(h)), 1
+    variation, largest = np.abs(weight).sum(), 1
+    classes = len(np.unique(h)) if kendall == "c" else n
     if coefficient == "spearman":
         rank = weight.sum(axis=1)
         weight, variation, largest = rank[:, None] - rank, 4 * rank @ rank, 2 * n

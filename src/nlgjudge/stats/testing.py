@@ -14,7 +14,15 @@ import numpy as np
 from scipy import stats
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlations import check_options, checked, correlation, matrices
+from nlgjudge.stats.correlations import (
+    check_columns,
+    check_correlation,
+    check_options,
+    complete_items,
+    correlation,
+    correlation_of_checked,
+    matrices,
+)
 from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -241,14 +249,15 @@ def _observed(frame, a, b, human, options):
     """Complete items, difference, number of units, and the reason where the difference is NaN."""
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
+    check_correlation(**options)
     for metric in (a, b):
-        checked(frame, metric, human)
-    frame = frame.dropna(subset=[a, b, human])
+        check_columns(frame, metric, human, keys=metric == a)
+    frame = complete_items(frame, [a, b, human])
     n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
         options["level"], frame["doc_id"].nunique())
     # What is undefined without a policy must not become 0 through one.
     for constant in dict.fromkeys(("skip", options["constant"])):
-        found = [correlation(frame, m, human, **options | {"constant": constant}) for m in (a, b)]
+        found = [correlation_of_checked(frame, m, human, **options | {"constant": constant}) for m in (a, b)]
         reason = "; ".join(f"{m} with {human}: {c.reason}" for m, c in zip((a, b), found) if c.reason)
         if reason:
             return frame, np.nan, n, reason if len(frame) else "no item has all three scores"

@@ -57,6 +57,7 @@ def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.
         columns = columns + np.sqrt(share) * np.concatenate([human[None], judges])
     if step:
         columns = step * np.round(columns / step)
-    keys = pd.MultiIndex.from_product([range(documents), range(systems)], names=["doc_id", "system_id"])
     names = ["human", *(chr(ord("a") + i) for i in range(len(r)))]
-    return pd.DataFrame(columns.reshape(len(names), -1).T, keys, names).reset_index()
+    keys = {"doc_id": np.repeat(np.arange(documents), systems),
+            "system_id": np.tile(np.arange(systems), documents)}
+    return pd.DataFrame(keys | dict(zip(names, columns.reshape(len(names), -1))))

@@ -1,1 +1,5 @@
-""""Is ChatGPT a Good NLG Evaluator?" (Wang et al. 2023)."""
+"""Is ChatGPT a Good NLG Evaluator? (Wang et al. 2023): the protocol; the prompts are in `prompts/`."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

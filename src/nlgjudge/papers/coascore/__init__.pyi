@@ -5,3 +5,4 @@ from .chain import llmscore as llmscore
 from .chain import plan_coascore as plan_coascore
 from .chained import Chained as Chained
 from .chained import expected_chain as expected_chain
+from .protocols import PROTOCOLS as PROTOCOLS

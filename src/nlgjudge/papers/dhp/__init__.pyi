@@ -10,4 +10,5 @@ from .expert_survey import expert_weights as expert_weights
 from .expert_survey import survey as survey
 from .perturbing import perturb as perturb
 from .perturbing import perturbations as perturbations
+from .protocols import PROTOCOLS as PROTOCOLS
 from .rewriting import rewrite as rewrite

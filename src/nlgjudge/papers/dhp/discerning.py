@@ -116,10 +116,11 @@ def _exact(ranks, signed):
         sums = np.arange(total[rows].max() + 1)
         share = np.zeros((len(rows), len(sums)))
         share[:, 0] = 1
-        for rank in doubled[rows].T:
-            before = sums - rank[:, None]
+        largest = 1 + np.cumsum(doubled[rows], axis=1).max(axis=0)  # no sum so far is as large
+        for rank, end in zip(doubled[rows].T, largest):
+            before = sums[:end] - rank[:, None]
             moved = np.take_along_axis(share, np.maximum(before, 0), axis=1)
-            share = (share + np.where(before >= 0, moved, 0)) / 2
+            share[:, :end] = (share[:, :end] + np.where(before >= 0, moved, 0)) / 2
         found.append(np.where(sums >= least[rows, None], share, 0).sum(axis=1))
     with np.errstate(divide="ignore"):
         return np.log(np.minimum(np.concatenate(found), 1))

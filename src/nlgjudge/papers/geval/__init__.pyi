@@ -1,1 +1,2 @@
 from .auto_cot import evaluation_steps as evaluation_steps
+from .protocols import PROTOCOLS as PROTOCOLS

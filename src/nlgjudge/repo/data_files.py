@@ -1,0 +1,85 @@
+"""What the commands on upstream files do: `data list`, `data fetch`, `data verify` and `resolve`."""
+
+import sys
+from collections import Counter
+
+from nlgjudge.data import fetch as files
+from nlgjudge.data.registry import entries
+from nlgjudge.repo import exits, workflow
+
+
+def show(benchmarks):
+    """Print a line for each kind of file: how many there are, how many are here, licence and citation.
+
+    Parameters
+    ----------
+    benchmarks : list of str
+        Empty for all; so in the other functions.
+    """
+    registered = Counter()
+    here = Counter()
+    for entry in _chosen(benchmarks):
+        kind = (*entry[:3], entry.licence, entry.citation)
+        registered[kind] += 1
+        here[kind] += files.local(entry) is not None
+    print(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
+    for kind in sorted(registered):
+        benchmark, role, repository, licence, citation = kind
+        share = f"{here[kind]}/{registered[kind]}"
+        print(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
+    print("\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
+          "NLGJUDGE_HUMANMT.")
+
+
+def fetch(benchmarks):
+    """Download what is neither cached nor mirrored, and say whom to cite.
+
+    Returns
+    -------
+    int
+        One of `nlgjudge.repo.exits`: failed where a file could not be had.
+    """
+    chosen = _chosen(benchmarks)
+    for licence, citation, repository in sorted({(e.licence, e.citation, e.repository) for e in chosen}):
+        print(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
+    missing = [error for error in files.read_all(chosen).values() if error]
+    for error in missing:
+        print(str(error).rsplit("\n", 1)[0], file=sys.stderr)
+    print(f"{len(chosen) - len(missing)} of {len(chosen)} files are here")
+    return exits.FAILED if missing else exits.DONE
+
+
+def verify(benchmarks):
+    """Check the files that are here against their blob ids.
+
+    Returns
+    -------
+    int
+        One of `nlgjudge.repo.exits`: failed where a file is another, or none is here.
+    """
+    chosen = _chosen(benchmarks)
+    checked = 0
+    bad = 0
+    for entry in chosen:
+        path = files.local(entry)
+        if not path:
+            continue
+        checked += 1
+        problem = files.check(entry, path.read_bytes())
+        if problem:
+            bad += 1
+            print(path, problem, file=sys.stderr)
+    print(f"{checked - bad} files verified, {bad} bad, {len(chosen) - checked} not here")
+    return exits.FAILED if bad or not checked else exits.DONE
+
+
+def resolve():
+    """Fetch what the notebooks declare, and say what of it can be had."""
+    print("data:")
+    workflow.resolve()
+
+
+def _chosen(benchmarks):
+    if not benchmarks:
+        return entries()
+    return [entry for name in dict.fromkeys(benchmarks) for entry in entries(name)]

@@ -1,0 +1,67 @@
+"""What `run` does: execute one notebook with parameters of one's own, and say where its results are."""
+
+import ast
+import json
+import os
+import time
+
+from nlgjudge.repo import notebooks
+
+
+def run(notebook, output, parameters):
+    """Execute a notebook into a folder of its own; where it fails, the reason lies beside the output.
+
+    Parameters
+    ----------
+    notebook : pathlib.Path
+    output : pathlib.Path or None
+        Where the executed copy goes; by default into the run's folder.
+    parameters : list of (str, str)
+        Names and values as they were typed; a value is read as `value` does.
+
+    Raises
+    ------
+    nlgjudge.repo.notebooks.NotebookError
+        As for `nlgjudge.repo.notebooks.run`.
+    """
+    given = {name: value(text) for name, text in parameters}
+    folder = notebooks.place(notebook, given)
+    os.environ.setdefault("NLGJUDGE_OUT", str(folder))  # the workflow has set its own
+    output = output or folder / notebook.name
+    failed = output.with_suffix(".failed.txt")
+    failed.unlink(missing_ok=True)
+    start = time.monotonic()
+    try:
+        notebooks.run(notebook, output, given)
+    except notebooks.NotebookError as error:
+        failed.parent.mkdir(parents=True, exist_ok=True)
+        failed.write_text(f"{error}\n", encoding="utf-8")
+        raise
+    print(f"ran {notebook.stem} in {time.monotonic() - start:.1f} s")
+    if os.environ["NLGJUDGE_OUT"] == str(folder):
+        print(f"the executed notebook is {output}, its results are in {folder}")
+
+
+def value(text):
+    """Read a parameter's value.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    object
+        Of JSON, of a Python literal such as ``None`` or ``('a', 'b')``, or else the text itself.
+
+    Examples
+    --------
+    >>> value("5"), value("null"), value("('a', 'b')"), value("spearman")
+    (5, None, ('a', 'b'), 'spearman')
+    """
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError):
+            continue
+    return text
