@@ -60,6 +60,13 @@ class Prompt(NamedTuple):
         With the form `choice`, the options' texts in the order of their letters, and their scores.
     task : str
         What it is written for, as ``summarization``; empty where nobody says.
+
+    Examples
+    --------
+    >>> from nlgjudge.judging.prompts import prompt
+    >>> body = prompt("geval/summarization/fluency").render({"hypothesis": "A summary.", "source": "A text."})
+    >>> "A summary." in body
+    True
     """
 
     name: str

@@ -22,18 +22,35 @@ OFFSETS = np.r_[-60:-1, 2:61] / 1000  # wrong averages of known origin, to measu
 
 
 class _Line(NamedTuple):
-    """A row of a printed table at one level."""
+    """A row of a printed table at one level.
 
-    cells: pd.DataFrame  # by dataset and aspect, a column for each coefficient
-    averages: pd.Series  # by coefficient
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        By dataset and aspect, a column for each coefficient.
+    averages : pandas.Series
+        By coefficient.
+    """
+
+    cells: pd.DataFrame
+    averages: pd.Series
 
 
 class _Family(NamedTuple):
-    """Explanations of one kind."""
+    """Explanations of one kind.
+
+    Attributes
+    ----------
+    name : str
+    tolerance : float
+        How near an explanation has to come.
+    members : list of (str, list)
+        Label, and for each inconsistent average what it would be, a number or several.
+    """
 
     name: str
     tolerance: float
-    members: list  # (label, for each inconsistent average what it would be: a number or several)
+    members: list
 
 
 def printed_averages(cells=None):

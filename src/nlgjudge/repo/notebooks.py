@@ -53,7 +53,9 @@ def run(path, output, parameters=None, *, timeout=600):
         For an unknown parameter, a missing `parameters` tag, a cell that fails, a kernel
         that dies, or a notebook that never calls `signature`.
     """
-    path, output, parameters = Path(path), Path(output), parameters or {}
+    path = Path(path)
+    output = Path(output)
+    parameters = parameters or {}
     check(path, parameters)
     output.parent.mkdir(parents=True, exist_ok=True)
     note = output.with_suffix(".deps.json")
@@ -162,7 +164,8 @@ def keep_outputs(executed, path, data):
     notebook = nbformat.read(executed, as_version=4)
     for cell, ran in zip(original.cells, notebook.cells, strict=True):
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+            cell.outputs = ran.outputs
+            cell.execution_count = ran.execution_count
             for output in cell.outputs:
                 output.get("metadata", {}).clear()
     original.metadata["nlgjudge"]["data"] = data

@@ -243,7 +243,10 @@ def api():
     for space in nlgjudge.__all__:
         offered = getattr(nlgjudge, space)
         if inspect.ismodule(offered) and offered is not nlgjudge.papers and hasattr(offered, "__all__"):
-            _add(spaces.setdefault(space, {}), offered, offered.__all__)
+            modules = {}
+            _add(modules, offered, offered.__all__)
+            if modules:  # a namespace may hold nothing but constants
+                spaces[space] = modules
     _add(spaces["ledger"], nlgjudge.figures, _own_functions(nlgjudge.figures))
     _add(spaces["studies"], nlgjudge.studies.your_own_data, nlgjudge.studies.your_own_data.__all__)
     return spaces

@@ -103,7 +103,9 @@ def complete(name, given):
     check_policy(setup["policy"])
     check_scale(setup["scale"])
     _sampling(setup)
-    words, damage, price = setup["words"], setup["perturb"], setup["price"]
+    words = setup["words"]
+    damage = setup["perturb"]
+    price = setup["price"]
     if not isinstance(words, dict):
         raise ValueError(f"words={words!r}: expected a dict of old to new wording, as "
                          "{'carefully': 'with care'}")
@@ -168,7 +170,8 @@ def run(arm):
     cost : pandas.Series
         As a row of `Ablation.cost`.
     """
-    setup, judge = arm.setup, arm.judge
+    setup = arm.setup
+    judge = arm.judge
     by_prompt = {}
     costs = []
     for tasks in _tasks(arm):

@@ -81,6 +81,13 @@ def dhp_settings(statistics):
     pandas.DataFrame
         `artefact, row, column, ours, verdict, note`, for `nlgjudge.ledger.printed_settings.settings`.
         `same`: our plan says what is printed.
+
+    Examples
+    --------
+    >>> rows = published("dhp", "table2")["row"].unique()
+    >>> statistics = pd.DataFrame({"ours": "", "verdict": "not_run", "note": "an example"}, index=rows)
+    >>> dhp_settings(statistics).loc[0, ["artefact", "column", "ours", "verdict"]].tolist()
+    ['table1', 'Metrics', 'Coherence', 'same']
     """
     rows = []
     for artefact, stated in _STATED.items():

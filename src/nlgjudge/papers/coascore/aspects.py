@@ -45,6 +45,11 @@ class Aspect(NamedTuple):
     ----------
     name : str
     definition : str
+
+    Examples
+    --------
+    >>> Aspect("Clarity", "how clear it is").name
+    'Clarity'
     """
 
     name: str

@@ -30,6 +30,13 @@ class Chained:
     own : float
         How many of the scores that it is shown its own view weighs as much as: with k scores
         shown its answer is (own * view + their sum) / (own + k).
+
+    Examples
+    --------
+    >>> from nlgjudge.judging.surface import Surface
+    >>> from nlgjudge.papers.coascore.aspects import dataset_aspects
+    >>> Chained(Surface(), list(dataset_aspects("dialogue").values())).name
+    'chained:surface'
     """
 
     def __init__(self, judge, aspects, own=5.0):
