@@ -98,7 +98,9 @@ def undeclared(name, used):
     read = set()
     for path in used:
         parts = PurePosixPath(path).parts
-        read |= {parts[i - 2:] for i, part in enumerate(parts) if part in commits and i >= 2}
+        for place, part in enumerate(parts):
+            if part in commits and place >= 2:  # behind owner and repository
+                read.add(parts[place - 2:])
     declared = {entry.location.parts for entry in declared_files(name)}
     return sorted("/".join(parts) for parts in (read & registered) - declared)
 
@@ -210,8 +212,9 @@ def _fetch(wanted, needed, say):
 
     files = {need: _files(need) for need in wanted}
     outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
-    failed = {entry: error for entry, error in outcomes.items() if error and error.kind == "failed"}
-    gone = {entry: error for entry, error in outcomes.items() if error and error.kind == "absent"}
+    failed = _of_kind(outcomes, "failed")
+    gone = _of_kind(outcomes, "absent")
+    away = list(_of_kind(outcomes, "offline").values())
     asked_for = {entry for need in needed for entry in files[need]}
     optional_roles = ("scores",)  # of a benchmark; a host that has none is no reason to stop
     for entry, error in failed.items():
@@ -222,7 +225,6 @@ def _fetch(wanted, needed, say):
             say(f"  MISSING {error.cause}")
     if gone:
         say(f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below")
-    away = [error for error in outcomes.values() if error and error.kind == "offline"]
     if away:
         say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")
     stopped = [error for entry, error in failed.items() if entry in asked_for]
@@ -233,8 +235,14 @@ def _fetch(wanted, needed, say):
             "command again later, or set NLGJUDGE_OFFLINE=1 to do without.", kind="failed")
 
 
+def _of_kind(outcomes, kind):
+    """Files that could not be had for one kind of reason, with what the host said."""
+    return {entry: error for entry, error in outcomes.items() if error and error.kind == kind}
+
+
 @contextmanager
 def _offline():
+    """Fetch nothing for a while."""
     before = os.environ.get("NLGJUDGE_OFFLINE")
     os.environ["NLGJUDGE_OFFLINE"] = "1"
     try:
