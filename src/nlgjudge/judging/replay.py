@@ -139,7 +139,8 @@ class Replay(_Records):
         if self.held.prompt:
             return prompt(self.held.prompt.format(aspect=aspect))
         scale = self.held.scales.get(aspect, (1, 5))
-        return Prompt("not registered", "", "", False, aspect, scale, "form", {}, "", {})
+        return Prompt(name="not registered", paper="", source="", exact=False, aspect=aspect, scale=scale,
+                      form="form", slots={}, body="", constants={})
 
     def check(self, tasks):
         """Refuse tasks that ask for anything else than what was recorded.

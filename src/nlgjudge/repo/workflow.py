@@ -432,4 +432,3 @@ def _compared(rows, before, kept, without):
 
 def _read(name):
     return json.loads((root() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))
-

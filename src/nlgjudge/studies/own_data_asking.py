@@ -66,7 +66,6 @@ def _tasks():
 TASKS = _tasks()
 
 
-
 def protocols(benchmark, task="", *, prompts=None, scale=(1, 5), samples=None, settings=None):
     """Prompts that ask about a benchmark's aspects.
 

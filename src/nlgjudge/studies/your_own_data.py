@@ -39,8 +39,10 @@ __all__ = ["TASKS", "Evaluation", "evaluate", "limited", "needed", "page", "plan
            "spent", "verdicts"]
 
 # What the rule is shown beside source and context: the reference, where there is one.
-_RULE = Prompt("surface", "", "", False, "", (0, 1), "number", {"[text]": "reference"}, "[text]", {})
+_RULE = Prompt(name="surface", paper="", source="", exact=False, aspect="", scale=(0, 1), form="number",
+               slots={"[text]": "reference"}, body="[text]", constants={})
 _KEYS = ["item_id", "doc_id", "system_id"]
+
 
 class Evaluation(NamedTuple):
     """Ways of judging against your raters.
