@@ -13,9 +13,11 @@ from nlgjudge.judging.planning import assumed_length, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Tasks
+from nlgjudge.papers import chatgpt, dhp, geval
+from nlgjudge.papers.protocol import rows
 
 
-class Protocol(NamedTuple):
+class Way(NamedTuple):
     """A paper's way of asking.
 
     Attributes
@@ -34,19 +36,27 @@ class Protocol(NamedTuple):
     sampling: dict
 
 
-# One greedy reply that has room for a rating.
+# Room for a rating alone, for a sentence around it, and for reasons before it, as to a prompt of one's own.
+_RATING = {"max_tokens": 16}
 _GREEDY = {"temperature": 0, "max_tokens": 64}
-# One greedy reply that may reason before it rates, as to a prompt of one's own.
 _REASONING = {"temperature": 0, "max_tokens": 512}
+
+
+def _printed(paper, row, room):
+    """A paper's own protocol, with replies cut where a rating must have come."""
+    found = rows(paper.PROTOCOLS)[row]
+    return Way(found.prompt, found.samples, found.parameters | room)
+
+
 PROTOCOLS = {
-    # G-Eval's settings are those of its section 3.1.
-    "G-Eval": Protocol("geval/{task}/{aspect}", 20, {"temperature": 1, "top_p": 1, "max_tokens": 16}),
-    "DHP's form": Protocol("dhp/{task}/{aspect}", 1, _GREEDY),
-    "DA": Protocol("chatgpt/da/{task}/{aspect}", 1, _GREEDY),
-    "DA with reference": Protocol("chatgpt/da_ref/{task}/{aspect}", 1, _GREEDY),
-    "stars": Protocol("chatgpt/stars/{task}/{aspect}", 1, _GREEDY),
-    "stars with reference": Protocol("chatgpt/stars_ref/{task}/{aspect}", 1, _GREEDY),
-    "reason, then score": Protocol("upstream:d223302/{aspect:.3}_analyze_rate", 1, _REASONING),
+    "G-Eval": _printed(geval, "G-EVAL-4", _RATING),
+    # The paper's five scores at temperature 0 are one and the same reply of most servers.
+    "DHP's form": Way(dhp.PROTOCOLS[0].prompt, 1, _GREEDY),
+    "DA": _printed(chatgpt, "ChatGPT (DA w/o ref)", _GREEDY),
+    "DA with reference": _printed(chatgpt, "ChatGPT (DA w/ ref)", _GREEDY),
+    "stars": _printed(chatgpt, "ChatGPT (Stars w/o ref)", _GREEDY),
+    "stars with reference": _printed(chatgpt, "ChatGPT (Stars w/ ref)", _GREEDY),
+    "reason, then score": Way("upstream:d223302/{aspect:.3}_analyze_rate", 1, _REASONING),
 }
 COSTS = ["calls", "prompt_tokens", "completion_tokens", "cost", "estimated"]
 

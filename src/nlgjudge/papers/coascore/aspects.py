@@ -23,8 +23,8 @@ from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task
+from nlgjudge.papers.coascore.protocols import SAMPLING
 
-SETTINGS = {"temperature": 0}  # section 4.3
 _WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
           "seventeen eighteen nineteen twenty")
 NUMBERS = dict(enumerate(_WORDS.split(), 1))
@@ -147,7 +147,7 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     asked = stage("aspects", task, aspect)
     text = asked.render({"n": NUMBERS.get(n, n)})
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    asking = Task("relevant aspects", aspect, text, {"n": str(n)}, (), "text", 1, settings or SETTINGS,
+    asking = Task("relevant aspects", aspect, text, {"n": str(n)}, (), "text", 1, settings or SAMPLING,
                   prompt=asked.name, digest=asked.digest, check=_names_none)
     reply, = judge.replies([asking])
     found = parse_aspects(reply.text)[:n]
@@ -303,7 +303,7 @@ def item_tasks(items, asked, settings, extra=None):
     items : pandas.DataFrame
     asked : nlgjudge.judging.prompts.Prompt
     settings : dict or None
-        Sampling parameters; `SETTINGS` without any.
+        Sampling parameters; `protocols.SAMPLING` without any.
     extra : dict of str to dict, optional
         Further fields, by field and item.
 
@@ -322,7 +322,7 @@ def item_tasks(items, asked, settings, extra=None):
         for field, values in (extra or {}).items():
             fields[field] = values[item.item_id]
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
-                          1, settings or SETTINGS, prompt=asked.name, digest=asked.digest))
+                          1, settings or SAMPLING, prompt=asked.name, digest=asked.digest))
     return tasks
 
 
