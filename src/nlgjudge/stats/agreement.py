@@ -96,9 +96,11 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     scores = _by_rater(ratings, ["doc_id", "system_id"])
     rows = []
     for rater in scores.columns:
-        pair = pd.DataFrame({"own": scores[rater], "others": scores.drop(columns=rater).mean(axis=1)})
-        rows.append((rater, *correlation(pair.reset_index(), "own", "others", level=level,
-                                         coefficient=coefficient, constant=constant, kendall=kendall)))
+        others = scores.drop(columns=rater).mean(axis=1)
+        pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
+        found = correlation(pair, "own", "others", level=level, coefficient=coefficient, constant=constant,
+                            kendall=kendall)
+        rows.append((rater, *found))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
     return Ceiling(float(table["value"].mean()), defined, len(table) - defined, table)
@@ -126,9 +128,12 @@ def alpha(ratings, metric="ordinal"):
     check_options(metric=(metric, ("nominal", "ordinal", "interval")))
     scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
     pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
-    n, skipped = len(pairable), len(scores) - len(pairable)
-    if not n or np.nanmin(pairable) == np.nanmax(pairable):
-        return Alpha(np.nan, n, skipped, "all ratings are equal" if n else "no item has two ratings")
+    n = len(pairable)
+    skipped = len(scores) - n
+    if n == 0:
+        return Alpha(np.nan, n, skipped, "no item has two ratings")
+    if np.nanmin(pairable) == np.nanmax(pairable):
+        return Alpha(np.nan, n, skipped, "all ratings are equal")
     value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
     return Alpha(float(value), n, skipped)
 
@@ -192,7 +197,8 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     scores = _by_rater(ratings, list(keys))
     own = _scores(judge, list(keys)).reindex(scores.index)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
-    own, values = own[usable].to_numpy(), scores[usable].to_numpy()
+    own = own[usable].to_numpy()
+    values = scores[usable].to_numpy()
     rows = [(rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
             for column, rater in enumerate(scores.columns)]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
@@ -201,25 +207,32 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
         raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
     table.loc[tested, "p_adjusted"] = stats.false_discovery_control(table.loc[tested, "p"], method="by")
     table["rejected"] = table["p_adjusted"] <= alpha
-    means = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
-    return AnnotatorTest(*means, table, len(values), len(scores) - len(values))
+    winning_rate, advantage = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
+    return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
 
 
 def _leave_out(own, values, column, epsilon, similarity, minimum):
-    """Instances of an annotator, advantage of judge and annotator, p-value."""
-    mine = ~np.isnan(values[:, column])
-    others = np.delete(values, column, axis=1)[mine]  # every instance has one, or it would not be here
-    if len(others) < minimum:
-        return len(others), *[np.nan] * 3
-    judge, human = (_similarity(s[mine, None], others, similarity) for s in (own, values[:, column]))
+    """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
+    annotator = values[:, column]
+    rated = ~np.isnan(annotator)
+    others = np.delete(values, column, axis=1)[rated]  # every instance has one, or it would not be here
+    n = len(others)
+    if n < minimum:
+        return n, np.nan, np.nan, np.nan
+    of_judge = _similarity(own[rated, None], others, similarity)
+    of_annotator = _similarity(annotator[rated, None], others, similarity)
     slack = 1e-9 * max(1, np.nanmax(np.abs(others)))  # rounding of fractional scores breaks no tie
-    wins, losses = (judge >= human - slack).astype(float), (human >= judge - slack).astype(float)
-    gap, error = (losses - wins).mean() - epsilon, stats.sem(losses - wins)
-    p = stats.t.cdf(gap / error, len(others) - 1) if error else float(gap >= 0)
-    return len(others), wins.mean(), losses.mean(), p
+    judge_wins = (of_judge >= of_annotator - slack).astype(float)
+    annotator_wins = (of_annotator >= of_judge - slack).astype(float)
+    differences = annotator_wins - judge_wins
+    gap = differences.mean() - epsilon
+    error = stats.sem(differences)
+    p = stats.t.cdf(gap / error, n - 1) if error else float(gap >= 0)
+    return n, judge_wins.mean(), annotator_wins.mean(), p
 
 
 def _similarity(scores, others, similarity):
+    """How close each instance's score is to the others' scores of it."""
     if similarity == "rmse":
         return -np.sqrt(np.nanmean((scores - others) ** 2, axis=1))
     return (scores == others).sum(axis=1)  # the number compares like the share
