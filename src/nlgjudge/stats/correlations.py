@@ -78,11 +78,13 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     if complete.empty:
         return Correlation(np.nan, 0, 0, "no item has both scores")
     if level == "dataset":
-        x, y = (complete[[c]].to_numpy(float).T for c in (metric, human))
+        x = complete[[metric]].to_numpy(float).T
+        y = complete[[human]].to_numpy(float).T
         units = len(frame)
     elif level == "system":
         means = complete.groupby("system_id", sort=True)[[metric, human]].mean()
-        x, y = (means[[c]].to_numpy().T for c in (metric, human))
+        x = means[[metric]].to_numpy().T
+        y = means[[human]].to_numpy().T
         units = frame["system_id"].nunique()
     else:
         x, y = matrices(complete, [metric, human])
@@ -107,13 +109,15 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
         NaN for a row with constant input or fewer than two members.
     """
     missing = np.isnan(x) | np.isnan(y)
-    x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+    x = np.where(missing, np.nan, x)
+    y = np.where(missing, np.nan, y)
     if coefficient == "kendall":
         if x.shape[1] > _PAIRWISE_LIMIT:
-            return np.array([_scipy_kendall(a, b, kendall) for a, b in zip(x, y)])
+            return np.array([_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, y)])
         return _kendall(x, y, kendall)
     if coefficient == "spearman":
-        x, y = (stats.rankdata(a, axis=1, nan_policy="omit") for a in (x, y))
+        x = stats.rankdata(x, axis=1, nan_policy="omit")
+        y = stats.rankdata(y, axis=1, nan_policy="omit")
     return _pearson(x, y)
 
 
@@ -139,21 +143,24 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
         One row per combination: `metric, dataset, aspect, level, coefficient, ours, n,
         n_skipped, reason`.
     """
-    rows = [(metric, dataset, human, level, coefficient,
-             *correlation(frame, metric, human, level=level, coefficient=coefficient,
-                          constant=constant, kendall=kendall))
-            for metric, human, level, coefficient in product(metrics, humans, levels, coefficients)]
+    rows = []
+    for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):
+        found = correlation(frame, metric, human, level=level, coefficient=coefficient, constant=constant,
+                            kendall=kendall)
+        rows.append((metric, dataset, human, level, coefficient, *found))
     columns = ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def check_options(**options):
+    """Raise a `ValueError` for an option, given as its value and the values allowed, that is none of them."""
     for name, (value, allowed) in options.items():
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: expected one of {', '.join(allowed)}")
 
 
 def checked(frame, metric, human):
+    """Return the keys and two score columns of a frame, or raise a `ValueError` that says what is wrong."""
     needed = ["doc_id", "system_id", metric, human]
     absent = [c for c in needed if c not in frame.columns]
     if absent:
@@ -184,68 +191,84 @@ def matrices(frame, columns):
     numpy.ndarray, shape (n_columns, n_documents, n_systems)
         NaN where the frame has no row.
     """
-    (row, documents), (place, systems) = (pd.factorize(frame[k], sort=True) for k in ("doc_id", "system_id"))
+    document, documents = pd.factorize(frame["doc_id"], sort=True)
+    system, systems = pd.factorize(frame["system_id"], sort=True)
     found = np.full((len(columns), len(documents), len(systems)), np.nan)
-    found[:, row, place] = frame[columns].to_numpy(float).T
+    found[:, document, system] = frame[columns].to_numpy(float).T
     return found
 
 
 def _pearson(x, y):
-    sizes = [np.nan_to_num(np.abs(a)).max(axis=1, initial=0) for a in (x, y)]
+    count = (~np.isnan(x)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        count = (~np.isnan(x)).sum(axis=1)
-        x, y = (np.nan_to_num(a - (np.nansum(a, axis=1) / count)[:, None]) for a in (x, y))
-        # A row that is constant up to rounding has no correlation.
-        norms = [np.sqrt((a * a).sum(axis=1)) for a in (x, y)]
-        value = (x / norms[0][:, None] * (y / norms[1][:, None])).sum(axis=1)
-    value[(count < 2) | _constant(x, sizes[0]) | _constant(y, sizes[1])] = np.nan
+        unit_x, constant_x = _unit(x, count)
+        unit_y, constant_y = _unit(y, count)
+        value = (unit_x * unit_y).sum(axis=1)
+    value[(count < 2) | constant_x | constant_y] = np.nan
     return np.clip(value, -1, 1)
 
 
-def _constant(centred, size):
-    return np.abs(centred).max(axis=1, initial=0) <= 1e-13 * size
+def _unit(scores, count):
+    """Each row centred and of length 1, 0 where a score is missing; and whether a row is constant."""
+    means = np.nansum(scores, axis=1) / count
+    centred = np.nan_to_num(scores - means[:, None])
+    length = np.sqrt((centred * centred).sum(axis=1))
+    # A row that is constant up to rounding has no correlation.
+    largest = np.nan_to_num(np.abs(scores)).max(axis=1, initial=0)
+    constant = np.abs(centred).max(axis=1, initial=0) <= 1e-13 * largest
+    return centred / length[:, None], constant
 
 
 def _kendall(x, y, variant):
-    upper = np.triu_indices(x.shape[1], 1)
-    dx, dy = (np.sign(a[:, upper[0]] - a[:, upper[1]]) for a in (x, y))
-    pairs = (~np.isnan(dx)).sum(axis=1)
-    agreement = np.nansum(dx * dy, axis=1)
-    untied = [pairs - (d == 0).sum(axis=1) for d in (dx, dy)]
+    first, second = np.triu_indices(x.shape[1], 1)
+    signs_x = np.sign(x[:, first] - x[:, second])
+    signs_y = np.sign(y[:, first] - y[:, second])
+    pairs = (~np.isnan(signs_x)).sum(axis=1)
+    agreement = np.nansum(signs_x * signs_y, axis=1)
+    untied_x = pairs - (signs_x == 0).sum(axis=1)
+    untied_y = pairs - (signs_y == 0).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         if variant == "b":
-            value = agreement / np.sqrt(untied[0]) / np.sqrt(untied[1])
+            value = agreement / np.sqrt(untied_x) / np.sqrt(untied_y)
         else:
             count = (~np.isnan(x)).sum(axis=1)
-            classes = np.array([min(len(np.unique(r[~np.isnan(r)])) for r in rows) for rows in zip(x, y)])
+            classes = np.minimum(_distinct(x), _distinct(y))
             value = 2 * agreement / (count**2 * (classes - 1) / classes)
-    value[(untied[0] == 0) | (untied[1] == 0)] = np.nan
+    value[(untied_x == 0) | (untied_y == 0)] = np.nan
     return np.clip(value, -1, 1)
 
 
+def _distinct(scores):
+    """Number of distinct scores in each row."""
+    return np.array([len(np.unique(row[~np.isnan(row)])) for row in scores])
+
+
 def _scipy_kendall(x, y, variant):
+    """Kendall's coefficient of one long row."""
     keep = ~np.isnan(x)
-    x, y = x[keep], y[keep]
+    x = x[keep]
+    y = y[keep]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
     return stats.kendalltau(x, y, variant=variant).statistic
 
 
 def _summary(values, level, constant, units, used):
+    """One result of the groups' correlations, by the policy for constant input."""
     undefined = np.isnan(values)
-    if level == "sample":
-        counted = len(values) if constant == "zero" else int((~undefined).sum())
-        skipped = units - counted
-        if constant == "zero":
-            values = np.nan_to_num(values)
-        elif constant == "skip":
-            values = values[~undefined]
-        reason = "constant input in every document"
-    else:
-        counted, skipped = used, units - used
-        values = np.nan_to_num(values) if constant == "zero" else values
-        reason = "constant input or fewer than two items"
+    if constant == "zero":
+        values = np.nan_to_num(values)
+    elif constant == "skip" and level == "sample":
+        values = values[~undefined]
     value = float(values.mean()) if len(values) else np.nan
-    if np.isnan(value) and constant == "nan" and level == "sample":
-        reason = f"constant input in {int(undefined.sum())} documents"
-    return Correlation(value, counted, skipped, reason if np.isnan(value) else "")
+    if level != "sample":
+        counted = used
+        reason = "constant input or fewer than two items"
+    else:
+        counted = len(values) if constant == "zero" else int((~undefined).sum())
+        reason = "constant input in every document"
+        if constant == "nan":
+            reason = f"constant input in {int(undefined.sum())} documents"
+    if not np.isnan(value):
+        reason = ""
+    return Correlation(value, counted, units - counted, reason)

@@ -188,8 +188,9 @@ def _groups(frame, metric, human, level):
         return x, y, units
     if level == "system":
         complete = complete.groupby("system_id")[[metric, human]].mean()
-    one_group = complete[[metric, human]].to_numpy(float).T
-    return one_group[:1], one_group[1:], units
+    x = complete[[metric]].to_numpy(float).T
+    y = complete[[human]].to_numpy(float).T
+    return x, y, units
 
 
 def _share(weights):
