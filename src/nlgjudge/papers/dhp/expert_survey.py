@@ -25,10 +25,15 @@ def survey(task, metrics, issues, path):
     """
     import ipywidgets
 
-    head = [ipywidgets.HTML(f"<b>{html.escape(m)}</b>: {html.escape(d)}") for m, d in metrics.items()]
-    choices = {name: ipywidgets.RadioButtons(options=list(metrics), value=None) for name in issues}
-    button, said = ipywidgets.Button(description="Save votes"), ipywidgets.Label()
-    rows = [part for name, text in issues.items() for part in (ipywidgets.Label(text), choices[name])]
+    head = [ipywidgets.HTML(f"<b>{html.escape(metric)}</b>: {html.escape(definition)}")
+            for metric, definition in metrics.items()]
+    choices = {}
+    rows = []
+    for name, description in issues.items():
+        choices[name] = ipywidgets.RadioButtons(options=list(metrics), value=None)
+        rows += [ipywidgets.Label(description), choices[name]]
+    button = ipywidgets.Button(description="Save votes")
+    said = ipywidgets.Label()
 
     def save(_):
         unanswered = [name for name, choice in choices.items() if choice.value is None]
@@ -36,7 +41,7 @@ def survey(task, metrics, issues, path):
             said.value = f"no metric chosen yet for {', '.join(unanswered)}"
             return
         votes = pd.DataFrame({"task": task, "perturbation": list(choices),
-                              "metric": [c.value for c in choices.values()]})
+                              "metric": [choice.value for choice in choices.values()]})
         new = not pd.io.common.file_exists(path)
         votes.to_csv(path, mode="a", header=new, index=False, lineterminator="\n")
         said.value = f"{len(votes)} votes added to {path}"
