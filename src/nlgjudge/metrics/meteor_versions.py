@@ -12,7 +12,7 @@ import io
 import os
 import shutil
 import warnings
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -70,12 +70,14 @@ def meteor(items, variant="nltk"):
     """
     if variant not in (*VARIANTS, PLAIN):
         raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
-    if (items["references"].map(len) == 0).any():
-        raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
-                         "them out")
-    if reason := meteor_missing(variant):
+    bare = int((items["references"].map(len) == 0).sum())
+    if bare:
+        raise ValueError(f"{bare} items have no reference; leave them out")
+    reason = meteor_missing(variant)
+    if reason:
         raise MeteorMissing(reason)
-    texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
+    texts = [(hypothesis, list(references))
+             for hypothesis, references in zip(items["hypothesis"], items["references"])]
     if variant == "1.5":
         values = cached.scores(_java, texts, libraries=["pycocoevalcap"], parallel=False)
     else:
@@ -105,6 +107,7 @@ def _wordnet_home():
 
 
 def _wordnet(home):
+    """NLTK's reader of the WordNet at that home."""
     import nltk
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
@@ -112,17 +115,22 @@ def _wordnet(home):
         """Debian's WordNet has no `lexnames` and no `index.sense`; METEOR asks for neither."""
 
         def open(self, file):
-            names = "".join(f"{i:02} {i:02} 1\n" for i in range(45))
-            return io.StringIO(names) if file == "lexnames" else super().open(file)
+            if file == "lexnames":
+                return io.StringIO("".join(f"{i:02} {i:02} 1\n" for i in range(45)))
+            return super().open(file)
 
         def map_wn(self, version="wordnet"):
             return None  # to another version's synsets, for other languages
 
-    if home == str(DEBIAN) and home not in nltk.data.path:
-        nltk.data.path.append(home)  # NLTK opens corpora below these folders alone
+    if home == str(DEBIAN):
+        folder = home
+        if home not in nltk.data.path:
+            nltk.data.path.append(home)  # NLTK opens corpora below these folders alone
+    else:
+        folder = nltk.data.find(home)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that other languages are missing
-        return Reader(home if home == str(DEBIAN) else nltk.data.find(home), None)
+        return Reader(folder, None)
 
 
 class _Known:
@@ -137,45 +145,64 @@ class _Known:
 
 @cache
 def _known(home, process):
+    """What a process knows of a WordNet: a forked one would share the open files' positions."""
     return _Known(home)
 
 
 def _nltk(texts, variant, home):
+    """Score of each text against the best of its references."""
     from nltk.tokenize.destructive import NLTKWordTokenizer
     from nltk.translate.meteor_score import single_meteor_score
 
     words = NLTKWordTokenizer().tokenize if variant == "nltk, words" else str.split
-    one = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
-    known = _known(home, os.getpid())  # of its own: a forked process would share the files' positions
-    one = partial(one, stemmer=known, wordnet=known)
-    return [max(one(words(reference), words(hypothesis)) for reference in references)
-            for hypothesis, references in texts]
+    formula = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
+    known = _known(home, os.getpid())
+    values = []
+    for hypothesis, references in texts:
+        values.append(max(formula(words(reference), words(hypothesis), stemmer=known, wordnet=known)
+                          for reference in references))
+    return values
 
 
 def _before_3_6_3(reference, hypothesis, *, stemmer, wordnet):
+    """NLTK's score as it was when a word that matched by its stem could match again."""
     from nltk.translate.meteor_score import exact_match, stem_match, wordnetsyn_match
 
     matches, left, right = exact_match(hypothesis, reference)
-    for stage in (partial(stem_match, stemmer=stemmer), partial(wordnetsyn_match, wordnet=wordnet)):
-        found = stage([word for _, word in left], [word for _, word in right])[0]
-        matches += [(left[i][0], right[j][0]) for i, j in found]  # left and right stay as they were
+    left_words = [word for _, word in left]
+    right_words = [word for _, word in right]
+    by_stem = stem_match(left_words, right_words, stemmer=stemmer)[0]
+    by_synonym = wordnetsyn_match(left_words, right_words, wordnet=wordnet)[0]
+    for i, j in [*by_stem, *by_synonym]:  # the second should have taken what the first leaves
+        matches.append((left[i][0], right[j][0]))
     if not matches:
         return 0.0
     matches.sort(key=lambda match: match[0])
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matches))
-    precision, recall = len(matches) / len(hypothesis), len(matches) / len(reference)
-    return (1 - 0.5 * (chunks / len(matches)) ** 3) * precision * recall / (0.9 * precision + 0.1 * recall)
+    chunks = 1
+    for (i, j), (next_i, next_j) in pairwise(matches):
+        if (next_i, next_j) != (i + 1, j + 1):
+            chunks += 1
+    precision = len(matches) / len(hypothesis)
+    recall = len(matches) / len(reference)
+    penalty = 0.5 * (chunks / len(matches)) ** 3
+    return (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
 
 
 def _java(texts):
+    """Score of each text by the Java program, which takes all its references together."""
     from pycocoevalcap.meteor.meteor import Meteor
 
     def line(text):  # its protocol has a line a text and bars between them
         return " ".join(text.replace("|||", " ").split())
 
+    given = {}
+    judged = {}
+    for number, (hypothesis, references) in enumerate(texts):
+        given[number] = [line(reference) for reference in references]
+        judged[number] = [line(hypothesis)]
     tool = Meteor()
     try:
-        return tool.compute_score({i: list(map(line, references)) for i, (_, references) in enumerate(texts)},
-                                  {i: [line(hypothesis)] for i, (hypothesis, _) in enumerate(texts)})[1]
+        _, values = tool.compute_score(given, judged)
+        return values
     except (ValueError, OSError) as error:
         raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error
