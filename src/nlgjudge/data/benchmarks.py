@@ -10,15 +10,22 @@ from nlgjudge.data.registry import entries
 
 # A reader's module is imported when it is needed, so that a notebook depends on it alone.
 READERS = {
-    "summeval": "others:read_with_unieval", "summeval_crowd": "others:read_summeval_crowd",
-    "newsroom": "bartscore:read", "realsumm": "bartscore:read",
-    "qags_cnn": "others:read_with_unieval", "qags_xsum": "others:read_with_unieval",
-    "bagel": "bartscore:read", "openmeva": "others:read_openmeva",
-    "topical_chat": "others:read_topical_chat", "news": "others:read_news",
-    "wmt22_de_en": "perturbable:read_wmt22", "wmt22_zh_en": "perturbable:read_wmt22",
+    "summeval": "others:read_with_unieval",
+    "summeval_crowd": "others:read_summeval_crowd",
+    "newsroom": "bartscore:read",
+    "realsumm": "bartscore:read",
+    "qags_cnn": "others:read_with_unieval",
+    "qags_xsum": "others:read_with_unieval",
+    "bagel": "bartscore:read",
+    "openmeva": "others:read_openmeva",
+    "topical_chat": "others:read_topical_chat",
+    "news": "others:read_news",
+    "wmt22_de_en": "perturbable:read_wmt22",
+    "wmt22_zh_en": "perturbable:read_wmt22",
     "sumpubmed": "perturbable:read_sumpubmed",
     "answer_equivalence": "perturbable:read_answer_equivalence",
-    "story_cloze": "perturbable:read_story_cloze", "iwslt14": "perturbable:read_iwslt14",
+    "story_cloze": "perturbable:read_story_cloze",
+    "iwslt14": "perturbable:read_iwslt14",
 }
 
 SOURCES = ("auto", "real", "sample")
@@ -59,8 +66,9 @@ def load(name, source="auto"):
     if len(missing) > fetch.WORKERS:  # the reader asks for one after the other
         fetch.read_all(missing, label=name)
     module, function = READERS[name].split(":")
+    reader = getattr(import_module(f"nlgjudge.data.{module}"), function)
     try:
-        return getattr(import_module(f"nlgjudge.data.{module}"), function)(name)
+        return reader(name)
     except fetch.DataUnavailable as error:
         if source == "real":
             raise
@@ -112,11 +120,15 @@ def load_together(names, source="auto"):
 # Files that a benchmark is read from, where they are not its own rows of these roles.
 _ROLES = ("data", "scores")
 _OTHERS = {
-    "summeval": [{"benchmark": "summeval", "role": "data"}, {"benchmark": "summeval", "role": "scores"},
-                 {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"}],
+    "summeval": [
+        {"benchmark": "summeval", "role": "data"},
+        {"benchmark": "summeval", "role": "scores"},
+        {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
+    ],
     "summeval_crowd": [{"benchmark": "summeval", "path": "_outputs_annotations.jsonl"}],
     "answer_equivalence": [{"benchmark": "answer_equivalence", "path": "ae_dev.jsonl"}],
-    "story_cloze": [], "iwslt14": [],  # of the user's own
+    "story_cloze": [],  # of the user's own
+    "iwslt14": [],
 }
 
 
