@@ -93,8 +93,8 @@ def read(name):
             scores += optional.read(extra, partial(_from_json, extra, name, known))
     ratings = []
     if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
-        annotations, = entries(name, path="data/summeval/human_annotations.json")
-        ratings += optional.read(annotations, partial(_experts, known))
+        for annotations in entries(name, path="data/summeval/human_annotations.json"):
+            ratings += optional.read(annotations, partial(_experts, known))
     rated_by_experts = {item_id for item_id, *_ in ratings}
     for row in _ratings(documents, _ASPECTS[name]):
         item_id, *_ = row
