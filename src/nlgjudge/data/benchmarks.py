@@ -55,6 +55,12 @@ def load(name, source="auto"):
         With `source="real"`, naming the routes that were tried; by default, where a code host
         answered and still did not give the file (too many requests, a server's error). Where it
         says that it has no such file, the sample stands in and a printed line says so.
+
+    Examples
+    --------
+    >>> sample = load("summeval", "sample")
+    >>> sample.aspects, sample.notice
+    (['coherence', 'consistency', 'fluency', 'relevance'], 'sample data, not comparable with the papers')
     """
     if name not in READERS:
         raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))

@@ -58,6 +58,13 @@ def first(items, limit):
     ------
     ValueError
         For a limit that is no whole number of at least 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"item_id": ["a", "b", "c"]})
+    >>> len(first(items, 2)), len(first(items, 0))
+    (2, 3)
     """
     if limit is None or limit == 0:
         return items

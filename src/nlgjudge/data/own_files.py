@@ -64,6 +64,18 @@ def check_own_data(path, *, columns=None):
         When there is no such file.
     ValueError
         For a mapping of a name that is not used here.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = file.write_text("source,hypothesis,system,human:fluency\\nA river.,,one,4\\nA sea.,Sea.,two,good")
+    >>> for line in lines(check_own_data(file).query("kind == 'problem'")):
+    ...     print(line)
+    hypothesis, row 2: an empty text: write it, or leave the row out
+    human:fluency, row 3: 'good' is not a finite number; leave the cell empty where there is no rating
+    human:fluency: all ratings are 4, so that nothing correlates with them: leave the column out
     """
     _, findings, _ = _examined(path, columns)
     return findings.table()
@@ -94,6 +106,7 @@ def own_data(path, *, columns=None):
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
     >>> _ = file.write_text("source,summary,system,human:fluency\\nA river.,River.,one,4\\nA sea.,Sea.,one,2")

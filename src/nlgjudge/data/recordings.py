@@ -153,6 +153,14 @@ def recording(name, items=None, *, files=None):
         When the items are needed and not given.
     nlgjudge.data.fetch.DataUnavailable
         When a file cannot be had.
+
+    Examples
+    --------
+    The released replies are fetched, which needs a network or a mirror.
+
+    >>> replies = recording("llm_summeval/gpt-4/reason_then_score")  # doctest: +SKIP
+    >>> len(replies), replies.columns.tolist()  # doctest: +SKIP
+    (4800, ['item_id', 'aspect', 'sample_index', 'text'])
     """
     if recorded_files(name) and name.startswith("closer_look/") and items is None:
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
@@ -207,6 +215,11 @@ def recorded_files(name):
     ------
     KeyError
         For an unknown name.
+
+    Examples
+    --------
+    >>> [entry.path for entry in recorded_files("alttest")]
+    ['data/summeval/llm_annotations.json']
     """
     held = recorded(name)
     start, _, end = held.files.partition("*")
@@ -247,6 +260,13 @@ def available(*names):
     ----------
     *names : str
         Of `RECORDINGS`, or as ``upstream:geval/*_detailed`` for `nlgjudge.data.registry.prompt_files`.
+
+    Examples
+    --------
+    None are lacking where none are asked for.
+
+    >>> available()
+    True
     """
     for name in names:
         try:

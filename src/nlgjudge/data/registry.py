@@ -64,6 +64,11 @@ def entries(benchmark=None, *, role=None, path=None):
     ------
     KeyError
         When nothing matches; the message lists the benchmarks that exist.
+
+    Examples
+    --------
+    >>> [entry.path for entry in entries("openmeva", role="data")]
+    ['data/openmeva.json']
     """
     with open(use(root() / "data" / "registry.csv"), newline="", encoding="utf-8") as handle:
         rows = [_entry(row) for row in csv.DictReader(handle)]

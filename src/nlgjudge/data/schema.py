@@ -34,6 +34,15 @@ class Benchmark:
         Each file read, with its git blob id.
     left_out : dict of str to str
         Each optional file that was not used, and why.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> sample.name, sample.is_sample, sample.items.columns.tolist()[:3]
+    ('summeval', True, ['item_id', 'doc_id', 'system_id'])
+    >>> sample.human()[["item_id", "coherence"]].head(1).columns.tolist()
+    ['item_id', 'coherence']
     """
 
     name: str

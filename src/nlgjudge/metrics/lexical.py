@@ -78,6 +78,17 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     ------
     ValueError
         For unknown options, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> rouge(items).columns.tolist()[:5]
+    ['item_id', 'reference', 'rouge1-p', 'rouge1-r', 'rouge1-f']
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["The cat sat."], "references": [["A cat sat down."]]})
+    >>> rouge(toy)[["rouge1-p", "rouge1-r", "rougeL-f"]].round(3).iloc[0].tolist()
+    [0.667, 0.5, 0.571]
     """
     if stemmer not in TOKENS or split not in SPLITS or against not in ("references", "source"):
         raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
@@ -122,6 +133,13 @@ def rouge_sets(items):
     ------
     ValueError
         For an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat the"], "references": [["the cat"]]})
+    >>> float(rouge_sets(toy).iloc[0]["rouge1-p"])
+    1.0
     """
     def score(pairs):
         return cached.scores(_score_sets, pairs, libraries=("rouge",))
@@ -160,6 +178,14 @@ def over_references(scores, aggregation):
     -------
     pandas.DataFrame
         `item_id` and the metric columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["The cat sat."],
+    ...                     "references": [["A dog ran.", "The cat sat."]]})
+    >>> over_references(rouge(toy), "max")["rouge1-f"].tolist()
+    [1.0]
     """
     if aggregation not in AGGREGATIONS:
         raise ValueError(f"aggregation={aggregation!r}: expected one of {AGGREGATIONS}")
@@ -188,6 +214,14 @@ def lexical_baselines(items, aggregation="max"):
     ------
     ValueError
         For an unknown aggregation, or an item without references.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> frame = lexical_baselines(items)
+    >>> len(frame), "bleu" in frame, "rougeL-f" in frame
+    (3, True, True)
     """
     frame = over_references(rouge(items), aggregation)
     reason = meteor_missing()
@@ -210,6 +244,14 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
         there are several), stemmer, and, for ROUGE-L, where sentences end.
     scores : pandas.DataFrame
         `item_id, score`.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> names = [(metric, variant) for metric, variant, _ in rouge_variants(items, stemmers=["none"], splits=["whole"])]
+    >>> names[0]
+    ('rouge1', 'p, first, none')
     """
     for target, stemmer, split in product(against, stemmers, splits):
         scores = rouge(items, stemmer=stemmer, split=split, against=target)

@@ -33,7 +33,13 @@ class MeteorMissing(RuntimeError):
 
 
 def meteor_missing(variant="nltk"):
-    """Say what a variant of METEOR lacks on this machine; empty where it can run."""
+    """Say what a variant of METEOR lacks on this machine; empty where it can run.
+
+    Examples
+    --------
+    >>> meteor_missing("nltk, no synonyms")
+    ''
+    """
     if variant == "1.5":
         if find_spec("pycocoevalcap") and shutil.which("java"):
             return ""
@@ -67,6 +73,14 @@ def meteor(items, variant="nltk"):
         For an unknown variant, or an item without references.
     MeteorMissing
         Where WordNet, or Java and METEOR 1.5, are not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
+    >>> meteor(toy, "nltk, no synonyms").round(3)
+      item_id  score
+    0       i  0.981
     """
     if variant not in (*VARIANTS, PLAIN):
         raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
@@ -87,7 +101,15 @@ def meteor(items, variant="nltk"):
 
 
 def meteor_variants(items):
-    """Yield ``"meteor"``, the name and the scores of each variant that can run here."""
+    """Yield ``"meteor"``, the name and the scores of each variant that can run here.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
+    >>> all(metric == "meteor" and variant in VARIANTS for metric, variant, _ in meteor_variants(toy))
+    True
+    """
     for variant in VARIANTS:
         if not meteor_missing(variant):
             yield "meteor", variant, meteor(items, variant)

@@ -71,6 +71,15 @@ def bertscore(items, checkpoint="bert-base-uncased", layer=9):
     ------
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> bertscore(items).columns.tolist()  # doctest: +SKIP
+    ['item_id', 'bertscore-p', 'bertscore-r', 'bertscore-f']
     """
     rows = _rows(items).explode("reference")
     values = _run(_greedy, rows[["hypothesis", "reference"]], checkpoint, layer)
@@ -107,6 +116,15 @@ def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart
         For an unknown direction.
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> bartscore(items, "source to hypothesis").columns.tolist()  # doctest: +SKIP
+    ['item_id', 'score']
     """
     if direction not in DIRECTIONS:
         raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
@@ -145,6 +163,15 @@ def unieval(items, task, aspect, checkpoint=None):
         For an aspect that the task has no question for.
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> unieval(items, "summarization", "fluency").columns.tolist()  # doctest: +SKIP
+    ['item_id', 'score']
     """
     if (task, aspect) not in QUESTIONS:
         raise ValueError(f"task={task!r}, aspect={aspect!r}: expected one of "

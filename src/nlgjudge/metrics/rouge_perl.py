@@ -73,6 +73,13 @@ def rouge155(items, *, ends="period"):
     ------
     ValueError
         For an unknown `ends`, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat ."], "references": [["a cat sat down ."]]})
+    >>> rouge155(toy)[["rouge1-p", "rouge1-r", "rouge1-f"]].iloc[0].tolist()
+    [0.66667, 0.5, 0.57143]
     """
     bare = int((items["references"].map(len) == 0).sum())
     if ends not in ENDS or bare:

@@ -48,6 +48,15 @@ def bleu(items, variant="sacrebleu, exp"):
     ------
     ValueError
         For an unknown variant, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat on the mat"],
+    ...                     "references": [["the cat sat on a mat"]]})
+    >>> bleu(toy).round(3)
+      item_id  score
+    0       i  0.537
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
@@ -63,7 +72,15 @@ def bleu(items, variant="sacrebleu, exp"):
 
 
 def bleu_variants(items):
-    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does."""
+    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat"], "references": [["the cat lay"]]})
+    >>> [variant for _, variant, _ in bleu_variants(toy)][:2]
+    ['COCO', 'nltk, tiny epsilon']
+    """
     for variant in VARIANTS:
         yield "bleu4", variant, bleu(items, variant)
 

@@ -92,6 +92,16 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     ------
     ValueError
         As `alpha` and `correlation` do.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> keys = sample.items[["item_id", "doc_id", "system_id"]]
+    >>> ratings = sample.ratings.merge(keys, on="item_id")
+    >>> found = ceiling(ratings[ratings["aspect"] == "coherence"], level="dataset")
+    >>> round(found.value, 3), found.n, found.per_rater["rater"].tolist()
+    (0.95, 3, ['lenient', 'plain', 'strict'])
     """
     scores = _by_rater(ratings, ["doc_id", "system_id"])
     rows = []
@@ -124,6 +134,14 @@ def alpha(ratings, metric="ordinal"):
     ------
     ValueError
         For an unknown metric, missing columns, fewer than two raters, repeated or infinite scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item_id": ["i", "i", "j", "j", "k", "k"], "rater": ["p", "q"] * 3,
+    ...                         "score": [1, 1, 2, 3, 4, 4]})
+    >>> round(alpha(ratings).value, 3), alpha(ratings).n
+    (0.949, 3)
     """
     check_options(metric=(metric, ("nominal", "ordinal", "interval")))
     scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
@@ -151,6 +169,17 @@ def agreement_strata(ratings):
     pandas.DataFrame
         `item_id, n_raters, spread, stratum`, a row per item: category `full` (spread 0),
         `within_one` (at most 1) or `more`; missing where fewer than two raters rated.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item_id": ["i", "i", "j", "j", "k", "k"], "rater": ["p", "q"] * 3,
+    ...                         "score": [1, 1, 2, 3, 4, 2]})
+    >>> agreement_strata(ratings)
+      item_id  n_raters  spread     stratum
+    0       i         2     0.0        full
+    1       j         2     1.0  within_one
+    2       k         2     2.0        more
     """
     scores = _by_rater(ratings, ["item_id"])
     count = scores.notna().sum(axis=1)
@@ -190,6 +219,21 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     ------
     ValueError
         As `alpha` does, for options out of range, and when no annotator has `minimum` instances.
+
+    Examples
+    --------
+    A judge that always says what two of three annotators say.
+
+    >>> import pandas as pd
+    >>> items = [f"i{number}" for number in range(40)]
+    >>> scores = [number % 4 for number in range(40)]
+    >>> other = [number % 3 for number in range(40)]
+    >>> ratings = pd.concat([pd.DataFrame({"item_id": items, "rater": rater, "score": given})
+    ...                      for rater, given in {"p": scores, "q": scores, "r": other}.items()])
+    >>> judge = pd.DataFrame({"item_id": items, "score": scores})
+    >>> found = alternative_annotator_test(ratings, judge)
+    >>> found.winning_rate, found.n
+    (1.0, 40)
     """
     check_options(similarity=(similarity, ("accuracy", "rmse")))
     if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:

@@ -60,6 +60,17 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     ------
     ValueError
         For unknown options, and as `correlation` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = interval(frame, "a", "human", rng=np.random.default_rng(0), resamples=200)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.resamples
+    (0.9, 0.0, 1.0, 198)
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
@@ -90,6 +101,17 @@ def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman
     -------
     Interval
         Of the correlation of `a` minus that of `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = difference(frame, "a", "b", "human", rng=np.random.default_rng(0), resamples=200)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.6, 0.0, 2.0)
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
@@ -126,6 +148,21 @@ def interval_table(frame, cells, *, rng, **options):
     -------
     pandas.DataFrame
         `cells` with `ci_low` and `ci_high`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> from nlgjudge.stats.correlations import correlation_table
+    >>> cells = correlation_table(frame, ["a", "b"], ["human"], coefficients=["kendall"])
+    >>> table = interval_table(frame, cells, rng=np.random.default_rng(0), resamples=200)
+    >>> table[["metric", "ours", "ci_low", "ci_high"]].round(3)
+      metric   ours  ci_low  ci_high
+    0      a  0.833     0.0      1.0
+    1      b  0.167    -1.0      1.0
     """
     found = [interval(frame, cell.metric, cell.aspect, rng=rng, level=cell.level,
                       coefficient=cell.coefficient, **options)
@@ -153,6 +190,18 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
     ------
     ValueError
         As `interval` does, and for no parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> parts = [(frame, "a", "human"), (frame, "b", "human")]
+    >>> found = mean_interval(parts, rng=np.random.default_rng(0), resamples=200)
+    >>> round(float(found.value), 3), round(found.low, 3), round(found.high, 3)
+    (0.6, -0.5, 1.0)
     """
     options = {"level": "sample", "coefficient": "spearman", "constant": "skip", "kendall": "b"} | options
     _check(units, options["level"], confidence, resamples, method)
@@ -199,6 +248,17 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
     ------
     ValueError
         For unknown options, missing columns, duplicate keys or infinite values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = column_mean(frame, "a", rng=np.random.default_rng(0), resamples=200)
+    >>> round(float(found.value), 3), round(found.low, 3), round(found.high, 3)
+    (2.5, 1.5, 3.5)
     """
     _check(units, "dataset", confidence, resamples, "percentile")
     checked(frame, column, column)

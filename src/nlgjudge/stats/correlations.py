@@ -70,6 +70,20 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     ------
     ValueError
         For unknown options, missing columns, duplicate keys or infinite scores.
+
+    Examples
+    --------
+    The mean of a document with one pair in the wrong order and one with none, then one correlation over all
+    eight items.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> correlation(frame, "a", "human")
+    Correlation(value=0.9, n=2, n_skipped=0, reason='')
+    >>> correlation(frame, "a", "human", level="dataset").n
+    8
     """
     check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
                    constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
@@ -107,6 +121,14 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     -------
     numpy.ndarray, shape (n_groups,)
         NaN for a row with constant input or fewer than two members.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.array([[1, 2, 3], [1, 2, 3]])
+    >>> metric = np.array([[1, 2, 3], [5, 5, 5]])
+    >>> grouped(metric, human, "pearson")
+    array([ 1., nan])
     """
     missing = np.isnan(x) | np.isnan(y)
     x = np.where(missing, np.nan, x)
@@ -142,6 +164,18 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     pandas.DataFrame
         One row per combination: `metric, dataset, aspect, level, coefficient, ours, n,
         n_skipped, reason`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> table = correlation_table(frame, ["a", "b"], ["human"], coefficients=["kendall"])
+    >>> table[["metric", "aspect", "level", "ours", "n"]].round(3)
+      metric aspect   level   ours  n
+    0      a  human  sample  0.833  2
+    1      b  human  sample  0.167  2
     """
     rows = []
     for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):

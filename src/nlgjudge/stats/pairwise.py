@@ -105,6 +105,16 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     ValueError
         For unknown levels, a negative or infinite epsilon, missing columns, duplicate keys or
         infinite scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = pairwise_accuracy(frame, "a", "human")
+    >>> round(found.value, 3), found.n_pairs, float(found.epsilon)
+    (0.917, 12, 0.0)
     """
     check_options(level=(level, LEVELS))
     if epsilon is not None and not 0 <= epsilon < np.inf:
@@ -153,6 +163,17 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     ------
     ValueError
         For fewer than one resample, missing columns, duplicate keys or infinite scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = soft_pairwise_accuracy(frame, "a", "human", rng=np.random.default_rng(0), resamples=99)
+    >>> round(found.value, 2), found.n
+    (0.95, 6)
     """
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")

@@ -93,6 +93,7 @@ def number_of_swaps(present, units):
     --------
     Twelve systems can be swapped in 2,048 different ways, whatever the number of documents.
 
+    >>> import numpy as np
     >>> number_of_swaps(np.ones((100, 12), bool), "systems")
     2048
     """

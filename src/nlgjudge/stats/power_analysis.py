@@ -54,6 +54,20 @@ def power(frame, a, b, human, *, documents, systems, rng, samples=1, effect=None
     ValueError
         For unknown options, missing columns, an effect out of reach, designs that are too
         small, or several samples of unknown deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> frame = sample.human()
+    >>> frame["judge"] = (frame["coherence"] + frame["fluency"]) / 2
+    >>> found = power(frame, "judge", None, "coherence", documents=[6, 24], systems=4, effect=0.3,
+    ...               simulations=50, rng=np.random.default_rng(0))
+    >>> found[["documents", "systems", "effect", "power", "calls"]]
+       documents  systems  effect  power  calls
+    0          6        4     0.3   0.12     48
+    1         24        4     0.3   0.32    192
     """
     study = fitted(frame, a, b, human, compare=effect is None, **options)
     effects = np.atleast_1d(study.observed if effect is None else effect).astype(float)
@@ -84,6 +98,20 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
         (the one asked for), `mc_error` (standard error of the effect: that of the power
         over the slope of a probit line through the bisection), `reason` (why the effect is
         NaN, empty otherwise) and `calls`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> frame = sample.human()
+    >>> frame["judge"] = (frame["coherence"] + frame["fluency"]) / 2
+    >>> found = smallest_detectable(frame, "judge", None, "coherence", documents=[24, 60], systems=4,
+    ...                             power=0.5, simulations=50, rng=np.random.default_rng(0))
+    >>> found[["documents", "systems", "effect", "power", "calls"]].round(2)
+       documents  systems  effect  power  calls
+    0         24        4    0.67    0.5    192
+    1         60        4    0.38    0.5    480
     """
     study = fitted(frame, a, b, human, **options)
     if not study.alpha < power < 1:

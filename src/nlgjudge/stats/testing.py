@@ -139,6 +139,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
     swaps only the one that swaps nothing gives as large a difference.
 
+    >>> import numpy as np
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
     ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
@@ -190,6 +191,12 @@ def williams(r_a, r_b, r_ab, n):
     ------
     ValueError
         For fewer than 4 observations, and for numbers that cannot be three variables' correlations.
+
+    Examples
+    --------
+    >>> found = williams(0.9, 0.6, 0.5, 12)
+    >>> round(found.t, 3), round(found.p, 3)
+    (2.021, 0.074)
     """
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     if n < 4 or max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
@@ -226,6 +233,15 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     ------
     ValueError
         As `permutation_test` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("uvwxyz"), "human": [1, 2, 3, 4, 5, 6],
+    ...                       "a": [1, 2, 3, 4, 6, 5], "b": [2, 1, 6, 3, 4, 5]})
+    >>> found = williams_test(frame, "a", "b", "human")
+    >>> round(found.difference, 3), round(found.t, 3), round(found.p, 3), found.n
+    (0.343, 1.762, 0.176, 6)
     """
     check_options(level=(level, ("dataset", "system")))
     options = {"level": level, "coefficient": coefficient, "constant": "skip", "kendall": "b"}
@@ -260,6 +276,11 @@ def holm(p_values):
     ------
     ValueError
         For more than one dimension or values outside [0, 1].
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
     """
     p = np.array(p_values, float)
     if p.ndim != 1 or (p < 0).any() or (p > 1).any():

@@ -31,6 +31,13 @@ def originals(benchmark, n=100, *, seed=0):
         The items' columns with the text in `hypothesis`, `references` the document's other ones, and
         `wrong`, a story's wrong ending. WMT-22 de-en has 16 segments above 300 characters, so that
         blocks of four neighbours are joined there. The limits of length do not apply to a sample.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> chosen = originals(nj.load("summeval", "sample"), 2)
+    >>> len(chosen), chosen["item_id"].tolist() == chosen["doc_id"].tolist()
+    (2, True)
     """
     items = benchmark.items.drop_duplicates("doc_id").assign(wrong="")
     if benchmark.name == "summeval":
@@ -71,6 +78,11 @@ def text_statistics(texts):
     pandas.DataFrame
         By text: `characters`, `words` (cut at blanks), `tokens` (NLTK's), `spoken` (tokens with a letter
         or digit) and `sentences`.
+
+    Examples
+    --------
+    >>> text_statistics(["A river rose. Nobody was hurt."]).iloc[0].to_dict()
+    {'characters': 30, 'words': 6, 'tokens': 8, 'spoken': 6, 'sentences': 2}
     """
     tokenizer = NLTKWordTokenizer()
     rows = []

@@ -22,6 +22,13 @@ def survey(task, metrics, issues, path):
     Returns
     -------
     ipywidgets.VBox
+
+    Examples
+    --------
+    >>> form = survey("summarization", {"fluency": "grammar and spelling"}, {"typos": "Words are misspelt."},
+    ...               "votes.csv")
+    >>> [part.value for part in form.children[:2]]
+    ['<b>fluency</b>: grammar and spelling', 'Words are misspelt.']
     """
     import ipywidgets
 
@@ -68,6 +75,14 @@ def expert_weights(votes, metrics):
     ------
     ValueError
         For a vote for another metric.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = pd.DataFrame({"perturbation": ["typos"] * 10,
+    ...                       "metric": ["coherence"] * 4 + ["relevance"] + ["fluency"] * 5})
+    >>> expert_weights(votes, ["coherence", "relevance", "fluency"]).loc["typos"].to_dict()
+    {'coherence': 0.4, 'relevance': 0.1, 'fluency': 0.5}
     """
     if not set(votes["metric"]) <= set(metrics):
         raise ValueError(f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}")

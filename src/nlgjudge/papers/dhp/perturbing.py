@@ -128,6 +128,11 @@ def perturbations(dataset):
     ------
     KeyError
         For another dataset.
+
+    Examples
+    --------
+    >>> [wanted.label for wanted in perturbations("story_cloze")]
+    ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
     """
     if dataset not in DATASETS:
         raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
@@ -159,6 +164,14 @@ def perturb(items, plan, *, seed=0):
     ValueError
         For an unknown perturbation or degree, a number of edits that is none, or a wrong ending where the
         items have no column `wrong`.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.dhp.originals(nj.load("summeval", "sample"), 2)
+    >>> made, left_out = perturb(items, [Perturbation("typos", "minor", 3)])
+    >>> made["perturbation"].tolist(), len(left_out)
+    (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
     for wanted in plan:
         _check(wanted, items)

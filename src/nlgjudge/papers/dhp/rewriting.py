@@ -40,6 +40,22 @@ def rewrite(versions, task, judge, **settings):
         For an unknown task.
     ValueError
         When the judge gives no steps.
+
+    Examples
+    --------
+    A judge is anything with a name and replies. This one gives steps, and then writes in capitals.
+
+    >>> from types import SimpleNamespace
+    >>> import nlgjudge as nj
+    >>> class Shouting:
+    ...     name = "shouting"
+    ...     def replies(self, tasks):
+    ...         return [SimpleNamespace(text=task.fields.get("hypothesis", "1. Write in capitals.").upper(),
+    ...                                 reason="") for task in tasks]
+    >>> items = nj.dhp.originals(nj.load("summeval", "sample"), 1)
+    >>> versions = nj.dhp.perturb(items, nj.dhp.perturbations("summeval"))
+    >>> rewrite(versions, "summarization", Shouting()).items["origin"].value_counts().to_dict()
+    {'rule': 6, 'llm:shouting': 6, 'original': 1}
     """
     judge = get_judge(judge) if isinstance(judge, str) else judge
     items = versions.items
