@@ -157,5 +157,8 @@ def files(name):
     ['data/openmeva.json']
     """
     if name in _OTHERS:
-        return [entry for wanted in _OTHERS[name] for entry in entries(**wanted)]
+        found = []
+        for wanted in _OTHERS[name]:
+            found += entries(**wanted)
+        return found
     return [entry for entry in entries(name) if entry.role in _ROLES]

@@ -323,9 +323,11 @@ def _share(observed, draws, alternative, exact):
     if not len(draws):
         return np.nan, 0
     if alternative == "two-sided":
-        observed, draws = abs(observed), np.abs(draws)
+        observed = abs(observed)
+        draws = np.abs(draws)
     elif alternative == "less":
-        observed, draws = -observed, -draws
+        observed = -observed
+        draws = -draws
     extreme = int((draws >= observed - _ROUNDING).sum())
     if exact:  # the swap that swaps nothing is among them
         return extreme / len(draws), len(draws)

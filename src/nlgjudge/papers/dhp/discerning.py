@@ -118,13 +118,15 @@ def log_p(differences, *, zeros="wilcox", method="auto"):
         raise ValueError(f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}")
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)
-    counted = (np.nan_to_num(differences) != 0).sum(axis=-1)
+    counted = ((differences != 0) & ~np.isnan(differences)).sum(axis=-1)
     exact = counted <= {"auto": EXACT, "exact": _MOST_EXACT, "normal": -1}[method]
-    found = np.empty(counted.shape)
     if exact.any():
+        found = np.empty(counted.shape)
         found[exact] = _exact(differences[exact], zeros)
-    if not exact.all():
-        found[~exact] = _normal(differences[~exact], zeros)
+        if not exact.all():
+            found[~exact] = _normal(differences[~exact], zeros)
+    else:
+        found = _normal(differences, zeros)
     found = np.where(counted == 0, 0.0, found)
     return np.where(np.isfinite(differences).any(axis=-1), found, np.nan)
 
@@ -133,7 +135,7 @@ def _normal(differences, zeros):
     """Logarithm of the normal approximation of p, row by row."""
     if zeros == "wilcox":
         # Missing and equal pairs are both dropped. scipy leaves out missing ones row by row, which is slow.
-        differences = np.nan_to_num(differences)
+        differences = np.where(np.isnan(differences), 0, differences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # rows without an unequal pair
         test = wilcoxon(differences, zero_method=zeros, alternative="greater", method="asymptotic", axis=-1,

@@ -137,9 +137,12 @@ def perturbations(dataset):
     if dataset not in DATASETS:
         raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
     task, own = DATASETS[dataset]
-    return [Perturbation(name, degree if len(sizes) > 1 else "", k)
-            for name, sizes in (own | _SIZES[task]).items()
-            for degree, k in zip(("minor", "major"), sizes)]
+    found = []
+    for name, sizes in (own | _SIZES[task]).items():
+        degrees = ("minor", "major") if len(sizes) > 1 else ("",)
+        for degree, k in zip(degrees, sizes):
+            found.append(Perturbation(name, degree, k))
+    return found
 
 
 def perturb(items, plan, *, seed=0):
