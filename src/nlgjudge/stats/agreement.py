@@ -269,9 +269,10 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     judge_wins = (of_judge >= of_annotator - slack).astype(float)
     annotator_wins = (of_annotator >= of_judge - slack).astype(float)
     differences = annotator_wins - judge_wins
-    gap = differences.mean() - epsilon
-    error = stats.sem(differences)
-    p = stats.t.cdf(gap / error, n - 1) if error else float(gap >= 0)
+    if np.ptp(differences) == 0:  # no variance, and so no t
+        p = float(differences[0] >= epsilon)
+    else:
+        p = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
     return n, judge_wins.mean(), annotator_wins.mean(), p
 
 
