@@ -1,14 +1,15 @@
 """ROUGE on texts small enough to count by hand, and its cache."""
 
-import importlib.util
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from rouge_score import rouge_scorer
 
-from nlgjudge.metrics import cached, lexical
-from nlgjudge.metrics.lcs import rouge_scorer
+from nlgjudge.metrics import cached, lcs, lexical
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 
@@ -39,16 +40,34 @@ def test_by_hand():
 
 
 def test_the_fast_table_gives_rouge_score_s_own_values():
-    """Against a second copy of the package's module, on sentences of few words with many ties."""
-    spec = importlib.util.find_spec("rouge_score.rouge_scorer")
-    original = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(original)
-    rng, kinds = random.Random(0), ["rougeL", "rougeLsum"]
-    assert original._lcs_table is not rouge_scorer._lcs_table
-    ours, theirs = (module.RougeScorer(kinds, split_summaries=False) for module in (rouge_scorer, original))
+    """On sentences of few words with many ties."""
+    rng = random.Random(0)
+    kinds = ["rougeL", "rougeLsum"]
+    ours = lcs.RougeScorer(kinds, split_summaries=False)
+    theirs = rouge_scorer.RougeScorer(kinds, split_summaries=False)
     for _ in range(300):
         texts = ["\n".join(" ".join(rng.choices("abcde", k=rng.randrange(9))) for _ in "123") for _ in "rh"]
         assert ours.score(*texts) == theirs.score(*texts)
+
+
+@pytest.mark.parametrize("first", ["rouge_score.rouge_scorer", "nlgjudge.metrics.lcs"])
+def test_the_users_rouge_score_stays_as_it_is(first):
+    """Whichever is imported first, in a process of its own; ours takes the table, theirs does not."""
+    script = f'''
+import {first}
+import inspect
+import nlgjudge as nj
+from nlgjudge.metrics import lcs
+from rouge_score import rouge_scorer
+
+nj.metrics.rouge155, nj.metrics.rouge, nj.metrics.rouge_variants
+table = rouge_scorer._lcs_table
+assert inspect.getsourcefile(table) == inspect.getsourcefile(rouge_scorer), table
+assert type(table(["a"], ["a"])) is list and type(table(["a"], ["a"])[0]) is list
+assert lcs.RougeScorer is not rouge_scorer.RougeScorer
+assert lcs.RougeScorer.score.__globals__["_lcs_table"] is lcs.table
+'''
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_sets_count_a_word_once_and_keep_case_and_marks():

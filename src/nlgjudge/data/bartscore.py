@@ -26,8 +26,15 @@ _ASPECTS = {
 }
 # The pickles' names where they differ from the papers'.
 _NAMES = {"litepyramid_recall": "pyramid_recall", "fact": "consistency"}
-_COUNTS = {"summeval": (100, 1600), "newsroom": (60, 420), "realsumm": (100, 2400),
-           "qags_cnn": (235, 235), "qags_xsum": (239, 239), "bagel": (404, 404)}
+# Documents and items that the papers state.
+_COUNTS = {
+    "summeval": (100, 1600),
+    "newsroom": (60, 420),
+    "realsumm": (100, 2400),
+    "qags_cnn": (235, 235),
+    "qags_xsum": (239, 239),
+    "bagel": (404, 404),
+}
 # A score file holds numpy scalars and torch tensors of one element; nothing else that a pickle could
 # call is let through, and what stands for torch here is this package's own.
 _NUMPY = {("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype")}
@@ -85,17 +92,16 @@ def read(name):
         elif extra.path == f"data/{name}.json":
             scores += optional.read(extra, partial(_from_json, extra, name, known))
     ratings = []
-    for annotations in _annotations(name):
-        ratings += optional.read(annotations, partial(_experts, known))
-    rated = {row[0] for row in ratings}
-    ratings += [row for row in _ratings(documents, _ASPECTS[name]) if row[0] not in rated]
+    if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
+        for annotations in entries(name, path="data/summeval/human_annotations.json"):
+            ratings += optional.read(annotations, partial(_experts, known))
+    rated_by_experts = {item_id for item_id, *_ in ratings}
+    for row in _ratings(documents, _ASPECTS[name]):
+        item_id, *_ = row
+        if item_id not in rated_by_experts:
+            ratings.append(row)
     return build(name, _items(documents), ratings, scores, files={entry.path: entry.blob} | optional.files,
                  left_out=optional.left_out, expect=_COUNTS[name])
-
-
-def _annotations(name):
-    """SummEval's three experts on all 16 systems, as AltTest publishes them."""
-    return entries(name, path="data/summeval/human_annotations.json") if name == "summeval" else []
 
 
 def _from_pickle(entry, name, known, content):
@@ -128,8 +134,12 @@ def _ratings(documents, aspects):
 
 
 def _scores(entry, documents, name, known, origin):
-    rows = {row[:3]: row for row in _released(documents, _ASPECTS[name], origin)}
-    strange = sorted({row[0] for row in rows.values()} - known)
+    """Released scores of a file; of a repeated key the last one holds."""
+    rows = {}
+    for row in _released(documents, _ASPECTS[name], origin):
+        item_id, metric, aspect, *_ = row
+        rows[item_id, metric, aspect] = row
+    strange = sorted({item_id for item_id, _, _ in rows} - known)
     if strange:
         raise ValueError(f"expected scores of {name}'s {len(known)} items, got {len(strange)} others, "
                          f"as {strange[0]!r}")
@@ -142,10 +152,12 @@ def _released(documents, aspects, origin):
         for metric, score in output.get("scores", {}).items():
             if metric in human:
                 continue
+            # ChatGPT's scores have names that end with an aspect.
             name, _, aspect = metric.rpartition("_")
-            aspect = aspect if name == "chatgpt" and aspect in aspects else ""
-            yield (f"{doc_id}/{system_id}", f"{origin}:{name if aspect else metric}", aspect, score, "",
-                   "released_scores")
+            if name != "chatgpt" or aspect not in aspects:
+                name = metric
+                aspect = ""
+            yield f"{doc_id}/{system_id}", f"{origin}:{name}", aspect, score, "", "released_scores"
 
 
 def _experts(known, content):
@@ -155,7 +167,7 @@ def _experts(known, content):
         for key, score in annotations.items():
             doc_id, system_id, aspect = key.split("__")
             rows.append((f"{doc_id}/{system_id}", aspect, f"expert_{number}", float(score)))
-    strange = sorted({row[0] for row in rows} - known)
+    strange = sorted({item_id for item_id, *_ in rows} - known)
     if strange:
         raise ValueError(f"expected ratings of {len(known)} items, got {len(strange)} others, "
                          f"as {strange[0]!r}")

@@ -10,15 +10,22 @@ from nlgjudge.data.registry import entries
 
 # A reader's module is imported when it is needed, so that a notebook depends on it alone.
 READERS = {
-    "summeval": "others:read_with_unieval", "summeval_crowd": "others:read_summeval_crowd",
-    "newsroom": "bartscore:read", "realsumm": "bartscore:read",
-    "qags_cnn": "others:read_with_unieval", "qags_xsum": "others:read_with_unieval",
-    "bagel": "bartscore:read", "openmeva": "others:read_openmeva",
-    "topical_chat": "others:read_topical_chat", "news": "others:read_news",
-    "wmt22_de_en": "perturbable:read_wmt22", "wmt22_zh_en": "perturbable:read_wmt22",
+    "summeval": "others:read_with_unieval",
+    "summeval_crowd": "others:read_summeval_crowd",
+    "newsroom": "bartscore:read",
+    "realsumm": "bartscore:read",
+    "qags_cnn": "others:read_with_unieval",
+    "qags_xsum": "others:read_with_unieval",
+    "bagel": "bartscore:read",
+    "openmeva": "others:read_openmeva",
+    "topical_chat": "others:read_topical_chat",
+    "news": "others:read_news",
+    "wmt22_de_en": "perturbable:read_wmt22",
+    "wmt22_zh_en": "perturbable:read_wmt22",
     "sumpubmed": "perturbable:read_sumpubmed",
     "answer_equivalence": "perturbable:read_answer_equivalence",
-    "story_cloze": "perturbable:read_story_cloze", "iwslt14": "perturbable:read_iwslt14",
+    "story_cloze": "perturbable:read_story_cloze",
+    "iwslt14": "perturbable:read_iwslt14",
 }
 
 SOURCES = ("auto", "real", "sample")
@@ -48,6 +55,12 @@ def load(name, source="auto"):
         With `source="real"`, naming the routes that were tried; by default, where a code host
         answered and still did not give the file (too many requests, a server's error). Where it
         says that it has no such file, the sample stands in and a printed line says so.
+
+    Examples
+    --------
+    >>> sample = load("summeval", "sample")
+    >>> sample.aspects, sample.notice
+    (['coherence', 'consistency', 'fluency', 'relevance'], 'sample data, not comparable with the papers')
     """
     if name not in READERS:
         raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))
@@ -59,8 +72,9 @@ def load(name, source="auto"):
     if len(missing) > fetch.WORKERS:  # the reader asks for one after the other
         fetch.read_all(missing, label=name)
     module, function = READERS[name].split(":")
+    reader = getattr(import_module(f"nlgjudge.data.{module}"), function)
     try:
-        return getattr(import_module(f"nlgjudge.data.{module}"), function)(name)
+        return reader(name)
     except fetch.DataUnavailable as error:
         if source == "real":
             raise
@@ -112,11 +126,15 @@ def load_together(names, source="auto"):
 # Files that a benchmark is read from, where they are not its own rows of these roles.
 _ROLES = ("data", "scores")
 _OTHERS = {
-    "summeval": [{"benchmark": "summeval", "role": "data"}, {"benchmark": "summeval", "role": "scores"},
-                 {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"}],
+    "summeval": [
+        {"benchmark": "summeval", "role": "data"},
+        {"benchmark": "summeval", "role": "scores"},
+        {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
+    ],
     "summeval_crowd": [{"benchmark": "summeval", "path": "_outputs_annotations.jsonl"}],
     "answer_equivalence": [{"benchmark": "answer_equivalence", "path": "ae_dev.jsonl"}],
-    "story_cloze": [], "iwslt14": [],  # of the user's own
+    "story_cloze": [],  # of the user's own
+    "iwslt14": [],
 }
 
 
@@ -139,5 +157,8 @@ def files(name):
     ['data/openmeva.json']
     """
     if name in _OTHERS:
-        return [entry for wanted in _OTHERS[name] for entry in entries(**wanted)]
+        found = []
+        for wanted in _OTHERS[name]:
+            found += entries(**wanted)
+        return found
     return [entry for entry in entries(name) if entry.role in _ROLES]

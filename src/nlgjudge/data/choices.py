@@ -29,11 +29,14 @@ def unknown(kind, name, known, *, most=12):
     known = [str(one) for one in known]
     near = get_close_matches(str(name), known, n=3, cutoff=0.5)
     text = f"no {kind} {str(name)!r}"
+    listed = ", ".join(known) or "none"
     if near:
-        text += ": did you mean " + " or ".join(map(repr, near)) + "?"
-    if len(known) <= most:
-        text += (" There are " if near else "; there are ") + (", ".join(known) or "none")
-    elif not near:
+        text += ": did you mean " + " or ".join(repr(one) for one in near) + "?"
+        if len(known) <= most:
+            text += f" There are {listed}"
+    elif len(known) <= most:
+        text += f"; there are {listed}"
+    else:
         text += f"; there are {len(known)}, as {', '.join(known[:most])}"
     return text
 
@@ -55,6 +58,13 @@ def first(items, limit):
     ------
     ValueError
         For a limit that is no whole number of at least 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"item_id": ["a", "b", "c"]})
+    >>> len(first(items, 2)), len(first(items, 0))
+    (2, 3)
     """
     if limit is None or limit == 0:
         return items

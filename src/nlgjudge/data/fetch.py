@@ -61,9 +61,11 @@ class _Known:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.problems = {}  # when it is forgotten, and the problem
-        self.pauses = {}  # when it may be asked again
-        self.waited = {}  # seconds waited so far
+        # By address: when a problem is forgotten, and the problem; when the host may be asked again;
+        # seconds waited so far.
+        self.problems = {}
+        self.pauses = {}
+        self.waited = {}
 
     def problem(self, base):
         """Return the problem that is still remembered of a host, or None."""
@@ -79,10 +81,12 @@ class _Known:
         """Let everybody wait for a host; False when that takes longer than we are willing to."""
         with self.lock:
             now = time.monotonic()
-            more = max(now + seconds - max(self.pauses.get(base, now), now), 0)
-            if self.waited.get(base, 0) + more > LONGEST_WAIT:
+            already_until = max(self.pauses.get(base, now), now)
+            more = max(now + seconds - already_until, 0)
+            altogether = self.waited.get(base, 0) + more
+            if altogether > LONGEST_WAIT:
                 return False
-            self.waited[base] = self.waited.get(base, 0) + more
+            self.waited[base] = altogether
             self.pauses[base] = max(self.pauses.get(base, 0), now + seconds)
             return True
 
@@ -132,10 +136,11 @@ def read(entry):
     if os.environ.get("NLGJUDGE_OFFLINE"):
         advice += (" `nlgjudge resolve` fetches, before the notebooks run, what their metadata declares: "
                    "benchmarks, recordings, prompts.")
-    raise DataUnavailable(
-        f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:\n"
-        + "\n".join(f"  {number}. {text}" for number, text in enumerate(tried, 1)) + f"\n{advice}",
-        kind=problem.kind, cause=f"{entry.path} of {entry.repository}: {problem.text}")
+    lines = [f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:"]
+    lines += [f"  {number}. {outcome}" for number, outcome in enumerate(tried, 1)]
+    lines.append(advice)
+    raise DataUnavailable("\n".join(lines), kind=problem.kind,
+                          cause=f"{entry.path} of {entry.repository}: {problem.text}")
 
 
 def read_all(wanted, *, label="fetch"):
@@ -162,7 +167,8 @@ def read_all(wanted, *, label="fetch"):
     """
     from tqdm import tqdm
 
-    entries = list({entry.location: entry for entry in wanted}.values())
+    once = {entry.location: entry for entry in wanted}
+    entries = list(once.values())
     found = dict.fromkeys(entries)
     pool = ThreadPoolExecutor(WORKERS)
     size = 0
@@ -183,8 +189,11 @@ def read_all(wanted, *, label="fetch"):
 
 def local(entry):
     """Return where a registered file lies on this machine, unverified, or None."""
+    folders = [cache()]
     mirror = os.environ.get("NLGJUDGE_MIRROR", "")
-    for folder in (cache(), *([Path(mirror)] if mirror else [])):
+    if mirror:
+        folders.append(Path(mirror))
+    for folder in folders:
         path = _inside(folder, entry.location)
         if path.is_file():
             return path
@@ -281,19 +290,21 @@ def _download(base, url, path):
     # Imported here: notebooks that find their data locally do not need it.
     import requests
 
-    failures, refusals = 0, 0
+    failures = 0
+    refusals = 0
     while True:
         _known.wait(base)
         try:
             with _session().get(url, stream=True, timeout=TIMEOUT) as response:
-                if response.status_code == 429 or (response.status_code == 503 and _asked_wait(response)):
+                status = response.status_code
+                if status == 429 or (status == 503 and _asked_wait(response)):
                     refusals += 1
                     problem = _refused(base, url, response, refusals)
                     if problem:
                         return problem
                     continue
-                if 400 <= response.status_code < 500:
-                    return _denied(url, response.status_code)
+                if 400 <= status < 500:
+                    return _Problem(f"{url} answered {status}", "absent" if status in (404, 410) else "failed")
                 response.raise_for_status()
                 with open(path, "wb") as handle:
                     for piece in response.iter_content(1 << 16):
@@ -334,20 +345,19 @@ def _failure(base, url, error):
 
 
 def _give_up(base, problem):
+    """The problem after the last attempt; a host that cannot be reached is then left alone for a while."""
     if problem.kind == "offline":
         cause = problem.text.rpartition("(")[2].rstrip(")")
         _known.remember(base, _Problem(f"{base} did not answer earlier ({cause})", "offline"))
     return problem._replace(text=f"{problem.text}, {RETRIES} times")
 
 
-def _denied(url, status):
-    return _Problem(f"{url} answered {status}", "absent" if status in (404, 410) else "failed")
-
-
 def _refused(base, url, response, refusals):
     """Let everybody wait as long as the host asks; return the problem where that is too long."""
     asked = _asked_wait(response)
-    seconds = min(2 ** (refusals - 1), 30) if asked is None else asked
+    seconds = asked
+    if asked is None:
+        seconds = min(2 ** (refusals - 1), 30)
     if refusals <= MOST_REFUSALS and _known.ask_later(base, seconds):
         return None
     text = f"{url} answered {response.status_code} (too many requests)"
@@ -374,8 +384,9 @@ def _asked_wait(response):
 
 
 def _write_error(error, target, entry):
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return OSError(error.errno, f"no space left to store {entry.path} "
-                       f"({entry.bytes or 'unknown number of'} bytes) in {target.parent}; "
-                       "free some space or move data/cache; nothing partial was kept")
-    return error
+    """The error in words of ours where the disk is full, else as it is."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return error
+    size = entry.bytes or "unknown number of"
+    return OSError(error.errno, f"no space left to store {entry.path} ({size} bytes) in {target.parent}; "
+                   "free some space or move data/cache; nothing partial was kept")

@@ -86,7 +86,8 @@ def numbers(entry, rows):
         With the score as a float. A score that is written as text is read; none, NaN,
         infinite and unreadable ones are left out.
     """
-    kept, odd = [], []
+    kept = []
+    odd = []
     for row in rows:
         try:
             score = float(row[3])

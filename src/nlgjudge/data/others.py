@@ -12,17 +12,21 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
 _PREFERENCE = {"True": 1.0, "False": 0.0, "Equally Good": 0.5}
-_TOPICAL_CHAT = ("understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall")
+_TOPICAL_CHAT_ASPECTS = ("understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall")
 
 
 def _json(entry, files):
+    """Content of a JSON file, which is added to the files read."""
     files[entry.path] = entry.blob
     return json.loads(fetch.read(entry))
 
 
 def read_openmeva(name):
     """Read 200 story openings with five continuations each, and all released scores."""
-    files, items, ratings, scores = {}, [], [], []
+    files = {}
+    items = []
+    ratings = []
+    scores = []
     for story in _json(entries(name, role="data")[0], files):
         doc_id = str(story["doc_id"])
         for system_id, output in story["gen"].items():
@@ -32,25 +36,31 @@ def read_openmeva(name):
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
                 else:
-                    scores.append((key, metric.replace("rougel", "rougeL"), "", score, "", "released_scores"))
+                    metric = metric.replace("rougel", "rougeL")
+                    scores.append((key, metric, "", score, "", "released_scores"))
     return build(name, items, ratings, scores, files=files, expect=(200, 1000))
 
 
 def read_topical_chat(name):
     """Read 60 dialogues with six responses each; the original response is the reference."""
     files = {}
-    rows = _json(entries(name, role="data")[0], files)
     dialogues = {}
-    for row in rows:
+    for row in _json(entries(name, role="data")[0], files):
         dialogues.setdefault((row["source"], row["context"]), []).append(row)
-    items, ratings, keys = [], [], {}
+    items = []
+    ratings = []
+    keys = {}
     for number, ((source, context), responses) in enumerate(dialogues.items()):
         doc_id = f"dialogue{number:02d}"
-        reference = [r["system_output"] for r in responses if r["system_id"] == "Original Ground Truth"]
+        reference = [row["system_output"] for row in responses
+                     if row["system_id"] == "Original Ground Truth"]
         for row in responses:
-            key = keys[source, context, row["system_id"]] = f"{doc_id}/{row['system_id']}"
-            items.append((key, doc_id, row["system_id"], source, row["system_output"], reference, context))
-            ratings += [(key, a, "mean", float(row["scores"][a])) for a in _TOPICAL_CHAT]
+            system_id = row["system_id"]
+            key = f"{doc_id}/{system_id}"
+            keys[source, context, system_id] = key
+            items.append((key, doc_id, system_id, source, row["system_output"], reference, context))
+            for aspect in _TOPICAL_CHAT_ASPECTS:
+                ratings.append((key, aspect, "mean", float(row["scores"][aspect])))
     optional = Optional(name)
     scores = _unieval(optional, lambda row: keys[row["source"], row["context"], row["system_id"]])
     return build(name, items, ratings, scores, files=files | optional.files, left_out=optional.left_out,
@@ -64,28 +74,31 @@ def read_with_unieval(name):
     found = bartscore.read(name)
     known = set(found.items["item_id"])
     optional = Optional(name)
-    added = _unieval(optional, lambda row: _known_key(f"{row['doc_id']}/{row['system_id']}", known))
+
+    def key(row):
+        found = f"{row['doc_id']}/{row['system_id']}"
+        if found not in known:
+            raise KeyError(f"no item {found}")
+        return found
+
+    added = _unieval(optional, key)
     return build(name, found.items.itertuples(index=False), found.ratings.itertuples(index=False),
                  [*found.scores.itertuples(index=False), *added], files=found.files | optional.files,
                  left_out=found.left_out | optional.left_out)
 
 
-def _known_key(key, known):
-    if key not in known:
-        raise KeyError(f"no item {key}")
-    return key
-
-
 def _unieval(optional, key):
-    """UniEval's released predictions, which a benchmark can do without."""
+    """UniEval's released predictions, which a benchmark can do without; `key` gives the item of a row."""
+    entry = entries(optional.name, path="_result.json")[0]
+
     def rows(content):
         predicted = {}
         for row in json.loads(content):
+            item_id = key(row)
             for aspect, score in row["predict_scores"].items():
-                predicted[key(row), aspect] = (key(row), "unieval", aspect, score, "", "released_scores")
+                predicted[item_id, aspect] = (item_id, "unieval", aspect, score, "", "released_scores")
         return numbers(entry, predicted.values())
 
-    entry = entries(optional.name, path="_result.json")[0]
     return optional.read(entry, rows)
 
 
@@ -96,19 +109,21 @@ def read_news(name):
     summary of the same article: 1, 0, or 0.5 for equally good. The file's key says
     text-davinci-002, where G-Eval (section 4) writes text-davinci-003.
     """
-    files, items, ratings = {}, {}, []
+    files = {}
+    items = {}
+    ratings = []
     for row in _json(entries(name, role="data")[0], files):
         doc_id = row["article_id"]
-        for system_id, text in ((f"writer-{row['writer_id']}", row["writer_summary"]),
-                                ("text-davinci-002", row["text-davinci-002_summary"])):
+        writer = f"writer-{row['writer_id']}"
+        summaries = {writer: row["writer_summary"], "text-davinci-002": row["text-davinci-002_summary"]}
+        for system_id, text in summaries.items():
             item = (None, doc_id, system_id, row["article_text"], text, [], "")
             if items.setdefault((doc_id, system_id), item) != item:
                 raise ValueError(f"{name}: expected one article and one text per item, got two for "
                                  f"{doc_id}/{system_id}; check the file")
-        key = f"{doc_id}/writer-{row['writer_id']}"
         for aspect in ("overall", "informative"):
-            ratings.append((key, f"{aspect}_preference", row["evaluator_id"],
-                            _PREFERENCE[str(row[f"{aspect}_writer_better"])]))
+            preference = _PREFERENCE[str(row[f"{aspect}_writer_better"])]
+            ratings.append((f"{doc_id}/{writer}", f"{aspect}_preference", row["evaluator_id"], preference))
     if len(ratings) != 2 * 599:
         raise ValueError(f"{name}: expected 599 comparisons, got {len(ratings) // 2}")
     return build(name, items.values(), ratings, files=files)
@@ -116,7 +131,9 @@ def read_news(name):
 
 def read_summeval_crowd(name):
     """Read SummEval's five crowd workers a summary, on the 12 systems that were published."""
-    files, items, ratings = {}, [], []
+    files = {}
+    items = []
+    ratings = []
     for entry in entries("summeval", path="_outputs_annotations.jsonl"):
         system_id = entry.path.split("/")[-1].split("_")[0]
         files[entry.path] = entry.blob
@@ -124,7 +141,7 @@ def read_summeval_crowd(name):
             row = json.loads(line)
             key = f"{row['id']}/{system_id}"
             items.append((key, row["id"], system_id, row["text"], row["decoded"], row["references"], ""))
-            ratings += [(key, aspect, f"crowd_{number}", score)
-                        for number, worker in enumerate(row["turker_annotations"], 1)
-                        for aspect, score in worker.items()]
+            for number, worker in enumerate(row["turker_annotations"], 1):
+                for aspect, score in worker.items():
+                    ratings.append((key, aspect, f"crowd_{number}", score))
     return build(name, items, ratings, files=files, expect=(100, 1200))

@@ -64,8 +64,21 @@ def check_own_data(path, *, columns=None):
         When there is no such file.
     ValueError
         For a mapping of a name that is not used here.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = file.write_text("source,hypothesis,system,human:fluency\\nA river.,,one,4\\nA sea.,Sea.,two,good")
+    >>> for line in lines(check_own_data(file).query("kind == 'problem'")):
+    ...     print(line)
+    hypothesis, row 2: an empty text: write it, or leave the row out
+    human:fluency, row 3: 'good' is not a finite number; leave the cell empty where there is no rating
+    human:fluency: all ratings are 4, so that nothing correlates with them: leave the column out
     """
-    return _examined(path, columns)[1].table()
+    _, findings, _ = _examined(path, columns)
+    return findings.table()
 
 
 def own_data(path, *, columns=None):
@@ -93,6 +106,7 @@ def own_data(path, *, columns=None):
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
     >>> _ = file.write_text("source,summary,system,human:fluency\\nA river.,River.,one,4\\nA sea.,Sea.,one,2")
@@ -106,12 +120,14 @@ def own_data(path, *, columns=None):
     if problems:
         raise ValueError("\n".join([f"{path} cannot be used; {len(problems)} found:", *problems]))
     names = {place: f"{findings.unit} {place}" for place in table.index}
-    items = [(names[row.Index], row.doc_id, row.system, row.source, row.hypothesis, row.references,
-              row.context)
-             for row in table[[*NEEDED, *OPTIONAL]].itertuples()]
-    scores = [(names[place], aspect, rater, score)
-              for column, (aspect, rater) in ratings.items()
-              for place, score in table[column].items()]
+    items = []
+    for row in table[[*NEEDED, *OPTIONAL]].itertuples():
+        items.append((names[row.Index], row.doc_id, row.system, row.source, row.hypothesis, row.references,
+                      row.context))
+    scores = []
+    for column, (aspect, rater) in ratings.items():
+        for place, score in table[column].items():
+            scores.append((names[place], aspect, rater, score))
     files = {file.name: blob_id(file.read_bytes()) for file in _files(path)}
     return build(Path(path).stem, items, scores, source="own", files=files)
 
@@ -186,10 +202,12 @@ class _Findings:
             return ""
         ranges = _ranges(rows)
         named = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
-        begins = [self.lines.get(first, first) for first, _ in ranges]
         text = f"{self.unit} {named}"
-        if begins != [first for first, _ in ranges]:
-            text += f" (line{'s' * (len(begins) > 1)} {', '.join(map(str, begins))} of the file)"
+        firsts = [first for first, _ in ranges]
+        begins = [self.lines.get(first, first) for first in firsts]
+        if begins != firsts:
+            word = "lines" if len(begins) > 1 else "line"
+            text += f" ({word} {', '.join(map(str, begins))} of the file)"
         return text
 
     def table(self):
@@ -211,10 +229,11 @@ def _examined(path, columns):
     _check_mapping(columns)
     findings = _Findings()
     raw = _read(Path(path), findings)
-    if raw is not None and not raw.rows:
+    if raw is None:
+        return None, findings, {}
+    if not raw.rows:
         nothing = f"there is no {findings.unit} below the header" if raw.header else "there is nothing in it"
         findings.say("problem", nothing)
-    if raw is None or not raw.rows:
         return None, findings, {}
     table = _table(raw, findings)
     table = _renamed(table, columns, findings)
@@ -229,7 +248,9 @@ def _examined(path, columns):
 def _files(path):
     """The file, or all files of a folder."""
     path = Path(path)
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file())
 
 
 def _read(path, findings):
@@ -244,9 +265,11 @@ def _read(path, findings):
     if content.startswith(b"PAR1"):
         return _from_parquet(content, findings)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return findings.say("problem", "UTF-16: export the sheet as CSV UTF-8")
+        findings.say("problem", "UTF-16: export the sheet as CSV UTF-8")
+        return None
     if content.startswith((b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"BZh", b"7z")):
-        return findings.say("problem", f"an older Excel file or a packed one: expected {_KINDS}")
+        findings.say("problem", f"an older Excel file or a packed one: expected {_KINDS}")
+        return None
     text = content.decode("utf-8-sig", "replace")
     if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
         return _from_json_lines(text, findings)
@@ -254,8 +277,13 @@ def _read(path, findings):
 
 
 def _from_csv(text, findings):
-    names = re.split(r"[\r\n]", text, maxsplit=1)[0]
-    separator = max(_SEPARATORS, key=lambda s: len({*NEEDED} & {n.strip(' "') for n in names.split(s)}))
+    first_line = re.split(r"[\r\n]", text, maxsplit=1)[0]
+
+    def needed_names(separator):
+        names = {name.strip(' "') for name in first_line.split(separator)}
+        return len(names & {*NEEDED})
+
+    separator = max(_SEPARATORS, key=needed_names)
     if separator != ",":
         findings.say("note", f"read with cells parted by {_SEPARATORS[separator]}")
     csv.field_size_limit(2**31 - 1)
@@ -281,16 +309,18 @@ def _from_csv(text, findings):
 
 
 def _check_lengths(header, rows, separator, findings):
-    for size in sorted({len(row) for row in rows.values()} - {len(header)}):
+    sizes = {len(row) for row in rows.values()}
+    for size in sorted(sizes - {len(header)}):
+        numbers = [number for number, row in rows.items() if len(row) == size]
         findings.say("problem", f"{size} cells where the header has {len(header)}: a text that holds "
-                     f"{_SEPARATORS[separator]} needs quotes",
-                     rows=[number for number, row in rows.items() if len(row) == size])
+                     f"{_SEPARATORS[separator]} needs quotes", rows=numbers)
 
 
 def _from_json_lines(text, findings):
     findings.unit = "line"
     if text.lstrip().startswith("["):
-        return findings.say("problem", "a JSON list: expected JSON Lines, an object in each line")
+        findings.say("problem", "a JSON list: expected JSON Lines, an object in each line")
+        return None
     objects = {}
     for number, line in enumerate(text.split("\n"), 1):  # other line separators may stand within a text
         if not line.strip():
@@ -325,7 +355,8 @@ def _from_parquet(content, findings):
     try:
         frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     except Exception as error:  # whatever a damaged file causes
-        return findings.say("problem", f"no Parquet file can be read ({_one_line(error)})")
+        findings.say("problem", f"no Parquet file can be read ({_one_line(error)})")
+        return None
     if any(frame.index.names):
         frame = frame.reset_index()
     return _from_records(dict(enumerate(frame.to_dict("records"))), findings, list(frame.columns))
@@ -338,19 +369,21 @@ def _from_folder(path, findings):
     try:
         found = load_from_disk(str(path))
     except Exception as error:  # whatever a damaged folder causes
-        return findings.say("problem", "no data set that `save_to_disk` of `datasets` wrote can be read "
-                            f"({_one_line(error)})")
+        findings.say("problem", "no data set that `save_to_disk` of `datasets` wrote can be read "
+                     f"({_one_line(error)})")
+        return None
     if isinstance(found, DatasetDict):
         if len(found) != 1:
             folders = ", ".join(str(path / split) for split in found)
-            return findings.say("problem", f"{len(found)} splits: name the folder of one, as {folders}")
+            findings.say("problem", f"{len(found)} splits: name the folder of one, as {folders}")
+            return None
         found, = found.values()
     records = found.with_format(None).to_list()
-    for name, feature in found.features.items():
-        if isinstance(feature, ClassLabel):
-            for record in records:
-                if record[name] is not None:
-                    record[name] = feature.int2str(record[name])
+    labels = {name: feature for name, feature in found.features.items() if isinstance(feature, ClassLabel)}
+    for name, feature in labels.items():
+        for record in records:
+            if record[name] is not None:
+                record[name] = feature.int2str(record[name])
     return _from_records(dict(enumerate(records)), findings, list(found.column_names))
 
 
@@ -358,29 +391,38 @@ def _from_excel(content, findings):
     try:
         from openpyxl import load_workbook
     except ImportError:
-        return findings.say("problem", _NO_EXCEL)
+        findings.say("problem", _NO_EXCEL)
+        return None
     try:
         book = load_workbook(io.BytesIO(content), data_only=True)
     except Exception as error:  # whatever a damaged file, or another kind of archive, causes
-        return findings.say("problem", f"no Excel sheet can be read ({_one_line(error)}): expected {_KINDS}")
+        findings.say("problem", f"no Excel sheet can be read ({_one_line(error)}): expected {_KINDS}")
+        return None
     sheet = book.worksheets[0]
     if len(book.worksheets) > 1:
         findings.say("note", f"{len(book.worksheets)} sheets; the first, {sheet.title!r}, is read")
-    rows = {number: [_cell(value) for value in row] for number, row in enumerate(sheet.values, 1)}
-    rows = {number: row for number, row in rows.items() if any(_flat(cell).strip() for cell in row)}
+    rows = {}
+    for number, values in enumerate(sheet.values, 1):
+        row = [_cell(value) for value in values]
+        if any(_flat(cell).strip() for cell in row):
+            rows[number] = row
     if not rows:
         return _Raw([], {})
     top = min(rows)
     header = [cell.strip() for cell in rows.pop(top)]
     # A column that is empty from top to bottom is no column.
     used = [place for place, name in enumerate(header) if name or any(row[place] for row in rows.values())]
-    return _Raw([header[place] for place in used],
-                {number: [row[place] for place in used] for number, row in rows.items()})
+    header = [header[place] for place in used]
+    rows = {number: [row[place] for place in used] for number, row in rows.items()}
+    return _Raw(header, rows)
 
 
 def _from_records(records, findings, names=()):
     """Objects by place; a name that one of them lacks is a missing cell there."""
-    header = list(dict.fromkeys([*names, *(name for record in records.values() for name in record)]))
+    header = dict.fromkeys(names)
+    for record in records.values():
+        header.update(dict.fromkeys(record))
+    header = list(header)
     rows = {place: [_cell(record.get(name)) for name in header] for place, record in records.items()}
     for name in header:
         nested = [place for place, record in records.items() if isinstance(record.get(name), dict)]
@@ -420,7 +462,11 @@ def _table(raw, findings):
             findings.say("problem", "a column has no name")
         elif header.count(name) > 1:
             findings.say("problem", "several columns have this name", name)
-    cells = [[*row, *[""] * len(header)][:len(header)] for row in rows.values()]
+    width = len(header)
+    cells = []
+    for row in rows.values():
+        missing = [""] * (width - len(row))
+        cells.append([*row[:width], *missing])
     table = pd.DataFrame(cells, index=[*rows], columns=header, dtype=object)
     return table.loc[:, ~table.columns.duplicated()]
 
@@ -458,30 +504,35 @@ def _renamed(table, columns, findings):
 
 def _check_columns(table, findings):
     """Check names and texts, and fill in the optional columns."""
-    others = {c.lower(): c for c in table if c and c not in (*NEEDED, *OPTIONAL) and not _rated(c)}
+    others = [name for name in table if name and name not in (*NEEDED, *OPTIONAL) and not _rated(name)]
+    by_lower = {name.lower(): name for name in others}
     for name in NEEDED:
         if name not in table and name not in findings.names:
-            near = [others[c] for c in get_close_matches(name, others, 1)]
-            hint = f"is it {near[0]!r}? Then map {name}={near[0]}" if near else \
-                f"rename yours, or map {name}=COLUMN"
+            hint = f"rename yours, or map {name}=COLUMN"
+            for near in get_close_matches(name, by_lower, 1):
+                hint = f"is it {by_lower[near]!r}? Then map {name}={by_lower[near]}"
             findings.say("problem", f"the column is missing: {hint}", name)
-    for name in others.values():
+    for name in by_lower.values():
         findings.say("note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))} and {_FORM}", name)
-    for name in [c for c in table if c not in others.values()]:
-        if name != "references":
-            listed = table[name].map(lambda cell: isinstance(cell, list))
-            findings.say("problem", "a list where one text or number is expected", name, listed)
-            table[name] = table[name].map(_flat)
-        cells = table[name].map(_flat)
-        damaged, misread = cells.str.contains(_DAMAGED), cells.str.contains(_MISREAD)
-        findings.say("problem", "not UTF-8 here: save the file as UTF-8", name, damaged)
-        findings.say("note", "looks like UTF-8 once read as something else", name, misread)
+    for name in [name for name in table if name not in by_lower.values()]:
+        _check_cells(table, name, findings)
         if not _rated(name):
             _check_texts(table, name, findings)
     _fill_in(table)
     missing = table["references"].map(len) == 0
     consequence = "compare with the source instead" if missing.all() else "leave these items out"
     findings.say("note", f"none: lexical metrics {consequence}", "references", missing)
+
+
+def _check_cells(table, name, findings):
+    """Refuse lists where there should be one text, and texts that were not decoded as they should be."""
+    if name != "references":
+        listed = table[name].map(lambda cell: isinstance(cell, list))
+        findings.say("problem", "a list where one text or number is expected", name, listed)
+        table[name] = table[name].map(_flat)
+    cells = table[name].map(_flat)
+    findings.say("problem", "not UTF-8 here: save the file as UTF-8", name, cells.str.contains(_DAMAGED))
+    findings.say("note", "looks like UTF-8 once read as something else", name, cells.str.contains(_MISREAD))
 
 
 def _check_texts(table, name, findings):
@@ -510,10 +561,16 @@ def _fill_in(table):
         if name not in table:
             table[name] = ""
     if "doc_id" not in table:
-        sources = _words(table["source"]) if "source" in table else pd.Series("", table.index)
+        sources = _sources(table)
         numbers = pd.Series(pd.factorize(sources)[0] + 1, table.index)
         table["doc_id"] = "document " + numbers.astype(str)
     table["references"] = [_references(cell) for cell in table["references"]]
+
+
+def _sources(table):
+    if "source" not in table:
+        return pd.Series("", table.index)
+    return _words(table["source"])
 
 
 def _references(cell):
@@ -524,7 +581,7 @@ def _references(cell):
 def _check_documents(table, findings):
     for name in ("doc_id", "system"):
         table[name] = _words(table[name]) if name in table else ""
-    sources = _words(table["source"]) if "source" in table else pd.Series("", table.index)
+    sources = _sources(table)
     for (document, system), part in table.groupby(["doc_id", "system"]):
         if len(part) > 1 and system and all(sources[part.index]):
             findings.say("problem", f"several outputs of {system!r} for {document!r}: keep one, or name "
@@ -543,21 +600,25 @@ def _check_documents(table, findings):
 def _check_ratings(table, findings):
     """Turn ratings into numbers; return aspect and rater of their columns."""
     columns = {}
-    for name in [c for c in table if _rated(c)]:
-        _, *parts = (part.strip() for part in name.split(":"))
+    for name in [name for name in table if _rated(name)]:
+        _, *parts = [part.strip() for part in name.split(":")]
         if len(parts) not in (1, 2) or not all(parts) or parts[0] in ITEMS:
             findings.say("problem", f"expected {_FORM}, and no aspect called {', '.join(ITEMS[:3])}", name)
             continue
-        aspect, rater = (*parts, "mean")[:2]
+        aspect = parts[0]
+        rater = parts[1] if len(parts) == 2 else "mean"
         columns[name] = (aspect, rater)
         table[name] = _numbers(name, table[name], findings)
     if not columns:
         findings.say("problem", f"there are no ratings: expected one or more columns called {_FORM}")
-    for aspect in dict.fromkeys(aspect for aspect, _ in columns.values()):
-        named = [rater for of, rater in columns.values() if of == aspect]
-        raters = {rater: table[name] for name, (of, rater) in columns.items() if of == aspect}
-        _check_aspect(f"human:{aspect}", pd.DataFrame(raters), findings)
-        if len(raters) < len(named) or ("mean" in raters and len(named) > 1):
+    by_aspect = {}
+    for name, (aspect, rater) in columns.items():
+        by_aspect.setdefault(aspect, []).append((rater, table[name]))
+    for aspect, of_raters in by_aspect.items():
+        ratings = dict(of_raters)
+        _check_aspect(f"human:{aspect}", pd.DataFrame(ratings), findings)
+        repeated = len(ratings) < len(of_raters)
+        if repeated or ("mean" in ratings and len(ratings) > 1):
             findings.say("problem", "expected one column without a rater, or one for each rater",
                          f"human:{aspect}")
     return columns
@@ -572,22 +633,21 @@ def _numbers(name, cells, findings):
         findings.say("note", f"{text!r} is read as no rating", name, list(part.index))
     cells = cells.mask(nothing, "")
     commas = cells.str.fullmatch(r"[-+]?\d+,\d+")
-    ambiguous = ""
-    if commas.any():
-        ambiguous = _ambiguity(cells, commas)
-        if not ambiguous:
-            example = cells[commas].iloc[0]
-            findings.say("note", f"read with decimal commas: {example!r} is {example.replace(',', '.')}",
-                         name, commas)
-            cells = cells.where(~commas, cells.str.replace(",", "."))
+    ambiguous = _ambiguity(cells, commas) if commas.any() else ""
+    if commas.any() and not ambiguous:
+        example = cells[commas].iloc[0]
+        findings.say("note", f"read with decimal commas: {example!r} is {example.replace(',', '.')}", name,
+                     commas)
+        cells = cells.where(~commas, cells.str.replace(",", "."))
     # Of what Python calls a number, 1_0 and infinity are none here.
     plain = cells.where(cells.str.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"), "")
     numbers = pd.to_numeric(plain, errors="coerce").astype(float)
     numbers = numbers.where(np.isfinite(numbers))
     wrong = cells[numbers.isna() & (cells != "")]
     for text, part in wrong.groupby(wrong):
-        hint = ambiguous if commas[part.index[0]] and ambiguous else \
-            "leave the cell empty where there is no rating"
+        hint = "leave the cell empty where there is no rating"
+        if ambiguous and commas[part.index[0]]:
+            hint = ambiguous
         findings.say("problem", f"{text!r} is not a finite number; {hint}", name, list(part.index))
     return numbers
 
@@ -605,12 +665,16 @@ def _ambiguity(cells, commas):
 
 
 def _check_aspect(column, ratings, findings):
-    low, high = ratings.min().dropna(), ratings.max().dropna()
+    """Check what raters gave for an aspect; `ratings` has a column for each."""
+    low = ratings.min().dropna()
+    high = ratings.max().dropna()
     if low.empty:
-        return findings.say("problem", "there is no rating", column)
+        findings.say("problem", "there is no rating", column)
+        return
     if low.min() == high.max():
-        return findings.say("problem", f"all ratings are {low.min():g}, so that nothing correlates with "
-                            "them: leave the column out", column)
+        findings.say("problem", f"all ratings are {low.min():g}, so that nothing correlates with "
+                     "them: leave the column out", column)
+        return
     for rater in low.index[low == high]:
         findings.say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
     width = high - low
@@ -620,10 +684,12 @@ def _check_aspect(column, ratings, findings):
 
 
 def _rated(name):
+    """Whether a column holds ratings, by its name."""
     return name.split(":")[0].strip().lower() == "human"
 
 
 def _words(texts):
+    """Texts with one blank between words and none around them."""
     return texts.str.split().str.join(" ")
 
 

@@ -17,29 +17,37 @@ from nlgjudge.data.paths import use
 from nlgjudge.data.registry import blob_id, entries
 from nlgjudge.data.schema import build
 
-_LINES = {"wmt22_de_en": 1984, "wmt22_zh_en": 1875}
+_SEGMENTS = {"wmt22_de_en": 1984, "wmt22_zh_en": 1875}
 
 
 def read_wmt22(name):
     """Read WMT-22 general test segments; the human reference is the hypothesis."""
-    source, = entries(name, path=f"src.{name[6:8]}")
+    language = name.split("_")[1]
+    source, = entries(name, path=f"src.{language}")
     reference, = entries(name, path="ref.A.en")
-    texts = [fetch.read(e).decode("utf-8").removesuffix("\n").split("\n") for e in (source, reference)]
-    items = [(None, f"{number:04d}", "reference", original, translation, [translation], "")
-             for number, (original, translation) in enumerate(zip(*texts, strict=True))]
-    return build(name, items, [], files={e.path: e.blob for e in (source, reference)},
-                 expect=(_LINES[name],) * 2)
+    items = []
+    for number, (original, translation) in enumerate(zip(_lines(source), _lines(reference), strict=True)):
+        items.append((None, f"{number:04d}", "reference", original, translation, [translation], ""))
+    return build(name, items, [], files={source.path: source.blob, reference.path: reference.blob},
+                 expect=(_SEGMENTS[name], _SEGMENTS[name]))
+
+
+def _lines(entry):
+    return fetch.read(entry).decode("utf-8").removesuffix("\n").split("\n")
 
 
 def read_sumpubmed(name):
     """Read scientific articles and abstracts; ids 1 to 300 are registered."""
-    files, texts = {}, {}
+    files = {}
+    texts = {}
     for entry in entries(name, role="data"):
         kind, number = re.fullmatch(r"(text|abstract)/\w+_(\d+)\.txt", entry.path).groups()
         texts.setdefault(int(number), {})[kind] = fetch.read(entry).decode("utf-8")
         files[entry.path] = entry.blob
-    items = [(None, f"{number:03d}", "reference", text["text"], text["abstract"],
-              [text["abstract"]], "") for number, text in sorted(texts.items())]
+    items = []
+    for number, article in sorted(texts.items()):
+        abstract = article["abstract"]
+        items.append((None, f"{number:03d}", "reference", article["text"], abstract, [abstract], ""))
     return build(name, items, [], files=files, expect=(300, 300))
 
 
@@ -49,24 +57,33 @@ def read_answer_equivalence(name):
     Rating `equivalence` is the mean over raters of the released judgement, 1 for equivalent.
     """
     entry, = entries(name, path="ae_dev.jsonl")
-    items, judged, odd = {}, {}, []
+    items = {}
+    judged = {}
+    odd = []
     for number, line in enumerate(fetch.read(entry).splitlines(), 1):  # bytes: a text may hold U+2028
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            key = (row["qid"], row["candidate"], row["reference"])
-            score, question, context = float(row["score"]), row["question"], row["context"]
+            doc_id = row["qid"]
+            answer = row["candidate"]
+            reference = row["reference"]
+            score = float(row["score"])
+            question = row["question"]
+            context = row["context"]
+            key = (doc_id, answer, reference)
+            if key not in items:
+                place = str(len(items))
+                items[key] = (f"{doc_id}/{place}", doc_id, place, question, answer, [reference], context)
         except ODD as error:
             odd.append(f"line {number} ({type(error).__name__}: {error})")
             continue
-        place = str(len(items))
-        items.setdefault(key, (f"{row['qid']}/{place}", row["qid"], place, question, row["candidate"],
-                               [row["reference"]], context))
-        judged.setdefault(items[key][0], []).append(score)
+        item_id, *_ = items[key]
+        judged.setdefault(item_id, []).append(score)
     if not items:
+        example = odd[0] if odd else "it is empty"
         cause = (f"{entry.path} of {entry.repository} is laid out otherwise than expected, no line can be "
-                 f"read, as {odd[0] if odd else 'it is empty'}")
+                 f"read, as {example}")
         raise fetch.DataUnavailable(cause, kind="unreadable", cause=cause)
     if odd:
         print(f"{entry.path} of {entry.repository}: {len(odd)} lines cannot be read and are left out, as "
@@ -78,17 +95,19 @@ def read_answer_equivalence(name):
 def read_story_cloze(name):
     """Read the Story Cloze CSV that `NLGJUDGE_STORY_CLOZE` names (licence on request)."""
     path = _named("NLGJUDGE_STORY_CLOZE", name, "the validation CSV of the Story Cloze Test")
-    items, ratings = [], []
-    for row in _rows(path, ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)),
-                            "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding"]):
-        opening = " ".join(row[f"InputSentence{i}"] for i in range(1, 5))
-        right = int(row["AnswerRightEnding"])
-        endings = {i: row[f"RandomFifthSentenceQuiz{i}"] for i in (1, 2)}
-        for i, ending in endings.items():
-            system_id = "right_ending" if i == right else "wrong_ending"
-            key = f"{row['InputStoryid']}/{system_id}"
-            items.append((key, row["InputStoryid"], system_id, opening, ending, [endings[right]], ""))
-            ratings.append((key, "ending", "mean", float(i == right)))
+    sentences = ["InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4"]
+    endings = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
+    items = []
+    ratings = []
+    for row in _rows(path, ["InputStoryid", *sentences, *endings, "AnswerRightEnding"]):
+        doc_id = row["InputStoryid"]
+        opening = " ".join(row[sentence] for sentence in sentences)
+        right = f"RandomFifthSentenceQuiz{int(row['AnswerRightEnding'])}"
+        for ending in endings:
+            system_id = "right_ending" if ending == right else "wrong_ending"
+            key = f"{doc_id}/{system_id}"
+            items.append((key, doc_id, system_id, opening, row[ending], [row[right]], ""))
+            ratings.append((key, "ending", "mean", float(ending == right)))
     return build(name, items, ratings, files={path.name: blob_id(path.read_bytes())})
 
 
@@ -99,7 +118,8 @@ def read_iwslt14(name):
     reference, translation, rater, score` (1 to 5), a line per judgement.
     """
     path = _named("NLGJUDGE_HUMANMT", name, "a folder with HumanMT's ratings.csv") / "ratings.csv"
-    items, ratings = {}, []
+    items = {}
+    ratings = []
     for row in _rows(path, ["segment", "source", "reference", "translation", "rater", "score"]):
         key = f"{row['segment']}/translation"
         items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
@@ -110,6 +130,7 @@ def read_iwslt14(name):
 
 
 def _named(variable, name, what):
+    """The file or folder that an environment variable names."""
     path = os.environ.get(variable, "")
     if not path:
         raise fetch.DataUnavailable(f"{name} cannot be downloaded freely: ask its authors for it "
@@ -121,6 +142,7 @@ def _named(variable, name, what):
 
 def _rows(path, columns):
     table = pd.read_csv(use(path), dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    if absent := [c for c in columns if c not in table]:
+    absent = [column for column in columns if column not in table]
+    if absent:
         raise ValueError(f"{path}: expected columns {columns}, lacks {absent}")
     return table.to_dict("records")

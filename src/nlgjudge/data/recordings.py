@@ -17,8 +17,15 @@ from nlgjudge.data.registry import entries, prompt_files
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text"]
 _NO_ITEMS = pd.DataFrame(columns=["item_id", "source", "context", "system_id"])
-_ASPECTS = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance",
-            "eng": "engagingness", "gro": "groundedness", "nat": "naturalness"}
+_ASPECTS = {
+    "coh": "coherence",
+    "con": "consistency",
+    "flu": "fluency",
+    "rel": "relevance",
+    "eng": "engagingness",
+    "gro": "groundedness",
+    "nat": "naturalness",
+}
 
 
 class Recorded(NamedTuple):
@@ -62,36 +69,61 @@ _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"),
 # with the items' texts in their slots, to the letter (tests/data/test_recordings.py).
 _CLOSER = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
 _CLOSER_SAMPLING = {"temperature": 1, "top_p": 1}
-_CLOSER_SUMMARIES = Recorded(
-    "summeval", "", "gpt-3.5-turbo-0613", None, _CLOSER_SAMPLING, 20, _SUMMARIES,
-    "the prompts on summaries are not registered here")
 # Shen et al. 2023; "from one to five" in the words of the repository's prompt_templates.py.
-_SHEN = Recorded("summeval", "", None, None, {}, 1, _SUMMARIES,
-                 "its prompts and sampling parameters are not registered here")
-RECORDINGS = {
-    **{f"closer_look/{form}": Recorded(
-        "topical_chat", f"results/topical_chat/gpt3.5_*_{form}.json", "gpt-3.5-turbo-0613",
-        f"upstream:d223302/{{aspect:.3}}_{form}", _CLOSER_SAMPLING, 20, _DIALOGUE,
-        "the longest reply allowed is not stated") for form in _CLOSER},
-    **{f"closer_look_summeval/{form}": _CLOSER_SUMMARIES._replace(
-        files=f"results/summeval/gpt3.5_*_{form}.json") for form in _CLOSER[:2]},
-    "llm_summeval/gpt-3.5/stars": _SHEN._replace(
-        files="gpt-3.5-turbo-0301/*_stareval.txt", model="gpt-3.5-turbo-0301"),
-    "llm_summeval/gpt-3.5/reason_then_score": _SHEN._replace(
-        files="gpt-3.5-turbo-0301/*_rts.txt", model="gpt-3.5-turbo-0301"),
-    "llm_summeval/gpt-4/reason_then_score": _SHEN._replace(
-        files="gpt-4-0314/*_rts.txt", model="gpt-4-0314"),
-    # Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
-    "alttest": Recorded(
-        "summeval", "data/summeval/llm_annotations.json", None, None, {}, 1, _SUMMARIES,
-        "scores alone are published, without prompt and sampling parameters"),
-    # G-Eval, section 3.1: "we set 'n = 20, temperature = 1, top_p = 1' to sample 20 times". The script that
-    # the authors released (gpt4_eval.py) sets a temperature of 2 and 5 tokens at most: neither is certain.
-    "geval/gpt-4": Recorded(
-        "summeval", "results/gpt4_*_detailed.json", "gpt-4", "upstream:geval/{aspect:.3}_detailed",
-        {"top_p": 1}, 20, _SUMMARIES | {"fluency": (1, 3)},
-        "the paper states a temperature of 1, the released script has 2"),
-}
+_SHEN = Recorded(
+    benchmark="summeval",
+    samples=1,
+    scales=_SUMMARIES,
+    note="its prompts and sampling parameters are not registered here",
+)
+RECORDINGS = {}
+for _form in _CLOSER:
+    RECORDINGS[f"closer_look/{_form}"] = Recorded(
+        benchmark="topical_chat",
+        files=f"results/topical_chat/gpt3.5_*_{_form}.json",
+        model="gpt-3.5-turbo-0613",
+        prompt=f"upstream:d223302/{{aspect:.3}}_{_form}",
+        sampling=_CLOSER_SAMPLING,
+        samples=20,
+        scales=_DIALOGUE,
+        note="the longest reply allowed is not stated",
+    )
+for _form in ("geval", "geval_no_auto_cot"):
+    RECORDINGS[f"closer_look_summeval/{_form}"] = Recorded(
+        benchmark="summeval",
+        files=f"results/summeval/gpt3.5_*_{_form}.json",
+        model="gpt-3.5-turbo-0613",
+        sampling=_CLOSER_SAMPLING,
+        samples=20,
+        scales=_SUMMARIES,
+        note="the prompts on summaries are not registered here",
+    )
+RECORDINGS["llm_summeval/gpt-3.5/stars"] = _SHEN._replace(
+    files="gpt-3.5-turbo-0301/*_stareval.txt", model="gpt-3.5-turbo-0301")
+RECORDINGS["llm_summeval/gpt-3.5/reason_then_score"] = _SHEN._replace(
+    files="gpt-3.5-turbo-0301/*_rts.txt", model="gpt-3.5-turbo-0301")
+RECORDINGS["llm_summeval/gpt-4/reason_then_score"] = _SHEN._replace(
+    files="gpt-4-0314/*_rts.txt", model="gpt-4-0314")
+# Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
+RECORDINGS["alttest"] = Recorded(
+    benchmark="summeval",
+    files="data/summeval/llm_annotations.json",
+    samples=1,
+    scales=_SUMMARIES,
+    note="scores alone are published, without prompt and sampling parameters",
+)
+# G-Eval, section 3.1: "we set 'n = 20, temperature = 1, top_p = 1' to sample 20 times". The script that
+# the authors released (gpt4_eval.py) sets a temperature of 2 and 5 tokens at most: neither is certain.
+RECORDINGS["geval/gpt-4"] = Recorded(
+    benchmark="summeval",
+    files="results/gpt4_*_detailed.json",
+    model="gpt-4",
+    prompt="upstream:geval/{aspect:.3}_detailed",
+    sampling={"top_p": 1},
+    samples=20,
+    scales=_SUMMARIES | {"fluency": (1, 3)},
+    note="the paper states a temperature of 1, the released script has 2",
+)
 
 
 def recording(name, items=None, *, files=None):
@@ -121,10 +153,20 @@ def recording(name, items=None, *, files=None):
         When the items are needed and not given.
     nlgjudge.data.fetch.DataUnavailable
         When a file cannot be had.
+
+    Examples
+    --------
+    The released replies are fetched, which needs a network or a mirror.
+
+    >>> replies = recording("llm_summeval/gpt-4/reason_then_score")  # doctest: +SKIP
+    >>> len(replies), replies.columns.tolist()  # doctest: +SKIP
+    (4800, ['item_id', 'aspect', 'sample_index', 'text'])
     """
     if recorded_files(name) and name.startswith("closer_look/") and items is None:
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
-    frame = pd.DataFrame(_rows(name, items, files if files is not None else {}, print), columns=COLUMNS)
+    if files is None:
+        files = {}
+    frame = pd.DataFrame(_rows(name, items, files, print), columns=COLUMNS)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
         print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
@@ -173,13 +215,18 @@ def recorded_files(name):
     ------
     KeyError
         For an unknown name.
+
+    Examples
+    --------
+    >>> [entry.path for entry in recorded_files("alttest")]
+    ['data/summeval/llm_annotations.json']
     """
     held = recorded(name)
     start, _, end = held.files.partition("*")
-    found = [e for e in entries(held.benchmark, role="recording")
-             if start in e.path and e.path.endswith(end)]
+    found = [entry for entry in entries(held.benchmark, role="recording")
+             if start in entry.path and entry.path.endswith(end)]
     if name.startswith("closer_look/"):  # other prompts of theirs have longer names that end alike
-        found = [e for e in found if e.path[len(start):-len(end)] in _ASPECTS]
+        found = [entry for entry in found if entry.path[len(start):-len(end)] in _ASPECTS]
     return found
 
 
@@ -213,6 +260,13 @@ def available(*names):
     ----------
     *names : str
         Of `RECORDINGS`, or as ``upstream:geval/*_detailed`` for `nlgjudge.data.registry.prompt_files`.
+
+    Examples
+    --------
+    None are lacking where none are asked for.
+
+    >>> available()
+    True
     """
     for name in names:
         try:
@@ -254,7 +308,7 @@ def _rows(name, items, files, say):
 
 
 def _closer_look(entry, content, items, _, say):
-    keys = {(i.source, i.context, i.system_id): i.item_id for i in items.itertuples()}
+    keys = {(item.source, item.context, item.system_id): item.item_id for item in items.itertuples()}
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
     needed = ("source", "context", "system_id", "all_responses")
@@ -267,7 +321,8 @@ def _closer_look(entry, content, items, _, say):
 
 def _llm_summeval(entry, content, items, _, say):
     folder, file = entry.path.split("/")[-2:]
-    system_id, aspect = folder.split("_")[1], file.split("_")[0]
+    system_id = folder.split("_")[1]
+    aspect = file.split("_")[0]
     lines = [json.loads(line) for line in content.decode("utf-8").splitlines()]
     return [(f"{line['id']}/{system_id}", aspect, 0, _text(line["resp"]))
             for line in _complete(entry, lines, ("id", "resp"), say)]
@@ -277,8 +332,11 @@ def _alttest(entry, content, items, model, _):
     judges = json.loads(content)
     if model not in judges:
         raise _NoJudge(unknown("judge of AltTest", model, judges))
-    parts = (key.split("__") + [score] for key, score in judges[model].items())
-    return [(f"{doc_id}/{system_id}", aspect, 0, str(score)) for doc_id, system_id, aspect, score in parts]
+    rows = []
+    for key, score in judges[model].items():
+        doc_id, system_id, aspect = key.split("__")
+        rows.append((f"{doc_id}/{system_id}", aspect, 0, str(score)))
+    return rows
 
 
 def _geval(entry, content, items, _, say):
@@ -302,13 +360,21 @@ def _complete(entry, rows, keys, say):
 
 def _samples(key, aspect, replies):
     """One row a reply; a lone text stands for a list of one."""
-    replies = [replies] if isinstance(replies, str) else replies
-    return [(key, aspect, i, _text(reply)) for i, reply in enumerate(replies or [])]
+    if isinstance(replies, str):
+        replies = [replies]
+    elif not replies:
+        replies = []
+    return [(key, aspect, number, _text(reply)) for number, reply in enumerate(replies)]
 
 
 def _text(reply):
     return "" if reply is None else str(reply)
 
 
-_READERS = {"closer_look": _closer_look, "closer_look_summeval": _geval, "llm_summeval": _llm_summeval,
-            "alttest": _alttest, "geval": _geval}
+_READERS = {
+    "closer_look": _closer_look,
+    "closer_look_summeval": _geval,
+    "llm_summeval": _llm_summeval,
+    "alttest": _alttest,
+    "geval": _geval,
+}

@@ -64,18 +64,31 @@ def entries(benchmark=None, *, role=None, path=None):
     ------
     KeyError
         When nothing matches; the message lists the benchmarks that exist.
+
+    Examples
+    --------
+    >>> [entry.path for entry in entries("openmeva", role="data")]
+    ['data/openmeva.json']
     """
     with open(use(root() / "data" / "registry.csv"), newline="", encoding="utf-8") as handle:
-        rows = [Entry(**{**row, "bytes": int(row["bytes"]) if row["bytes"] else None})
-                for row in csv.DictReader(handle)]
-    found = [row for row in rows
-             if benchmark in (None, row.benchmark) and role in (None, row.role)
-             and (path is None or row.path.endswith(path))]
+        rows = [_entry(row) for row in csv.DictReader(handle)]
+    found = rows
+    if benchmark is not None:
+        found = [row for row in found if row.benchmark == benchmark]
+    if role is not None:
+        found = [row for row in found if row.role == role]
+    if path is not None:
+        found = [row for row in found if row.path.endswith(path)]
     if not found:
         known = ", ".join(sorted({row.benchmark for row in rows}))
         raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
                        f"path={path!r}; benchmarks with files: {known}")
     return found
+
+
+def _entry(row):
+    size = int(row["bytes"]) if row["bytes"] else None
+    return Entry(**row | {"bytes": size})
 
 
 def prompt_files(name):
@@ -104,7 +117,8 @@ def prompt_files(name):
     """
     owner, _, stem = name.removeprefix("upstream:").partition("/")
     prompts = entries(role="prompt")
-    found = [entry for entry in prompts if owner.lower() in entry.repository.lower()
+    found = [entry for entry in prompts
+             if owner.lower() in entry.repository.lower()
              and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")]
     if not found:
         known = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)

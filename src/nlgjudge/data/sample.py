@@ -34,17 +34,19 @@ def read(name):
     if name == "news":
         return _news()
     rubric = pd.read_csv(use(_folder() / "rubric.csv")).groupby("benchmark").get_group(name)
-    items, ratings = [], []
+    items = []
+    ratings = []
     for document in documents(rubric["file"].iloc[0]):
+        doc_id = document["doc_id"]
+        source = document["source"]
         if name in ("sumpubmed", "wmt22_de_en", "wmt22_zh_en"):
-            items.append((None, document["doc_id"], "reference", document["source"],
-                          document["references"][0], document["references"], ""))
+            references = document["references"]
+            items.append((None, doc_id, "reference", source, references[0], references, ""))
         elif name == "story_cloze":
+            right = document["right_ending"]
             for system_id in ("right_ending", "wrong_ending"):
-                items.append((None, document["doc_id"], system_id, document["source"],
-                              document[system_id], [document["right_ending"]], ""))
-                ratings.append((f"{document['doc_id']}/{system_id}", "ending", "mean",
-                                float(system_id == "right_ending")))
+                items.append((None, doc_id, system_id, source, document[system_id], [right], ""))
+                ratings.append((f"{doc_id}/{system_id}", "ending", "mean", float(system_id == "right_ending")))
         else:
             for item, rated in _outputs(name, document, rubric):
                 items.append(item)
@@ -82,8 +84,16 @@ def rate(defects, low=1, high=5, steps=4):
         By rater: plain takes a step off for each defect; strict the same and half a step
         more if there is any; lenient overlooks the first.
     """
-    counted = {"plain": defects, "strict": defects + (defects > 0) / 2, "lenient": max(defects - 1, 0)}
-    return {rater: max(low, high - (high - low) * min(n / steps, 1)) for rater, n in counted.items()}
+    counted = {
+        "plain": defects,
+        "strict": defects + (0.5 if defects else 0),
+        "lenient": max(defects - 1, 0),
+    }
+    rated = {}
+    for rater, number in counted.items():
+        lost = (high - low) * min(number / steps, 1)
+        rated[rater] = max(low, high - lost)
+    return rated
 
 
 def _folder():
@@ -91,35 +101,50 @@ def _folder():
 
 
 def _outputs(name, document, rubric):
+    """Yield the item of each of a document's outputs, and its ratings."""
     for output in document["outputs"]:
-        doc_id, system_id = document["doc_id"], output["system_id"]
+        doc_id = document["doc_id"]
+        system_id = output["system_id"]
         references = document["references"]
         if name.startswith("qags"):  # one output a document, and the source as reference
-            doc_id, system_id, references = f"{doc_id}-{system_id}", "0", [document["source"]]
+            doc_id = f"{doc_id}-{system_id}"
+            system_id = "0"
+            references = [document["source"]]
         item = (None, doc_id, system_id, document["source"], output["hypothesis"], references,
                 document["context"])
-        rated = ((r.aspect, rate(_count(output, r.defects.split()), r.low, r.high, r.steps))
-                 for r in rubric.itertuples())
-        yield item, [(f"{doc_id}/{system_id}", aspect, rater, score)
-                     for aspect, scores in rated for rater, score in scores.items()]
+        ratings = []
+        for rule in rubric.itertuples():
+            defects = _count(output, rule.defects.split())
+            for rater, score in rate(defects, rule.low, rule.high, rule.steps).items():
+                ratings.append((f"{doc_id}/{system_id}", rule.aspect, rater, score))
+        yield item, ratings
 
 
 def _count(output, aspects):
+    """Number of an output's planted defects of these aspects."""
     return sum(len(output["defects"][aspect]) for aspect in aspects)
+
+
+def _preference(writer, model):
+    """Preference for the writer by numbers of defects: 1, 0, or 0.5 where they are equal."""
+    if writer == model:
+        return 0.5
+    return 1.0 if writer < model else 0.0
 
 
 def _news():
     """Two of the sample's summarisers in the place of writer and model."""
-    items, ratings = [], []
+    items = []
+    ratings = []
     for document in documents("summarization"):
-        outputs = {o["system_id"]: o for o in document["outputs"]}
-        pair = {"writer-sample": outputs["lead"], "text-davinci-002": outputs["embellished"]}
-        for system_id, output in pair.items():
-            items.append((None, document["doc_id"], system_id, document["source"],
-                          output["hypothesis"], [], ""))
-        for aspect, parts in (("overall", tuple(outputs["lead"]["defects"])),
-                              ("informative", ("relevance", "consistency"))):
-            writer, model = (_count(output, parts) for output in pair.values())
-            ratings.append((f"{document['doc_id']}/writer-sample", f"{aspect}_preference", "plain",
-                            (1 + (model > writer) - (model < writer)) / 2))
+        doc_id = document["doc_id"]
+        outputs = {output["system_id"]: output for output in document["outputs"]}
+        writer = outputs["lead"]
+        model = outputs["embellished"]
+        for system_id, output in (("writer-sample", writer), ("text-davinci-002", model)):
+            items.append((None, doc_id, system_id, document["source"], output["hypothesis"], [], ""))
+        counted = {"overall": tuple(writer["defects"]), "informative": ("relevance", "consistency")}
+        for aspect, kinds in counted.items():
+            preference = _preference(_count(writer, kinds), _count(model, kinds))
+            ratings.append((f"{doc_id}/writer-sample", f"{aspect}_preference", "plain", preference))
     return build("news", items, ratings, source="sample")

@@ -34,6 +34,15 @@ class Benchmark:
         Each file read, with its git blob id.
     left_out : dict of str to str
         Each optional file that was not used, and why.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> sample.name, sample.is_sample, sample.items.columns.tolist()[:3]
+    ('summeval', True, ['item_id', 'doc_id', 'system_id'])
+    >>> sample.human()[["item_id", "coherence"]].head(1).columns.tolist()
+    ['item_id', 'coherence']
     """
 
     name: str
@@ -76,9 +85,10 @@ class Benchmark:
             `item_id, doc_id, system_id` and one column per aspect.
         """
         means = self.ratings.pivot_table(index="item_id", columns="aspect", values="score",
-                                         aggfunc="mean", dropna=False)[self.aspects]
-        return self.items[["item_id", "doc_id", "system_id"]].merge(
-            means.reset_index(), on="item_id", how="left", validate="1:1")
+                                         aggfunc="mean", dropna=False)
+        means = means[self.aspects].reset_index()
+        keys = self.items[["item_id", "doc_id", "system_id"]]
+        return keys.merge(means, on="item_id", how="left", validate="1:1")
 
     def with_scores(self, scores):
         """Join metric columns to the human means.
@@ -110,22 +120,28 @@ class Benchmark:
 
     def released(self):
         """Released metric scores, one column per metric (and aspect, where it has one)."""
-        names = self.scores["metric"] + self.scores["aspect"].map(lambda a: f":{a}" if a else "")
-        return self.scores.assign(name=names).pivot(
-            index="item_id", columns="name", values="score")[list(dict.fromkeys(names))].reset_index()
+        endings = self.scores["aspect"].map(lambda aspect: f":{aspect}" if aspect else "")
+        named = self.scores.assign(name=self.scores["metric"] + endings)
+        wide = named.pivot(index="item_id", columns="name", values="score")
+        in_order = list(dict.fromkeys(named["name"]))
+        return wide[in_order].reset_index()
 
     def datasets(self):
         """Return the three tables as a `datasets.DatasetDict` with typed features."""
         from datasets import Dataset, DatasetDict, Features, List, Value
 
-        text, number = Value("string"), Value("float64")
-        features = {name: Features({column: number if column == "score" else text
-                                    for column in columns})
-                    for name, columns in (("items", ITEMS), ("ratings", RATINGS), ("scores", SCORES))}
-        features["items"]["references"] = List(text)
-        return DatasetDict({name: Dataset.from_pandas(getattr(self, name), features=f,
-                                                      preserve_index=False)
-                            for name, f in features.items()})
+        text = Value("string")
+        types = {"score": Value("float64"), "references": List(text)}
+
+        def typed(table, columns):
+            features = Features({column: types.get(column, text) for column in columns})
+            return Dataset.from_pandas(table, features=features, preserve_index=False)
+
+        return DatasetDict({
+            "items": typed(self.items, ITEMS),
+            "ratings": typed(self.ratings, RATINGS),
+            "scores": typed(self.scores, SCORES),
+        })
 
 
 def build(name, items, ratings, scores=(), *, files=None, left_out=None, source="real", expect=None):
@@ -158,8 +174,12 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
     ratings = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
     scores = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
     items["item_id"] = items["item_id"].fillna(items["doc_id"] + "/" + items["system_id"])
-    for label, table, key in (("items", items, ["item_id"]), ("ratings", ratings, RATINGS[:3]),
-                              ("scores", scores, ["item_id", "metric", "aspect"])):
+    keyed = [
+        ("items", items, ["item_id"]),
+        ("ratings", ratings, ["item_id", "aspect", "rater"]),
+        ("scores", scores, ["item_id", "metric", "aspect"]),
+    ]
+    for label, table, key in keyed:
         repeated = table.duplicated(key)
         if repeated.any():
             raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
@@ -171,4 +191,5 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
     if expect and found != tuple(expect):
         raise ValueError(f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
                          f"paper, got {found[0]} and {found[1]}")
-    return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))
+    return Benchmark(name, items, ratings, scores, source, files=dict(files or {}),
+                     left_out=dict(left_out or {}))

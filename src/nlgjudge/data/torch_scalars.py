@@ -17,8 +17,16 @@ import numpy as np
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
-_TYPES = {"DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "LongStorage": "<i8",
-          "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "<i1", "ByteStorage": "<u1"}
+_TYPES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "<i1",
+    "ByteStorage": "<u1",
+}
 
 
 class _Storage(NamedTuple):
@@ -61,7 +69,8 @@ def storage(content):
         For another format, or a storage of anything but plain numbers.
     """
     stream = io.BytesIO(content)
-    magic, protocol = (_Description(stream).load() for _ in range(2))
+    magic = _Description(stream).load()
+    protocol = _Description(stream).load()
     if (magic, protocol) != (_MAGIC, _PROTOCOL):
         raise pickle.UnpicklingError("a stored tensor is in another format than torch's old one")
     _Description(stream).load()  # sizes of short, int and long on the machine that wrote it
@@ -109,5 +118,8 @@ def scalar(elements, offset, size, stride, requires_grad=False, hooks=None, meta
 
 
 # By the name that a pickle calls, what is called instead.
-CALLS = {("torch._utils", "_rebuild_tensor_v2"): scalar, ("torch.storage", "_load_from_bytes"): storage,
-         ("collections", "OrderedDict"): dict}
+CALLS = {
+    ("torch._utils", "_rebuild_tensor_v2"): scalar,
+    ("torch.storage", "_load_from_bytes"): storage,
+    ("collections", "OrderedDict"): dict,
+}

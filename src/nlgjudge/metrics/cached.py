@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from importlib.metadata import version
 
 import numpy as np
@@ -69,9 +68,7 @@ def _compute(function, texts, options, parallel):
     if not parallel or len(texts) <= _CHUNK:
         return np.asarray(function(texts, *options), dtype=float)
     parts = [texts[i:i + _CHUNK] for i in range(0, len(texts), _CHUNK)]
-    with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
-        return np.concatenate(list(pool.map(partial(_part, function, options), parts)))
-
-
-def _part(function, options, texts):
-    return np.asarray(function(texts, *options), dtype=float)
+    workers = min(os.cpu_count() or 1, 8)
+    with ProcessPoolExecutor(workers) as pool:
+        running = [pool.submit(function, part, *options) for part in parts]
+        return np.concatenate([np.asarray(future.result(), dtype=float) for future in running])

@@ -5,16 +5,18 @@ A row's steps fit into the bits of one integer (Hyyrö 2004, "Bit-parallel LCS-l
 revisited"), from which the package reads the same lengths.
 """
 
+import importlib.util
 from collections import defaultdict
-
-from rouge_score import rouge_scorer
 
 
 class _Row(int):
-    """Bit j is set where the length grows between the first j and j + 1 words."""
+    """A row of the table: bit j is set where the length grows between the first j and j + 1 words."""
 
     def __getitem__(self, j):
-        return (self if j == -1 else self & ((1 << j) - 1)).bit_count()
+        if j == -1:
+            return self.bit_count()
+        first_words = (1 << j) - 1
+        return (self & first_words).bit_count()
 
 
 def table(reference, hypothesis):
@@ -29,16 +31,35 @@ def table(reference, hypothesis):
     -------
     list
         ``[i][j]`` is the length for the first i and j words, ``[-1][-1]`` that of the whole.
+
+    Examples
+    --------
+    >>> table("the cat sat".split(), "the dog sat".split())[-1][-1]
+    2
     """
-    places, full = defaultdict(int), (1 << len(hypothesis)) - 1
+    places = defaultdict(int)
     for j, word in enumerate(hypothesis):
         places[word] |= 1 << j
-    rows, level = [_Row(0)], full
+    all_words = (1 << len(hypothesis)) - 1
+    level = all_words  # bits where the length does not grow
+    rows = [_Row(0)]
     for word in reference:
         common = level & places.get(word, 0)
-        level = ((level + common) | (level - common)) & full
-        rows.append(_Row(~level & full))
+        level = ((level + common) | (level - common)) & all_words
+        rows.append(_Row(~level & all_words))
     return rows
 
 
-rouge_scorer._lcs_table = table
+def _own_copy():
+    """Load rouge-score's module once more, for this package alone, with the table above.
+
+    The module that a user imports is another object, and stays as its authors wrote it.
+    """
+    spec = importlib.util.find_spec("rouge_score.rouge_scorer")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module._lcs_table = table
+    return module
+
+
+RougeScorer = _own_copy().RougeScorer

@@ -7,6 +7,7 @@ say which, so the parts are kept apart.
 
 import re
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -33,21 +34,22 @@ class _Tokenizer:
         from nltk.stem.porter import PorterStemmer
 
         modes = {"porter": PorterStemmer.NLTK_EXTENSIONS, "porter_original": PorterStemmer.ORIGINAL_ALGORITHM}
-        self._stem = PorterStemmer(modes[stemmer]).stem if stemmer in modes else None
-        self._known = {}
-        self._spaces = stemmer == "spaces"
+        self._stem = None
+        if stemmer in modes:
+            self._stem = cache(PorterStemmer(modes[stemmer]).stem)
 
     def tokenize(self, text):
-        if self._spaces:
-            return text.split()
-        return [self._word(w) for w in re.findall(r"[a-z0-9]+", text.lower())]
+        words = re.findall(r"[a-z0-9]+", text.lower())
+        if self._stem is None:
+            return words
+        return [self._stem(word) if len(word) > 3 else word for word in words]
 
-    def _word(self, word):
-        if self._stem is None or len(word) <= 3:
-            return word
-        if word not in self._known:
-            self._known[word] = self._stem(word)
-        return self._known[word]
+
+class _Spaces:
+    """The text cut at blanks."""
+
+    def tokenize(self, text):
+        return text.split()
 
 
 def rouge(items, *, stemmer="porter", split="punctuation", against="references", beta=1.0):
@@ -76,17 +78,38 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     ------
     ValueError
         For unknown options, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> rouge(items).columns.tolist()[:5]
+    ['item_id', 'reference', 'rouge1-p', 'rouge1-r', 'rouge1-f']
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["The cat sat."], "references": [["A cat sat down."]]})
+    >>> rouge(toy)[["rouge1-p", "rouge1-r", "rougeL-f"]].round(3).iloc[0].tolist()
+    [0.667, 0.5, 0.571]
     """
     if stemmer not in TOKENS or split not in SPLITS or against not in ("references", "source"):
         raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
                          f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')")
-    lists = items["references"] if against == "references" else items["source"].map(lambda s: [s])
-    frame = _per_reference(items, lists, lambda pairs: np.hstack([cached.scores(
-        _score, pairs, stemmer, kind, libraries=("rouge-score", "nltk")) for kind in ("ngrams", split)]))
+    texts = items["references"]
+    if against == "source":
+        texts = items["source"].map(lambda source: [source])
+
+    def score(pairs):
+        libraries = ("rouge-score", "nltk")
+        ngrams = cached.scores(_score, pairs, stemmer, "ngrams", libraries=libraries)
+        subsequences = cached.scores(_score, pairs, stemmer, split, libraries=libraries)
+        return np.hstack([ngrams, subsequences])
+
+    frame = _per_reference(items, texts, score)
     if beta != 1:
         for kind in "12L":
-            p, r = frame[f"rouge{kind}-p"], frame[f"rouge{kind}-r"]
-            frame[f"rouge{kind}-f"] = ((1 + beta**2) * p * r / (r + beta**2 * p)).fillna(0)
+            precision = frame[f"rouge{kind}-p"]
+            recall = frame[f"rouge{kind}-r"]
+            weighted = (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
+            frame[f"rouge{kind}-f"] = weighted.fillna(0)
     return frame
 
 
@@ -110,20 +133,35 @@ def rouge_sets(items):
     ------
     ValueError
         For an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat the"], "references": [["the cat"]]})
+    >>> float(rouge_sets(toy).iloc[0]["rouge1-p"])
+    1.0
     """
-    return _per_reference(items, items["references"], lambda pairs: cached.scores(
-        _score_sets, pairs, libraries=("rouge",)))
+    def score(pairs):
+        return cached.scores(_score_sets, pairs, libraries=("rouge",))
+
+    return _per_reference(items, items["references"], score)
 
 
 def _per_reference(items, lists, score):
-    if (lists.map(len) == 0).any():
-        raise ValueError(f"{int((lists.map(len) == 0).sum())} items have no reference; "
-                         "score them against='source' or leave them out")
-    values = score([(h, text) for h, texts in zip(items["hypothesis"], lists) for text in texts])
-    frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
-    keys = [(item_id, i) for item_id, texts in zip(items["item_id"], lists) for i in range(len(texts))]
-    frame.insert(0, "reference", [k[1] for k in keys])
-    frame.insert(0, "item_id", [k[0] for k in keys])
+    """Table of what `score` gives for pairs of hypothesis and text, one for each text of an item's list."""
+    bare = int((lists.map(len) == 0).sum())
+    if bare:
+        raise ValueError(f"{bare} items have no reference; score them against='source' or leave them out")
+    keys = []
+    pairs = []
+    for item_id, hypothesis, texts in zip(items["item_id"], items["hypothesis"], lists):
+        for position, text in enumerate(texts):
+            keys.append((item_id, position))
+            pairs.append((hypothesis, text))
+    columns = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
+    frame = pd.DataFrame(score(pairs), columns=columns)
+    frame.insert(0, "reference", [position for _, position in keys])
+    frame.insert(0, "item_id", [item_id for item_id, _ in keys])
     return frame
 
 
@@ -140,6 +178,14 @@ def over_references(scores, aggregation):
     -------
     pandas.DataFrame
         `item_id` and the metric columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["The cat sat."],
+    ...                     "references": [["A dog ran.", "The cat sat."]]})
+    >>> over_references(rouge(toy), "max")["rouge1-f"].tolist()
+    [1.0]
     """
     if aggregation not in AGGREGATIONS:
         raise ValueError(f"aggregation={aggregation!r}: expected one of {AGGREGATIONS}")
@@ -168,6 +214,14 @@ def lexical_baselines(items, aggregation="max"):
     ------
     ValueError
         For an unknown aggregation, or an item without references.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> frame = lexical_baselines(items)
+    >>> len(frame), "bleu" in frame, "rougeL-f" in frame
+    (3, True, True)
     """
     frame = over_references(rouge(items), aggregation)
     reason = meteor_missing()
@@ -190,52 +244,75 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
         there are several), stemmer, and, for ROUGE-L, where sentences end.
     scores : pandas.DataFrame
         `item_id, score`.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(3)
+    >>> names = [(metric, variant) for metric, variant, _ in rouge_variants(items, stemmers=["none"], splits=["whole"])]
+    >>> names[0]
+    ('rouge1', 'p, first, none')
     """
-    for target in against:
+    for target, stemmer, split in product(against, stemmers, splits):
+        scores = rouge(items, stemmer=stemmer, split=split, against=target)
+        if stemmer == "spaces":
+            coco = rouge(items, stemmer=stemmer, split=split, against=target, beta=1.2)
+            scores = scores.assign(**{f"rouge{kind}-f1.2": coco[f"rouge{kind}-f"] for kind in "12L"})
         single = target == "source" or (items["references"].map(len) == 1).all()
-        for stemmer in stemmers:
-            for split in splits:
-                scores = rouge(items, stemmer=stemmer, split=split, against=target)
-                if stemmer == "spaces":
-                    coco = rouge(items, stemmer=stemmer, split=split, against=target, beta=1.2)
-                    scores = scores.assign(**{f"rouge{k}-f1.2": coco[f"rouge{k}-f"] for k in "12L"})
-                for aggregation in ("first",) if single else AGGREGATIONS:
-                    reduced = over_references(scores, aggregation)
-                    for column in reduced.columns[1:]:
-                        metric, part = column.split("-")
-                        if metric != "rougeL" and split != splits[0]:
-                            continue  # n-grams do not see sentence boundaries
-                        label = [part, *["source"] * (target == "source"),
-                                 *[aggregation] * (not single), stemmer,
-                                 *[split] * (metric == "rougeL")]
-                        yield metric, ", ".join(label), reduced[["item_id", column]].set_axis(
-                            ["item_id", "score"], axis=1)
+        for aggregation in ("first",) if single else AGGREGATIONS:
+            reduced = over_references(scores, aggregation)
+            for column in reduced.columns[1:]:
+                metric, part = column.split("-")
+                if metric != "rougeL" and split != splits[0]:
+                    continue  # n-grams do not see sentence boundaries
+                label = [part]
+                if target == "source":
+                    label.append("source")
+                if not single:
+                    label.append(aggregation)
+                label.append(stemmer)
+                if metric == "rougeL":
+                    label.append(split)
+                found = reduced[["item_id", column]].set_axis(["item_id", "score"], axis=1)
+                yield metric, ", ".join(label), found
 
 
 def _score(pairs, stemmer, kind):
     """Rows of precision, recall and F: of ROUGE-1 and 2 for `ngrams`, else of ROUGE-L in a split."""
     boundary = SPLITS.get(kind)
-    metrics = ["rouge1", "rouge2"] if kind == "ngrams" else ["rougeLsum" if boundary else "rougeL"]
+    if kind == "ngrams":
+        metrics = ["rouge1", "rouge2"]
+    elif boundary:
+        metrics = ["rougeLsum"]
+    else:
+        metrics = ["rougeL"]
     scorer = _scorer(stemmer, *metrics)
     rows = []
     for hypothesis, reference in pairs:
         if boundary:
-            hypothesis, reference = (re.sub(boundary, "\n", t) for t in (hypothesis, reference))
+            hypothesis = re.sub(boundary, "\n", hypothesis)
+            reference = re.sub(boundary, "\n", reference)
         found = scorer.score(reference, hypothesis)
         rows.append([value for metric in metrics for value in found[metric]])
     return np.array(rows).reshape(-1, 3 * len(metrics))
 
 
 def _score_sets(pairs):
+    """Rows of precision, recall and F of ROUGE-1, 2 and L, by the package `rouge`."""
     from rouge import Rouge
 
-    found = Rouge().get_scores(*zip(*pairs)) if pairs else []
-    return np.array([[row[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"]
-                     for row in found]).reshape(-1, 9)
+    if not pairs:
+        return np.empty((0, 9))
+    hypotheses, references = zip(*pairs)
+    rows = []
+    for found in Rouge().get_scores(hypotheses, references):
+        rows.append([found[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"])
+    return np.array(rows)
 
 
 @cache
 def _scorer(stemmer, *metrics):
-    from nlgjudge.metrics.lcs import rouge_scorer
+    from nlgjudge.metrics.lcs import RougeScorer
 
-    return rouge_scorer.RougeScorer(list(metrics), tokenizer=_Tokenizer(stemmer))
+    tokenizer = _Spaces() if stemmer == "spaces" else _Tokenizer(stemmer)
+    return RougeScorer(list(metrics), tokenizer=tokenizer)

@@ -12,7 +12,7 @@ import io
 import os
 import shutil
 import warnings
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +36,13 @@ class MeteorMissing(RuntimeError):
 
 
 def meteor_missing(variant="nltk"):
-    """Say what a variant of METEOR lacks on this machine; empty where it can run."""
+    """Say what a variant of METEOR lacks on this machine; empty where it can run.
+
+    Examples
+    --------
+    >>> meteor_missing("nltk, no synonyms")
+    ''
+    """
     if variant == "1.5":
         if find_spec("pycocoevalcap") and _java_folder() is not None:
             return ""
@@ -70,15 +76,25 @@ def meteor(items, variant="nltk"):
         For an unknown variant, or an item without references.
     MeteorMissing
         Where WordNet, or Java and METEOR 1.5, are not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
+    >>> meteor(toy, "nltk, no synonyms").round(3)
+      item_id  score
+    0       i  0.981
     """
     if variant not in (*VARIANTS, PLAIN):
         raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
-    if (items["references"].map(len) == 0).any():
-        raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
-                         "them out")
-    if reason := meteor_missing(variant):
+    bare = int((items["references"].map(len) == 0).sum())
+    if bare:
+        raise ValueError(f"{bare} items have no reference; leave them out")
+    reason = meteor_missing(variant)
+    if reason:
         raise MeteorMissing(reason)
-    texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
+    texts = [(hypothesis, list(references))
+             for hypothesis, references in zip(items["hypothesis"], items["references"])]
     if variant == "1.5":
         values = cached.scores(_java, texts, libraries=["pycocoevalcap"], parallel=False)
     else:
@@ -88,7 +104,15 @@ def meteor(items, variant="nltk"):
 
 
 def meteor_variants(items):
-    """Yield ``"meteor"``, the name and the scores of each variant that can run here."""
+    """Yield ``"meteor"``, the name and the scores of each variant that can run here.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
+    >>> all(metric == "meteor" and variant in VARIANTS for metric, variant, _ in meteor_variants(toy))
+    True
+    """
     for variant in VARIANTS:
         if not meteor_missing(variant):
             yield "meteor", variant, meteor(items, variant)
@@ -116,6 +140,7 @@ def _registered():
 
 
 def _wordnet(home):
+    """NLTK's reader of the WordNet at that home."""
     import nltk
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
@@ -123,22 +148,27 @@ def _wordnet(home):
         """Debian's WordNet has no `lexnames` and no `index.sense`; METEOR asks for neither."""
 
         def open(self, file):
-            names = "".join(f"{i:02} {i:02} 1\n" for i in range(45))
-            return io.StringIO(names) if file == "lexnames" else super().open(file)
+            if file == "lexnames":
+                return io.StringIO("".join(f"{i:02} {i:02} 1\n" for i in range(45)))
+            return super().open(file)
 
         def map_wn(self, version="wordnet"):
             return None  # to another version's synsets, for other languages
 
-    allowed = {str(DEBIAN): str(DEBIAN), REGISTERED: str((_registered() or DEBIAN).parent)}.get(home)
+    if home == REGISTERED:
+        packed = _registered()
+        folder = nltk.data.ZipFilePathPointer(str(packed), "wordnet/")
+        allowed = str(packed.parent)
+    elif home == str(DEBIAN):
+        folder = allowed = home
+    else:
+        folder = nltk.data.find(home)
+        allowed = None
     if allowed and allowed not in nltk.data.path:
         nltk.data.path.append(allowed)  # NLTK opens corpora below these folders alone
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that other languages are missing
-        if home == str(DEBIAN):
-            return Reader(home, None)
-        if home == REGISTERED:
-            return Reader(nltk.data.ZipFilePathPointer(str(_registered()), "wordnet/"), None)
-        return Reader(nltk.data.find(home), None)
+        return Reader(folder, None)
 
 
 class _Known:
@@ -153,34 +183,47 @@ class _Known:
 
 @cache
 def _known(home, process):
+    """What a process knows of a WordNet: a forked one would share the open files' positions."""
     return _Known(home)
 
 
 def _nltk(texts, variant, home):
+    """Score of each text against the best of its references."""
     from nltk.tokenize.destructive import NLTKWordTokenizer
     from nltk.translate.meteor_score import single_meteor_score
 
     words = NLTKWordTokenizer().tokenize if variant == "nltk, words" else str.split
-    one = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
-    known = _known(home, os.getpid())  # of its own: a forked process would share the files' positions
-    one = partial(one, stemmer=known, wordnet=known)
-    return [max(one(words(reference), words(hypothesis)) for reference in references)
-            for hypothesis, references in texts]
+    formula = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
+    known = _known(home, os.getpid())
+    values = []
+    for hypothesis, references in texts:
+        values.append(max(formula(words(reference), words(hypothesis), stemmer=known, wordnet=known)
+                          for reference in references))
+    return values
 
 
 def _before_3_6_3(reference, hypothesis, *, stemmer, wordnet):
+    """NLTK's score as it was when a word that matched by its stem could match again."""
     from nltk.translate.meteor_score import exact_match, stem_match, wordnetsyn_match
 
     matches, left, right = exact_match(hypothesis, reference)
-    for stage in (partial(stem_match, stemmer=stemmer), partial(wordnetsyn_match, wordnet=wordnet)):
-        found = stage([word for _, word in left], [word for _, word in right])[0]
-        matches += [(left[i][0], right[j][0]) for i, j in found]  # left and right stay as they were
+    left_words = [word for _, word in left]
+    right_words = [word for _, word in right]
+    by_stem = stem_match(left_words, right_words, stemmer=stemmer)[0]
+    by_synonym = wordnetsyn_match(left_words, right_words, wordnet=wordnet)[0]
+    for i, j in [*by_stem, *by_synonym]:  # the second should have taken what the first leaves
+        matches.append((left[i][0], right[j][0]))
     if not matches:
         return 0.0
     matches.sort(key=lambda match: match[0])
-    chunks = 1 + sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(matches))
-    precision, recall = len(matches) / len(hypothesis), len(matches) / len(reference)
-    return (1 - 0.5 * (chunks / len(matches)) ** 3) * precision * recall / (0.9 * precision + 0.1 * recall)
+    chunks = 1
+    for (i, j), (next_i, next_j) in pairwise(matches):
+        if (next_i, next_j) != (i + 1, j + 1):
+            chunks += 1
+    precision = len(matches) / len(hypothesis)
+    recall = len(matches) / len(reference)
+    penalty = 0.5 * (chunks / len(matches)) ** 3
+    return (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
 
 
 def _java_folder():
@@ -195,6 +238,7 @@ def _java_folder():
 
 
 def _java(texts):
+    """Score of each text by the Java program, which takes all its references together."""
     from pycocoevalcap.meteor.meteor import Meteor
 
     def line(text):  # its protocol has a line a text and bars between them
@@ -203,9 +247,14 @@ def _java(texts):
     folder = _java_folder()
     if folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
+    given = {}
+    judged = {}
+    for number, (hypothesis, references) in enumerate(texts):
+        given[number] = [line(reference) for reference in references]
+        judged[number] = [line(hypothesis)]
     tool = Meteor()
     try:
-        return tool.compute_score({i: list(map(line, references)) for i, (_, references) in enumerate(texts)},
-                                  {i: [line(hypothesis)] for i, (hypothesis, _) in enumerate(texts)})[1]
+        _, values = tool.compute_score(given, judged)
+        return values
     except (ValueError, OSError) as error:
         raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error

@@ -71,6 +71,15 @@ def bertscore(items, checkpoint="bert-base-uncased", layer=9):
     ------
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> bertscore(items).columns.tolist()  # doctest: +SKIP
+    ['item_id', 'bertscore-p', 'bertscore-r', 'bertscore-f']
     """
     rows = _rows(items).explode("reference")
     values = _run(_greedy, rows[["hypothesis", "reference"]], checkpoint, layer)
@@ -107,11 +116,21 @@ def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart
         For an unknown direction.
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> bartscore(items, "source to hypothesis").columns.tolist()  # doctest: +SKIP
+    ['item_id', 'score']
     """
     if direction not in DIRECTIONS:
         raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}")
     rows = _rows(items)
-    rows = rows.explode("reference") if "reference" in direction else rows
+    if "reference" in direction:
+        rows = rows.explode("reference")
     values = _run(_log_likelihood, rows[list(DIRECTIONS[direction])], checkpoint)
     return _reduce(rows, values, aggregation)
 
@@ -144,6 +163,15 @@ def unieval(items, task, aspect, checkpoint=None):
         For an aspect that the task has no question for.
     ImportError
         Without the extra `neural`.
+
+    Examples
+    --------
+    The checkpoint is fetched from the model hub, and scoring takes minutes without a GPU.
+
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> unieval(items, "summarization", "fluency").columns.tolist()  # doctest: +SKIP
+    ['item_id', 'score']
     """
     if (task, aspect) not in QUESTIONS:
         raise ValueError(f"task={task!r}, aspect={aspect!r}: expected one of "
@@ -179,8 +207,12 @@ def _run(function, columns, checkpoint, *options):
     except ImportError as error:
         raise ImportError("neural baselines need torch and transformers: "
                           "pip install 'nlgjudge[neural]'") from error
-    folder = Path(checkpoint)  # of a folder the state is part of the key, a hub's name stands for itself
-    state = sorted((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.glob("*"))
+    # Of a folder the state is part of the key; a hub's name stands for itself.
+    state = []
+    for path in Path(checkpoint).glob("*"):
+        about = path.stat()
+        state.append((path.name, about.st_size, about.st_mtime_ns))
+    state.sort()
     return cached.scores(function, columns.to_numpy().tolist(), str(checkpoint), str(state), *options,
                          libraries=("torch", "transformers"), folder="neural", parallel=False)
 
@@ -191,9 +223,15 @@ def _load(head, checkpoint, state):
     import torch
     import transformers
 
-    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if torch.cuda.is_available():
+        device = "cuda"
+    elif torch.backends.mps.is_available():
+        device = "mps"
+    else:
+        device = "cpu"
     tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
-    model = getattr(transformers, head).from_pretrained(checkpoint).eval().requires_grad_(False).to(device)
+    model = getattr(transformers, head).from_pretrained(checkpoint)
+    model = model.eval().requires_grad_(False).to(device)
     longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1024), 1024)
 
     def encode(texts):
@@ -208,6 +246,7 @@ def _batches(texts):
 
 
 def _greedy(pairs, checkpoint, state, layer):
+    """BERTScore's precision, recall and F of each pair of hypothesis and reference."""
     encode, _, model = _load("AutoModel", checkpoint, state)
     rows = []
     for part in _batches(pairs):
@@ -216,24 +255,35 @@ def _greedy(pairs, checkpoint, state, layer):
         special = tokens.pop("special_tokens_mask").bool()
         states = model(**tokens, output_hidden_states=True).hidden_states[layer]
         states = states / states.norm(dim=-1, keepdim=True)
-        kept = {text: (s[m.bool()], ~o[m.bool()])
-                for text, s, m, o in zip(texts, states, tokens["attention_mask"], special)}
-        for (mine, words), (its, other) in ((kept[h], kept[r]) for h, r in part):
-            if not (words.any() and other.any()):
-                rows.append((0.0, 0.0, 0.0))
-                continue
-            cosine = mine @ its.T
-            p, r = cosine.amax(1)[words].mean().item(), cosine.amax(0)[other].mean().item()
-            rows.append((p, r, 2 * p * r / (p + r)))
+        # Of each text, the unit vectors of its tokens and which of them are words.
+        embedded = {}
+        for place, text in enumerate(texts):
+            filled = tokens["attention_mask"][place].bool()
+            embedded[text] = states[place][filled], ~special[place][filled]
+        rows += [_best_matches(*embedded[hypothesis], *embedded[reference]) for hypothesis, reference in part]
     return rows
 
 
+def _best_matches(mine, my_words, theirs, their_words):
+    """Precision, recall and F of a hypothesis's vectors against a reference's; 0 where either has no word."""
+    if not (my_words.any() and their_words.any()):
+        return 0.0, 0.0, 0.0
+    cosine = mine @ theirs.T
+    precision = cosine.amax(1)[my_words].mean().item()
+    recall = cosine.amax(0)[their_words].mean().item()
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
 def _log_likelihood(pairs, checkpoint, state):
+    """Mean log-likelihood of the second text's tokens given the first, pair by pair."""
     encode, _, model = _load("AutoModelForSeq2SeqLM", checkpoint, state)
     values = []
     for part in _batches(pairs):
-        given, target = (encode(texts) for texts in zip(*part))
-        labels, mask = target["input_ids"], target["attention_mask"]
+        first, second = zip(*part)
+        given = encode(first)
+        target = encode(second)
+        labels = target["input_ids"]
+        mask = target["attention_mask"]
         logits = model(input_ids=given["input_ids"], attention_mask=given["attention_mask"],
                        labels=labels).logits
         tokens = logits.log_softmax(-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
@@ -242,6 +292,7 @@ def _log_likelihood(pairs, checkpoint, state):
 
 
 def _yes(texts, checkpoint, state):
+    """Probability of Yes against No as the answer's first token, question by question."""
     import torch
 
     encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state)

@@ -8,13 +8,14 @@ is formed from the rounded values. The script's list of irregular words is not a
 """
 
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
 from nltk.stem.porter import PorterStemmer
 
 from nlgjudge.metrics import cached
-from nlgjudge.metrics.lcs import rouge_scorer
+from nlgjudge.metrics.lcs import RougeScorer
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}
@@ -33,23 +34,23 @@ class _Stemmer(PorterStemmer):
         def long(stem):
             return self._measure(stem) > 1
 
-        for rules in ([(ending, "", long) for ending in _FOURTH_STEP], [("ment", "", long)],
-                      [("ent", "", long), ("ion", "", lambda s: long(s) and s[-1] in "st")]):
-            word = self._apply_rule_list(word, rules)
-        return word
+        def long_before_ion(stem):
+            return long(stem) and stem[-1] in "st"
+
+        word = self._apply_rule_list(word, [(ending, "", long) for ending in _FOURTH_STEP])
+        word = self._apply_rule_list(word, [("ment", "", long)])
+        return self._apply_rule_list(word, [("ent", "", long), ("ion", "", long_before_ion)])
 
 
 class _Tokenizer:
+    """Lower-case alphanumeric runs, stemmed when longer than three characters; each stem is kept."""
+
     def __init__(self):
-        self._stem, self._known = _Stemmer().stem, {}
+        self._stem = cache(_Stemmer().stem)
 
     def tokenize(self, text):
-        return [self._word(w) for w in re.findall(r"[a-z0-9]+", text.lower())]
-
-    def _word(self, word):
-        if len(word) > 3 and word not in self._known:
-            self._known[word] = self._stem(word)
-        return self._known.get(word, word)
+        words = re.findall(r"[a-z0-9]+", text.lower())
+        return [self._stem(word) if len(word) > 3 else word for word in words]
 
 
 def rouge155(items, *, ends="period"):
@@ -72,33 +73,52 @@ def rouge155(items, *, ends="period"):
     ------
     ValueError
         For an unknown `ends`, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat ."], "references": [["a cat sat down ."]]})
+    >>> rouge155(toy)[["rouge1-p", "rouge1-r", "rouge1-f"]].iloc[0].tolist()
+    [0.66667, 0.5, 0.57143]
     """
     bare = int((items["references"].map(len) == 0).sum())
     if ends not in ENDS or bare:
         raise ValueError(f"ends={ends!r}, {bare} items without reference: expected one of "
                          f"{tuple(ENDS)} and a reference for every item")
-    rows = [(item.item_id, n, [item.hypothesis, text]) for item in items.itertuples()
-            for n, text in enumerate(item.references)]
-    values = cached.scores(_score, [pair for *_, pair in rows], ends, libraries=("rouge-score", "nltk"))
+    keys = []
+    pairs = []
+    for item in items.itertuples():
+        for position, reference in enumerate(item.references):
+            keys.append((item.item_id, position))
+            pairs.append([item.hypothesis, reference])
+    values = cached.scores(_score, pairs, ends, libraries=("rouge-score", "nltk"))
     frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
-    frame.insert(0, "reference", [n for _, n, _ in rows])
-    frame.insert(0, "item_id", [item_id for item_id, *_ in rows])
+    frame.insert(0, "reference", [position for _, position in keys])
+    frame.insert(0, "item_id", [item_id for item_id, _ in keys])
     return frame
 
 
 def _score(pairs, ends):
-    scorer = rouge_scorer.RougeScorer(_KINDS, tokenizer=_Tokenizer())
-    return np.array([_row(scorer, *(_as_html(text, ENDS[ends]) for text in pair)) for pair in pairs])
+    scorer = RougeScorer(_KINDS, tokenizer=_Tokenizer())
+    end = ENDS[ends]
+    return np.array([_row(scorer, _as_html(hypothesis, end), _as_html(reference, end))
+                     for hypothesis, reference in pairs])
 
 
 def _as_html(text, end):
+    """A sentence a line, each without what the script takes for a tag."""
     return "\n".join(sentence.partition("<")[0] for sentence in re.split(end, text))
 
 
 def _row(scorer, hypothesis, reference):
+    """Precision, recall and F of each kind, with F from the rounded two."""
     found = scorer.score(reference, hypothesis)
     row = []
     for kind in _KINDS:
-        p, r = round(found[kind].precision, 5), round(found[kind].recall, 5)
-        row += [p, r, round(2 * p * r / (p + r), 5) if p + r else 0.0]
+        precision = round(found[kind].precision, 5)
+        recall = round(found[kind].recall, 5)
+        f = 0.0
+        if precision + recall:
+            f = round(2 * precision * recall / (precision + recall), 5)
+        row += [precision, recall, f]
     return row

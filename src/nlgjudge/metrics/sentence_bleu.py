@@ -48,21 +48,39 @@ def bleu(items, variant="sacrebleu, exp"):
     ------
     ValueError
         For an unknown variant, or an item without references.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat on the mat"],
+    ...                     "references": [["the cat sat on a mat"]]})
+    >>> bleu(toy).round(3)
+      item_id  score
+    0       i  0.537
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
-    if (items["references"].map(len) == 0).any():
-        raise ValueError(f"{int((items['references'].map(len) == 0).sum())} items have no reference; leave "
-                         "them out")
-    texts = [(h, list(r)) for h, r in zip(items["hypothesis"], items["references"])]
-    library = VARIANTS[variant][0]
+    bare = int((items["references"].map(len) == 0).sum())
+    if bare:
+        raise ValueError(f"{bare} items have no reference; leave them out")
+    texts = [(hypothesis, list(references))
+             for hypothesis, references in zip(items["hypothesis"], items["references"])]
+    library, smoothing, constant = VARIANTS[variant]
     libraries = () if library == "COCO" else (library,)
-    values = cached.scores(_score, texts, *VARIANTS[variant], libraries=libraries)
+    values = cached.scores(_score, texts, library, smoothing, constant, libraries=libraries)
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
 def bleu_variants(items):
-    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does."""
+    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat"], "references": [["the cat lay"]]})
+    >>> [variant for _, variant, _ in bleu_variants(toy)][:2]
+    ['COCO', 'nltk, tiny epsilon']
+    """
     for variant in VARIANTS:
         yield "bleu4", variant, bleu(items, variant)
 
@@ -80,7 +98,8 @@ def _score(texts, library, method, constant):
 def _nltk(method, epsilon):
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-    smoothing = getattr(SmoothingFunction(**({"epsilon": epsilon} if epsilon else {})), method)
+    functions = SmoothingFunction() if epsilon is None else SmoothingFunction(epsilon=epsilon)
+    smoothing = getattr(functions, method)
 
     def score(hypothesis, references):
         with warnings.catch_warnings():  # nltk warns of each order without a match
@@ -94,7 +113,10 @@ def _sacrebleu(method):
     from sacrebleu.metrics import BLEU
 
     metric = BLEU(smooth_method=method, effective_order=True)  # as it advises for sentences
-    return lambda hypothesis, references: metric.sentence_score(hypothesis, references).score / 100
+
+    def score(hypothesis, references):
+        return metric.sentence_score(hypothesis, references).score / 100
+    return score
 
 
 def _coco(hypothesis, references, *, small=1e-9, tiny=1e-15):
@@ -109,7 +131,7 @@ def _coco(hypothesis, references, *, small=1e-9, tiny=1e-15):
         matches = (_ngrams(words, order) & most).total()
         guesses = max(0, len(words) - order + 1)
         product *= (matches + tiny) / (guesses + small)
-    closest = min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+    _, closest = min((abs(len(other) - len(words)), len(other)) for other in others)
     ratio = (len(words) + tiny) / (closest + small)
     brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
     return brevity * product ** 0.25

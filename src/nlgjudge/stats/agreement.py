@@ -92,13 +92,25 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     ------
     ValueError
         As `alpha` and `correlation` do.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> keys = sample.items[["item_id", "doc_id", "system_id"]]
+    >>> ratings = sample.ratings.merge(keys, on="item_id")
+    >>> found = ceiling(ratings[ratings["aspect"] == "coherence"], level="dataset")
+    >>> round(found.value, 3), found.n, found.per_rater["rater"].tolist()
+    (0.95, 3, ['lenient', 'plain', 'strict'])
     """
     scores = _by_rater(ratings, ["doc_id", "system_id"])
     rows = []
     for rater in scores.columns:
-        pair = pd.DataFrame({"own": scores[rater], "others": scores.drop(columns=rater).mean(axis=1)})
-        rows.append((rater, *correlation(pair.reset_index(), "own", "others", level=level,
-                                         coefficient=coefficient, constant=constant, kendall=kendall)))
+        others = scores.drop(columns=rater).mean(axis=1)
+        pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
+        found = correlation(pair, "own", "others", level=level, coefficient=coefficient, constant=constant,
+                            kendall=kendall)
+        rows.append((rater, *found))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
     return Ceiling(float(table["value"].mean()), defined, len(table) - defined, table)
@@ -122,13 +134,24 @@ def alpha(ratings, metric="ordinal"):
     ------
     ValueError
         For an unknown metric, missing columns, fewer than two raters, repeated or infinite scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item_id": ["i", "i", "j", "j", "k", "k"], "rater": ["p", "q"] * 3,
+    ...                         "score": [1, 1, 2, 3, 4, 4]})
+    >>> round(alpha(ratings).value, 3), alpha(ratings).n
+    (0.949, 3)
     """
     check_options(metric=(metric, ("nominal", "ordinal", "interval")))
     scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
     pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
-    n, skipped = len(pairable), len(scores) - len(pairable)
-    if not n or np.nanmin(pairable) == np.nanmax(pairable):
-        return Alpha(np.nan, n, skipped, "all ratings are equal" if n else "no item has two ratings")
+    n = len(pairable)
+    skipped = len(scores) - n
+    if n == 0:
+        return Alpha(np.nan, n, skipped, "no item has two ratings")
+    if np.nanmin(pairable) == np.nanmax(pairable):
+        return Alpha(np.nan, n, skipped, "all ratings are equal")
     value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
     return Alpha(float(value), n, skipped)
 
@@ -146,6 +169,17 @@ def agreement_strata(ratings):
     pandas.DataFrame
         `item_id, n_raters, spread, stratum`, a row per item: category `full` (spread 0),
         `within_one` (at most 1) or `more`; missing where fewer than two raters rated.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"item_id": ["i", "i", "j", "j", "k", "k"], "rater": ["p", "q"] * 3,
+    ...                         "score": [1, 1, 2, 3, 4, 2]})
+    >>> agreement_strata(ratings)
+      item_id  n_raters  spread     stratum
+    0       i         2     0.0        full
+    1       j         2     1.0  within_one
+    2       k         2     2.0        more
     """
     scores = _by_rater(ratings, ["item_id"])
     count = scores.notna().sum(axis=1)
@@ -185,6 +219,21 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     ------
     ValueError
         As `alpha` does, for options out of range, and when no annotator has `minimum` instances.
+
+    Examples
+    --------
+    A judge that always says what two of three annotators say.
+
+    >>> import pandas as pd
+    >>> items = [f"i{number}" for number in range(40)]
+    >>> scores = [number % 4 for number in range(40)]
+    >>> other = [number % 3 for number in range(40)]
+    >>> ratings = pd.concat([pd.DataFrame({"item_id": items, "rater": rater, "score": given})
+    ...                      for rater, given in {"p": scores, "q": scores, "r": other}.items()])
+    >>> judge = pd.DataFrame({"item_id": items, "score": scores})
+    >>> found = alternative_annotator_test(ratings, judge)
+    >>> found.winning_rate, found.n
+    (1.0, 40)
     """
     check_options(similarity=(similarity, ("accuracy", "rmse")))
     if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:
@@ -192,7 +241,8 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     scores = _by_rater(ratings, list(keys))
     own = _scores(judge, list(keys)).reindex(scores.index)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
-    own, values = own[usable].to_numpy(), scores[usable].to_numpy()
+    own = own[usable].to_numpy()
+    values = scores[usable].to_numpy()
     rows = [(rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
             for column, rater in enumerate(scores.columns)]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
@@ -201,25 +251,33 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
         raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
     table.loc[tested, "p_adjusted"] = stats.false_discovery_control(table.loc[tested, "p"], method="by")
     table["rejected"] = table["p_adjusted"] <= alpha
-    means = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
-    return AnnotatorTest(*means, table, len(values), len(scores) - len(values))
+    winning_rate, advantage = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
+    return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
 
 
 def _leave_out(own, values, column, epsilon, similarity, minimum):
-    """Instances of an annotator, advantage of judge and annotator, p-value."""
-    mine = ~np.isnan(values[:, column])
-    others = np.delete(values, column, axis=1)[mine]  # every instance has one, or it would not be here
-    if len(others) < minimum:
-        return len(others), *[np.nan] * 3
-    judge, human = (_similarity(s[mine, None], others, similarity) for s in (own, values[:, column]))
+    """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
+    annotator = values[:, column]
+    rated = ~np.isnan(annotator)
+    others = np.delete(values, column, axis=1)[rated]  # every instance has one, or it would not be here
+    n = len(others)
+    if n < minimum:
+        return n, np.nan, np.nan, np.nan
+    of_judge = _similarity(own[rated, None], others, similarity)
+    of_annotator = _similarity(annotator[rated, None], others, similarity)
     slack = 1e-9 * max(1, np.nanmax(np.abs(others)))  # rounding of fractional scores breaks no tie
-    wins, losses = (judge >= human - slack).astype(float), (human >= judge - slack).astype(float)
-    gap, error = (losses - wins).mean() - epsilon, stats.sem(losses - wins)
-    p = stats.t.cdf(gap / error, len(others) - 1) if error else float(gap >= 0)
-    return len(others), wins.mean(), losses.mean(), p
+    judge_wins = (of_judge >= of_annotator - slack).astype(float)
+    annotator_wins = (of_annotator >= of_judge - slack).astype(float)
+    differences = annotator_wins - judge_wins
+    if np.ptp(differences) == 0:  # no variance, and so no t
+        p = float(differences[0] >= epsilon)
+    else:
+        p = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
+    return n, judge_wins.mean(), annotator_wins.mean(), p
 
 
 def _similarity(scores, others, similarity):
+    """How close each instance's score is to the others' scores of it."""
     if similarity == "rmse":
         return -np.sqrt(np.nanmean((scores - others) ** 2, axis=1))
     return (scores == others).sum(axis=1)  # the number compares like the share

@@ -60,6 +60,17 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     ------
     ValueError
         For unknown options, and as `correlation` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = interval(frame, "a", "human", rng=np.random.default_rng(0), resamples=200)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.resamples
+    (0.9, 0.0, 1.0, 198)
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
@@ -67,8 +78,10 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     arrays = _matrices(frame, [metric, human])
     if arrays is None:
         return Interval(value, np.nan, np.nan, 0)
-    draws = resampled(arrays, units, resamples, rng, options)[0]
-    left_out = without_each(arrays, units, options)[0] if method == "bca" else None
+    draws, = resampled(arrays, units, resamples, rng, options)
+    left_out = None
+    if method == "bca":
+        left_out, = without_each(arrays, units, options)
     return _quantiles(value, draws, confidence, left_out)
 
 
@@ -88,19 +101,33 @@ def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman
     -------
     Interval
         Of the correlation of `a` minus that of `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = difference(frame, "a", "b", "human", rng=np.random.default_rng(0), resamples=200)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.6, 0.0, 2.0)
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
     shared = frame.dropna(subset=[a, b, human])
-    value = np.subtract(*(correlation(shared, metric, human, **options).value for metric in (a, b)))
+    value_a = correlation(shared, a, human, **options).value
+    value_b = correlation(shared, b, human, **options).value
+    value = value_a - value_b
     arrays = _matrices(shared, [a, b, human])
     if arrays is None:
         return Interval(value, np.nan, np.nan, 0)
-    first, second = resampled(arrays, units, resamples, rng, options)
+    draws_a, draws_b = resampled(arrays, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out = np.subtract(*without_each(arrays, units, options))
-    return _quantiles(value, first - second, confidence, left_out)
+        left_out_a, left_out_b = without_each(arrays, units, options)
+        left_out = left_out_a - left_out_b
+    return _quantiles(value, draws_a - draws_b, confidence, left_out)
 
 
 def interval_table(frame, cells, *, rng, **options):
@@ -121,10 +148,26 @@ def interval_table(frame, cells, *, rng, **options):
     -------
     pandas.DataFrame
         `cells` with `ci_low` and `ci_high`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> from nlgjudge.stats.correlations import correlation_table
+    >>> cells = correlation_table(frame, ["a", "b"], ["human"], coefficients=["kendall"])
+    >>> table = interval_table(frame, cells, rng=np.random.default_rng(0), resamples=200)
+    >>> table[["metric", "ours", "ci_low", "ci_high"]].round(3)
+      metric   ours  ci_low  ci_high
+    0      a  0.833     0.0      1.0
+    1      b  0.167    -1.0      1.0
     """
-    found = [interval(frame, c.metric, c.aspect, rng=rng, level=c.level, coefficient=c.coefficient,
-                      **options) for c in cells.itertuples()]
-    return cells.assign(ci_low=[f.low for f in found], ci_high=[f.high for f in found])
+    found = [interval(frame, cell.metric, cell.aspect, rng=rng, level=cell.level,
+                      coefficient=cell.coefficient, **options)
+             for cell in cells.itertuples()]
+    return cells.assign(ci_low=[one.low for one in found], ci_high=[one.high for one in found])
 
 
 def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, method="percentile",
@@ -147,25 +190,42 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
     ------
     ValueError
         As `interval` does, and for no parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> parts = [(frame, "a", "human"), (frame, "b", "human")]
+    >>> found = mean_interval(parts, rng=np.random.default_rng(0), resamples=200)
+    >>> round(float(found.value), 3), round(found.low, 3), round(found.high, 3)
+    (0.6, -0.5, 1.0)
     """
     options = {"level": "sample", "coefficient": "spearman", "constant": "skip", "kendall": "b"} | options
     _check(units, options["level"], confidence, resamples, method)
     if not parts:
         raise ValueError("no parts: expected a list of (frame, metric, human)")
     value = np.mean([correlation(*part, **options).value for part in parts])
-    draws, left_out = [], []
-    for frame in {id(part[0]): part[0] for part in parts}.values():
-        columns = [part[1:] for part in parts if part[0] is frame]
-        complete, seed = frame.dropna(subset=[c for pair in columns for c in pair]), rng.integers(2**62)
+    draws = []
+    left_out = []
+    frames = {id(frame): frame for frame, _, _ in parts}.values()
+    for frame in frames:
+        pairs = [[metric, human] for other, metric, human in parts if other is frame]
+        complete = frame.dropna(subset=[column for pair in pairs for column in pair])
+        seed = rng.integers(2**62)
         if complete.empty:
             return Interval(value, np.nan, np.nan, 0)
-        arrays = [_matrices(complete, pair) for pair in columns]
-        draws += [resampled(m, units, resamples, np.random.default_rng(seed), options)[0] for m in arrays]
+        arrays = [_matrices(complete, pair) for pair in pairs]
+        for pair in arrays:
+            again = np.random.default_rng(seed)  # the same resamples for each part
+            draws.append(resampled(pair, units, resamples, again, options)[0])
         if method == "bca":
-            without = sum(without_each(m, units, options)[0] for m in arrays)
+            without = sum(without_each(pair, units, options)[0] for pair in arrays)
             left_out.append(value + (without - np.nanmean(without)) / len(parts))
     return _quantiles(value, np.mean(draws, axis=0), confidence,
-                      np.concatenate(left_out) if left_out else None)
+                      np.concatenate(left_out) if method == "bca" else None)
 
 
 def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=0.95):
@@ -188,26 +248,50 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
     ------
     ValueError
         For unknown options, missing columns, duplicate keys or infinite values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = column_mean(frame, "a", rng=np.random.default_rng(0), resamples=200)
+    >>> round(float(found.value), 3), round(found.low, 3), round(found.high, 3)
+    (2.5, 1.5, 3.5)
     """
     _check(units, "dataset", confidence, resamples, "percentile")
     checked(frame, column, column)
     arrays = _matrices(frame, [column])
     if arrays is None:
         return Interval(np.nan, np.nan, np.nan, 0)
-    values, counts = arrays[0], []
-    for size, others in zip(values.shape, ("systems", "documents")):
-        fixed = size == 1 or units == others and values.shape[1] > 1
-        counts.append(np.ones((resamples, size)) if fixed else
-                      rng.multinomial(size, np.full(size, 1 / size), resamples))
-    total, n = (np.einsum("rd,ds,rs->r", counts[0], part, counts[1], optimize=True)
-                for part in (np.nan_to_num(values), ~np.isnan(values)))
+    values, = arrays
+    documents, systems = values.shape
+    by_document = np.ones((resamples, documents))
+    by_system = np.ones((resamples, systems))
+    if documents > 1 and (units != "systems" or systems == 1):
+        by_document = _drawn_counts(documents, resamples, rng)
+    if systems > 1 and units != "documents":
+        by_system = _drawn_counts(systems, resamples, rng)
+    total = _weighted_sum(np.nan_to_num(values), by_document, by_system)
+    n = _weighted_sum(~np.isnan(values), by_document, by_system)
     means = np.divide(total, n, out=np.full(resamples, np.nan), where=n > 0)
     return _quantiles(np.nanmean(values), means, confidence, None)
 
 
+def _drawn_counts(size, resamples, rng):
+    """How often each of `size` units is in each resample."""
+    return rng.multinomial(size, np.full(size, 1 / size), resamples)
+
+
+def _weighted_sum(values, by_document, by_system):
+    """Sum over documents and systems, as often as each resample has them."""
+    return np.einsum("rd,ds,rs->r", by_document, values, by_system, optimize=True)
+
+
 def _check(units, level, confidence, resamples, method):
-    if (units not in UNITS or level not in LEVELS or method not in METHODS or not 0 < confidence < 1
-            or resamples < 1):
+    known = units in UNITS and level in LEVELS and method in METHODS
+    if not known or not 0 < confidence < 1 or resamples < 1:
         raise ValueError(f"units={units!r}, level={level!r}, method={method!r}, confidence={confidence}, "
                          f"resamples={resamples}: expected one of {UNITS}, one of {LEVELS}, "
                          f"one of {METHODS}, a share in (0, 1) and at least 1")
@@ -216,22 +300,31 @@ def _check(units, level, confidence, resamples, method):
 def _matrices(frame, columns):
     """Documents x systems for each column, over items that have all; None where none has."""
     complete = complete_items(frame, columns)
-    return None if complete.empty else matrices(complete, list(columns))
+    if complete.empty:
+        return None
+    return matrices(complete, list(columns))
 
 
 def _quantiles(value, draws, confidence, left_out):
+    """Interval from the quantiles of the draws; bias-corrected and accelerated with `left_out`."""
     draws = draws[~np.isnan(draws)]
     if not len(draws):
         return Interval(value, np.nan, np.nan, 0)
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if left_out is not None:
-        equal = np.isclose(draws, value, rtol=0, atol=1e-12)  # all units drawn once, up to rounding
-        below = ((draws < value) & ~equal).mean() + equal.mean() / 2
-        bias = stats.norm.ppf(np.clip(below, 1 / (2 * len(draws)), 1 - 1 / (2 * len(draws))))
-        gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
-        gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
-        acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1)**1.5)
-        shifted = bias + stats.norm.ppf(tails)
-        tails = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+        tails = _bca_tails(tails, value, draws, left_out)
     low, high = np.quantile(draws, tails)
     return Interval(value, float(low), float(high), len(draws))
+
+
+def _bca_tails(tails, value, draws, left_out):
+    """Which quantiles of the draws to take instead of the plain ones (Efron 1987)."""
+    equal = np.isclose(draws, value, rtol=0, atol=1e-12)  # all units drawn once, up to rounding
+    below = ((draws < value) & ~equal).mean() + equal.mean() / 2
+    smallest = 1 / (2 * len(draws))
+    bias = stats.norm.ppf(np.clip(below, smallest, 1 - smallest))
+    gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
+    gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
+    acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1)**1.5)
+    shifted = bias + stats.norm.ppf(tails)
+    return stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))

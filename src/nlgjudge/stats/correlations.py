@@ -70,6 +70,20 @@ def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
     ------
     ValueError
         For unknown options, missing columns, duplicate keys or infinite scores.
+
+    Examples
+    --------
+    The mean of a document with one pair in the wrong order and one with none, then one correlation over all
+    eight items.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> correlation(frame, "a", "human")
+    Correlation(value=0.9, n=2, n_skipped=0, reason='')
+    >>> correlation(frame, "a", "human", level="dataset").n
+    8
     """
     check_correlation(level, coefficient, constant, kendall)
     check_columns(frame, metric, human)
@@ -93,13 +107,15 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
     if not complete.any():
         return Correlation(np.nan, 0, 0, "no item has both scores")
     if level == "dataset":
-        x, y = x[None, complete], y[None, complete]
+        x = x[None, complete]
+        y = y[None, complete]
         units = len(frame)
     elif level == "system":
         systems = frame["system_id"]
         scores = pd.DataFrame({"x": x[complete], "y": y[complete]})
         means = scores.groupby(systems.values[complete], sort=True).mean()
-        x, y = (means[c].to_numpy()[None] for c in "xy")
+        x = means["x"].to_numpy()[None]
+        y = means["y"].to_numpy()[None]
         units = systems.nunique()
     else:
         keys = (frame[key].values[complete] for key in ("doc_id", "system_id"))
@@ -123,15 +139,25 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     -------
     numpy.ndarray, shape (n_groups,)
         NaN for a row with constant input or fewer than two members.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.array([[1, 2, 3], [1, 2, 3]])
+    >>> metric = np.array([[1, 2, 3], [5, 5, 5]])
+    >>> grouped(metric, human, "pearson")
+    array([ 1., nan])
     """
     missing = np.isnan(x) | np.isnan(y)
-    x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+    x = np.where(missing, np.nan, x)
+    y = np.where(missing, np.nan, y)
     if coefficient == "kendall":
         if x.shape[1] > _PAIRWISE_LIMIT:
-            return np.array([_scipy_kendall(a, b, kendall) for a, b in zip(x, y)])
+            return np.array([_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, y)])
         return _kendall(x, y, kendall)
     if coefficient == "spearman":
-        x, y = (stats.rankdata(a, axis=1, nan_policy="omit") for a in (x, y))
+        x = stats.rankdata(x, axis=1, nan_policy="omit")
+        y = stats.rankdata(y, axis=1, nan_policy="omit")
     return _pearson(x, y)
 
 
@@ -156,15 +182,28 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     pandas.DataFrame
         One row per combination: `metric, dataset, aspect, level, coefficient, ours, n,
         n_skipped, reason`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> table = correlation_table(frame, ["a", "b"], ["human"], coefficients=["kendall"])
+    >>> table[["metric", "aspect", "level", "ours", "n"]].round(3)
+      metric aspect   level   ours  n
+    0      a  human  sample  0.833  2
+    1      b  human  sample  0.167  2
     """
-    rows, checked = [], set()
+    rows = []
+    seen = set()
     for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
-        if (metric, human) not in checked:
-            check_columns(frame, metric, human, keys=not checked)
-            checked.add((metric, human))
-        rows.append((metric, dataset, human, level, coefficient,
-                     *correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall)))
+        if (metric, human) not in seen:
+            check_columns(frame, metric, human, keys=not seen)
+            seen.add((metric, human))
+        found = correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall)
+        rows.append((metric, dataset, human, level, coefficient, *found))
     columns = ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -175,6 +214,7 @@ def check_correlation(level, coefficient, constant, kendall):
 
 
 def check_options(**options):
+    """Raise a `ValueError` for an option, given as its value and the values allowed, that is none of them."""
     for name, (value, allowed) in options.items():
         if value not in allowed:
             raise ValueError(f"{name}={value!r}: expected one of {', '.join(allowed)}")
@@ -242,68 +282,85 @@ def matrices(frame, columns):
 
 
 def _laid_out(documents, systems, columns):
-    (row, documents), (place, systems) = (pd.factorize(keys, sort=True) for keys in (documents, systems))
+    """Columns of scores as a matrix each, documents x systems."""
+    row, documents = pd.factorize(documents, sort=True)
+    place, systems = pd.factorize(systems, sort=True)
     found = np.full((len(columns), len(documents), len(systems)), np.nan)
     found[:, row, place] = columns
     return found
 
 
 def _pearson(x, y):
-    sizes = [np.nan_to_num(np.abs(a)).max(axis=1, initial=0) for a in (x, y)]
+    count = (~np.isnan(x)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        count = (~np.isnan(x)).sum(axis=1)
-        x, y = (np.nan_to_num(a - (np.nansum(a, axis=1) / count)[:, None]) for a in (x, y))
-        # A row that is constant up to rounding has no correlation.
-        norms = [np.sqrt((a * a).sum(axis=1)) for a in (x, y)]
-        value = (x / norms[0][:, None] * (y / norms[1][:, None])).sum(axis=1)
-    value[(count < 2) | _constant(x, sizes[0]) | _constant(y, sizes[1])] = np.nan
+        unit_x, constant_x = _unit(x, count)
+        unit_y, constant_y = _unit(y, count)
+        value = (unit_x * unit_y).sum(axis=1)
+    value[(count < 2) | constant_x | constant_y] = np.nan
     return np.clip(value, -1, 1)
 
 
-def _constant(centred, size):
-    return np.abs(centred).max(axis=1, initial=0) <= 1e-13 * size
+def _unit(scores, count):
+    """Each row centred and of length 1, 0 where a score is missing; and whether a row is constant."""
+    means = np.nansum(scores, axis=1) / count
+    centred = np.nan_to_num(scores - means[:, None])
+    length = np.sqrt((centred * centred).sum(axis=1))
+    # A row that is constant up to rounding has no correlation.
+    largest = np.nan_to_num(np.abs(scores)).max(axis=1, initial=0)
+    constant = np.abs(centred).max(axis=1, initial=0) <= 1e-13 * largest
+    return centred / length[:, None], constant
 
 
 def _kendall(x, y, variant):
-    upper = np.triu_indices(x.shape[1], 1)
-    dx, dy = (np.sign(a[:, upper[0]] - a[:, upper[1]]) for a in (x, y))
-    pairs = (~np.isnan(dx)).sum(axis=1)
-    agreement = np.nansum(dx * dy, axis=1)
-    untied = [pairs - (d == 0).sum(axis=1) for d in (dx, dy)]
+    first, second = np.triu_indices(x.shape[1], 1)
+    signs_x = np.sign(x[:, first] - x[:, second])
+    signs_y = np.sign(y[:, first] - y[:, second])
+    pairs = (~np.isnan(signs_x)).sum(axis=1)
+    agreement = np.nansum(signs_x * signs_y, axis=1)
+    untied_x = pairs - (signs_x == 0).sum(axis=1)
+    untied_y = pairs - (signs_y == 0).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         if variant == "b":
-            value = agreement / np.sqrt(untied[0]) / np.sqrt(untied[1])
+            value = agreement / np.sqrt(untied_x) / np.sqrt(untied_y)
         else:
             count = (~np.isnan(x)).sum(axis=1)
-            classes = np.array([min(len(np.unique(r[~np.isnan(r)])) for r in rows) for rows in zip(x, y)])
+            classes = np.minimum(_distinct(x), _distinct(y))
             value = 2 * agreement / (count**2 * (classes - 1) / classes)
-    value[(untied[0] == 0) | (untied[1] == 0)] = np.nan
+    value[(untied_x == 0) | (untied_y == 0)] = np.nan
     return np.clip(value, -1, 1)
 
 
+def _distinct(scores):
+    """Number of distinct scores in each row."""
+    return np.array([len(np.unique(row[~np.isnan(row)])) for row in scores])
+
+
 def _scipy_kendall(x, y, variant):
+    """Kendall's coefficient of one long row."""
     keep = ~np.isnan(x)
-    x, y = x[keep], y[keep]
+    x = x[keep]
+    y = y[keep]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
     return stats.kendalltau(x, y, variant=variant).statistic
 
 
 def _summary(values, level, constant, units, used):
+    """One result of the groups' correlations, by the policy for constant input."""
     undefined = np.isnan(values)
-    if level == "sample":
-        counted = len(values) if constant == "zero" else int((~undefined).sum())
-        skipped = units - counted
-        if constant == "zero":
-            values = np.nan_to_num(values)
-        elif constant == "skip":
-            values = values[~undefined]
-        reason = "constant input in every document"
-    else:
-        counted, skipped = used, units - used
-        values = np.nan_to_num(values) if constant == "zero" else values
-        reason = "constant input or fewer than two items"
+    if constant == "zero":
+        values = np.nan_to_num(values)
+    elif constant == "skip" and level == "sample":
+        values = values[~undefined]
     value = float(values.mean()) if len(values) else np.nan
-    if np.isnan(value) and constant == "nan" and level == "sample":
-        reason = f"constant input in {int(undefined.sum())} documents"
-    return Correlation(value, counted, skipped, reason if np.isnan(value) else "")
+    if level != "sample":
+        counted = used
+        reason = "constant input or fewer than two items"
+    else:
+        counted = len(values) if constant == "zero" else int((~undefined).sum())
+        reason = "constant input in every document"
+        if constant == "nan":
+            reason = f"constant input in {int(undefined.sum())} documents"
+    if not np.isnan(value):
+        reason = ""
+    return Correlation(value, counted, units - counted, reason)

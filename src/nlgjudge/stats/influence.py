@@ -33,26 +33,45 @@ def paired_z(a, b, human, *, level="sample", coefficient="spearman", units="both
         Two-sided, from a t distribution with Satterthwaite's degrees of freedom; 1 where
         undefined or where the judges do not differ at all.
     """
-    size, documents, systems = a.shape
-    shape = (-1, systems * (documents if level == "dataset" else 1))
-    (ra, ia), (rb, ib) = (influence(m.reshape(shape), human.reshape(shape), coefficient) for m in (a, b))
-    delta, items = (ra - rb).reshape(size, -1), (ia - ib).reshape(size, -1, systems)
-    difference, defined = _mean(delta, 1), np.maximum((~np.isnan(delta)).sum(axis=1), 1)
-    items = np.nan_to_num(items / defined[:, None, None])
-    by_document = items.sum(axis=2)
+    studies, documents, systems = a.shape
+    members = documents * systems if level == "dataset" else systems
+    shape = (-1, members)
+    human = human.reshape(shape)
+    value_a, effect_a = influence(a.reshape(shape), human, coefficient)
+    value_b, effect_b = influence(b.reshape(shape), human, coefficient)
+    gaps = (value_a - value_b).reshape(studies, -1)  # one for each document, or one over all items
+    difference = _mean(gaps)
+    defined = np.maximum((~np.isnan(gaps)).sum(axis=1), 1)
+    by_item = (effect_a - effect_b).reshape(studies, -1, systems)
+    by_item = np.nan_to_num(by_item / defined[:, None, None])
+    by_system = by_item.sum(axis=1)
     if level == "sample":
-        by_document = np.nan_to_num(delta - difference[:, None]) / defined[:, None]
-    free = np.array([documents - 1, systems - 1])
-    clusters = by_document, items.sum(axis=1)
-    parts = [(c * c).sum(axis=1) * (f + 1) / max(f, 1) for c, f in zip(clusters, free)]
-    keep = [units != "systems" or systems == 1, units != "documents" and systems > 1]
-    parts, free = np.array(parts)[keep], free[keep]
-    variance = parts.sum(axis=0) - ((items * items).sum(axis=(1, 2)) if len(parts) > 1 else 0)
+        by_document = np.nan_to_num(gaps - difference[:, None]) / defined[:, None]
+    else:
+        by_document = by_item.sum(axis=2)
+    parts = []
+    freedom = []
+    if units != "systems" or systems == 1:
+        parts.append(_between(by_document, documents))
+        freedom.append(documents - 1)
+    if units != "documents" and systems > 1:
+        parts.append(_between(by_system, systems))
+        freedom.append(systems - 1)
+    parts = np.array(parts)
+    freedom = np.array(freedom)
+    variance = parts.sum(axis=0)
+    if len(parts) > 1:  # both hold what single items vary
+        variance = variance - (by_item * by_item).sum(axis=(1, 2))
     variance = np.maximum(variance, parts.max(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = parts.sum(axis=0) ** 2 / (parts**2 / free[:, None]).sum(axis=0)
+        degrees = parts.sum(axis=0) ** 2 / (parts**2 / freedom[:, None]).sum(axis=0)
         p = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
     return difference, np.where(np.isnan(p) | (difference == 0), 1.0, p)
+
+
+def _between(effects, size):
+    """Variance over `size` clusters of each study, from the clusters' effects."""
+    return (effects * effects).sum(axis=1) * size / max(size - 1, 1)
 
 
 def influence(x, y, coefficient="spearman"):
@@ -74,30 +93,57 @@ def influence(x, y, coefficient="spearman"):
         0 for a missing member and NaN where the value is.
     """
     missing = np.isnan(x) | np.isnan(y)
-    x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
-    # Derivatives of numerator and squared denominators, each of a degree in the weights.
+    x = np.where(missing, np.nan, x)
+    y = np.where(missing, np.nan, y)
+    # A coefficient is xy / sqrt(xx yy), with three sums that are polynomials in the members' weights. Each
+    # member's share of a sum, times the polynomial's degree, is the sum's derivative in its weight.
     if coefficient == "pearson":
-        x, y = (_centred(m) for m in (x, y))
-        degree, (xy, xx, yy) = 1, (x * y, x * x, y * y)
+        x = _centred(x)
+        y = _centred(y)
+        shares = _products
+        degree = 1
+    elif coefficient == "kendall":
+        x = _order(x)
+        y = _order(y)
+        shares = _agreements
+        degree = 2
     else:
-        sx, sy = (_order(m) for m in (x, y))
-        if coefficient == "kendall":
-            pairs, degree = ((sx, sy), (sx, sx), (sy, sy)), 2
-            xy, xx, yy = (np.einsum("gij,gij->gi", s, t) for s, t in pairs)
-        else:
-            (u, v), degree = (s.sum(axis=2, keepdims=True) for s in (sx, sy)), 3
-            terms = (u, v, sx, sy), (u, u, sx, sx), (v, v, sy, sy)
-            xy, xx, yy = ((p * q - s @ q - t @ p)[..., 0] for p, q, s, t in terms)
-    xy, xx, yy = (m.astype(float) for m in (xy, xx, yy))
-    tx, ty = (m.sum(axis=1, keepdims=True) for m in (xx, yy))
+        x = _order(x)
+        y = _order(y)
+        shares = _rank_products
+        degree = 3
+    xy = shares(x, y).astype(float)
+    xx = shares(x, x).astype(float)
+    yy = shares(y, y).astype(float)
+    total_x = xx.sum(axis=1, keepdims=True)
+    total_y = yy.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.sqrt(tx) * np.sqrt(ty)
+        scale = np.sqrt(total_x) * np.sqrt(total_y)
         value = np.where(scale > 0, xy.sum(axis=1, keepdims=True) / scale, np.nan)
-        return value[:, 0], degree * (xy / scale - value / 2 * (xx / tx + yy / ty))
+        effect = degree * (xy / scale - value / 2 * (xx / total_x + yy / total_y))
+    return value[:, 0], effect
+
+
+def _products(x, y):
+    """Each member's share of Pearson's sum of products; `x` and `y` are centred."""
+    return x * y
+
+
+def _agreements(x, y):
+    """Each member's share of Kendall's sum over pairs; `x` and `y` are tables of signs."""
+    return np.einsum("gij,gij->gi", x, y)
+
+
+def _rank_products(x, y):
+    """Each member's share of the sum of products of ranks; `x` and `y` are tables of signs."""
+    rank_x = x.sum(axis=2, keepdims=True)
+    rank_y = y.sum(axis=2, keepdims=True)
+    return (rank_x * rank_y - x @ rank_y - y @ rank_x)[..., 0]
 
 
 def _centred(x):
-    centred = np.nan_to_num(x - _mean(x, 1)[:, None])
+    """Scores less their row's mean, 0 where missing; all 0 in a row that is constant up to rounding."""
+    centred = np.nan_to_num(x - _mean(x)[:, None])
     rounding = 1e-13 * np.nan_to_num(np.abs(x)).max(axis=1, keepdims=True)
     return np.where(np.abs(centred).max(axis=1, keepdims=True) <= rounding, 0.0, centred)
 
@@ -108,6 +154,7 @@ def _order(x):
     return above.astype(np.float32) - above.transpose(0, 2, 1)
 
 
-def _mean(x, axis):
+def _mean(x):
+    """Mean of each row over what is not NaN; NaN, without a warning, where nothing is."""
     with np.errstate(invalid="ignore"):
-        return np.nansum(x, axis=axis) / (~np.isnan(x)).sum(axis=axis)
+        return np.nansum(x, axis=1) / (~np.isnan(x)).sum(axis=1)

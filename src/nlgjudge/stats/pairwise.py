@@ -105,6 +105,16 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     ValueError
         For unknown levels, a negative or infinite epsilon, missing columns, duplicate keys or
         infinite scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = pairwise_accuracy(frame, "a", "human")
+    >>> round(found.value, 3), found.n_pairs, float(found.epsilon)
+    (0.917, 12, 0.0)
     """
     check_options(level=(level, LEVELS))
     if epsilon is not None and not 0 <= epsilon < np.inf:
@@ -121,8 +131,9 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
         epsilon = _calibrated(steps, orders, weights, slack)
     tied = np.abs(steps) <= epsilon + slack
     right = np.where(tied, orders == 0, steps * np.sign(orders) > 0)
-    value, human_ties, metric_ties = (float(min(1, weights[chosen].sum()))
-                                      for chosen in (right, orders == 0, tied))
+    value = _share(weights[right])
+    human_ties = _share(weights[orders == 0])
+    metric_ties = _share(weights[tied])
     return PairwiseAccuracy(value, n, units - n, len(steps), float(epsilon), human_ties, metric_ties)
 
 
@@ -152,6 +163,17 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     ------
     ValueError
         For fewer than one resample, missing columns, duplicate keys or infinite scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
+    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
+    >>> found = soft_pairwise_accuracy(frame, "a", "human", rng=np.random.default_rng(0), resamples=99)
+    >>> round(found.value, 2), found.n
+    (0.95, 6)
     """
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")
@@ -161,31 +183,47 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     x, y = matrices(complete, [metric, human])
     first, second = np.triu_indices(x.shape[1], 1)
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
-    first, second, counted = first[shared], second[shared], int(shared.sum())
+    counted = int(shared.sum())
     if not counted:
         return SoftPairwiseAccuracy(np.nan, 0, pairs, "no two systems share a document with both scores")
+    first = first[shared]
+    second = second[shared]
     signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
-    gaps = [np.abs(a - b) for a, b in zip(_p_values(x, first, second, signs),
-                                          _p_values(y, first, second, signs))]
-    return SoftPairwiseAccuracy(float(1 - np.mean(gaps)), counted, pairs - counted)
+    of_metric = np.array(_p_values(x, first, second, signs))
+    of_humans = np.array(_p_values(y, first, second, signs))
+    gap = np.abs(of_metric - of_humans).mean()
+    return SoftPairwiseAccuracy(float(1 - gap), counted, pairs - counted)
 
 
 def _groups(frame, metric, human, level):
-    """Scores as groups x members, NaN where an item lacks either, and the number of units."""
-    units = len(frame) if level == "dataset" else frame[
-        "doc_id" if level == "sample" else "system_id"].nunique()
-    frame = frame.dropna()
-    if frame.empty or level == "sample":
-        return *matrices(frame, [metric, human]), units
+    """Scores of metric and humans as groups x members, NaN where an item lacks either; number of units."""
+    if level == "sample":
+        units = frame["doc_id"].nunique()
+    elif level == "dataset":
+        units = len(frame)
+    else:
+        units = frame["system_id"].nunique()
+    complete = frame.dropna()
+    if complete.empty or level == "sample":
+        x, y = matrices(complete, [metric, human])
+        return x, y, units
     if level == "system":
-        frame = frame.groupby("system_id")[[metric, human]].mean()
-    return *(frame[[c]].to_numpy(float).T for c in (metric, human)), units
+        complete = complete.groupby("system_id")[[metric, human]].mean()
+    x = complete[[metric]].to_numpy(float).T
+    y = complete[[human]].to_numpy(float).T
+    return x, y, units
+
+
+def _share(weights):
+    """Sum of weights, without what rounding adds beyond 1."""
+    return float(min(1, weights.sum()))
 
 
 def _pairs(x, y):
     """Differences of metric and humans and the weight of each pair; number of groups with a pair."""
     first, second = np.triu_indices(x.shape[1], 1)
-    steps, orders = (_differences(m, first, second) for m in (x, y))
+    steps = _differences(x, first, second)
+    orders = _differences(y, first, second)
     present = ~np.isnan(steps)
     counts = present.sum(axis=1, keepdims=True)
     groups = int((counts > 0).sum())
@@ -207,21 +245,26 @@ def _calibrated(steps, orders, weights, slack):
     Pairs are sorted by the metric's difference: those up to a threshold are right where
     humans tie, those above it where the signs agree.
     """
-    sizes = np.abs(steps)
-    ranks = np.argsort(sizes)
-    sizes = sizes[ranks]
-    gains = weights * ((orders == 0) - 1.0 * (steps * np.sign(orders) > 0))  # of tying the pair
-    accuracies = np.concatenate([[0], np.cumsum(gains[ranks])])
+    order = np.argsort(np.abs(steps))
+    sizes = np.abs(steps)[order]
+    right_as_tie = orders == 0
+    right_as_it_is = steps * np.sign(orders) > 0
+    gains = weights * (right_as_tie - 1.0 * right_as_it_is)  # of tying the pair
+    accuracies = np.concatenate([[0], np.cumsum(gains[order])])
     # Pairs that only rounding separates stay together; all those of difference 0 come first.
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(sizes, append=np.inf) > slack) + 1])
-    best = cuts[np.argmax(accuracies[cuts] >= accuracies[cuts].max() - 1e-9)]  # the first of equals
+    last_of_size = np.diff(sizes, append=np.inf) > slack
+    cuts = np.concatenate([[0], np.flatnonzero(last_of_size) + 1])
+    good_enough = accuracies[cuts] >= accuracies[cuts].max() - 1e-9
+    best = cuts[np.argmax(good_enough)]  # the first of equals
     return sizes[best - 1] if best else 0.0
 
 
 def _p_values(scores, first, second, signs):
     """P-values that the first system of each pair is better, and that the second is."""
     steps = np.nan_to_num(scores[:, first] - scores[:, second])
-    observed, flipped = steps.sum(axis=0), signs @ steps
+    observed = steps.sum(axis=0)
+    flipped = signs @ steps
     slack = _ROUNDING * np.abs(steps).sum(axis=0)
-    return [(1 + (side * flipped >= side * observed - slack).sum(axis=0)) / (1 + len(signs))
-            for side in (1, -1)]
+    at_least = (flipped >= observed - slack).sum(axis=0)
+    at_most = (-flipped >= -observed - slack).sum(axis=0)
+    return (1 + at_least) / (1 + len(signs)), (1 + at_most) / (1 + len(signs))

@@ -35,12 +35,14 @@ def standardised(x):
     -------
     numpy.ndarray, shape (n_documents, n_systems)
     """
-    present = x[~np.isnan(x)] / np.nanmax(np.abs(x))
+    there = ~np.isnan(x)
+    present = x[there] / np.nanmax(np.abs(x))
     centred = present - math.fsum(present) / len(present)
     scaled = centred / math.sqrt(math.fsum(centred**2) / len(present))
     rounded = scaled.round(10)
+    ties_as_before = len(np.unique(rounded)) == len(np.unique(present))
     z = np.full_like(x, np.nan)
-    z[~np.isnan(x)] = rounded if len(np.unique(rounded)) == len(np.unique(present)) else scaled
+    z[there] = rounded if ties_as_before else scaled
     return z
 
 
@@ -63,8 +65,9 @@ def swaps(shape, units, resamples, rng):
         for, in whole blocks; the first swaps nothing and comes on top.
     """
     drawn = _bits_of_one(shape, units)
-    bits = rng.integers(256, size=(*drawn, (resamples // _BLOCK + 1) * _BLOCK // 8), dtype=np.uint8)
-    bits[..., 0] &= 127
+    blocks = resamples // _BLOCK + 1
+    bits = rng.integers(256, size=(*drawn, blocks * _BLOCK // 8), dtype=np.uint8)
+    bits[..., 0] &= 127  # the first resample swaps nothing
     return np.broadcast_to(bits, (*shape, bits.shape[-1]))
 
 
@@ -90,6 +93,7 @@ def number_of_swaps(present, units):
     --------
     Twelve systems can be swapped in 2,048 different ways, whatever the number of documents.
 
+    >>> import numpy as np
     >>> number_of_swaps(np.ones((100, 12), bool), "systems")
     2048
     """
@@ -157,14 +161,22 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
     """
     if level == "system":
         values = _of_systems(x, y, h, bits, coefficient, kendall)
-        first, second = np.nan_to_num(values) if constant == "zero" else values
+        if constant == "zero":
+            values = np.nan_to_num(values)
+        first, second = values
         return first - second
-    if level == "dataset":
-        x, y, h, bits = (m.reshape(1, -1, *m.shape[2:]) for m in (x, y, h, bits))
-    total, count = np.zeros((2, 2, 8 * bits.shape[-1]))
-    for document in range(len(x)):
-        keep = ~np.isnan(x[document])
-        values = _of_group(*(m[document][keep] for m in (x, y, h, bits)), coefficient, kendall)
+    if level == "dataset":  # all items are one group
+        x = x.reshape(1, -1)
+        y = y.reshape(1, -1)
+        h = h.reshape(1, -1)
+        bits = bits.reshape(1, -1, bits.shape[-1])
+    resamples = 8 * bits.shape[-1]
+    total = np.zeros((2, resamples))
+    count = np.zeros((2, resamples))
+    for group in range(len(x)):
+        keep = ~np.isnan(x[group])
+        values = _of_group(x[group][keep], y[group][keep], h[group][keep], bits[group][keep],
+                           coefficient, kendall)
         defined = ~np.isnan(values)
         total += values if constant == "nan" else np.where(defined, values, 0)
         count += defined if constant == "skip" else 1
@@ -175,16 +187,18 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
 
 def _of_systems(x, y, h, bits, coefficient, kendall):
     """Both correlations of the systems' means; the means are rounded like the scores."""
-    present, n = ~np.isnan(x), len(h[0])
-    x, y = (np.nan_to_num(m) for m in (x, y))
+    rated = (~np.isnan(x)).sum(axis=0)  # documents of each system
+    x = np.nan_to_num(x)
+    y = np.nan_to_num(y)
     human = np.nanmean(h, axis=0)
+    systems = len(human)
     values = []
-    for chunk in _chunks(bits, n * max(n // 2, 1)):
-        moved = sum((y - x)[d, :, None] * np.unpackbits(chunk[d], axis=1) for d in range(len(x)))
-        means = (((x.sum(axis=0) + moved.T) / present.sum(axis=0)).round(10),
-                 ((y.sum(axis=0) - moved.T) / present.sum(axis=0)).round(10))
-        values.append([grouped(m, np.broadcast_to(human, m.shape), coefficient, kendall=kendall)
-                       for m in means])
+    for chunk in _chunks(bits, systems * max(systems // 2, 1)):
+        moved = sum(gap[:, None] * np.unpackbits(swapped, axis=1) for gap, swapped in zip(y - x, chunk)).T
+        mean_a = ((x.sum(axis=0) + moved) / rated).round(10)
+        mean_b = ((y.sum(axis=0) - moved) / rated).round(10)
+        values.append([_with_human(mean_a, human, coefficient, kendall),
+                       _with_human(mean_b, human, coefficient, kendall)])
     return np.concatenate(values, axis=1)
 
 
@@ -192,17 +206,20 @@ def _of_group(x, y, h, bits, coefficient, kendall):
     """Both correlations of one document's (or all) items, shape (2, n_resamples)."""
     if len(x) < 2:
         return np.full((2, 8 * bits.shape[-1]), np.nan)
+    # A statistic takes swap bits of a type of its own, shape (n_items, n_resamples).
     if coefficient == "pearson":
         statistic, dtype = _moments(x, y, h)
     elif len(x) <= _PAIRWISE:
         statistic, dtype = _comparisons(x, y, h, coefficient, kendall)
     else:
-        statistic, dtype = partial(_one_by_one, x, y, h, coefficient=coefficient, kendall=kendall), bool
+        statistic = partial(_one_by_one, x, y, h, coefficient=coefficient, kendall=kendall)
+        dtype = bool
     return np.concatenate([statistic(np.unpackbits(chunk, axis=1).astype(dtype))
                            for chunk in _chunks(bits, len(x))], axis=1)
 
 
 def _chunks(bits, cells):
+    """Yield whole blocks of resamples, each of which takes `cells` numbers."""
     step = max(1, _CELLS // (_BLOCK * cells)) * _BLOCK // 8
     for start in range(0, bits.shape[-1], step):
         yield bits[..., start:start + step]
@@ -218,21 +235,34 @@ def _product(matrix, s):
 
 
 def _one_by_one(x, y, h, s, coefficient, kendall):
-    mixed = np.where(s.T, y, x), np.where(s.T, x, y)
-    return np.stack([grouped(m, np.broadcast_to(h, m.shape), coefficient, kendall=kendall) for m in mixed])
+    """Both correlations by swapping the scores and nothing more clever."""
+    swapped = s.T
+    a = np.where(swapped, y, x)
+    b = np.where(swapped, x, y)
+    return np.stack([_with_human(a, h, coefficient, kendall), _with_human(b, h, coefficient, kendall)])
+
+
+def _with_human(scores, h, coefficient, kendall):
+    """Correlation of each row of scores with the same human scores."""
+    return grouped(scores, np.broadcast_to(h, scores.shape), coefficient, kendall=kendall)
 
 
 def _moments(x, y, h):
     """Pearson: the sums of h a, a and a a are linear in s."""
-    middle, h = (x.mean() + y.mean()) / 2, h - h.mean()
-    sums = [np.stack([h * m, m, m * m]) for m in (x - middle, y - middle)]
-    start = [m.sum(axis=1, keepdims=True) for m in sums]
-    size = start[0][2] + start[1][2]
+    h = h - h.mean()
+    if np.isnan(grouped(h[None], h[None], "pearson")[0]):  # constant
+        return lambda s: np.full((2, s.shape[1]), np.nan), bool
+    middle = (x.mean() + y.mean()) / 2
+    of_x = _summands(x - middle, h)
+    of_y = _summands(y - middle, h)
+    start_a = of_x.sum(axis=1, keepdims=True)
+    start_b = of_y.sum(axis=1, keepdims=True)
+    size = start_a[2] + start_b[2]
 
     def statistic(s):
-        moved = _product(sums[1] - sums[0], s)
+        moved = _product(of_y - of_x, s)
         values = np.empty((2, s.shape[1]))
-        for row, (product, total, square) in enumerate((start[0] + moved, start[1] - moved)):
+        for row, (product, total, square) in enumerate((start_a + moved, start_b - moved)):
             spread = square - total**2 / len(h)
             with np.errstate(invalid="ignore", divide="ignore"):
                 values[row] = product / np.sqrt(spread * (h @ h))
@@ -241,9 +271,12 @@ def _moments(x, y, h):
                 values[row, doubtful] = _one_by_one(x, y, h, s[:, doubtful] > 0, "pearson", "b")[row]
         return values
 
-    if np.isnan(grouped(h[None], h[None], "pearson")[0]):
-        return lambda s: np.full((2, s.shape[1]), np.nan), bool
     return statistic, float
+
+
+def _summands(scores, h):
+    """What each item adds to the three sums of Pearson's coefficient."""
+    return np.stack([h * scores, scores, scores * scores])
 
 
 def _comparisons(x, y, h, coefficient, kendall):
@@ -255,20 +288,28 @@ def _comparisons(x, y, h, coefficient, kendall):
     y against x or y) a pair takes depends on its two bits: a quadratic form in s. Ties enter
     through t, the number of chosen scores of each value, which is linear in s.
     """
-    n, weight = len(x), np.sign(h[:, None] - h)
-    variation, largest = np.abs(weight).sum(), 1
+    n = len(x)
+    weight = np.sign(h[:, None] - h)
     classes = len(np.unique(h)) if kendall == "c" else n
     if coefficient == "spearman":
         rank = weight.sum(axis=1)
-        weight, variation, largest = rank[:, None] - rank, 4 * rank @ rank, 2 * n
+        weight = rank[:, None] - rank
+        variation = 4 * rank @ rank
+        largest = 2 * n  # weight
+    else:
+        variation = np.abs(weight).sum()
+        largest = 1
     dtype = np.float32 if 4 * largest * n * n < 2**24 else float  # single precision holds these integers
-    xx, xy, yy = (weight * np.sign(p[:, None] - q) for p, q in ((x, x), (x, y), (y, y)))
+    xx = weight * np.sign(x[:, None] - x)
+    xy = weight * np.sign(x[:, None] - y)
+    yy = weight * np.sign(y[:, None] - y)
     start = xx.sum(), yy.sum()
-    slopes = 2 * (xy.sum(axis=0) - xx.sum(axis=1)), 2 * (xy.sum(axis=1) - yy.sum(axis=1))
-    _, value, size = np.unique(np.concatenate([x, y]), return_inverse=True, return_counts=True)
-    member = (value == np.flatnonzero(size > 1)[:, None]).reshape(-1, 2, n).astype(int)
-    tied = member.sum(axis=2).T[:, :, None]
-    forms = np.concatenate([xx - xy - xy.T + yy, slopes, member[:, 1] - member[:, 0]]).astype(dtype)
+    bends = xx - xy - xy.T + yy
+    slope_a = 2 * (xy.sum(axis=0) - xx.sum(axis=1))
+    slope_b = 2 * (xy.sum(axis=1) - yy.sum(axis=1))
+    in_x, in_y = _tied_values(x, y)
+    forms = np.concatenate([bends, [slope_a, slope_b], in_y - in_x]).astype(dtype)
+    tied = in_x.sum(axis=1)[:, None], in_y.sum(axis=1)[:, None]
 
     def statistic(s):
         forms_s = _product(forms, s)
@@ -281,6 +322,14 @@ def _comparisons(x, y, h, coefficient, kendall):
         return values
 
     return statistic, dtype
+
+
+def _tied_values(x, y):
+    """Which items have each value that occurs more than once, in x and in y; rows are values."""
+    _, value, size = np.unique(np.concatenate([x, y]), return_inverse=True, return_counts=True)
+    repeated = np.flatnonzero(size > 1)
+    member = (value == repeated[:, None]).astype(int)
+    return member[:, :len(x)], member[:, len(x):]
 
 
 def _ratio(agreement, t, n, variation, classes, coefficient, kendall):

@@ -54,11 +54,27 @@ def power(frame, a, b, human, *, documents, systems, rng, samples=1, effect=None
     ValueError
         For unknown options, missing columns, an effect out of reach, designs that are too
         small, or several samples of unknown deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> frame = sample.human()
+    >>> frame["judge"] = (frame["coherence"] + frame["fluency"]) / 2
+    >>> found = power(frame, "judge", None, "coherence", documents=[6, 24], systems=4, effect=0.3,
+    ...               simulations=50, rng=np.random.default_rng(0))
+    >>> found[["documents", "systems", "effect", "power", "calls"]]
+       documents  systems  effect  power  calls
+    0          6        4     0.3   0.12     48
+    1         24        4     0.3   0.32    192
     """
-    study, rows = fitted(frame, a, b, human, compare=effect is None, **options), []
+    study = fitted(frame, a, b, human, compare=effect is None, **options)
+    effects = np.atleast_1d(study.observed if effect is None else effect).astype(float)
+    rows = []
     for size in _designs(study, documents, systems, samples):
         curve = calibrated(study, size, rng)
-        for drop in np.atleast_1d(study.observed if effect is None else effect).astype(float):
+        for drop in effects:
             share, difference = rejections(study, size, _spread(curve, drop), rng)
             rows.append((*size, drop, share, _error(share, study.simulations), difference))
     return _table(rows, "difference", calls_per_item)
@@ -82,17 +98,34 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
         (the one asked for), `mc_error` (standard error of the effect: that of the power
         over the slope of a probit line through the bisection), `reason` (why the effect is
         NaN, empty otherwise) and `calls`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nlgjudge as nj
+    >>> sample = nj.load("summeval", "sample")
+    >>> frame = sample.human()
+    >>> frame["judge"] = (frame["coherence"] + frame["fluency"]) / 2
+    >>> found = smallest_detectable(frame, "judge", None, "coherence", documents=[24, 60], systems=4,
+    ...                             power=0.5, simulations=50, rng=np.random.default_rng(0))
+    >>> found[["documents", "systems", "effect", "power", "calls"]].round(2)
+       documents  systems  effect  power  calls
+    0         24        4    0.67    0.5    192
+    1         60        4    0.38    0.5    480
     """
-    study, rows = fitted(frame, a, b, human, **options), []
+    study = fitted(frame, a, b, human, **options)
     if not study.alpha < power < 1:
         raise ValueError(f"power={power}: expected a share between alpha={study.alpha} and 1")
+    rows = []
     for size in _designs(study, documents, systems, samples):
-        curve, seed = calibrated(study, size, rng), int(rng.integers(2**62))
+        curve = calibrated(study, size, rng)
+        seed = int(rng.integers(2**62))
 
         def at(drop, size=size, curve=curve, seed=seed):
             return rejections(study, size, _spread(curve, drop), np.random.default_rng(seed))[0]
 
-        effect, error, reason = _bisected(at, max(0.0, curve[0][0]), curve[0][-1], power, study.simulations)
+        drops, _ = curve
+        effect, error, reason = _bisected(at, max(0.0, drops[0]), drops[-1], power, study.simulations)
         rows.append((*size, effect, power, error, reason))
     return _table(rows, "reason", calls_per_item)
 
@@ -104,21 +137,32 @@ def _table(rows, last, calls_per_item):
 
 
 def _designs(study, documents, systems, samples):
-    available, least = study.human.shape, {"dataset": 1, "sample": 3}[study.test["level"]]
-    for size in product(*(np.atleast_1d(v).tolist() for v in (documents, systems, samples))):
-        if size[0] < 2 or size[1] < least or size[2] < 1 or (size[1] > 1 and available[1] == 1):
-            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least} and 1, and "
-                             f"one system where the data have one (they have {available[1]})")
-        if size[2] > 1 and np.isnan(study.sampling):
-            raise ValueError(f"samples={size[2]}: the frame has one sample per item, so give sampling_sd")
-        fixed = {"documents": 1, "systems": 0}.get(study.test["units"])
-        if fixed is not None and size[fixed] > available[fixed]:
-            raise ValueError(f"units={study.test['units']!r} draws the rest without replacement: "
-                             f"expected at most {available[fixed]}, got {size[fixed]}")
+    """Yield every combination as documents, systems and samples, or say why there can be no such study."""
+    most_documents, most_systems = study.human.shape
+    least_systems = {"dataset": 1, "sample": 3}[study.test["level"]]
+    units = study.test["units"]
+    numbers = [np.atleast_1d(given).tolist() for given in (documents, systems, samples)]
+    for size in product(*numbers):
+        n_documents, n_systems, n_samples = size
+        too_small = n_documents < 2 or n_systems < least_systems or n_samples < 1
+        if too_small or (n_systems > 1 and most_systems == 1):
+            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least_systems} and "
+                             f"1, and one system where the data have one (they have {most_systems})")
+        if n_samples > 1 and np.isnan(study.sampling):
+            raise ValueError(f"samples={n_samples}: the frame has one sample per item, so give sampling_sd")
+        if units == "documents" and n_systems > most_systems:
+            raise ValueError(_too_many(units, most_systems, n_systems))
+        if units == "systems" and n_documents > most_documents:
+            raise ValueError(_too_many(units, most_documents, n_documents))
         yield size
 
 
+def _too_many(units, most, given):
+    return f"units={units!r} draws the rest without replacement: expected at most {most}, got {given}"
+
+
 def _spread(curve, drop):
+    """Spread of judge b's own noise at which its correlation is lower by `drop`."""
     drops, spreads = curve
     if not drops[0] <= drop <= drops[-1]:
         raise ValueError(f"effect={drop:.3f}: on these data noise lowers b's correlation by {drops[0]:.3f} "
@@ -134,17 +178,28 @@ def _error(share, simulations):
 
 def _bisected(at, low, high, power, simulations):
     """Effect, its standard error, and why it is NaN."""
-    effects, shares = [low, high], [at(low), at(high)]
+    effects = [low, high]
+    shares = [at(low), at(high)]
     if shares[1] < power or shares[0] >= power:
         return np.nan, np.nan, f"power {shares[0]:.2f} to {shares[1]:.2f} at effects {low:.2f} to {high:.2f}"
     for _ in range(_STEPS):
         middle = (low + high) / 2
+        share = at(middle)
         effects.append(middle)
-        shares.append(at(middle))
-        low, high = (middle, high) if shares[-1] < power else (low, middle)
-    effects, shares = np.array(effects), np.array(shares)
-    near = (np.abs(shares - power) < 0.35) & (shares < 0.99)
-    slope = np.polyfit(effects[near], stats.norm.ppf(shares[near].clip(0.01)), 1)[0] if near.sum() > 1 else 0
-    density = stats.norm.pdf(stats.norm.ppf(power))
-    error = _error(power, simulations) / (slope * density) if slope > 0 else np.nan
+        shares.append(share)
+        if share < power:
+            low = middle
+        else:
+            high = middle
+    slope = _slope(np.array(effects), np.array(shares), power)
+    error = _error(power, simulations) / slope if slope > 0 else np.nan
     return (low + high) / 2, error, ""
+
+
+def _slope(effects, shares, power):
+    """How fast the power rises with the effect, by a probit line through the shares near it; 0 if unknown."""
+    near = (np.abs(shares - power) < 0.35) & (shares < 0.99)
+    if near.sum() < 2:
+        return 0
+    slope, _ = np.polyfit(effects[near], stats.norm.ppf(shares[near].clip(0.01)), 1)
+    return slope * stats.norm.pdf(stats.norm.ppf(power))

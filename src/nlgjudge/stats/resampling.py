@@ -31,16 +31,17 @@ def resampled(matrices, units, resamples, rng, options):
     -------
     numpy.ndarray, shape (n_metrics, resamples)
     """
-    parts, shape = [], matrices[0].shape
+    shape = matrices[0].shape
+    _, systems_vary = _varying(units, shape)
+    parts = []
     for rows, columns in _indices(shape, units, resamples, options, rng):
-        if _counted(shape, options):
-            # Systems that stay as they are have one vector of counts for all resamples.
-            fixed = units == "documents" or shape[1] == 1
-            counts = np.ones((1, shape[1])) if fixed else _counts(columns, shape[1])
-            parts.append(_by_counts(matrices, rows, counts, **options))
-        else:
-            *metrics, human = (m[rows[:, :, None], columns[:, None, :]] for m in matrices)
-            parts.append([_across(m, human, **options) for m in metrics])
+        if not _counted(shape, options):
+            drawn = [matrix[rows[:, :, None], columns[:, None, :]] for matrix in matrices]
+            parts.append(_drawn_out(drawn, options))
+            continue
+        # Systems that stay as they are have one vector of counts for all resamples.
+        counts = _counts(columns, shape[1]) if systems_vary else np.ones((1, shape[1]))
+        parts.append(_by_counts(matrices, rows, counts, **options))
     return np.concatenate(parts, axis=1)
 
 
@@ -57,22 +58,45 @@ def without_each(matrices, units, options):
     numpy.ndarray, shape (n_metrics, n_units)
     """
     documents, systems = matrices[0].shape
+    documents_vary, systems_vary = _varying(units, (documents, systems))
     found = []
-    for size, axis in ((documents, 0), (systems, 1)):
-        if (units, axis) == ("systems", 0) and systems > 1 or axis and (units == "documents" or systems == 1):
-            continue
-        for left in np.array_split(np.arange(size), max(1, size * documents * systems // _CELLS)):
-            kept = np.arange(size) != left[:, None]
-            if _counted((documents, systems), options):
-                rows = np.tile(np.arange(documents), (len(left), 1)) if axis else \
-                    np.nonzero(kept)[1].reshape(len(left), -1)
-                counts = kept.astype(float) if axis else np.ones((1, systems))
-                found.append(_by_counts(matrices, rows, counts, **options))
-            else:
-                kept = np.expand_dims(kept, 2 - axis)
-                *metrics, human = (np.where(kept, m, np.nan) for m in matrices)
-                found.append([_across(m, human, **options) for m in metrics])
+    if documents_vary:
+        for kept in _all_but_one(documents, documents * systems):
+            found.append(_of_documents(matrices, kept, options))
+    if systems_vary:
+        for kept in _all_but_one(systems, documents * systems):
+            found.append(_of_systems(matrices, kept, options))
     return np.concatenate(found, axis=1)
+
+
+def _varying(units, shape):
+    """Whether documents, and whether systems are resampled; documents alone where there is one system."""
+    one_system = shape[1] == 1
+    return units != "systems" or one_system, units != "documents" and not one_system
+
+
+def _all_but_one(size, cells):
+    """Yield masks of `size` units that leave out one each, as many as fit into memory together."""
+    parts = max(1, size * cells // _CELLS)
+    for left_out in np.array_split(np.arange(size), parts):
+        yield np.arange(size) != left_out[:, None]
+
+
+def _of_documents(matrices, kept, options):
+    """Statistic over the documents that each row of a mask keeps, all rows as many."""
+    if not _counted(matrices[0].shape, options):
+        return _drawn_out([np.where(kept[:, :, None], matrix, np.nan) for matrix in matrices], options)
+    rows = np.nonzero(kept)[1].reshape(len(kept), -1)
+    every_system = np.ones((1, matrices[0].shape[1]))
+    return _by_counts(matrices, rows, every_system, **options)
+
+
+def _of_systems(matrices, kept, options):
+    """Statistic over the systems that each row of a mask keeps."""
+    if not _counted(matrices[0].shape, options):
+        return _drawn_out([np.where(kept[:, None, :], matrix, np.nan) for matrix in matrices], options)
+    every_document = np.tile(np.arange(len(matrices[0])), (len(kept), 1))
+    return _by_counts(matrices, every_document, kept.astype(float), **options)
 
 
 def _counted(shape, options):
@@ -86,10 +110,16 @@ def _by_counts(matrices, rows, counts, level, **options):
     """Statistic of each resample, from its documents and how often it has each system."""
     *metrics, human = matrices
     if level == "sample":
-        return [_within(m, human, rows, counts, **options) for m in metrics]
+        return [_within(metric, human, rows, counts, **options) for metric in metrics]
     documents = _counts(rows, len(human))
     items = (documents[:, :, None] * counts[:, None, :]).reshape(len(rows), -1)
-    return [_over_items(m.ravel(), human.ravel(), items, **options) for m in metrics]
+    return [_over_items(metric.ravel(), human.ravel(), items, **options) for metric in metrics]
+
+
+def _drawn_out(matrices, options):
+    """Statistic of each resample, from arrays of resamples x documents x systems."""
+    *metrics, human = matrices
+    return [_across(metric, human, **options) for metric in metrics]
 
 
 def _counts(drawn, size):
@@ -102,16 +132,19 @@ def _counts(drawn, size):
 def _indices(shape, units, resamples, options, rng):
     """Yield row and column numbers of as many resamples as fit into memory together."""
     documents, systems = shape
-    rows, columns = (np.tile(np.arange(size), (resamples, 1)) for size in shape)
-    if units != "systems" or systems == 1:
+    documents_vary, systems_vary = _varying(units, shape)
+    rows = np.tile(np.arange(documents), (resamples, 1))
+    columns = np.tile(np.arange(systems), (resamples, 1))
+    if documents_vary:
         rows = rng.integers(documents, size=rows.shape)
-    if units != "documents" and systems > 1:
+    if systems_vary:
         columns = rng.integers(systems, size=columns.shape)
-    chunk = _CELLS // (documents * systems)
     if options["level"] == "sample":
         chunk = _CELLS // (documents + systems**2)
     elif _counted(shape, options) and options["coefficient"] != "kendall":
         chunk = _CACHED // (documents * systems)
+    else:
+        chunk = _CELLS // (documents * systems)
     chunk = max(1, chunk)
     for start in range(0, resamples, chunk):
         yield rows[start:start + chunk], columns[start:start + chunk]
@@ -129,32 +162,41 @@ def _within(x, y, rows, counts, coefficient, constant, kendall):
     """Mean correlation within the documents of each resample; one vector of counts may serve all."""
     documents, systems = x.shape
     parts = min(documents, 1 + documents * systems * max(len(counts), systems) // _CELLS)
-    values, counted = (np.concatenate(found, axis=1) for found in zip(*(
-        weighted(a, b, counts, coefficient, kendall)
-        for a, b in zip(np.array_split(x, parts), np.array_split(y, parts)))))
+    found = [weighted(some_x, some_y, counts, coefficient, kendall)
+             for some_x, some_y in zip(np.array_split(x, parts), np.array_split(y, parts))]
+    values = np.concatenate([part for part, _ in found], axis=1)
+    counted = np.concatenate([part for _, part in found], axis=1)
     if constant == "skip":
         counted &= ~np.isnan(values)
     elif constant == "zero":
         values = np.nan_to_num(values)
-    drawn = np.arange(len(counts))[:, None]
-    return _mean(values[drawn, rows], counted[drawn, rows])
+    resample = np.arange(len(counts))[:, None]
+    return _mean(values[resample, rows], counted[resample, rows])
 
 
 def _across(x, y, level, coefficient, constant, kendall):
     """Correlation over all items or over systems' means; arrays are resamples x documents x systems."""
     missing = np.isnan(x) | np.isnan(y)
     if level == "dataset":
-        x, y = x.reshape(len(x), -1), y.reshape(len(y), -1)
+        x = x.reshape(len(x), -1)
+        y = y.reshape(len(y), -1)
     else:
-        counts = np.maximum((~missing).sum(axis=1), 1)
-        x, y = (np.where(missing.all(axis=1), np.nan, np.where(missing, 0, m).sum(axis=1) / counts)
-                for m in (x, y))
+        x = _system_means(x, missing)
+        y = _system_means(y, missing)
     values = grouped(x, y, coefficient, kendall=kendall)
     if constant == "zero":
         values = np.where(missing.all(axis=(1, 2)), np.nan, np.nan_to_num(values))
     return values
 
 
+def _system_means(scores, missing):
+    """Mean score of each system over documents, NaN where all are missing."""
+    counts = np.maximum((~missing).sum(axis=1), 1)
+    means = np.where(missing, 0, scores).sum(axis=1) / counts
+    return np.where(missing.all(axis=1), np.nan, means)
+
+
 def _mean(values, counted):
-    total, n = np.where(counted, values, 0).sum(axis=1), counted.sum(axis=1)
+    total = np.where(counted, values, 0).sum(axis=1)
+    n = counted.sum(axis=1)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)

@@ -22,9 +22,24 @@ _SPREADS = np.concatenate([[0], np.geomspace(0.03, 30, 32)])  # of b's own noise
 class Study(NamedTuple):
     """What the simulations start from; matrices are documents x systems, NaN where a score is missing.
 
-    `base` and `residual` make up judge a's score without sampling noise, `sampling` is the standard
-    deviation of an item's samples (NaN where unknown), `shared` the part of the residual that b has
-    too (in [0, 1]), `observed` the data's difference (0 without b), `test` level, coefficient, units.
+    Attributes
+    ----------
+    base, residual : numpy.ndarray
+        Their sum is judge a's score without sampling noise.
+    human : numpy.ndarray
+        Ratings.
+    sampling : float
+        Standard deviation of an item's samples, NaN where it is unknown.
+    shared : float
+        Part of the residual that judge b has too, in [0, 1].
+    observed : float
+        Difference of the correlations in the data, 0 without judge b.
+    alpha : float
+        Level of the test.
+    simulations : int
+        Studies of a design.
+    test : dict
+        `level`, `coefficient` and `units` of `nlgjudge.stats.influence.paired_z`.
     """
 
     base: np.ndarray
@@ -67,18 +82,21 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
     if absent or (compare and b is None):
         raise ValueError(f"the frame lacks {absent}" if absent else "without a second judge, give an effect")
     rated = _matrix(frame, human)
-    found = [_parts(frame, judge, rated, sampling_sd) for judge in judges]
-    values = [_value(f[0] + f[1], rated, level, coefficient) for f in found]
+    parts = [_parts(frame, judge, rated, sampling_sd) for judge in judges]
+    values = [_value(part.base + part.residual, rated, level, coefficient) for part in parts]
     if np.isnan(values).any():
         raise ValueError(f"the correlation of {judges} with {human!r} is undefined: {values}")
     if compare and values[1] > values[0]:
-        found, values = found[::-1], values[::-1]
-    base, residual, true, sampling = found[0]
+        parts.reverse()
+        values.reverse()
+    best = parts[0]
     if shared is None:
-        shared = _shared(*found) if b is not None else 1.0
-    kept = np.sqrt(true / np.nanvar(residual)) if true > 0 else 0.0
-    return Study(base, kept * residual, rated, sampling, shared, values[0] - values[-1], alpha, simulations,
-                 {"level": level, "coefficient": coefficient, "units": units})
+        shared = 1.0 if b is None else _shared(*parts)
+    # Sampling noise is drawn anew in each study, so what the data hold of it is taken off.
+    kept = np.sqrt(best.variance / np.nanvar(best.residual)) if best.variance > 0 else 0.0
+    test = {"level": level, "coefficient": coefficient, "units": units}
+    return Study(best.base, kept * best.residual, rated, best.sampling, shared, values[0] - values[-1], alpha,
+                 simulations, test)
 
 
 def calibrated(study, size, rng):
@@ -94,12 +112,17 @@ def calibrated(study, size, rng):
     drops, spreads : numpy.ndarray
         Both ascending; negative drops are gains.
     """
-    replicates = max(100, 40_000 // (size[0] * size[1]))
+    documents, systems, _ = size
+    replicates = max(100, 40_000 // (documents * systems))
     base, residual, human, own, error, _ = _resampled(study, size, replicates, rng)
-    options = [study.test[k] for k in ("level", "coefficient")]
-    value = _value(base + residual + error, human, *options)
-    seconds = (_second(study, base, residual, spread, own) + error for spread in _SPREADS)
-    return np.maximum.accumulate([value - _value(b, human, *options) for b in seconds]), _SPREADS
+    level = study.test["level"]
+    coefficient = study.test["coefficient"]
+    value = _value(base + residual + error, human, level, coefficient)
+    drops = []
+    for spread in _SPREADS:
+        second = _second(study, base, residual, spread, own) + error
+        drops.append(value - _value(second, human, level, coefficient))
+    return np.maximum.accumulate(drops), _SPREADS
 
 
 def rejections(study, size, spread, rng):
@@ -121,69 +144,103 @@ def rejections(study, size, spread, rng):
     difference : float
         Mean difference of the correlations, a minus b.
     """
-    items, found = size[0] * size[1], []
-    group = items if study.test["level"] == "dataset" else size[1]
-    chunk = max(1, _CELLS // (items * (1 if study.test["coefficient"] == "pearson" else group)))
+    documents, systems, _ = size
+    cells = documents * systems
+    if study.test["coefficient"] != "pearson":  # ranks take a table of all pairs of a group
+        cells *= documents * systems if study.test["level"] == "dataset" else systems
+    chunk = max(1, _CELLS // cells)
+    found = []
     for start in range(0, study.simulations, chunk):
         replicates = min(chunk, study.simulations - start)
-        base, residual, human, own, *errors = _resampled(study, size, replicates, rng)
-        judges = base + residual, _second(study, base, residual, spread, own)
-        found.append(paired_z(*(j + e for j, e in zip(judges, errors)), human, **study.test))
+        base, residual, human, own, error_a, error_b = _resampled(study, size, replicates, rng)
+        first = base + residual + error_a
+        second = _second(study, base, residual, spread, own) + error_b
+        found.append(paired_z(first, second, human, **study.test))
     difference, p = np.concatenate(found, axis=1)
+    share = float((p <= study.alpha).mean())
     defined = difference[~np.isnan(difference)]
-    return float((p <= study.alpha).mean()), float(defined.mean()) if len(defined) else np.nan
+    return share, float(defined.mean()) if len(defined) else np.nan
 
 
 def _resampled(study, size, replicates, rng):
     """Base, residual, ratings, b's own noise and each judge's sampling noise; all replicates x size."""
-    indices = [_drawn(available, wanted, replicates, study.test["units"] != fixed, rng) for
-               available, wanted, fixed in zip(study.human.shape, size, ("systems", "documents"))]
-    base, residual, human = (m[indices[0][:, :, None], indices[1][:, None, :]] for m in study[:3])
-    own, *errors = rng.standard_normal((3, *base.shape))
-    sampling = np.nan_to_num(study.sampling) / np.sqrt(size[2])
-    return base, residual, human, own, *(sampling * e for e in errors)
+    documents, systems, samples = size
+    units = study.test["units"]
+    rows = _drawn(study.human.shape[0], documents, replicates, units != "systems", rng)[:, :, None]
+    columns = _drawn(study.human.shape[1], systems, replicates, units != "documents", rng)[:, None, :]
+    base = study.base[rows, columns]
+    residual = study.residual[rows, columns]
+    human = study.human[rows, columns]
+    own, error_a, error_b = rng.standard_normal((3, *base.shape))
+    sampling = np.nan_to_num(study.sampling) / np.sqrt(samples)
+    return base, residual, human, own, sampling * error_a, sampling * error_b
 
 
-def _drawn(available, size, n, replace, rng):
+def _drawn(available, wanted, replicates, replace, rng):
+    """Numbers below `available`, as many as wanted for each replicate."""
     if replace:
-        return rng.integers(available, size=(n, size))
-    return rng.permuted(np.tile(np.arange(available), (n, 1)), axis=1)[:, :size]
+        return rng.integers(available, size=(replicates, wanted))
+    numbers = np.tile(np.arange(available), (replicates, 1))
+    return rng.permuted(numbers, axis=1)[:, :wanted]
 
 
 def _second(study, base, residual, spread, own):
+    """Judge b's score without sampling noise."""
     return base + study.shared * residual + spread * np.nanstd(study.base + study.residual) * own
 
 
 def _matrix(frame, column):
+    """Mean score of each item, as documents x systems."""
     if np.isinf(frame[column].to_numpy(float)).any():
         raise ValueError(f"infinite scores in {column!r}; use NaN for a missing score")
     return frame.groupby(["doc_id", "system_id"])[column].mean().unstack("system_id").to_numpy(float)
 
 
-def _parts(frame, judge, human, sampling_sd):
-    """Item means as base and residual, the residual's variance without sampling noise, and that noise.
+class _Parts(NamedTuple):
+    """A judge's item means as base and residual.
 
-    The residual is what documents, systems and the human ratings (linearly) do not explain.
+    The residual is what documents, systems and the human ratings (linearly) do not explain, `variance`
+    is its variance without sampling noise, `sampling` that noise's deviation (NaN where unknown).
     """
-    x, groups = _matrix(frame, judge), frame.groupby(["doc_id", "system_id"])[judge]
-    counts = groups.count()
+
+    base: np.ndarray
+    residual: np.ndarray
+    variance: float
+    sampling: float
+
+
+def _parts(frame, judge, human, sampling_sd):
+    """Split a judge's scores; without a given deviation that of repeated rows is taken."""
+    x = _matrix(frame, judge)
+    samples = frame.groupby(["doc_id", "system_id"])[judge]
+    counts = samples.count()
     if sampling_sd is None and counts.max() > 1:
-        sampling_sd = np.sqrt((groups.var() * (counts - 1)).sum() / (counts - 1).clip(lower=0).sum())
-    deviation, rated = (_centred(np.where(np.isnan(x + human), np.nan, m)) for m in (x, human))
+        squares = (samples.var() * (counts - 1)).sum()
+        sampling_sd = np.sqrt(squares / (counts - 1).clip(lower=0).sum())
+    missing = np.isnan(x + human)
+    deviation = _centred(np.where(missing, np.nan, x))
+    rated = _centred(np.where(missing, np.nan, human))
     spread = np.nansum(rated**2)
-    residual = deviation - (np.nansum(deviation * rated) / spread if spread > 0 else 0) * rated
+    slope = np.nansum(deviation * rated) / spread if spread > 0 else 0
+    residual = deviation - slope * rated
     freedom = np.prod([1 - 1 / n for n in x.shape if n > 1])
     noise = (sampling_sd or 0) ** 2 * (1 / counts[counts > 0]).mean() * freedom
-    return x - residual, residual, max(float(np.nanvar(residual)) - noise, 0.0), \
-        np.nan if sampling_sd is None else float(sampling_sd)
+    variance = max(float(np.nanvar(residual)) - noise, 0.0)
+    sampling = np.nan if sampling_sd is None else float(sampling_sd)
+    return _Parts(x - residual, residual, variance, sampling)
 
 
 def _shared(first, second):
-    true = first[2] * second[2]
-    return float(np.clip(np.nanmean(first[1] * second[1]) / np.sqrt(true), 0, 1)) if true > 0 else 1.0
+    """Correlation of two judges' residuals without their sampling noise, within [0, 1]."""
+    product = first.variance * second.variance
+    if product <= 0:
+        return 1.0
+    covariance = np.nanmean(first.residual * second.residual)
+    return float(np.clip(covariance / np.sqrt(product), 0, 1))
 
 
 def _centred(x):
+    """Scores less the means of documents and of systems, where there are several."""
     for axis in (0, 1):
         if x.shape[axis] > 1:
             x = x - np.nanmean(x, axis=axis, keepdims=True)
@@ -192,6 +249,7 @@ def _centred(x):
 
 def _value(x, y, level, coefficient):
     """Mean correlation over all but the last two axes, which are documents x systems."""
-    width = x.shape[-1] * (x.shape[-2] if level == "dataset" else 1)
+    documents, systems = x.shape[-2:]
+    width = documents * systems if level == "dataset" else systems
     found = grouped(x.reshape(-1, width), y.reshape(-1, width), coefficient)
     return float(np.nanmean(found)) if (~np.isnan(found)).any() else np.nan

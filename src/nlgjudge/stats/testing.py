@@ -47,6 +47,7 @@ class PermutationTest(NamedTuple):
         Units with all three scores: documents at sample level, items at dataset level,
         systems at system level.
     reason : str
+        Why `p` is NaN, empty otherwise.
     exact : bool
         Whether all different swaps were counted, and none drawn at random.
     """
@@ -60,14 +61,37 @@ class PermutationTest(NamedTuple):
 
 
 class Williams(NamedTuple):
-    """Williams' t with n - 3 degrees of freedom, and its two-sided p; NaN where t is 0 / 0."""
+    """Williams' test of two correlations.
+
+    Attributes
+    ----------
+    t : float
+        With n - 3 degrees of freedom; NaN where it is 0 / 0.
+    p : float
+        Two-sided; NaN where `t` is.
+    """
 
     t: float
     p: float
 
 
 class WilliamsTest(NamedTuple):
-    """Williams' test of two metrics; fields as of `PermutationTest` and `Williams`."""
+    """Williams' test of two metrics' correlations with human ratings.
+
+    Attributes
+    ----------
+    difference : float
+        In [-2, 2]: correlation of `a` minus that of `b`, over the items with all three scores;
+        NaN where either is undefined.
+    t : float
+        With n - 3 degrees of freedom.
+    p : float
+        Two-sided.
+    n : int
+        Units with all three scores: items at dataset level, systems at system level.
+    reason : str
+        Why `t` and `p` are NaN, empty otherwise.
+    """
 
     difference: float
     t: float
@@ -123,6 +147,7 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
     swaps only the one that swaps nothing gives as large a difference.
 
+    >>> import numpy as np
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
     ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
@@ -133,14 +158,15 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")
-    options = dict(level=level, coefficient=coefficient, constant=constant, kendall=kendall)
+    options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
     frame, difference, n, reason = _observed(frame, a, b, human, options)
     if reason:
         return PermutationTest(difference, np.nan, 0, n, reason)
     x, y, h = matrices(frame, [a, b, human])
-    different = number_of_swaps(~np.isnan(h), units)
+    present = ~np.isnan(h)
+    different = number_of_swaps(present, units)
     exact = different <= exact_up_to
-    bits = every_swap(~np.isnan(h), units) if exact else swaps(x.shape, units, resamples, rng)
+    bits = every_swap(present, units) if exact else swaps(x.shape, units, resamples, rng)
     found = differences(standardised(x), standardised(y), h, bits, **options)
     if exact:
         draws = found[:different]
@@ -173,13 +199,22 @@ def williams(r_a, r_b, r_ab, n):
     ------
     ValueError
         For fewer than 4 observations, and for numbers that cannot be three variables' correlations.
+
+    Examples
+    --------
+    >>> found = williams(0.9, 0.6, 0.5, 12)
+    >>> round(found.t, 3), round(found.p, 3)
+    (2.021, 0.074)
     """
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     if n < 4 or max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
         raise ValueError(f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected three variables' correlations "
                          "and at least 4 observations")
-    variance = (2 * max(determinant, 0) * (n - 1) / (n - 3)
-                + ((r_a + r_b) / 2)**2 * (1 - r_ab)**3) / ((n - 1) * (1 + r_ab) or np.nan)
+    denominator = (n - 1) * (1 + r_ab)
+    if denominator == 0:
+        return Williams(np.nan, np.nan)
+    numerator = 2 * max(determinant, 0) * (n - 1) / (n - 3) + ((r_a + r_b) / 2)**2 * (1 - r_ab)**3
+    variance = numerator / denominator
     if not variance > 1e-15:
         return Williams(np.nan, np.nan)
     t = (r_a - r_b) / math.sqrt(variance)
@@ -206,17 +241,30 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     ------
     ValueError
         As `permutation_test` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("uvwxyz"), "human": [1, 2, 3, 4, 5, 6],
+    ...                       "a": [1, 2, 3, 4, 6, 5], "b": [2, 1, 6, 3, 4, 5]})
+    >>> found = williams_test(frame, "a", "b", "human")
+    >>> round(found.difference, 3), round(found.t, 3), round(found.p, 3), found.n
+    (0.343, 1.762, 0.176, 6)
     """
     check_options(level=(level, ("dataset", "system")))
-    options = dict(level=level, coefficient=coefficient, constant="skip", kendall="b")
+    options = {"level": level, "coefficient": coefficient, "constant": "skip", "kendall": "b"}
     frame, difference, n, reason = _observed(frame, a, b, human, options)
     if not reason and n < 4:
         reason = f"Williams' test needs 4 observations, got {n}"
     if reason:
         return WilliamsTest(difference, np.nan, np.nan, n, reason)
-    pairs = ((a, human), (b, human), (a, b))
-    t, p = williams(*(correlation(frame, *pair, **options).value for pair in pairs), n)
-    return WilliamsTest(difference, t, p, n, f"{a} and {b} correlate perfectly" if math.isnan(t) else "")
+    r_a = correlation(frame, a, human, **options).value
+    r_b = correlation(frame, b, human, **options).value
+    r_ab = correlation(frame, a, b, **options).value
+    t, p = williams(r_a, r_b, r_ab, n)
+    if math.isnan(t):
+        reason = f"{a} and {b} correlate perfectly"
+    return WilliamsTest(difference, t, p, n, reason)
 
 
 def holm(p_values):
@@ -236,12 +284,19 @@ def holm(p_values):
     ------
     ValueError
         For more than one dimension or values outside [0, 1].
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
     """
     p = np.array(p_values, float)
     if p.ndim != 1 or (p < 0).any() or (p > 1).any():
         raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
-    order = np.argsort(p)[:(~np.isnan(p)).sum()]  # NaN sorts last
-    p[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    family = (~np.isnan(p)).sum()
+    order = np.argsort(p)[:family]  # NaN sorts last
+    multiplied = p[order] * np.arange(family, 0, -1)
+    p[order] = np.minimum(1, np.maximum.accumulate(multiplied))
     return p
 
 
@@ -253,15 +308,22 @@ def _observed(frame, a, b, human, options):
     for metric in (a, b):
         check_columns(frame, metric, human, keys=metric == a)
     frame = complete_items(frame, [a, b, human])
-    n = {"dataset": len(frame), "system": frame["system_id"].nunique()}.get(
-        options["level"], frame["doc_id"].nunique())
-    # What is undefined without a policy must not become 0 through one.
+    if options["level"] == "sample":
+        n = frame["doc_id"].nunique()
+    elif options["level"] == "dataset":
+        n = len(frame)
+    else:
+        n = frame["system_id"].nunique()
+    # What is undefined without a policy must not become 0 through one, so "skip" is asked first.
     for constant in dict.fromkeys(("skip", options["constant"])):
-        found = [correlation_of_checked(frame, m, human, **options | {"constant": constant}) for m in (a, b)]
-        reason = "; ".join(f"{m} with {human}: {c.reason}" for m, c in zip((a, b), found) if c.reason)
-        if reason:
-            return frame, np.nan, n, reason if len(frame) else "no item has all three scores"
-    return frame, found[0].value - found[1].value, n, ""
+        policy = options | {"constant": constant}
+        found = {metric: correlation_of_checked(frame, metric, human, **policy) for metric in (a, b)}
+        reasons = [f"{metric} with {human}: {one.reason}" for metric, one in found.items() if one.reason]
+        if reasons and frame.empty:
+            return frame, np.nan, n, "no item has all three scores"
+        if reasons:
+            return frame, np.nan, n, "; ".join(reasons)
+    return frame, found[a].value - found[b].value, n, ""
 
 
 def _share(observed, draws, alternative, exact):
@@ -270,9 +332,11 @@ def _share(observed, draws, alternative, exact):
     if not len(draws):
         return np.nan, 0
     if alternative == "two-sided":
-        observed, draws = abs(observed), np.abs(draws)
+        observed = abs(observed)
+        draws = np.abs(draws)
     elif alternative == "less":
-        observed, draws = -observed, -draws
+        observed = -observed
+        draws = -draws
     extreme = int((draws >= observed - _ROUNDING).sum())
     if exact:  # the swap that swaps nothing is among them
         return extreme / len(draws), len(draws)

@@ -30,22 +30,22 @@ def weighted(x, y, counts, coefficient, kendall="b"):
     """
     present = ~(np.isnan(x) | np.isnan(y))
     both = present[:, :, None] & present[:, None, :]
-    signs = [np.sign(a[:, :, None] - a[:, None, :], where=both, out=np.zeros(both.shape)) for a in (x, y)]
-    untied = [_ordered(np.abs(s), counts) for s in signs] if coefficient != "spearman" else []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if coefficient == "kendall":
-            values = _ordered(signs[0] * signs[1], counts)
-            values /= np.sqrt(untied[0]) * np.sqrt(untied[1]) if kendall == "b" else \
-                _pairs_of_table(signs, both, present, counts)
-        elif coefficient == "spearman":
-            # A midrank less the mean rank is half the sum of the signs against the others.
-            ranks, weights = [np.tensordot(counts, s, (1, 2)) for s in signs], counts[:, None, :] * present
-            shared, *untied = (np.einsum("bds,bds,bds->bd", weights, *two)
-                               for two in (ranks, ranks[:1] * 2, ranks[1:] * 2))
-            values = shared / np.sqrt(untied[0]) / np.sqrt(untied[1])
-        else:
-            values = _pearson(x, y, present, counts)
-    values[(untied[0] == 0) | (untied[1] == 0)] = np.nan
+    signs_x = _signs(x, both)
+    signs_y = _signs(y, both)
+    if coefficient == "spearman":
+        values = _spearman(signs_x, signs_y, present, counts)
+    else:
+        untied_x = _ordered(np.abs(signs_x), counts)
+        untied_y = _ordered(np.abs(signs_y), counts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if coefficient == "pearson":
+                values = _pearson(x, y, present, counts)
+            elif kendall == "b":
+                values = _ordered(signs_x * signs_y, counts) / (np.sqrt(untied_x) * np.sqrt(untied_y))
+            else:
+                possible = _pairs_of_table(signs_x, signs_y, both, present, counts)
+                values = _ordered(signs_x * signs_y, counts) / possible
+        values[(untied_x == 0) | (untied_y == 0)] = np.nan
     return np.clip(values, -1, 1), counts @ present.T > 0
 
 
@@ -68,21 +68,67 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
     present : numpy.ndarray of bool, the same shape
         Whether any item drawn has both scores.
     """
-    there = ~(np.isnan(x) | np.isnan(y))
-    x, y, counts = x[there], y[there], counts[:, there]
+    complete = ~(np.isnan(x) | np.isnan(y))
+    x = x[complete]
+    y = y[complete]
+    counts = counts[:, complete]
     present = counts.any(axis=1)
     if coefficient == "kendall":
-        return weighted(x[None], y[None], counts, coefficient, kendall)[0][:, 0], present
+        values, _ = weighted(x[None], y[None], counts, coefficient, kendall)
+        return values[:, 0], present
     with np.errstate(invalid="ignore", divide="ignore"):
         if coefficient == "pearson":
-            values = _pearson(x[None], y[None], np.ones((1, len(x)), bool), counts)[:, 0]
+            everywhere = np.ones((1, len(x)), bool)
+            values = _pearson(x[None], y[None], everywhere, counts)[:, 0]
         else:
-            first, second = (_ranks(scores, counts) for scores in (x, y))
-            values = np.einsum("bi,bi,bi->b", counts, first, second)
-            for ranks in (first, second):
-                values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks, ranks))
+            ranks_x = _ranks(x, counts)
+            ranks_y = _ranks(y, counts)
+            values = np.einsum("bi,bi,bi->b", counts, ranks_x, ranks_y)
+            values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks_x, ranks_x))
+            values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks_y, ranks_y))
     values[_constant(x, counts) | _constant(y, counts)] = np.nan
     return np.clip(values, -1, 1), present
+
+
+def _signs(scores, both):
+    """Sign of the difference of every pair of systems, 0 where not both count."""
+    differences = scores[:, :, None] - scores[:, None, :]
+    return np.sign(differences, where=both, out=np.zeros(both.shape))
+
+
+def _spearman(signs_x, signs_y, present, counts):
+    """Spearman's coefficient; NaN where the systems drawn do not vary."""
+    # A midrank less the mean rank is half the sum of the signs against the others.
+    ranks_x = np.tensordot(counts, signs_x, (1, 2))
+    ranks_y = np.tensordot(counts, signs_y, (1, 2))
+    weights = counts[:, None, :] * present
+    shared = np.einsum("bds,bds,bds->bd", weights, ranks_x, ranks_y)
+    variation_x = np.einsum("bds,bds,bds->bd", weights, ranks_x, ranks_x)
+    variation_y = np.einsum("bds,bds,bds->bd", weights, ranks_y, ranks_y)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = shared / np.sqrt(variation_x) / np.sqrt(variation_y)
+    values[(variation_x == 0) | (variation_y == 0)] = np.nan
+    return values
+
+
+def _pearson(x, y, present, counts):
+    total = counts @ present.T
+    # Centred and scaled within a document first, for the precision of the sums of squares.
+    x = _standardised(x, present)
+    y = _standardised(y, present)
+    mean_x = counts @ x.T / total
+    mean_y = counts @ y.T / total
+    shared = counts @ (x * y).T - total * mean_x * mean_y
+    variation_x = counts @ (x * x).T - total * mean_x * mean_x
+    variation_y = counts @ (y * y).T - total * mean_y * mean_y
+    return shared / np.sqrt(variation_x) / np.sqrt(variation_y)
+
+
+def _standardised(scores, present):
+    """Scores less their document's mean, within [-1, 1], and 0 where a score is missing."""
+    means = scores.mean(axis=1, where=present, keepdims=True)
+    centred = np.where(present, scores - means, 0)
+    return centred / np.abs(centred).max(axis=1, keepdims=True, initial=1e-300)
 
 
 def _constant(scores, counts):
@@ -114,21 +160,16 @@ def _ordered(signs, counts):
     return (counts[:, first] * counts[:, second]) @ signs[:, first, second].T
 
 
-def _pairs_of_table(signs, both, present, counts):
+def _pairs_of_table(signs_x, signs_y, both, present, counts):
     """Pairs that could be in order, given the smaller number of distinct scores (Stuart 1953)."""
     weights = counts[:, None, :] * present
-    classes = [np.nan_to_num(weights / np.tensordot(counts, both & (s == 0), (1, 2))).sum(axis=2)
-               for s in signs]
-    fewer = np.minimum(*classes)
+    classes_x = _distinct(signs_x, both, weights, counts)
+    classes_y = _distinct(signs_y, both, weights, counts)
+    fewer = np.minimum(classes_x, classes_y)
     return weights.sum(axis=2)**2 * (fewer - 1) / fewer / 2
 
 
-def _pearson(x, y, present, counts):
-    total = counts @ present.T
-    # Centred and scaled within a document first, for the precision of the sums of squares.
-    x, y = (np.where(present, a - a.mean(axis=1, where=present, keepdims=True), 0) for a in (x, y))
-    x, y = (a / np.abs(a).max(axis=1, keepdims=True, initial=1e-300) for a in (x, y))
-    means = [counts @ a.T / total for a in (x, y)]
-    shared, one, other = (counts @ (a * b).T - total * m * n for a, b, m, n in (
-        (x, y, *means), (x, x, *means[:1] * 2), (y, y, *means[1:] * 2)))
-    return shared / np.sqrt(one) / np.sqrt(other)
+def _distinct(signs, both, weights, counts):
+    """Number of distinct scores drawn: each system counts as its share of those with its score."""
+    equals = np.tensordot(counts, both & (signs == 0), (1, 2))
+    return np.nan_to_num(weights / equals).sum(axis=2)

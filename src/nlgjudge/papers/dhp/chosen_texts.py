@@ -9,6 +9,8 @@ from nltk.tokenize import NLTKWordTokenizer
 from nlgjudge.data.choices import first
 from nlgjudge.papers.dhp.perturbing import sentences
 
+_LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}  # characters
+
 
 def originals(benchmark, n=100, *, seed=0):
     """Choose the texts that DHP perturbs (appendix A).
@@ -29,12 +31,20 @@ def originals(benchmark, n=100, *, seed=0):
         The items' columns with the text in `hypothesis`, `references` the document's other ones, and
         `wrong`, a story's wrong ending. WMT-22 de-en has 16 segments above 300 characters, so that
         blocks of four neighbours are joined there. The limits of length do not apply to a sample.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> chosen = originals(nj.load("summeval", "sample"), 2)
+    >>> len(chosen), chosen["item_id"].tolist() == chosen["doc_id"].tolist()
+    (2, True)
     """
     items = benchmark.items.drop_duplicates("doc_id").assign(wrong="")
     if benchmark.name == "summeval":
-        most = [max(texts, key=lambda t: len(sentences(t))) for texts in items["references"]]
-        items["references"] = [[t for t in texts if t != m] for texts, m in zip(items["references"], most)]
-        items["hypothesis"] = most
+        longest = items["references"].map(_most_sentences)
+        items["references"] = [[text for text in texts if text != chosen]
+                               for texts, chosen in zip(items["references"], longest)]
+        items["hypothesis"] = longest
     elif benchmark.name == "story_cloze":
         endings = benchmark.items.pivot(index="doc_id", columns="system_id", values="hypothesis")
         items = items.assign(hypothesis=items["doc_id"].map(endings["right_ending"]),
@@ -49,9 +59,10 @@ def originals(benchmark, n=100, *, seed=0):
     items = items.assign(item_id=items["doc_id"])
     if benchmark.name != "summeval":  # the text itself is the only one
         items["references"] = [[] for _ in range(len(items))]
-    shortest = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}.get(benchmark.name, 0)
-    items = items[items["hypothesis"].str.len() > (0 if benchmark.is_sample else shortest)]
-    drawn = random.Random(seed).sample(range(len(items)), len(first(items, n)))
+    limit = 0 if benchmark.is_sample else _LONGER_THAN.get(benchmark.name, 0)
+    items = items[items["hypothesis"].str.len() > limit]
+    wanted = len(first(items, n))
+    drawn = random.Random(seed).sample(range(len(items)), wanted)
     return items.iloc[sorted(drawn)].reset_index(drop=True)
 
 
@@ -67,21 +78,36 @@ def text_statistics(texts):
     pandas.DataFrame
         By text: `characters`, `words` (cut at blanks), `tokens` (NLTK's), `spoken` (tokens with a letter
         or digit) and `sentences`.
+
+    Examples
+    --------
+    >>> text_statistics(["A river rose. Nobody was hurt."]).iloc[0].to_dict()
+    {'characters': 30, 'words': 6, 'tokens': 8, 'spoken': 6, 'sentences': 2}
     """
-    tokenizer, rows = NLTKWordTokenizer(), []
+    tokenizer = NLTKWordTokenizer()
+    rows = []
     for text in texts:
-        parts = sentences(text)
-        tokens = [token for a, b in parts for token in tokenizer.tokenize(text[a:b])]
-        rows.append((len(text), len(text.split()), len(tokens),
-                     sum(any(c.isalnum() for c in token) for token in tokens), len(parts)))
+        spans = sentences(text)
+        tokens = []
+        for start, end in spans:
+            tokens += tokenizer.tokenize(text[start:end])
+        spoken = [token for token in tokens if any(character.isalnum() for character in token)]
+        rows.append((len(text), len(text.split()), len(tokens), len(spoken), len(spans)))
     return pd.DataFrame(rows, columns=["characters", "words", "tokens", "spoken", "sentences"])
 
 
+def _most_sentences(texts):
+    return max(texts, key=lambda text: len(sentences(text)))
+
+
 def _background(text):
+    """The section BACKGROUND of an article or abstract; empty without one."""
     found = re.match(r"BACKGROUND\n(.*?)(?=\n(RESULTS|CONCLUSIONS)\n|\Z)", text, re.DOTALL)
     return found[1].strip() if found else ""
 
 
 def _joined(items, size):
+    """Join so many neighbours to one text each, under the first one's keys."""
     blocks = items.groupby(pd.RangeIndex(len(items)) // size)
-    return blocks.first().assign(**{c: blocks[c].agg(" ".join) for c in ("source", "hypothesis")})
+    return blocks.first().assign(source=blocks["source"].agg(" ".join),
+                                 hypothesis=blocks["hypothesis"].agg(" ".join))

@@ -8,17 +8,20 @@ mean, so that D is larger by log_20 M for every judge and never below D with exp
 is the normalised form, the harmonic mean of Wilson 2019; `form="as_printed"` has the paper's.
 """
 
+import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
-from scipy.stats import norm, rankdata
+from scipy.stats import norm, rankdata, wilcoxon
 
 FORMS = ("normalised", "as_printed")
 ZEROS = ("wilcox", "pratt")
 METHODS = ("auto", "exact", "normal")
 EXACT = 25  # differences up to which "auto" enumerates
+_MOST_EXACT = 1000  # with 1075 differences the share of one pattern, 2**-1075, is no longer a float
 _CELLS = 4_000_000  # numbers held at once
 _LOG20 = np.log(20)
 STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
@@ -65,13 +68,28 @@ def signed_rank(original, damaged, *, zeros="wilcox", method="auto"):
     ------
     ValueError
         For lengths that differ or unknown options.
+
+    Examples
+    --------
+    Of the 32 patterns of signs one gives as large a sum: p is 1 / 32.
+
+    >>> import numpy as np
+    >>> found = signed_rank([5, 4, 5, 3, 5], [1, 3, 3, 2, 4])
+    >>> round(float(np.exp(found.log_p)), 5), found.n
+    (0.03125, 5)
     """
-    original, damaged = np.asarray(original, float), np.asarray(damaged, float)
+    original = np.asarray(original, float)
+    damaged = np.asarray(damaged, float)
     if original.shape != damaged.shape or original.ndim != 1:
         raise ValueError(f"expected two lists of one length, got shapes {original.shape} and {damaged.shape}")
     differences = original - damaged
-    n, equal = int(np.isfinite(differences).sum()), int((differences == 0).sum())
-    note = "no pairs" if not n else "all differences are zero: p = 1" if n == equal else ""
+    n = int(np.isfinite(differences).sum())
+    equal = int((differences == 0).sum())
+    note = ""
+    if n == 0:
+        note = "no pairs"
+    elif n == equal:
+        note = "all differences are zero: p = 1"
     return SignedRank(float(log_p(differences, zeros=zeros, method=method)), n, equal, note)
 
 
@@ -84,35 +102,67 @@ def log_p(differences, *, zeros="wilcox", method="auto"):
         Original minus damaged, NaN for a missing rating.
     zeros, method
         As for `signed_rank`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Without the last axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(log_p([[4, 1, 2, 1, 1], [0, 0, 0, 0, 0]])).round(5)
+    array([0.03125, 1.     ])
     """
     if zeros not in ZEROS or method not in METHODS:
         raise ValueError(f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}")
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)
+    counted = ((differences != 0) & ~np.isnan(differences)).sum(axis=-1)
+    exact = counted <= {"auto": EXACT, "exact": _MOST_EXACT, "normal": -1}[method]
+    if exact.any():
+        found = np.empty(counted.shape)
+        found[exact] = _exact(differences[exact], zeros)
+        if not exact.all():
+            found[~exact] = _normal(differences[~exact], zeros)
+    else:
+        found = _normal(differences, zeros)
+    found = np.where(counted == 0, 0.0, found)
+    return np.where(np.isfinite(differences).any(axis=-1), found, np.nan)
+
+
+def _normal(differences, zeros):
+    """Logarithm of the normal approximation of p, row by row."""
+    if zeros == "wilcox":
+        # Missing and equal pairs are both dropped. scipy leaves out missing ones row by row, which is slow.
+        differences = np.where(np.isnan(differences), 0, differences)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # rows without an unequal pair
+        test = wilcoxon(differences, zero_method=zeros, alternative="greater", method="asymptotic", axis=-1,
+                        nan_policy="omit")
+    # Not the logarithm of its p, which is 0 from about 1,900 differences of one sign on.
+    return norm.logsf(test.zstatistic)
+
+
+def _exact(differences, zeros):
+    """Logarithm of the share of sign patterns whose sum is at least the one seen, row by row.
+
+    scipy's exact distribution is that of ranks without ties.
+    """
     ranks = rankdata(np.abs(differences), axis=-1, nan_policy="omit")
     if zeros == "wilcox":
         ranks = ranks - (differences == 0).sum(axis=-1, keepdims=True)
     ranks = np.where(np.nan_to_num(differences) == 0, 0, ranks)
     signed = np.where(ranks > 0, np.sign(differences) * ranks, 0).sum(axis=-1)
-    counted = (ranks > 0).sum(axis=-1)
-    # Half the sum of squared ranks over two is the variance, ties and dropped zeros included.
-    with np.errstate(invalid="ignore"):
-        found = norm.logsf(signed / np.sqrt((ranks**2).sum(axis=-1)))
-    small = counted <= {"auto": EXACT, "exact": 1000, "normal": -1}[method]  # 2**-1075 is no longer a float
-    if small.any():
-        found = np.array(found)
-        found[small] = _exact(ranks[small], signed[small])
-    found = np.where(counted == 0, 0.0, found)
-    return np.where(np.isfinite(differences).any(axis=-1), found, np.nan)
-
-
-def _exact(ranks, signed):
-    """Logarithm of the share of sign patterns whose sum is at least the one seen, row by row."""
-    doubled, found = np.rint(2 * ranks).astype(int), []
-    doubled = np.sort(doubled, axis=-1)[:, -max((doubled > 0).sum(axis=-1).max(), 1):]
+    longest = (ranks > 0).sum(axis=-1).max()
+    doubled = np.rint(2 * ranks).astype(int)  # midranks become whole numbers
+    doubled = np.sort(doubled, axis=-1)[:, -max(longest, 1):]
     total = doubled.sum(axis=-1)
     least = np.rint(total / 2 + signed).astype(int)  # twice the sum of positive ranks
-    for rows in np.array_split(np.arange(len(doubled)), max(1, len(doubled) * (total.max() + 1) // _CELLS)):
+    parts = max(1, len(doubled) * (total.max() + 1) // _CELLS)
+    found = []
+    for rows in np.array_split(np.arange(len(doubled)), parts):
+        # share[row, s]: of all patterns of signs so far, those with a doubled sum s of positive ranks
         sums = np.arange(total[rows].max() + 1)
         share = np.zeros((len(rows), len(sums)))
         share[:, 0] = 1
@@ -147,6 +197,15 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
     ------
     ValueError
         For an unknown form or weights that are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> logs = np.log([0.01, 0.04])
+    >>> for form in FORMS:
+    ...     print(form, np.exp(harmonic_mean_p(logs, form=form)).round(5))
+    normalised 0.016
+    as_printed 0.008
     """
     log_p = np.asarray(log_p, float)
     if form not in FORMS:
@@ -184,17 +243,38 @@ def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", meth
     ------
     ValueError
         Without originals or for weights that lack a perturbation or aspect.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> versions = [("original", ""), ("typos, minor", "character"), ("reordering", "sentence")]
+    >>> scores = pd.DataFrame([(text, name, level, "fluency", 5 - damage * (text % 3))
+    ...                        for text in range(12) for damage, (name, level) in enumerate(versions)],
+    ...                       columns=["original", "perturbation", "level", "aspect", "score"])
+    >>> discernment(scores)[["level", "D", "n"]].round(3).to_dict("index")["typos, minor"]
+    {'level': 'character', 'D': 1.851, 'n': 12}
     """
-    differences, labels, aspects = _differences(scores)
+    differences, levels, aspects = _differences(scores)
     logs = log_p(differences, zeros=zeros, method=method)
-    equal, pairs = (differences == 0).sum(axis=-1), np.isfinite(differences).sum(axis=-1)
+    shares = _weights(weights, levels.index, aspects)
+    equal = (differences == 0).sum(axis=-1)
+    pairs = np.isfinite(differences).sum(axis=-1)
     table = pd.DataFrame({
-        "level": labels, "D": _d(harmonic_mean_p(logs, form=form)),
-        "D_EW": _d(harmonic_mean_p(logs, _weights(weights, labels.index, aspects))),
-        "n": pairs.min(axis=1), "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
-        "note": [", ".join(a for a, same in zip(aspects, row) if same) for row in equal == pairs]})
-    table["note"] = table["note"].where(table["note"] == "", "no differences, p = 1: " + table["note"])
-    return table.join(pd.DataFrame(_d(logs), labels.index, [f"D:{a}" for a in aspects]))
+        "level": levels,
+        "D": _d(harmonic_mean_p(logs, form=form)),
+        "D_EW": _d(harmonic_mean_p(logs, shares)),
+        "n": pairs.min(axis=1),
+        "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
+        "note": [_note(aspects, all_equal) for all_equal in equal == pairs],
+    })
+    own = pd.DataFrame(_d(logs), levels.index, [f"D:{aspect}" for aspect in aspects])
+    return table.join(own)
+
+
+def _note(aspects, all_equal):
+    """Name the aspects in which no copy is rated otherwise than its original."""
+    named = ", ".join(aspect for aspect, same in zip(aspects, all_equal) if same)
+    return f"no differences, p = 1: {named}" if named else ""
 
 
 def overall_discernment(table):
@@ -209,8 +289,16 @@ def overall_discernment(table):
     -------
     pandas.Series
         `D_avg, D_min, D_avg_EW, D_min_EW`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"level": ["word", "word", "sentence"], "D": [1, 2, 4], "D_EW": [1, 3, 2]})
+    >>> overall_discernment(table).to_dict()
+    {'D_avg': 2.75, 'D_min': 1.0, 'D_avg_EW': 2.0, 'D_min_EW': 1.0}
     """
-    return pd.Series(_overall(table[["D", "D_EW"]].to_numpy().T, table["level"]), STATISTICS)
+    found = _overall(table["D"].to_numpy(), table["D_EW"].to_numpy(), table["level"])
+    return pd.Series(found, STATISTICS)
 
 
 def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidence=0.95, form="normalised",
@@ -229,27 +317,49 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     confidence : float
         In (0, 1).
     each : bool
+        Whether each perturbation's D is wanted instead of the overall scores.
 
     Returns
     -------
     pandas.DataFrame
         By statistic, or by perturbation: `value, ci_low, ci_high`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> scores = pd.DataFrame([(text, name, level, "fluency", 5 - (name == "typos") * (text % 3))
+    ...                        for text in range(12) for name, level in [("original", ""), ("typos", "character")]],
+    ...                       columns=["original", "perturbation", "level", "aspect", "score"])
+    >>> discernment_interval(scores, rng=np.random.default_rng(0), resamples=100).round(3)
+              value  ci_low  ci_high
+    D_avg     1.851   1.157    2.435
+    D_min     1.851   1.157    2.435
+    D_avg_EW  1.851   1.157    2.435
+    D_min_EW  1.851   1.157    2.435
     """
     if resamples < 1 or not 0 < confidence < 1:
         raise ValueError(f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
                          "in (0, 1)")
-    differences, labels, aspects = _differences(scores)
-    shares, size = _weights(weights, labels.index, aspects), differences.shape[-1]
-    parts, draws = -(-resamples * differences.size // _CELLS), []
+    differences, levels, aspects = _differences(scores)
+    shares = _weights(weights, levels.index, aspects)
+    texts = differences.shape[-1]
+    parts = math.ceil(resamples * differences.size / _CELLS)
+    draws = []
     for count in np.diff(np.linspace(0, resamples, parts + 1, dtype=int)):
-        drawn = np.moveaxis(differences[..., rng.integers(size, size=(count, size))], -2, 0)
-        logs = log_p(drawn, zeros=zeros, method=method)
-        both = np.stack([_d(harmonic_mean_p(logs, form=form)), _d(harmonic_mean_p(logs, shares))])
-        draws.append(both[0].T if each else _overall(both, labels))
+        drawn = rng.integers(texts, size=(count, texts))
+        resampled = np.moveaxis(differences[..., drawn], -2, 0)  # resample, perturbation, metric, text
+        logs = log_p(resampled, zeros=zeros, method=method)
+        plain = _d(harmonic_mean_p(logs, form=form))
+        if each:
+            draws.append(plain.T)
+        else:
+            weighted = _d(harmonic_mean_p(logs, shares))
+            draws.append(_overall(plain, weighted, levels))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
-    found = discernment(scores, weights, form=form, zeros=zeros, method=method)
-    value = found["D"] if each else overall_discernment(found)
+    table = discernment(scores, weights, form=form, zeros=zeros, method=method)
+    value = table["D"] if each else overall_discernment(table)
     return pd.DataFrame({"value": value, "ci_low": low, "ci_high": high})
 
 
@@ -261,26 +371,39 @@ def _differences(scores):
                          f"{sorted(scores['perturbation'].unique())}")
     levels = scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
     aspects = list(dict.fromkeys(scores["aspect"]))
-    values = [[wide["original", a] - wide.get((p, a), np.nan) for a in aspects] for p in levels.index]
-    return np.array(values, float), levels, aspects
+    values = np.empty((len(levels), len(aspects), len(wide)))
+    for row, perturbation in enumerate(levels.index):
+        for column, aspect in enumerate(aspects):
+            damaged = wide.get((perturbation, aspect), np.nan)
+            values[row, column] = wide["original", aspect] - damaged
+    return values, levels, aspects
 
 
 def _weights(weights, perturbations, aspects):
+    """Array of perturbation x metric; uniform without expert weights."""
     if weights is None:
         return np.full((len(perturbations), len(aspects)), 1 / len(aspects))
     names = [label.split(",")[0] for label in perturbations]
-    absent = [*sorted(set(names) - set(weights.index)), *[a for a in aspects if a not in weights]]
+    absent = sorted(set(names) - set(weights.index))
+    absent += [aspect for aspect in aspects if aspect not in weights]
     if absent:
         raise ValueError(f"expected weights for every perturbation and aspect; {', '.join(absent)} have none")
     return weights.loc[names, aspects].to_numpy(float)
 
 
 def _d(logs):
+    """D from the logarithm of p."""
     return -logs / _LOG20 + 0.0  # no -0.0
 
 
-def _overall(values, levels):
-    """Average and minimum of the last axis, which are perturbations; first axis D and D with weights."""
+def _overall(plain, weighted, levels):
+    """The four `STATISTICS` of D and of D with weights; perturbations are the last axis."""
     levels = np.asarray(levels)
-    average = np.mean([values[..., levels == level].mean(axis=-1) for level in dict.fromkeys(levels)], axis=0)
-    return np.stack([average[0], values.min(axis=-1)[0], average[1], values.min(axis=-1)[1]])
+    return np.stack([_level_average(plain, levels), plain.min(axis=-1),
+                     _level_average(weighted, levels), weighted.min(axis=-1)])
+
+
+def _level_average(values, levels):
+    """Mean over levels of each level's mean."""
+    means = [values[..., levels == level].mean(axis=-1) for level in dict.fromkeys(levels)]
+    return np.mean(means, axis=0)

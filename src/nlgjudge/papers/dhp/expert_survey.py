@@ -22,13 +22,25 @@ def survey(task, metrics, issues, path):
     Returns
     -------
     ipywidgets.VBox
+
+    Examples
+    --------
+    >>> form = survey("summarization", {"fluency": "grammar and spelling"}, {"typos": "Words are misspelt."},
+    ...               "votes.csv")
+    >>> [part.value for part in form.children[:2]]
+    ['<b>fluency</b>: grammar and spelling', 'Words are misspelt.']
     """
     import ipywidgets
 
-    head = [ipywidgets.HTML(f"<b>{html.escape(m)}</b>: {html.escape(d)}") for m, d in metrics.items()]
-    choices = {name: ipywidgets.RadioButtons(options=list(metrics), value=None) for name in issues}
-    button, said = ipywidgets.Button(description="Save votes"), ipywidgets.Label()
-    rows = [part for name, text in issues.items() for part in (ipywidgets.Label(text), choices[name])]
+    head = [ipywidgets.HTML(f"<b>{html.escape(metric)}</b>: {html.escape(definition)}")
+            for metric, definition in metrics.items()]
+    choices = {}
+    rows = []
+    for name, description in issues.items():
+        choices[name] = ipywidgets.RadioButtons(options=list(metrics), value=None)
+        rows += [ipywidgets.Label(description), choices[name]]
+    button = ipywidgets.Button(description="Save votes")
+    said = ipywidgets.Label()
 
     def save(_):
         unanswered = [name for name, choice in choices.items() if choice.value is None]
@@ -36,7 +48,7 @@ def survey(task, metrics, issues, path):
             said.value = f"no metric chosen yet for {', '.join(unanswered)}"
             return
         votes = pd.DataFrame({"task": task, "perturbation": list(choices),
-                              "metric": [c.value for c in choices.values()]})
+                              "metric": [choice.value for choice in choices.values()]})
         new = not pd.io.common.file_exists(path)
         votes.to_csv(path, mode="a", header=new, index=False, lineterminator="\n")
         said.value = f"{len(votes)} votes added to {path}"
@@ -63,6 +75,14 @@ def expert_weights(votes, metrics):
     ------
     ValueError
         For a vote for another metric.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = pd.DataFrame({"perturbation": ["typos"] * 10,
+    ...                       "metric": ["coherence"] * 4 + ["relevance"] + ["fluency"] * 5})
+    >>> expert_weights(votes, ["coherence", "relevance", "fluency"]).loc["typos"].to_dict()
+    {'coherence': 0.4, 'relevance': 0.1, 'fluency': 0.5}
     """
     if not set(votes["metric"]) <= set(metrics):
         raise ValueError(f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}")

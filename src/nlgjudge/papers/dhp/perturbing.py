@@ -33,8 +33,10 @@ _SIZES = {
 DATASETS = {
     "summeval": ("summarization", {"deletions": (10, 50), "typos": (10, 50)}),
     "sumpubmed": ("summarization", {"deletions": (20, 100), "typos": (20, 100)}),
-    "story_cloze": ("story", {}), "answer_equivalence": ("question_answering", {}),
-    "wmt22_de_en": ("translation", {}), "wmt22_zh_en": ("translation", {}),
+    "story_cloze": ("story", {}),
+    "answer_equivalence": ("question_answering", {}),
+    "wmt22_de_en": ("translation", {}),
+    "wmt22_zh_en": ("translation", {}),
 }
 # Every perturbation that Table 2 names.
 _ALL_SIZES = [*_SIZES.values(), *(own for _, own in DATASETS.values())]
@@ -44,10 +46,17 @@ LEVELS = {"deletions": "character", "typos": "character", "word deletions": "wor
           "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
 # Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
 _TYPOS = {"missing_char": 2, "char_swap": 2, "extra_char": 1, "nearby_char": 1}
-_WRONG = {a: b for pair in (
-    "is are", "was were", "has have", "does do", "he him", "she her", "they them", "we us", "a an", "in at",
-    "to for", "of from", "on into", "with by", "who which", "this these", "that those", "their them",
-    "his him", "and but") for a, b in (pair.split(), pair.split()[::-1])}
+# Words that are wrong in each other's place. A word of two pairs is replaced by that of the last.
+_CONFUSED = [
+    ("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"), ("he", "him"), ("she", "her"),
+    ("they", "them"), ("we", "us"), ("a", "an"), ("in", "at"), ("to", "for"), ("of", "from"), ("on", "into"),
+    ("with", "by"), ("who", "which"), ("this", "these"), ("that", "those"), ("their", "them"),
+    ("his", "him"), ("and", "but"),
+]
+_WRONG = {}
+for _first, _second in _CONFUSED:
+    _WRONG[_first] = _second
+    _WRONG[_second] = _first
 _OPENINGS = ("In other words: ", "Put differently: ", "That is to say: ")
 _PUNKT = PunktSentenceTokenizer()
 
@@ -119,13 +128,21 @@ def perturbations(dataset):
     ------
     KeyError
         For another dataset.
+
+    Examples
+    --------
+    >>> [wanted.label for wanted in perturbations("story_cloze")]
+    ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
     """
     if dataset not in DATASETS:
         raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
     task, own = DATASETS[dataset]
-    return [Perturbation(name, degree if len(sizes) > 1 else "", k)
-            for name, sizes in (own | _SIZES[task]).items()
-            for degree, k in zip(("minor", "major"), sizes)]
+    found = []
+    for name, sizes in (own | _SIZES[task]).items():
+        degrees = ("minor", "major") if len(sizes) > 1 else ("",)
+        for degree, k in zip(degrees, sizes):
+            found.append(Perturbation(name, degree, k))
+    return found
 
 
 def perturb(items, plan, *, seed=0):
@@ -150,11 +167,19 @@ def perturb(items, plan, *, seed=0):
     ValueError
         For an unknown perturbation or degree, a number of edits that is none, or a wrong ending where the
         items have no column `wrong`.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.dhp.originals(nj.load("summeval", "sample"), 2)
+    >>> made, left_out = perturb(items, [Perturbation("typos", "minor", 3)])
+    >>> made["perturbation"].tolist(), len(left_out)
+    (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
     for wanted in plan:
         _check(wanted, items)
-    rows, left_out = [items.assign(original=items["item_id"], perturbation="original", level="",
-                                   origin="original")], []
+    rows = [items.assign(original=items["item_id"], perturbation="original", level="", origin="original")]
+    left_out = []
     for wanted in plan:
         texts = {}
         for item in items.itertuples():
@@ -165,10 +190,15 @@ def perturb(items, plan, *, seed=0):
                 left_out.append((item.item_id, wanted.label, str(error)))
         made = items.loc[list(texts)]
         rows.append(made.assign(
-            item_id=made["item_id"] + "#" + wanted.label, hypothesis=pd.Series(texts, dtype=object),
-            original=made["item_id"], perturbation=wanted.label, level=wanted.level, origin=wanted.origin))
-    return Versions(pd.concat(rows, ignore_index=True),
-                    pd.DataFrame(left_out, columns=["original", "perturbation", "reason"]))
+            item_id=made["item_id"] + "#" + wanted.label,
+            hypothesis=pd.Series(texts, dtype=object),
+            original=made["item_id"],
+            perturbation=wanted.label,
+            level=wanted.level,
+            origin=wanted.origin,
+        ))
+    reasons = pd.DataFrame(left_out, columns=["original", "perturbation", "reason"])
+    return Versions(pd.concat(rows, ignore_index=True), reasons)
 
 
 def _check(wanted, items):
@@ -187,40 +217,55 @@ def _edited(item, items, wanted, rng):
     if wanted.name == "wrong ending":
         return item.wrong
     if wanted.name.startswith("random "):
-        others = items.loc[(items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis),
-                           "hypothesis"]
-        return others.iloc[_chosen(range(len(others)), 1, rng, "other texts")[0]]
+        elsewhere = (items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis)
+        others = items.loc[elsewhere, "hypothesis"]
+        place, = _chosen(range(len(others)), 1, rng, "other texts")
+        return others.iloc[place]
     return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
 
 
 def delete_characters(text, k, rng):
     """Delete k alphanumeric characters; `rng` is a `random.Random`. Raises `TooShort`."""
-    gone = set(_chosen([i for i, c in enumerate(text) if c.isalnum()], k, rng, "letters and digits"))
-    return "".join(c for i, c in enumerate(text) if i not in gone)
+    places = [i for i, character in enumerate(text) if character.isalnum()]
+    gone = set(_chosen(places, k, rng, "letters and digits"))
+    return "".join(character for i, character in enumerate(text) if i not in gone)
 
 
 def add_typos(text, k, rng):
-    """Make k errors of the package `typo`, each at letters or digits of its own: one missing, a neighbouring
-    key before it or in its place, or two swapped. `rng` is a `random.Random`. Raises `TooShort`."""
-    edits, free, state = [], [c.isalnum() for c in text], random.getstate()
-    for i in rng.sample(range(len(text)), len(text)):
-        if len(edits) < k and (found := _typo(text, i, free, rng)):
+    """Make k errors of the package `typo`, each at letters or digits of its own.
+
+    One is missing, a neighbouring key stands before it or in its place, or two are swapped. `rng` is a
+    `random.Random`. Raises `TooShort`.
+    """
+    edits = []
+    free = [character.isalnum() for character in text]
+    state = random.getstate()  # the package seeds the generator that all share
+    for place in rng.sample(range(len(text)), len(text)):
+        if len(edits) == k:
+            break
+        found = _typo(text, place, free, rng)
+        if found:
             edits.append(found)
-            free[i:found[1]] = [False] * (found[1] - i)
-    random.setstate(state)  # the package seeds the generator that all share
+            start, end, _ = found
+            free[start:end] = [False] * (end - start)
+    random.setstate(state)
     if len(edits) < k:
         raise TooShort(f"expected room for {k} typos that do not overlap, got {len(edits)}")
     return _replaced(text, edits)
 
 
 def _typo(text, start, free, rng):
-    """Start, end and new letters of the first kind that changes something there, in random order."""
+    """Start, end and new letters of the first kind that changes something there, in random order; or None."""
     for kind in rng.sample(list(_TYPOS), len(_TYPOS)):
         end = start + _TYPOS[kind]
-        if end <= len(text) and all(free[start:end]):
-            new = getattr(StrErrer(text[start:end], rng.getrandbits(32)), kind)().result
-            if new != text[start:end]:  # it also swaps equal letters and keeps those that its keyboard lacks
-                return start, end, new
+        if end > len(text) or not all(free[start:end]):
+            continue
+        old = text[start:end]
+        mistake = getattr(StrErrer(old, rng.getrandbits(32)), kind)
+        new = mistake().result
+        if new != old:  # it also swaps equal letters and keeps those that its keyboard lacks
+            return start, end, new
+    return None
 
 
 def delete_words(text, k, rng):
@@ -229,16 +274,22 @@ def delete_words(text, k, rng):
     if len(words) <= k:
         raise TooShort(f"expected more than {k} words, got {len(words)}")
     first = rng.randrange(len(words) - k + 1)
-    before, after = text[:words[first].start()], text[words[first + k - 1].end():]
+    last = first + k - 1
+    before = text[:words[first].start()]
+    after = text[words[last].end():]
     return before + after if after else before.rstrip()
 
 
 def reorder(text, k, rng):
-    """Permute k sentences (0 for all), never as they were; `rng` is a `random.Random`. Raises `TooShort`."""
+    """Permute k sentences (0 for all), never as they were.
+
+    `rng` is a `random.Random`. Raises `TooShort`.
+    """
     spans = sentences(text)
-    parts = [text[a:b] for a, b in spans]
-    if len(parts) < max(k, 2) or len(set(parts)) < 2:
-        raise TooShort(f"expected {max(k, 2)} sentences, not all equal, to reorder, got {len(parts)}")
+    parts = [text[start:end] for start, end in spans]
+    least = max(k, 2)
+    if len(parts) < least or len(set(parts)) < 2:
+        raise TooShort(f"expected {least} sentences, not all equal, to reorder, got {len(parts)}")
     while True:
         places = rng.sample(range(len(parts)), k or len(parts))
         new = rng.sample(places, len(places))
@@ -247,32 +298,59 @@ def reorder(text, k, rng):
 
 
 def invent_entities(text, k, rng):
-    """Stand-in: replace k numbers, names within sentences or, where there are fewer, long words by invented
-    ones. `rng` is a `random.Random`. Raises `TooShort`."""
+    """Stand-in: replace k numbers and names by invented ones.
+
+    A name is a capitalised word within a sentence. Where there are fewer than k, the longest other words
+    are taken too. `rng` is a `random.Random`. Raises `TooShort`.
+    """
     words = list(re.finditer(r"\w+", text))
-    named = [m for m in words if m[0][0].isdigit()
-             or (m[0][0].isupper() and not re.search(r"(^|[.!?]\W*)$", text[:m.start()]))]
-    others = sorted((m for m in words if m not in named and len(m[0]) > 3), key=lambda m: -len(m[0]))
-    found = _chosen(named + others[:max(k - len(named), 0)], k, rng, "names, numbers or long words")
-    return _replaced(text, [(*m.span(), _invented(m[0], rng)) for m in found])
+    named = [word for word in words if _names_something(word, text)]
+    others = [word for word in words if word not in named and len(word[0]) > 3]
+    others.sort(key=lambda word: -len(word[0]))
+    lacking = max(k - len(named), 0)
+    found = _chosen(named + others[:lacking], k, rng, "names, numbers or long words")
+    return _replaced(text, [(*word.span(), _invented(word[0], rng)) for word in found])
+
+
+def _names_something(word, text):
+    """Whether a match in a text is a number, or capitalised without beginning a sentence."""
+    if word[0][0].isdigit():
+        return True
+    begins_sentence = re.search(r"(^|[.!?]\W*)$", text[:word.start()])
+    return word[0][0].isupper() and not begins_sentence
 
 
 def make_ungrammatical(text, k, rng):
-    """Stand-in: get k words wrong in number, tense, case or preposition; `rng` is a `random.Random`. Raises
-    `TooShort`."""
-    places = [(m, wrong) for m in re.finditer(r"[^\W\d_]+", text) if (wrong := _ungrammatical(m[0]))]
-    return _replaced(text, [(*m.span(), wrong) for m, wrong in _chosen(places, k, rng, "words to get wrong")])
+    """Stand-in: get k words wrong in number, tense, case or preposition.
+
+    `rng` is a `random.Random`. Raises `TooShort`.
+    """
+    edits = []
+    for word in re.finditer(r"[^\W\d_]+", text):
+        wrong = _ungrammatical(word[0])
+        if wrong:
+            edits.append((*word.span(), wrong))
+    return _replaced(text, _chosen(edits, k, rng, "words to get wrong"))
 
 
 def repeat_sentences(text, k, rng):
-    """Stand-in: repeat k sentences right after themselves; `rng` is a `random.Random`. Raises `TooShort`."""
+    """Stand-in: repeat k sentences right after themselves.
+
+    `rng` is a `random.Random`. Raises `TooShort`.
+    """
     spans = _chosen(sentences(text), k, rng, "sentences")
-    return _replaced(text, [(b, b, f" {rng.choice(_OPENINGS)}{text[a:b]}") for a, b in spans])
+    return _replaced(text, [(end, end, f" {rng.choice(_OPENINGS)}{text[start:end]}") for start, end in spans])
 
 
-EDITS = {"deletions": delete_characters, "typos": add_typos, "word deletions": delete_words,
-         "fictional entities": invent_entities, "grammatical errors": make_ungrammatical,
-         "reordering": reorder, "rewriting and insertion": repeat_sentences}
+EDITS = {
+    "deletions": delete_characters,
+    "typos": add_typos,
+    "word deletions": delete_words,
+    "fictional entities": invent_entities,
+    "grammatical errors": make_ungrammatical,
+    "reordering": reorder,
+    "rewriting and insertion": repeat_sentences,
+}
 _STAND_INS = ("fictional entities", "grammatical errors", "rewriting and insertion")
 
 
@@ -282,31 +360,46 @@ def sentences(text):
 
 
 def _chosen(places, k, rng, what):
+    """k of the places at random; `what` says what they are where there are fewer."""
     if len(places) < k:
         raise TooShort(f"expected at least {k} {what}, got {len(places)}")
     return rng.sample(places, k)
 
 
 def _replaced(text, edits):
+    """Text after edits, each a start, an end and the new text between; from the last one on."""
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
 def _invented(word, rng):
+    """Another number, or a word that there is not, capitalised like the one given."""
     while True:
         if word[0].isdigit():
             new = "".join(rng.choice("123456789") for _ in word)
         else:
-            syllables = range(len(word) // 2 + 1)
-            new = "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in syllables)
-            new = new.upper() if word.isupper() else new.title() if word[0].isupper() else new
+            syllables = [rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(len(word) // 2 + 1)]
+            new = "".join(syllables)
+            if word.isupper():
+                new = new.upper()
+            elif word[0].isupper():
+                new = new.title()
         if new != word:
             return new
 
 
 def _ungrammatical(word):
-    low = word.lower()
-    wrong = _WRONG.get(low) or next((low[:-len(end)] for end in ("ed", "s") if low.endswith(end)
-                                     and len(low) > len(end) + 2 and not low.endswith("ss")), "")
+    """A word confused with this one, or this one without its ending; empty where there is neither."""
+    lower = word.lower()
+    wrong = _WRONG.get(lower) or _without_ending(lower)
     return wrong.title() if word[0].isupper() else wrong
+
+
+def _without_ending(word):
+    if word.endswith("ss"):
+        return ""
+    for ending in ("ed", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word.removesuffix(ending)
+    return ""
