@@ -155,17 +155,16 @@ def _wordnet(home):
         def map_wn(self, version="wordnet"):
             return None  # to another version's synsets, for other languages
 
-    if home == REGISTERED:
-        packed = _registered()
-        folder = nltk.data.ZipFilePathPointer(str(packed), "wordnet/")
-        allowed = str(packed.parent)
-    elif home == str(DEBIAN):
-        folder = allowed = home
-    else:
-        folder = nltk.data.find(home)
-        allowed = None
+    packed = _registered()
+    allowed = {str(DEBIAN): home, REGISTERED: str(packed.parent) if packed else ""}.get(home)
     if allowed and allowed not in nltk.data.path:
         nltk.data.path.append(allowed)  # NLTK opens corpora below these folders alone
+    if home == REGISTERED:
+        folder = nltk.data.ZipFilePathPointer(str(packed), "wordnet/")
+    elif home == str(DEBIAN):
+        folder = home
+    else:
+        folder = nltk.data.find(home)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that other languages are missing
         return Reader(folder, None)
