@@ -40,8 +40,53 @@ _TABLE_ROW = re.compile(
 # "★★★☆☆", "⭐⭐⭐½", and the sign in the word's place: "4 ⭐", "4/5 ⭐"
 _STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*(?:½[☆✩]*|[ ]?1/2)?")
 _STAR_SIGN = re.compile(r"(?<=[0-9½])[ ]?[★⭐🌟]\ufe0f?(?![★⭐🌟☆✩½])")
+# A row of stars at the start of a line is a statement by itself: "★★★★★ Loved it!".
+_ROW = re.compile(
+    r"""
+    ^ (?P<row> [ \t>\#*_"•-]{0,9} [★⭐🌟][★⭐🌟☆✩\ufe0f]{1,9} (?:½[☆✩]*)? [*_]{0,3} )
+    [ \t]+ (?: [-–—:] [ ] )? (?= [*_"]{0,3} (?! (?: out | of | stars? | for | on | in | to | or ) \b ) [A-Za-z] )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# One star sign decorates: "To the point. 🌟", "⭐ Rating: 4", "🌟 Lovely 🌟"
+_ONE = r"(?<![★⭐🌟☆✩½\d]) [★⭐🌟]\ufe0f? (?![★⭐🌟☆✩½])"
+_DECORATION = re.compile(
+    rf"""
+    (?<= [.!?)*_"'] ) [ ]? {_ONE} [ ]* $
+  | (?<= [.!?] [ ] ) {_ONE} [ ]* $
+  | ^ [ ]* {_ONE} (?= [ ]? [*_]{{0,2}} [A-Za-z0-9] [^\n]{{0,200}} (?: [0-9★⭐🌟] | $ ) )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# "Rating: ****"
+_ASTERISKS = re.compile(r"(?<=(?:ating|score|stars): )[*]{3,5}(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+_ONE_STAR = re.compile(r"\b(a|just) (?:single|lone) star\b", re.IGNORECASE)
+# What a model's template leaves at the ends of a reply
+_TOKEN = (
+    r"(?: </?s> | <\|[a-z_]{2,20}\|> | \[/?INST\] | <</?SYS>> | <(?:start|end)_of_turn> | </?(?:eos|bos|pad|unk)>"
+    r" | \#{2,4}[ ]?End\b [.]? | \[END\] )"
+)
+_FIRST_TOKENS = re.compile(
+    rf"\s{{0,9}} (?: {_TOKEN} \s{{0,9}} (?: (?: assistant | model ) (?= \s | <\| ) \s{{0,9}} )? ){{1,9}}",
+    re.VERBOSE | re.IGNORECASE,
+)
+_TOKENS = re.compile(_TOKEN, re.VERBOSE | re.IGNORECASE)
 # Small pictures that only decorate: "88 👍", "5/5 ✅"
 _PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
+
+
+def without_tokens(text):
+    """A reply without the signs of a model's template: "4</s>", "<|im_end|>", "### End".
+
+    Examples
+    --------
+    >>> without_tokens("<|im_start|>assistant\\n4<|im_end|>")
+    '4 '
+    """
+    if not any(sign in text for sign in ("<", "[", "##")):
+        return text
+    first = _FIRST_TOKENS.match(text)
+    return _TOKENS.sub(" ", text[first.end():] if first else text)
 
 
 def plain(text):
@@ -63,7 +108,13 @@ def _signs(text):
         text = text.rpartition("</think>")[2].partition("<think>")[0]
     if "</" in text:
         text = _TAG.sub(_labelled_tag, text)
+    if "***" in text:
+        text = _ASTERISKS.sub(lambda match: f"{len(match[0])} stars", text)
+    if "star" in text:
+        text = _ONE_STAR.sub("1 star", text)
     if not text.isascii():
+        text = _DECORATION.sub("", text)
+        text = _ROW.sub(r"\g<row>\n", text)
         text = _STAR_SIGN.sub(" stars", text)
         text = _STARS.sub(_counted_stars, text)
         text = _PICTURES.sub("", text)

@@ -4,6 +4,10 @@ import re
 
 from nlgjudge.judging.cleaning import WORDS, bounds
 
+# What names a rating, and what follows a label
+KEY = r"(?: ratings? | scores? | grade | marks? | stars )"
+COLON = r"""(?: ["'\]]{0,2} [ ]? (?: : | := | = | -> ) [ ]? )"""
+
 # ---- One number and what belongs to it -----------------------------------------------------------------
 
 WORD_VALUES = {word: float(value) for value, word in enumerate(WORDS)}
@@ -133,7 +137,7 @@ def reading_of(match, scale):
     named = match["slash"] or match["out_of"] or match["of"]
     if named:
         highest = value_of(named)
-    if highest != scale[1]:
+    if highest != scale[1] or is_share_of_one(value, scale):
         return "other_scale"
     behind = _SCALE_BEHIND.match(match.string, match.end())
     if behind and value_of(behind["top"]) != scale[1]:
@@ -143,6 +147,11 @@ def reading_of(match, scale):
     if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(match.string, match.end()):
         return "ambiguous"
     return value
+
+
+def is_share_of_one(value, scale):
+    """Whether a number is one of 0 to 1 where 0 to 100 was asked: "0.85"."""
+    return scale[1] >= 100 and scale[0] == 0 and 0 < value < 1
 
 
 def has_highest(match):
@@ -167,6 +176,9 @@ _NAMED_SCALES = [
     # "a 7-point scale"
     rf"\b (?P<levels> {NUMBER} ) [ -]? (?: point | pt | star )s?"
     r" (?: [ ] (?: likert | rating ) )? [ ] scale\b",
+    # "out of 10, i would say 6"
+    rf"\b out [ ] of [ ] (?P<high> {NUMBER} ) , [ ] (?: i | i'd | we | my | this | it )"
+    rf" (?: [ ] [a-z][\w'-]{{0,20}} ){{0,6}}? [ ] {NUMBER} (?! [\w/] )",
 ]
 _NAMED_SCALES = [re.compile(pattern, re.VERBOSE) for pattern in _NAMED_SCALES]
 # "(1-10)", "(out of 10)", "(/10)", "(max 10)" behind a label
@@ -178,7 +190,7 @@ _BRACKETED_SCALE = re.compile(
 
 def names_another_scale(text, scale):
     """Whether a cleaned reply says that it rates on a scale which is not ours: "on a scale of 1 to 10"."""
-    if "scale" not in text:
+    if "scale" not in text and "out of" not in text:
         return False
     for pattern in _NAMED_SCALES:
         for match in pattern.finditer(text):
@@ -232,6 +244,8 @@ _IMAGINED = re.compile(
     """,
     re.VERBOSE,
 )
+# "It would have been a 5, but as it stands it's a 3": what is imagined ends here
+_BUT = re.compile(r"\b(?:but(?! for\b)|as it (?:stands|is))\b")
 # "If it named the year, I would give it a 5"; not "it asks if the man would come"
 _CONDITION = re.compile(
     r"""
@@ -256,7 +270,7 @@ _HELD_TO_BE = re.compile(
 _THEIRS = re.compile(
     r"""
     (?: \b (?: he | she | they | others | some | people | critics? | reviewers? | annotators? | readers?
-         | viewers?
+         | viewers? | users | customers | guests | fans | raters | evaluators | judges
          | (?: the | an? ) [ ] (?: author | writer | critic | student | pupil | player | team | film
          | movie | hotel
              | restaurant | school | teacher | judge | show | book | album | game ) )
@@ -292,8 +306,13 @@ _BUT_FOR = re.compile(
 )
 # "I was tempted to give it a 4"
 _TEMPTED = re.compile(
-    r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|planned|unfair|wrong|absurd|unwilling|refuse|"
+    r"\b(?:tempted|hesitant|hesitate|reluctant|wanted|was going|was about|planned|unfair|wrong|absurd|unwilling|refuse|"
     r"loath|hard|difficult|impossible|too [a-z]{2,12}) to(?: [\w']{1,20}){0,6} ?\Z"
+    r"|\b(?:considered|contemplated|debated|thought about|thinking about|thinking of|toyed with) "
+    r"(?:giving|rating|awarding|assigning|scoring)(?: [\w']{1,20}){0,6} ?\Z"
+    # "keeps it from getting a perfect score of 5", "short of a 5"
+    r"|\b(?:from (?:getting|earning|receiving|being|scoring|reaching|achieving|deserving|obtaining|an?)|"
+    r"short of|shy of|away from|fall below)(?: (?:an?|the|full|perfect|higher|top|score|rating|mark|of)){0,5} ?\Z"
 )
 # "more than a 3", "closer to 4"
 COMPARED = re.compile(
@@ -304,7 +323,8 @@ COMPARED = re.compile(
 _DEFINED = re.compile(
     r"""
     [ ]?
-    (?: = | means?\b | would [ ] mean\b | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
+    (?: = | means?\b | would [ ] (?: mean | imply | suggest | signify | denote )\b
+      | indicates?\b | represents?\b | denotes?\b | stands?\b | being\b
       | corresponds?\b | requires?\b | are\b | would [ ] (?: indicate | require | need )\b
       | would [ ] be\b (?! [ ] (?: an? [ ] )? (?: my | what | fair | right | appropriate | reasonable
       | about | just ) )
@@ -357,9 +377,9 @@ def is_meant(match):
         return False
     if "to " in before and _AIMED.search(before) and not _HELD_TO_BE.search(before):
         return False
-    if "to " in before and _TEMPTED.search(before):
+    if _TEMPTED.search(before):
         return False
-    for part in (before, after):
+    for part in (_BUT.split(before)[-1], _BUT.split(after)[0]):
         if holds(part, "have", "had ", "were ", "unless") and _IMAGINED.search(part):
             return False
         if "if " in part and _CONDITION.search(part) and _MODAL.search(text, left, right):
@@ -373,6 +393,8 @@ def is_meant(match):
 
 def counts(match):
     """Whether the number counts what follows it; behind a closing bracket something else begins."""
+    if has_stars(match):
+        return False
     return not match[0].endswith((")", "]", '"')) and bool(_COUNTED.match(match.string, match.end()))
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.judging import lettered, statements
+from nlgjudge.judging.cleaning import without_tokens
+from nlgjudge.judging.numbers import is_share_of_one
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop")
@@ -96,6 +98,9 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
         options = lettered.scored(options, scale)
     if not isinstance(text, str) or not text.strip():
         return Score(math.nan, "empty")
+    text = without_tokens(text)
+    if not text.strip():
+        return Score(math.nan, "empty")
     if form == "yes_no":
         return _yes_no(text)
     if form == "json":
@@ -168,6 +173,8 @@ def _decided(readings, text, scale=None):
     reading = readings[0]
     if isinstance(reading, str):
         return Score(math.nan, reading)
+    if scale is not None and is_share_of_one(reading, scale):
+        return Score(math.nan, "other_scale")
     if scale is not None and not scale[0] <= reading <= scale[1]:
         return Score(math.nan, "out_of_range")
     return Score(reading)

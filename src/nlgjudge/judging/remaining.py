@@ -16,6 +16,7 @@ from nlgjudge.judging.numbers import (
     RATING,
     has_highest,
     has_stars,
+    holds,
     is_meant,
     reading_of,
     verbose,
@@ -101,7 +102,7 @@ _OPENED = re.compile(
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
              | merely | probably | likely | maybe | perhaps | say | solid | full | strong | then | definitely
              | certainly | clearly | towards? | gut [ ] says | closest | option | category | its | level
-             | total | here | overall | reading | equals | hits | namely
+             | total | here | overall | (?<! \b all [ ] ) but | reading | equals | hits | namely
              | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars?
              | verdict
              | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
@@ -159,7 +160,7 @@ _SPEAKS = re.compile(
          | settling ) [ ] (?: on | for )
          | (?: fair | right | my | final | appropriate | suitable ) [ ] number | midpoint | category
          | altogether
-         | on [ ] balance | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale
+         | on [ ] balance | hesitate | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale
          | range | tally | opinion | view
          | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits?
          | meriting | warrants?
@@ -290,6 +291,13 @@ _WAS_RATED = re.compile(
     r"\b(it|this|summary|story|text|response|dialogue) (?:was|has been) "
     r"(given|rated|scored|graded|awarded|assigned)\b"
 )
+# "This falls under a 3" is a 3, "At 2, this is one of the weaker ones" as well; "That makes three" is a count.
+_FALLS = re.compile(r"\bfall(?:s|ing)? (?:under|into|within|in)\b")
+_AT = re.compile(r"at (?:an? |just |only )?\Z")
+_THIS_RANKS = re.compile(
+    r", (?:this|it|the (?:summary|text|story|response|dialogue|reply)) (?:is|ranks|sits|falls|lands|reads|feels)\b"
+)
+_MAKES = re.compile(r" ?(?:(?:that|this|which|it) )?(?:makes|leaves|gives|brings) (?:us |me )?(?:with )?")
 # "For a 5, the summary would have to …"
 _FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
 
@@ -349,7 +357,7 @@ def _may_rate(match):
     left, right = bounds(text, match.start(), match.end())
     before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
     after = text[match.end():right]
-    clause = _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1])
+    clause = _FALLS.sub("is", _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1]))
     behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
     in_brackets = match.start() < match.start("value")
     if not (in_brackets or _NOTHING_BUT.match(before) or _OPENED.search(before[-80:])):
@@ -370,6 +378,10 @@ def _may_rate(match):
         return False
     if text.startswith("..", match.end()):
         return False  # "0... no, 1"
+    if _MAKES.fullmatch(clause) and LEFT_OUT not in before and not holds(text, "subtract", "deduct", "minus", "start"):
+        return False
+    if _AT.match(before) and _THIS_RANKS.match(after):
+        return True
     if before.endswith(("=>", "=> ", "->", "-> ")):
         return True
     if _CONCLUDES.match(clause) or _CONCLUDED.match(behind):
