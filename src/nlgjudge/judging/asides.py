@@ -38,6 +38,7 @@ _ASIDES = [
     rf"(?: [ ] (?! (?: and | but | so | i ) \b ) [\w'-]{{1,20}} ){{0,10}}? [ ] {_AMOUNT} (?! [\w/] )",
     # "I held back one star", "minus 2 points", "two stars off", "one point deducted"
     rf"""
+    (?<! stars, [ ] ) (?<! stars [ ] ) (?<! [0-9] [ ] ) (?<! [0-9] , [ ] )
     \b (?: h[eo]ld(?:ing)? [ ] back | t[ao]k(?:e|es|en|ing) [ ] (?: off | away ) | took [ ] (?: off | away )
          | deduct (?: s | ed | ing )? | subtract (?: s | ed | ing )? | minus | dock (?: s | ed | ing )?
          | knock (?: s | ed | ing )? (?: [ ] off )? | los(?: es? | t | ing ) | withh [eo] ld (?: ing )?
@@ -60,7 +61,8 @@ _ASIDES = [
     # "confidence: 90%", "I'm 90% sure"
     rf"\b (?: confidence | certainty | probability ) (?: [ ] (?: level | score | rating ) )? {_TO_IT}"
     rf" (?: an? [ ] )? {NUMBER} (?: [ ]? % | [ ]? / [ ]? {NUMBER} | [ ] out [ ] of [ ] {NUMBER} | [ ] percent )?",
-    # '"4 stars!" cries the reviewer'
+    # '"4 stars!" cries the reviewer', 'it says "2 out of 5"'
+    r'\b (?: says | said | states | reads | writes | wrote | claims | quotes ) [ ]? [,:]? [ ]? "[^"\n]{1,250}"',
     r'"[^"\n]{1,250}" ,? [ ] (?: cries | cried | says | said | writes | wrote | exclaims | exclaimed | shouts'
     r" | shouted | reads | declares | declared ) [ ] (?: the | an? | one | his | her | its ) \b",
 ]
@@ -164,9 +166,9 @@ def _continues(text, entry, following):
 
 # ---- Another scale beside ours --------------------------------------------------------------------------
 
-_WHOLE = verbose(r"(?: / | \b out [ ] of ) [ ]? (?P<whole> [0-9]{1,4} ) (?! [\w/] )")
+_WHOLE = verbose(rf"(?: / | \b out [ ] of ) [ ]? (?P<whole> {NUMBER} ) (?! [\w/] )")
 _OUT_OF_FIRST = verbose(
-    rf"\b out [ ] of [ ] (?P<whole> [0-9]{{1,4}} ) ,? (?: [ ] [a-z][\w'-]{{0,20}} ){{0,6}}? [ ] {NUMBER} (?! [\w/] )",
+    rf"\b out [ ] of [ ] (?P<whole> {NUMBER} ) ,? (?: [ ] [a-z][\w'-]{{0,20}} ){{0,6}}? [ ] {NUMBER} (?! [\w/] )",
 )
 _STARS = verbose(RATING)
 

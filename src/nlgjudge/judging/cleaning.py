@@ -10,6 +10,7 @@ MONTHS = "january|february|march|april|may|june|july|august|september|october|no
 # Full-width signs, dashes and quotation marks become the plain ones: "４／５" is "4/5".
 _PLAIN = {chr(0xFF10 + digit): str(digit) for digit in range(10)}
 _PLAIN.update(dict.fromkeys("：﹕", ":"))
+_PLAIN["≈"] = " "
 _PLAIN.update(dict.fromkeys("−–‐‑‒", "-"))
 _PLAIN.update(dict.fromkeys("‘’ʼ", "'"))
 _PLAIN.update(dict.fromkeys("“”„«»", '"'))
@@ -70,23 +71,27 @@ _FIRST_TOKENS = re.compile(
     rf"\s{{0,9}} (?: {_TOKEN} \s{{0,9}} (?: (?: assistant | model ) (?= \s | <\| ) \s{{0,9}} )? ){{1,9}}",
     re.VERBOSE | re.IGNORECASE,
 )
+_TURN_ENDS = re.compile(r"</s>|<\|(?:im_end|endoftext|eot_id|end_of_text|end)\|>|<end_of_turn>|<eos>", re.IGNORECASE)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE | re.IGNORECASE)
+# "~~3~~ 4"
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 # Small pictures that only decorate: "88 👍", "5/5 ✅"
 _PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
 
 
 def without_tokens(text):
-    """A reply without the signs of a model's template: "4</s>", "<|im_end|>", "### End".
+    """A reply without the signs of a model's template, "4</s>" and "### End", nor what it says as another speaker.
 
     Examples
     --------
     >>> without_tokens("<|im_start|>assistant\\n4<|im_end|>")
-    '4 '
+    '4'
     """
     if not any(sign in text for sign in ("<", "[", "##")):
         return text
     first = _FIRST_TOKENS.match(text)
-    return _TOKENS.sub(" ", text[first.end():] if first else text)
+    text = text[first.end():] if first else text
+    return _TOKENS.sub(" ", _TURN_ENDS.split(text, maxsplit=1)[0])
 
 
 def plain(text):
@@ -108,6 +113,8 @@ def _signs(text):
         text = text.rpartition("</think>")[2].partition("<think>")[0]
     if "</" in text:
         text = _TAG.sub(_labelled_tag, text)
+    if "~" in text:
+        text = _STRUCK.sub("", text).replace("~", " ")
     if "***" in text:
         text = _ASTERISKS.sub(lambda match: f"{len(match[0])} stars", text)
     if "star" in text:
@@ -144,6 +151,20 @@ def _counted_stars(match):
         filled += 0.5
     empty = sum(match[0].count(star) for star in "☆✩")
     return f" {filled}/{math.ceil(filled) + empty} stars " if empty else f" {filled} stars "
+
+
+def drawn_stars(text):
+    """How many stars each row of two and more signs shows.
+
+    Examples
+    --------
+    >>> drawn_stars("Rating: ★★★☆☆. Lovely! 🌟")
+    [3.0]
+    """
+    if text.isascii():
+        return []
+    rows = [_counted_stars(row) for row in _STARS.finditer(text) if len(row[0].replace("\ufe0f", "")) > 1]
+    return [float(re.match(r"[0-9.]+", row.strip())[0]) for row in rows]
 
 
 def _labelled_tag(match):

@@ -107,7 +107,8 @@ _SCALE_BEHIND = re.compile(
 _OPEN = re.compile(
     rf"""
     [ ]? \(? [ ]?
-    (?: at [ ] (?: best | most | least )\b
+    (?: (?: [a-z]{2,15} [ ] )?? at [ ] (?: best | most | least )\b
+      | ,? [ ]? (?: minus | less | plus ) [ ] (?: an? | half | one | two | [0-9] )
       | or [ ] (?: higher | lower | more | less | above | below | better | worse | fewer )\b
       | \+
       | \?
@@ -177,7 +178,7 @@ _NAMED_SCALES = [
     rf"\b (?P<levels> {NUMBER} ) [ -]? (?: point | pt | star )s?"
     r" (?: [ ] (?: likert | rating ) )? [ ] scale\b",
     # "out of 10, i would say 6"
-    rf"\b out [ ] of [ ] (?P<high> {NUMBER} ) , [ ] (?: i | i'd | we | my | this | it )"
+    rf"\b out [ ] of [ ] (?P<high> {NUMBER} ) ,? [ ] (?: i | i'd | we | my | this | it )"
     rf" (?: [ ] [a-z][\w'-]{{0,20}} ){{0,6}}? [ ] {NUMBER} (?! [\w/] )",
 ]
 _NAMED_SCALES = [re.compile(pattern, re.VERBOSE) for pattern in _NAMED_SCALES]

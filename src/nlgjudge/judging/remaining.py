@@ -183,7 +183,7 @@ _SPEAKS = re.compile(
          | (?: feels? | seems? | sounds? | looks? | is | be | appears? | strikes [ ] me [ ] as )
            (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more [ ] than | the
                 | an? | to [ ] me ) ){{0,2}}
-           [ ] (?: right | fair | justified | appropriate | apt | reasonable | warranted | my | what
+           [ ] (?: right | fair (?: er )? | justified | appropriate | apt | reasonable | warranted | my | what
                 | suitable | deserved
                  | correct | accurate | fitting | honest | adequate | balanced | sensible )
          | (?<= \A [ ] ) (?: leaves | brings | gives | makes | means )
@@ -208,7 +208,7 @@ _NOTHING_BUT = re.compile(
     (?: (?: so | hence | thus | therefore | overall | an? | just | only | about | around | maybe
          | probably | perhaps
           | level | category | number | somewhere | easy | mostly | largely | make [ ] it | call [ ] it
-          | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
+          | lean | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
           | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | low
           | high
           | clean | flat | mere | bare | very | good | fair | rather | quite ) [,:]? [ ] ){0,4} \Z
@@ -233,7 +233,7 @@ _END = re.compile(r" ?[.!]?\s{0,2}⋯?\s{0,2}\Z")
 # "so 2", "hence **2** for coherence"; "65/100 therefore", "75 it is"
 _CONCLUDES = re.compile(r" ?(?:and )?(?:so|hence|thus|therefore|ergo|accordingly|consequently)\b")
 _CONCLUDED = re.compile(r" ?(?:(?:therefore|then|thus|overall)\b|it is ?\Z)")
-_STOP = re.compile(r"(?: or (?:so|thereabouts))? ?(?:[^a-z0-9 ]|\Z)")
+_STOP = re.compile(r"(?: or (?:so|thereabouts)| here| overall)? ?(?:[^a-z0-9 ]|\Z)")
 # The clause that a number stands in begins behind one of these …
 _CLAUSE_BEGINS = re.compile(
     r"[,;:()\"⋯•]|(?<= )-(?= )|"
@@ -283,7 +283,7 @@ _IS_SOMETHING = re.compile(
     r" (?:is|are|was|were) "
     r"(?!(?:just |only |about |quite |the |an? |my |also |therefore |thus |probably |most |perfectly |"
     r"entirely ){0,3}"
-    r"(?:right|fair|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
+    r"(?:right|fair|fairer|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
     r"honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
 )
 # "The summary was given a 4"

@@ -10,7 +10,7 @@ import re
 
 from nlgjudge.judging import asides, remaining, tiers
 from nlgjudge.judging.asked import parts
-from nlgjudge.judging.cleaning import ANY_NUMBER, excerpt, plain, tidy
+from nlgjudge.judging.cleaning import ANY_NUMBER, drawn_stars, excerpt, plain, tidy
 from nlgjudge.judging.numbers import COLON, KEY, RATING, holds, names_another_scale, value_of, verbose
 
 
@@ -50,6 +50,8 @@ def find(text, scale, aspect=""):
     if found and _declined(text):
         return ["refusal"]
     found = _reconsidered(text, found, scale, aspect)
+    if found and scale[1] <= tiers.MOST_STARS and not (aspect and parts(text, aspect)):
+        found += _single(drawn_stars(text))
     return sorted(set(found), key=str)
 
 
@@ -86,11 +88,11 @@ def _single(readings):
 def _read(text, scale, aspect):
     final = tiers.final(text, scale)
     if final:
-        final += _single(tiers.unnamed(text, scale))
+        final += _single(tiers.unnamed(text, scale)) + _single(tiers.alone(text, scale))
         if "final" in text:
             return final
         # "Coherence: 2. Overall: 4" has one part and a whole, and nobody said which was asked for.
-        return final + _single(tiers.aspects(text, scale, aspect)) + _single(tiers.alone(text, scale))
+        return final + _single(tiers.aspects(text, scale, aspect))
     single = len(ANY_NUMBER.findall(f" {text}")) == 1
     named = []
     for tier in (tiers.labelled, tiers.next_line, tiers.in_sentence, tiers.given):
@@ -113,8 +115,8 @@ def _read(text, scale, aspect):
 # ---- Contradictions -------------------------------------------------------------------------------------
 
 _CONCLUSION = re.compile(
-    r"(?:\A|[.;!?⋯\n] ?)(?:so|therefore|thus|hence|overall|in conclusion|consequently|accordingly|based on|for (?:this|"
-    r"these|that)|as (?:such|a result)|given)\b[^\n]{0,300}"
+    r"(?:\A|[.;:!?⋯\n] ?)(?:so|therefore|thus|hence|overall|in conclusion|consequently|accordingly|based on|"
+    r"for (?:this|these|that)|as (?:such|a result)|given)\b[^\n]{0,300}"
 )
 
 

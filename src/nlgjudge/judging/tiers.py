@@ -27,7 +27,10 @@ from nlgjudge.judging.numbers import (
     verbose,
 )
 
-_WEAK_KEY = r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response )"
+_WEAK_KEY = (
+    r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response"
+    r" | choice | selection | selected | pick )"
+)
 _BRACKET = r"(?: [ ]? \( (?P<bracket> [^()\n]{0,60} ) \) )?"
 _HEDGE = r"""
     (?:
