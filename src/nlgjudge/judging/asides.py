@@ -36,6 +36,15 @@ _ASIDES = [
     [ ] (?: says | states | lists | specifies | reports | claims ) \b
     """
     rf"(?: [ ] (?! (?: and | but | so | i ) \b ) [\w'-]{{1,20}} ){{0,10}}? [ ] {_AMOUNT} (?! [\w/] )",
+    # "food, price and rating (3 out of 5)", "the text gives 5 out of 5", "the hotel's 4 stars"
+    rf"(?: , | \b and ) [ ] (?: the [ ] )? rating [ ]? \( {_AMOUNT} \)?",
+    r"\b (?: text | sentence | output | description | summary | response ) [ ] (?: gives | says | states | mentions )"
+    rf" [ ] {_AMOUNT} (?! [\w/] )",
+    r"""
+    \b (?: hotel | restaurant | pub | place | venue | film | movie | book | album | game ) (?: 's )?
+    (?: [ ] (?: own | has | with | its | of | gets | got ) ){0,2} [ ]
+    """
+    rf"{NUMBER} [ -] stars? \b",
     # "I held back one star", "minus 2 points", "two stars off", "one point deducted"
     rf"""
     (?<! stars, [ ] ) (?<! stars [ ] ) (?<! [0-9] [ ] ) (?<! [0-9] , [ ] )

@@ -24,7 +24,7 @@ _EMPHASIS = str.maketrans(dict.fromkeys("*_`$", " "))
 _LIST_MARK = re.compile(
     r"""
     ^ [ \t]{0,20}
-    (?: [>#]{1,6} [ \t]{0,4} )?
+    (?: (?: > (?! [0-9] ) | \# ){1,6} [ \t]{0,4} )?
     (?P<mark> [-+*•·] [ \t]{1,8} | [-+•·] (?= [A-Za-z*_] ) )?
     """,
     re.VERBOSE | re.MULTILINE,

@@ -107,7 +107,10 @@ _SCALE_BEHIND = re.compile(
 _OPEN = re.compile(
     rf"""
     [ ]? \(? [ ]?
-    (?: (?: [a-z]{2,15} [ ] )?? at [ ] (?: best | most | least )\b
+    (?: (?: [a-z]{{2,15}} [ ] )?? at [ ] (?: best | most | least )\b
+      | , [ ] (?: (?: maybe | perhaps ) [ ] )?
+        (?: bordering | verging | leaning | close | approaching | nearly | almost )
+        (?: [ ] (?: on | to | towards? ) )? [ ] (?: an? [ ] )? [0-9]
       | ,? [ ]? (?: minus | less | plus ) [ ] (?: an? | half | one | two | [0-9] )
       | or [ ] (?: higher | lower | more | less | above | below | better | worse | fewer )\b
       | \+
@@ -117,6 +120,10 @@ _OPEN = re.compile(
     )
     """,
     re.VERBOSE | re.MULTILINE,
+)
+# "4 stars (3/5)"
+_BESIDE = re.compile(
+    rf"[ ]? [(=] [ ]? (?P<beside> {NUMBER} ) [ ]? (?: / | out [ ] of ) [ ]? (?P<whole> {NUMBER} )", re.VERBOSE,
 )
 # Behind points: "1 point for grammar, 2 points off".
 _SHARE = re.compile(r" (?:for|each|per|off|deducted|lost)\b")
@@ -143,7 +150,10 @@ def reading_of(match, scale):
     behind = _SCALE_BEHIND.match(match.string, match.end())
     if behind and value_of(behind["top"]) != scale[1]:
         return "other_scale"
-    if _OPEN.match(match.string, match.end()):
+    if _OPEN.match(match.string, match.end()) or (match[0][0] == "<" and match[0][-1] != ">"):
+        return "ambiguous"
+    beside = _BESIDE.match(match.string, match.end())
+    if beside and value_of(beside["whole"]) == scale[1] and value_of(beside["beside"]) != value:
         return "ambiguous"
     if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(match.string, match.end()):
         return "ambiguous"
@@ -275,7 +285,7 @@ _THEIRS = re.compile(
          | (?: the | an? ) [ ] (?: author | writer | critic | student | pupil | player | team | film
          | movie | hotel
              | restaurant | school | teacher | judge | show | book | album | game ) )
-    (?: [ ] (?: would | might | could | may | will | also | has | have ) ){0,2}
+    (?: [ ] (?: would | might | could | may | will | also | has | have ) | 'd ){0,2}
     [ ] (?: gives? | gave | gets? | got | has | have | had | earn(?:s|ed)? | rate[sd]? | wants? | score[sd]?
           | receive[sd]? | say | says | said | award(?:s|ed)? | deserve[sd]? | was | were | is ) \b
   | \b (?: his | her | their ) [ ] (?: [a-z]{1,20} [ ] )? (?: score | rating | grade | mark )s?\b
@@ -290,6 +300,7 @@ _THEIRS = re.compile(
 # "4 seems too generous", "a 5 can't be justified"
 _TOO_MUCH = re.compile(
     r"(?: [a-z']{1,12}){1,4} too (?:high|low|generous|harsh|much|strict|lenient|kind|little|severe)\b"
+    r"| is (?:out of reach|unattainable|a stretch|beyond|not)\b"
     r"| (?:can't|cannot|couldn't|could not|isn't|is not|won't|will not|doesn't|does not|wouldn't|would not)\b"
 )
 # "with a better ending it would be a 4", "fix the ending and it's a 4"; "it would be a 5 but for the ending"

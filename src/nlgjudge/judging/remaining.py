@@ -181,7 +181,7 @@ _SPEAKS = re.compile(
          | out [ ] of (?: [ ] an? [ ] possible )? [ ] {NUMBER}
          | final(?:ly)? | ultimately | in [ ] (?: sum | short | total | conclusion | summary )
          | (?: feels? | seems? | sounds? | looks? | is | be | appears? | strikes [ ] me [ ] as )
-           (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more [ ] than | the
+           (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more | more [ ] than | the
                 | an? | to [ ] me ) ){{0,2}}
            [ ] (?: right | fair (?: er )? | justified | appropriate | apt | reasonable | warranted | my | what
                 | suitable | deserved
@@ -281,7 +281,7 @@ _ARTICLE = re.compile(r"\ban?(?: (?:[a-z]{3,12}|middle-of-the-road))? ?\Z")
 # "a 5 is rare", "a 1 is unfair"
 _IS_SOMETHING = re.compile(
     r" (?:is|are|was|were) "
-    r"(?!(?:just |only |about |quite |the |an? |my |also |therefore |thus |probably |most |perfectly |"
+    r"(?!(?:just |only |about |quite |more |the |an? |my |also |therefore |thus |probably |most |perfectly |"
     r"entirely ){0,3}"
     r"(?:right|fair|fairer|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
     r"honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
@@ -297,6 +297,8 @@ _AT = re.compile(r"at (?:an? |just |only )?\Z")
 _THIS_RANKS = re.compile(
     r", (?:this|it|the (?:summary|text|story|response|dialogue|reply)) (?:is|ranks|sits|falls|lands|reads|feels)\b"
 )
+_LETTERED = re.compile(r"\A\W*a: ?\Z")
+_OTHER_LETTER = re.compile(r"^b: ?[0-9]", re.MULTILINE)
 _MAKES = re.compile(r" ?(?:(?:that|this|which|it) )?(?:makes|leaves|gives|brings) (?:us |me )?(?:with )?")
 # "For a 5, the summary would have to …"
 _FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
@@ -355,6 +357,8 @@ def _may_rate(match):
     """Whether a number stands where a rating can, and what is said about it speaks of rating."""
     text = match.string
     left, right = bounds(text, match.start(), match.end())
+    if _LETTERED.search(text[left:match.start()]) and _OTHER_LETTER.search(text):
+        return False  # "a: 4\nb: 3"
     before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
     after = text[match.end():right]
     clause = _FALLS.sub("is", _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1]))

@@ -116,7 +116,7 @@ def _read(text, scale, aspect):
 
 _CONCLUSION = re.compile(
     r"(?:\A|[.;:!?⋯\n] ?)(?:so|therefore|thus|hence|overall|in conclusion|consequently|accordingly|based on|"
-    r"for (?:this|these|that)|as (?:such|a result)|given)\b[^\n]{0,300}"
+    r"i would|i'd|i give|i rate|my|for (?:this|these|that)|as (?:such|a result)|given)\b[^\n]{0,300}"
 )
 
 
@@ -134,7 +134,8 @@ _SECOND_THOUGHT = re.compile(
     r"hm{1,4}\b|scratch that|correction\b ?[:,-]|let me (?:reconsider|re-?read|re-?think|re-?evaluate|revise|correct)|"
     r"i (?:need|have|want) to (?:reconsider|re-?read|re-?think|revise)|i take (?:that|it) back|"
     r"chang(?:ed|ing) my mind|not (?:so |quite |entirely |completely )?(?:certain|sure)|then again|"
-    r"i (?:will |'ll )?(?:revise|reconsider)|actually,? (?:i\b|i'd|it's|make|that's|an?\b|maybe|more like|no\b|let))"
+    r"i (?:will |'ll )?(?:revise|reconsider)|or (?:maybe|perhaps|rather)\b|(?<=[.!?;\n] )actually,|(?<=\n)actually,|"
+    r"actually,? (?:i\b|i'd|it's|make|that's|an?\b|maybe|more like|no\b|let))"
 )
 _ANOTHER = verbose(
     r"(?: \A | [.?!:;,⋯\n(] | \b (?: maybe | perhaps | so | an? | to | it | be | is | of | at | say | than | now | as"

@@ -29,7 +29,7 @@ from nlgjudge.judging.numbers import (
 
 _WEAK_KEY = (
     r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response"
-    r" | choice | selection | selected | pick )"
+    r" | choice | selection | selected | pick | as [ ] (?: is | it [ ] (?: is | stands ) ) )"
 )
 _BRACKET = r"(?: [ ]? \( (?P<bracket> [^()\n]{0,60} ) \) )?"
 _HEDGE = r"""
