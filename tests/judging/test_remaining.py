@@ -146,6 +146,11 @@ STATED = [  # reply, scale, rating
     ("Slightly Related: 0.5", (0, 1), 0.5),
     ("~~3~~ 4", FIVE, 4),
     ("Rating: 85\nConfidence: 90%", HUNDRED, 85),
+    ("I want to give it 5 stars but I can't because of the ending. 3 stars.", FIVE, 3),
+    ("If I could give it zero stars, I would. 1 star.", FIVE, 1),
+    ("Final score: 2-1. Rating: 3", FIVE, 3),
+    ("It meets the criteria for a score of 4.", FIVE, 4),
+    ("Option 3: Moderately relevant", FIVE, 3),
 ]
 IN_DOUBT = [  # reply, scale, reason
     ("Rating: 3\n\nIt matches in all respects.\n\nFinal score: 5", FIVE, "ambiguous"),
@@ -166,6 +171,8 @@ IN_DOUBT = [  # reply, scale, reason
     ("Rating: 4, bordering on 5", FIVE, "ambiguous"),
     ("It's a 3-star effort at best.", FIVE, "ambiguous"),
     ("Two stars, minus half a star for the spelling.", FIVE, "ambiguous"),
+    ("Rating: 3 (could be a 4)", FIVE, "ambiguous"),
+    ("One star for effort, none for execution.", FIVE, "ambiguous"),
     ("★★★★", HUNDRED, "other_scale"),
     ("I'd give it 5 stars!", HUNDRED, "other_scale"),
     ("0.85", HUNDRED, "other_scale"),

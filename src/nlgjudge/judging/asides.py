@@ -60,6 +60,7 @@ _ASIDES = [
     r" [ ] (?: off | deducted | lost | docked | less | short | away [ ] from ) \b",
     # "the criteria for a score of 2", "a score 3 response would"
     rf"""
+    (?<! meets [ ] the [ ] ) (?<! fits [ ] the [ ] ) (?<! matches [ ] the [ ] ) (?<! satisfies [ ] the [ ] )
     \b (?: criteri(?:a|on) | requirements? | standards? | expectations? | descriptions? | descriptors? | definition
          | threshold | level | bar | rubric | conditions? )
     [ ] (?: for | of | to [ ] (?: get | earn | receive ) ) [ ] (?: an? [ ] | the [ ] )?

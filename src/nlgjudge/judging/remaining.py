@@ -10,6 +10,7 @@ it counts. Different ratings that are left are no rating.
 import re
 
 from nlgjudge.judging.cleaning import LEFT_OUT, MONTHS, bounds
+from nlgjudge.judging.meant import is_meant
 from nlgjudge.judging.numbers import (
     NUMBER,
     OPTIONS,
@@ -17,7 +18,6 @@ from nlgjudge.judging.numbers import (
     has_highest,
     has_stars,
     holds,
-    is_meant,
     reading_of,
     verbose,
 )

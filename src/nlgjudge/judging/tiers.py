@@ -9,21 +9,19 @@ import re
 
 from nlgjudge.judging.asked import ASPECT_WORD
 from nlgjudge.judging.cleaning import ANY_NUMBER, LEFT_OUT, WORDS, bounds
+from nlgjudge.judging.meant import COMPARED, counts, sentence_reading
 from nlgjudge.judging.numbers import (
     COLON,
-    COMPARED,
     ENDED,
     KEY,
     OPTIONS,
     RATING,
     WORD_VALUES,
-    counts,
     has_highest,
     has_stars,
     holds,
     label_names_another_scale,
     reading_of,
-    sentence_reading,
     verbose,
 )
 
@@ -227,7 +225,7 @@ def given(text, scale):
 
 _ASPECT = verbose(
     r"""
-    (?: ^ | (?<= [.:;,⋯] [ ] ) )
+    (?: ^ | (?<= [.:;,⋯] [ ] ) | (?<= [ ] \( ) )
     (?: • [ ] )?
     (?: \(? (?: [0-9]{1,2} | [a-h] ) [.)] [ ] )?
     ["'\[{(]{0,2}
@@ -242,19 +240,15 @@ _ASPECT = verbose(
 _NO_ASPECT_LABEL = re.compile(
     r"""
     \b
-    (?: absences? | ages? | articles? | attendance | audience | balance | chapters? | claims?
-      | confidence | cost
-      | counts? | criteria | criterion | currency | dates? | days? | distance | document | errors? | evidence
-      | examples? | facts? | figures? | frequency | goals? | guide | highest | hours? | id | inaccuracy
-      | inaccuracies | inconsistency | inconsistencies | instances? | issues? | items? | length
-      | level | lines?
-      | losses | lowest | max | maximum | mentions? | min | minimum | minutes? | mistakes? | months? | note
-      | numbers? | occurrences? | omissions? | options? | pages? | paragraphs? | parts? | people
-      | phone | points?
-      | population | possible | previous | price | problems? | quantity | questions? | ranges? | rank
-      | redundancies | references? | repetitions? | room | rubric | samples? | scales? | seasons? | sections?
-      | sentences? | steps? | system | tables? | temperature | threshold | times? | tokens? | total | turns?
-      | typos? | versions? | violations? | weeks? | weights? | wins? | words? | years? )
+    (?: absences? | attendance | audience | balance | claims? | confidence | counts? | criteria | criterion
+      | currency | distance | errors? | evidence | examples? | facts? | figures? | frequency | guide | highest
+      | inaccuracy | inaccuracies | inconsistency | inconsistencies | instances? | issues? | items? | length
+      | level | lines? | lowest | max | maximum | mentions? | min | minimum | minutes? | mistakes? | note
+      | numbers? | occurrences? | omissions? | options? | paragraphs? | parts? | points?
+      | possible | previous | problems? | quantity | questions? | ranges? | rank
+      | redundancies | references? | repetitions? | rubric | samples? | scales? | sections?
+      | sentences? | steps? | system | threshold | tokens? | total | turns?
+      | typos? | violations? | weights? | words? )
     \b
     """,
     re.VERBOSE,
@@ -365,7 +359,7 @@ _AT_THE_END = re.compile(
 )
 _AT_THE_START = re.compile(
     rf"""
-    (?: • [ ] )? {RATING}
+    (?: • [ ] )? (?: (?: option | choice | category | level ) [ ] )? {RATING}
     (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n )
       | (?P<because> (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) )
     )
