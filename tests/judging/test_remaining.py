@@ -115,6 +115,11 @@ STATED = [  # reply, scale, rating
     ("★★★★☆\n\nA nice end. I held back one star for the phrase.", FIVE, 4),
     ("I'd give it 5 stars! To the point. 🌟", FIVE, 5),
     ("⭐ Rating: 4/5", FIVE, 4),
+    ("★ ★ ★", FIVE, 3),
+    ("4 x ⭐", FIVE, 4),
+    ("3 ★★★", FIVE, 3),
+    ("Rating: <b>4</b><br>It has 2 slips.", FIVE, 4),
+    ("1. Coherence 4/5\n2. Fluency 5/5\n\nOverall 4/5", FIVE, 4),
     ("Natural? It's a 2-star sentence.", FIVE, 2),
     ("I have to give it a single star.", FIVE, 1),
     ("Informativeness rating: ****\n\nIt gives 6 of 7.", FIVE, 4),
@@ -189,6 +194,7 @@ IN_DOUBT = [  # reply, scale, reason
     ("Confidence: 90%", HUNDRED, "no_rating"),
     ("A: 4\nB: 3", FIVE, "no_rating"),
     ("<4", FIVE, "ambiguous"),
+    ("Rating: > 3", FIVE, "ambiguous"),
     ("</s>", FIVE, "empty"),
 ]
 

@@ -34,6 +34,9 @@ _LINE_END = re.compile(r" ?\n[ \n]*")
 _MONEY = re.compile(r"[$€£] ?(?=\d)")
 _BOXED = re.compile(r"\\boxed ?\{ ?(?:\\text ?\{ ?)?([^{}\n]{1,20})\}{1,2}")
 _TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
+# "<b>4</b>", "<p>"
+_INLINE_TAG = re.compile(r"</?(?:b|i|u|em|strong|span|code)>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]) ?/?>", re.IGNORECASE)
 _TABLE_ROW = re.compile(
     r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$",
     re.MULTILINE,
@@ -71,10 +74,16 @@ _FIRST_TOKENS = re.compile(
     rf"\s{{0,9}} (?: {_TOKEN} \s{{0,9}} (?: (?: assistant | model ) (?= \s | <\| ) \s{{0,9}} )? ){{1,9}}",
     re.VERBOSE | re.IGNORECASE,
 )
-_TURN_ENDS = re.compile(r"</s>|<\|(?:im_end|endoftext|eot_id|end_of_text|end)\|>|<end_of_turn>|<eos>", re.IGNORECASE)
+_TURN_ENDS = re.compile(
+    r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user)\|>|<end_of_turn>|<eos>", re.IGNORECASE,
+)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE | re.IGNORECASE)
 # "~~3~~ 4"
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+# "★ ★ ★" is "★★★", "4 x ⭐" and "⭐ x 4" are "4 stars", "3 ★★★" is "★★★"
+_GAP_IN_ROW = re.compile(r"(?<=[★⭐🌟☆✩])[ ](?=[★⭐🌟☆✩])")
+_TIMES = re.compile(r"(?<![\d.])(?P<first>\d) ?[x×] ?[★⭐🌟](?![★⭐🌟])|(?<![★⭐🌟])[★⭐🌟] ?[x×] ?(?P<last>\d)(?!\d)")
+_NUMBER_AND_ROW = re.compile(r"(?<![\d./] )(?<![\d./])(?P<number>[2-9]) (?P<row>[★⭐🌟]{2,9})(?![★⭐🌟☆✩½])")
 # Small pictures that only decorate: "88 👍", "5/5 ✅"
 _PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
 
@@ -111,6 +120,8 @@ def _signs(text):
     """Plain signs for what has more than one spelling, and no thoughts."""
     if "think>" in text:
         text = text.rpartition("</think>")[2].partition("<think>")[0]
+    if "<" in text and ">" in text:
+        text = _BLOCK_TAG.sub("\n", _INLINE_TAG.sub("", text))
     if "</" in text:
         text = _TAG.sub(_labelled_tag, text)
     if "~" in text:
@@ -120,6 +131,9 @@ def _signs(text):
     if "star" in text:
         text = _ONE_STAR.sub("1 star", text)
     if not text.isascii():
+        text = _GAP_IN_ROW.sub("", text)
+        text = _TIMES.sub(lambda match: f"{match['first'] or match['last']} stars", text)
+        text = _NUMBER_AND_ROW.sub(_said_twice, text)
         text = _DECORATION.sub("", text)
         text = _ROW.sub(r"\g<row>\n", text)
         text = _STAR_SIGN.sub(" stars", text)
@@ -165,6 +179,10 @@ def drawn_stars(text):
         return []
     rows = [_counted_stars(row) for row in _STARS.finditer(text) if len(row[0].replace("\ufe0f", "")) > 1]
     return [float(re.match(r"[0-9.]+", row.strip())[0]) for row in rows]
+
+
+def _said_twice(match):
+    return match["row"] if len(match["row"]) == int(match["number"]) else match[0]
 
 
 def _labelled_tag(match):

@@ -123,6 +123,8 @@ _OPEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+# "> 3", "<= 4"; not "-> 3", "<b>3"
+_BOUND = re.compile(r"(?:(?<![-=a-z\"'/])>|[<≤≥]) ?=? ?\Z")
 # "4 stars (3/5)"
 _BESIDE = re.compile(
     rf"[ ]? [(=] [ ]? (?P<beside> {NUMBER} ) [ ]? (?: / | out [ ] of ) [ ]? (?P<whole> {NUMBER} )", re.VERBOSE,
@@ -154,7 +156,9 @@ def reading_of(match, scale):
     behind = _SCALE_BEHIND.match(match.string, match.end())
     if behind and value_of(behind["top"]) != scale[1]:
         return "other_scale"
-    if _OPEN.match(match.string, match.end()) or (match[0][0] == "<" and match[0][-1] != ">"):
+    start = match.start("value")
+    bound = _BOUND.search(match.string, max(0, start - 4), start)
+    if _OPEN.match(match.string, match.end()) or (bound and not match.string.startswith(">", match.end("value"))):
         return "ambiguous"
     beside = _BESIDE.match(match.string, match.end())
     if beside and value_of(beside["whole"]) == scale[1] and value_of(beside["beside"]) != value:

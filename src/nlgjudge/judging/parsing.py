@@ -43,7 +43,8 @@ class Score(NamedTuple):
         - `no_rating`: no rating was found.
         - `ambiguous`: different ratings, a range ("2-3"), or a number that may be something else.
         - `out_of_range`: a rating outside of the scale ("7" and "-1" on 1 to 5).
-        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5); never converted.
+        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5, stars
+          or "0.85" on 0 to 100); never converted.
         - `not_json`: the form is JSON and the reply is not.
     """
 

@@ -65,7 +65,7 @@ _FINAL = verbose(
     )?
     """,
     _BRACKET,
-    r"(?: ", COLON, r" | [ ] - [ ] | (?P<spoken> [ ] ", _IS, r" [ ] ) )",
+    r"(?: ", COLON, r" | [ ] - [ ] | [ ] (?= [0-9.]{1,5} [ ]? / ) | (?P<spoken> [ ] ", _IS, r" [ ] ) )",
     _HEDGE,
     RATING,
 )
