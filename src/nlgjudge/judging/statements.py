@@ -1,8 +1,8 @@
 """Find the rating that a reply states in words: by a label, in a sentence, in stars, as a bare number.
 
-A reply is cleaned, then read in tiers, from the clearest way of stating a rating to the least clear; the
-first tier that states one decides. Statements that contradict each other are never weighed: the reply is
-`ambiguous`. Every repetition in a pattern is bounded, so that the time to read a reply grows with its length
+A reply is cleaned and rid of asides, then read in tiers, from the clearest way of stating a rating to the
+least clear; the first tier that states one decides. Statements that contradict each other are never weighed,
+nor is a second thought: the reply is `ambiguous`. Every repetition in a pattern is bounded, so that the time to read a reply grows with its length
 and no faster.
 """
 
@@ -86,6 +86,7 @@ def _single(readings):
 
 
 def _read(text, scale, aspect):
+    """As `_find`, where stars may be a rating."""
     final = tiers.final(text, scale)
     if final:
         final += _single(tiers.unnamed(text, scale)) + _single(tiers.alone(text, scale))
