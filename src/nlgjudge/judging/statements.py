@@ -2,8 +2,8 @@
 
 A reply is cleaned and rid of asides, then read in tiers, from the clearest way of stating a rating to the
 least clear; the first tier that states one decides. Statements that contradict each other are never weighed,
-nor is a second thought: the reply is `ambiguous`. Every repetition in a pattern is bounded, so that the time to read a reply grows with its length
-and no faster.
+nor is a second thought: the reply is `ambiguous`. Every repetition in a pattern is bounded, so that the time
+to read a reply grows with its length and no faster.
 """
 
 import re
