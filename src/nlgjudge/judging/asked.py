@@ -27,7 +27,9 @@ _HEADING = verbose(
 _WORD = r"(?: its [ ] | the [ ] )? (?P<label> [a-z]{4,20} )"
 _PAIRS = [
     verbose(
-        rf"\b {_WORD} [ ] (?: (?: is | at | as | gets | would [ ] be ) [ ] )? (?: an? [ ] )?",
+        rf"\b {_WORD} [ ] (?: (?: rating | score | grade ) [ ] )?",
+        r" (?: (?: i | we ) (?: [ ] would | 'd )? [ ] (?: put | rate | place | give | score ) [ ] (?: it [ ] )? )?",
+        r" (?: (?: is | at | as | of | gets | would [ ] be ) [ ] )? (?: an? [ ] )?",
         rf" {NUMBER} (?: / {NUMBER} )? (?! [\w/] )",
     ),
     verbose(rf"(?<! [\w/.,-] ) {NUMBER} (?: / {NUMBER} )? [ ] (?: for | on | in ) [ ] {_WORD} \b"),

@@ -10,6 +10,7 @@ MONTHS = "january|february|march|april|may|june|july|august|september|october|no
 # Full-width signs, dashes and quotation marks become the plain ones: "４／５" is "4/5".
 _PLAIN = {chr(0xFF10 + digit): str(digit) for digit in range(10)}
 _PLAIN.update(dict.fromkeys("：﹕", ":"))
+_PLAIN["≈"] = " "
 _PLAIN.update(dict.fromkeys("−–‐‑‒", "-"))
 _PLAIN.update(dict.fromkeys("‘’ʼ", "'"))
 _PLAIN.update(dict.fromkeys("“”„«»", '"'))
@@ -23,7 +24,7 @@ _EMPHASIS = str.maketrans(dict.fromkeys("*_`$", " "))
 _LIST_MARK = re.compile(
     r"""
     ^ [ \t]{0,20}
-    (?: [>#]{1,6} [ \t]{0,4} )?
+    (?: (?: > (?! [0-9] ) | \# ){1,6} [ \t]{0,4} )?
     (?P<mark> [-+*•·] [ \t]{1,8} | [-+•·] (?= [A-Za-z*_] ) )?
     """,
     re.VERBOSE | re.MULTILINE,
@@ -33,6 +34,9 @@ _LINE_END = re.compile(r" ?\n[ \n]*")
 _MONEY = re.compile(r"[$€£] ?(?=\d)")
 _BOXED = re.compile(r"\\boxed ?\{ ?(?:\\text ?\{ ?)?([^{}\n]{1,20})\}{1,2}")
 _TAG = re.compile(r"<(/?)([a-z]{2,20})>", re.IGNORECASE)
+# "<b>4</b>", "<p>"
+_INLINE_TAG = re.compile(r"</?(?:b|i|u|em|strong|span|code)>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]) ?/?>", re.IGNORECASE)
 _TABLE_ROW = re.compile(
     r"^[ \t]{0,9}\|([^|\n]{1,60})\|([^|\n]{1,60})(?:\|([^|\n]{0,300}))?\|?[ \t]{0,9}$",
     re.MULTILINE,
@@ -40,8 +44,63 @@ _TABLE_ROW = re.compile(
 # "★★★☆☆", "⭐⭐⭐½", and the sign in the word's place: "4 ⭐", "4/5 ⭐"
 _STARS = re.compile(r"[★⭐🌟][★⭐🌟☆✩\ufe0f]*(?:½[☆✩]*|[ ]?1/2)?")
 _STAR_SIGN = re.compile(r"(?<=[0-9½])[ ]?[★⭐🌟]\ufe0f?(?![★⭐🌟☆✩½])")
+# A row of stars at the start of a line is a statement by itself: "★★★★★ Loved it!".
+_ROW = re.compile(
+    r"""
+    ^ (?P<row> [ \t>\#*_"•-]{0,9} [★⭐🌟][★⭐🌟☆✩\ufe0f]{1,9} (?:½[☆✩]*)? [*_]{0,3} )
+    [ \t]+ (?: [-–—:] [ ] )? (?= [*_"]{0,3} (?! (?: out | of | stars? | for | on | in | to | or ) \b ) [A-Za-z] )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# One star sign decorates: "To the point. 🌟", "⭐ Rating: 4", "🌟 Lovely 🌟"
+_ONE = r"(?<![★⭐🌟☆✩½\d]) [★⭐🌟]\ufe0f? (?![★⭐🌟☆✩½])"
+_DECORATION = re.compile(
+    rf"""
+    (?<= [.!?)*_"'] ) [ ]? {_ONE} [ ]* $
+  | (?<= [.!?] [ ] ) {_ONE} [ ]* $
+  | ^ [ ]* {_ONE} (?= [ ]? [*_]{{0,2}} [A-Za-z0-9] [^\n]{{0,200}} (?: [0-9★⭐🌟] | $ ) )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# "Rating: ****"
+_ASTERISKS = re.compile(r"(?<=(?:ating|score|stars): )[*]{3,5}(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+_ONE_STAR = re.compile(r"\b(a|just) (?:single|lone) star\b", re.IGNORECASE)
+# What a model's template leaves at the ends of a reply
+_TOKEN = (
+    r"(?: </?s> | <\|[a-z_]{2,20}\|> | \[/?INST\] | <</?SYS>> | <(?:start|end)_of_turn> | </?(?:eos|bos|pad|unk)>"
+    r" | \#{2,4}[ ]?End\b [.]? | \[END\] )"
+)
+_FIRST_TOKENS = re.compile(
+    rf"\s{{0,9}} (?: {_TOKEN} \s{{0,9}} (?: (?: assistant | model ) (?= \s | <\| ) \s{{0,9}} )? ){{1,9}}",
+    re.VERBOSE | re.IGNORECASE,
+)
+_TURN_ENDS = re.compile(
+    r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user)\|>|<end_of_turn>|<eos>", re.IGNORECASE,
+)
+_TOKENS = re.compile(_TOKEN, re.VERBOSE | re.IGNORECASE)
+# "~~3~~ 4"
+_STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
+# "★ ★ ★" is "★★★", "4 x ⭐" and "⭐ x 4" are "4 stars", "3 ★★★" is "★★★"
+_GAP_IN_ROW = re.compile(r"(?<=[★⭐🌟☆✩])[ ](?=[★⭐🌟☆✩])")
+_TIMES = re.compile(r"(?<![\d.])(?P<first>\d) ?[x×] ?[★⭐🌟](?![★⭐🌟])|(?<![★⭐🌟])[★⭐🌟] ?[x×] ?(?P<last>\d)(?!\d)")
+_NUMBER_AND_ROW = re.compile(r"(?<![\d./] )(?<![\d./])(?P<number>[2-9]) (?P<row>[★⭐🌟]{2,9})(?![★⭐🌟☆✩½])")
 # Small pictures that only decorate: "88 👍", "5/5 ✅"
 _PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
+
+
+def without_tokens(text):
+    """A reply without the signs of a model's template, "4</s>" and "### End", nor what it says as another speaker.
+
+    Examples
+    --------
+    >>> without_tokens("<|im_start|>assistant\\n4<|im_end|>")
+    '4'
+    """
+    if not any(sign in text for sign in ("<", "[", "##")):
+        return text
+    first = _FIRST_TOKENS.match(text)
+    text = text[first.end():] if first else text
+    return _TOKENS.sub(" ", _TURN_ENDS.split(text, maxsplit=1)[0])
 
 
 def plain(text):
@@ -61,9 +120,22 @@ def _signs(text):
     """Plain signs for what has more than one spelling, and no thoughts."""
     if "think>" in text:
         text = text.rpartition("</think>")[2].partition("<think>")[0]
+    if "<" in text and ">" in text:
+        text = _BLOCK_TAG.sub("\n", _INLINE_TAG.sub("", text))
     if "</" in text:
         text = _TAG.sub(_labelled_tag, text)
+    if "~" in text:
+        text = _STRUCK.sub("", text).replace("~", " ")
+    if "***" in text:
+        text = _ASTERISKS.sub(lambda match: f"{len(match[0])} stars", text)
+    if "star" in text:
+        text = _ONE_STAR.sub("1 star", text)
     if not text.isascii():
+        text = _GAP_IN_ROW.sub("", text)
+        text = _TIMES.sub(lambda match: f"{match['first'] or match['last']} stars", text)
+        text = _NUMBER_AND_ROW.sub(_said_twice, text)
+        text = _DECORATION.sub("", text)
+        text = _ROW.sub(r"\g<row>\n", text)
         text = _STAR_SIGN.sub(" stars", text)
         text = _STARS.sub(_counted_stars, text)
         text = _PICTURES.sub("", text)
@@ -93,6 +165,24 @@ def _counted_stars(match):
         filled += 0.5
     empty = sum(match[0].count(star) for star in "☆✩")
     return f" {filled}/{math.ceil(filled) + empty} stars " if empty else f" {filled} stars "
+
+
+def drawn_stars(text):
+    """How many stars each row of two and more signs shows.
+
+    Examples
+    --------
+    >>> drawn_stars("Rating: ★★★☆☆. Lovely! 🌟")
+    [3.0]
+    """
+    if text.isascii():
+        return []
+    rows = [_counted_stars(row) for row in _STARS.finditer(text) if len(row[0].replace("\ufe0f", "")) > 1]
+    return [float(re.match(r"[0-9.]+", row.strip())[0]) for row in rows]
+
+
+def _said_twice(match):
+    return match["row"] if len(match["row"]) == int(match["number"]) else match[0]
 
 
 def _labelled_tag(match):

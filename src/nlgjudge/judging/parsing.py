@@ -14,6 +14,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.judging import lettered, statements
+from nlgjudge.judging.cleaning import without_tokens
+from nlgjudge.judging.numbers import is_share_of_one
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop")
@@ -41,7 +43,8 @@ class Score(NamedTuple):
         - `no_rating`: no rating was found.
         - `ambiguous`: different ratings, a range ("2-3"), or a number that may be something else.
         - `out_of_range`: a rating outside of the scale ("7" and "-1" on 1 to 5).
-        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5); never converted.
+        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5, stars
+          or "0.85" on 0 to 100); never converted.
         - `not_json`: the form is JSON and the reply is not.
     """
 
@@ -95,6 +98,9 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
     if form == "choice":
         options = lettered.scored(options, scale)
     if not isinstance(text, str) or not text.strip():
+        return Score(math.nan, "empty")
+    text = without_tokens(text)
+    if not text.strip():
         return Score(math.nan, "empty")
     if form == "yes_no":
         return _yes_no(text)
@@ -168,6 +174,8 @@ def _decided(readings, text, scale=None):
     reading = readings[0]
     if isinstance(reading, str):
         return Score(math.nan, reading)
+    if scale is not None and is_share_of_one(reading, scale):
+        return Score(math.nan, "other_scale")
     if scale is not None and not scale[0] <= reading <= scale[1]:
         return Score(math.nan, "out_of_range")
     return Score(reading)

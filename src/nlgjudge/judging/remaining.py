@@ -10,13 +10,14 @@ it counts. Different ratings that are left are no rating.
 import re
 
 from nlgjudge.judging.cleaning import LEFT_OUT, MONTHS, bounds
+from nlgjudge.judging.meant import is_meant
 from nlgjudge.judging.numbers import (
     NUMBER,
     OPTIONS,
     RATING,
     has_highest,
     has_stars,
-    is_meant,
+    holds,
     reading_of,
     verbose,
 )
@@ -101,7 +102,7 @@ _OPENED = re.compile(
              | thus | therefore | about | around | roughly | approximately | exactly | precisely | only | just
              | merely | probably | likely | maybe | perhaps | say | solid | full | strong | then | definitely
              | certainly | clearly | towards? | gut [ ] says | closest | option | category | its | level
-             | total | here | overall | reading | equals | hits | namely
+             | total | here | overall | (?<! \b all [ ] ) but | reading | equals | hits | namely
              | scor(?:e[ds]?|ing) | rat(?:e[ds]?|ing) | grad(?:e[ds]?|ing) | marks? | points? | stars?
              | verdict
              | giv(?:e[sn]?|ing) | gave | deserv(?:es?|ing) | earn(?:s|ing)? | merits? | warrants? | gets?
@@ -159,7 +160,7 @@ _SPEAKS = re.compile(
          | settling ) [ ] (?: on | for )
          | (?: fair | right | my | final | appropriate | suitable ) [ ] number | midpoint | category
          | altogether
-         | on [ ] balance | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale
+         | on [ ] balance | hesitate | on [ ] reflection | all [ ] told | bottom [ ] line | tl | middle | scale
          | range | tally | opinion | view
          | appraisal | estimate | conclusion | deserves? | deserving | earns? | earning | merits?
          | meriting | warrants?
@@ -180,9 +181,9 @@ _SPEAKS = re.compile(
          | out [ ] of (?: [ ] an? [ ] possible )? [ ] {NUMBER}
          | final(?:ly)? | ultimately | in [ ] (?: sum | short | total | conclusion | summary )
          | (?: feels? | seems? | sounds? | looks? | is | be | appears? | strikes [ ] me [ ] as )
-           (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more [ ] than | the
+           (?: [ ] (?: about | just | only | quite | entirely | perfectly | most | more | more [ ] than | the
                 | an? | to [ ] me ) ){{0,2}}
-           [ ] (?: right | fair | justified | appropriate | apt | reasonable | warranted | my | what
+           [ ] (?: right | fair (?: er )? | justified | appropriate | apt | reasonable | warranted | my | what
                 | suitable | deserved
                  | correct | accurate | fitting | honest | adequate | balanced | sensible )
          | (?<= \A [ ] ) (?: leaves | brings | gives | makes | means )
@@ -207,7 +208,7 @@ _NOTHING_BUT = re.compile(
     (?: (?: so | hence | thus | therefore | overall | an? | just | only | about | around | maybe
          | probably | perhaps
           | level | category | number | somewhere | easy | mostly | largely | make [ ] it | call [ ] it
-          | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
+          | lean | clear | solid | full | strong | firm | weak | easy | definite | generous | decent | respectable
           | perfect | definitely | straight | definitive | roughly | verdict | then | it's | that's | low
           | high
           | clean | flat | mere | bare | very | good | fair | rather | quite ) [,:]? [ ] ){0,4} \Z
@@ -232,7 +233,7 @@ _END = re.compile(r" ?[.!]?\s{0,2}⋯?\s{0,2}\Z")
 # "so 2", "hence **2** for coherence"; "65/100 therefore", "75 it is"
 _CONCLUDES = re.compile(r" ?(?:and )?(?:so|hence|thus|therefore|ergo|accordingly|consequently)\b")
 _CONCLUDED = re.compile(r" ?(?:(?:therefore|then|thus|overall)\b|it is ?\Z)")
-_STOP = re.compile(r"(?: or (?:so|thereabouts))? ?(?:[^a-z0-9 ]|\Z)")
+_STOP = re.compile(r"(?: or (?:so|thereabouts)| here| overall)? ?(?:[^a-z0-9 ]|\Z)")
 # The clause that a number stands in begins behind one of these …
 _CLAUSE_BEGINS = re.compile(
     r"[,;:()\"⋯•]|(?<= )-(?= )|"
@@ -280,9 +281,9 @@ _ARTICLE = re.compile(r"\ban?(?: (?:[a-z]{3,12}|middle-of-the-road))? ?\Z")
 # "a 5 is rare", "a 1 is unfair"
 _IS_SOMETHING = re.compile(
     r" (?:is|are|was|were) "
-    r"(?!(?:just |only |about |quite |the |an? |my |also |therefore |thus |probably |most |perfectly |"
+    r"(?!(?:just |only |about |quite |more |the |an? |my |also |therefore |thus |probably |most |perfectly |"
     r"entirely ){0,3}"
-    r"(?:right|fair|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
+    r"(?:right|fair|fairer|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
     r"honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
 )
 # "The summary was given a 4"
@@ -290,6 +291,15 @@ _WAS_RATED = re.compile(
     r"\b(it|this|summary|story|text|response|dialogue) (?:was|has been) "
     r"(given|rated|scored|graded|awarded|assigned)\b"
 )
+# "This falls under a 3" is a 3, "At 2, this is one of the weaker ones" as well; "That makes three" is a count.
+_FALLS = re.compile(r"\bfall(?:s|ing)? (?:under|into|within|in)\b")
+_AT = re.compile(r"at (?:an? |just |only )?\Z")
+_THIS_RANKS = re.compile(
+    r", (?:this|it|the (?:summary|text|story|response|dialogue|reply)) (?:is|ranks|sits|falls|lands|reads|feels)\b"
+)
+_LETTERED = re.compile(r"\A\W*a: ?\Z")
+_OTHER_LETTER = re.compile(r"^b: ?[0-9]", re.MULTILINE)
+_MAKES = re.compile(r" ?(?:(?:that|this|which|it) )?(?:makes|leaves|gives|brings) (?:us |me )?(?:with )?")
 # "For a 5, the summary would have to …"
 _FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
 
@@ -347,9 +357,11 @@ def _may_rate(match):
     """Whether a number stands where a rating can, and what is said about it speaks of rating."""
     text = match.string
     left, right = bounds(text, match.start(), match.end())
+    if _LETTERED.search(text[left:match.start()]) and _OTHER_LETTER.search(text):
+        return False  # "a: 4\nb: 3"
     before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
     after = text[match.end():right]
-    clause = _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1])
+    clause = _FALLS.sub("is", _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1]))
     behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
     in_brackets = match.start() < match.start("value")
     if not (in_brackets or _NOTHING_BUT.match(before) or _OPENED.search(before[-80:])):
@@ -370,6 +382,10 @@ def _may_rate(match):
         return False
     if text.startswith("..", match.end()):
         return False  # "0... no, 1"
+    if _MAKES.fullmatch(clause) and LEFT_OUT not in before and not holds(text, "subtract", "deduct", "minus", "start"):
+        return False
+    if _AT.match(before) and _THIS_RANKS.match(after):
+        return True
     if before.endswith(("=>", "=> ", "->", "-> ")):
         return True
     if _CONCLUDES.match(clause) or _CONCLUDED.match(behind):

@@ -1,400 +1,17 @@
 """Find the rating that a reply states in words: by a label, in a sentence, in stars, as a bare number.
 
-A reply is cleaned, then read in tiers, from the clearest way of stating a rating to the least clear; the
-first tier that states one decides. Statements that contradict each other are never weighed: the reply is
-`ambiguous`. Every repetition in a pattern is bounded, so that the time to read a reply grows with its length
-and no faster.
+A reply is cleaned and rid of asides, then read in tiers, from the clearest way of stating a rating to the
+least clear; the first tier that states one decides. Statements that contradict each other are never weighed,
+nor is a second thought: the reply is `ambiguous`. Every repetition in a pattern is bounded, so that the time
+to read a reply grows with its length and no faster.
 """
 
 import re
 
-from nlgjudge.judging import remaining
-from nlgjudge.judging.asked import ASPECT_WORD, parts
-from nlgjudge.judging.cleaning import ANY_NUMBER, LEFT_OUT, WORDS, bounds, excerpt, tidy
-from nlgjudge.judging.numbers import (
-    COMPARED,
-    ENDED,
-    OPTIONS,
-    RATING,
-    WORD_VALUES,
-    counts,
-    has_highest,
-    has_stars,
-    holds,
-    label_names_another_scale,
-    names_another_scale,
-    reading_of,
-    sentence_reading,
-    verbose,
-)
-
-# ---- The tiers ------------------------------------------------------------------------------------------
-# A tier takes the cleaned reply and the scale and returns what `reading_of` says of each statement.
-
-_KEY = r"(?: ratings? | scores? | grade | marks? | stars )"
-_WEAK_KEY = r"(?: answer | evaluation | verdict | assessment | result | judge?ment | conclusion | response )"
-_BRACKET = r"(?: [ ]? \( (?P<bracket> [^()\n]{0,60} ) \) )?"
-_COLON = r"""(?: ["'\]]{0,2} [ ]? (?: : | := | = | -> ) [ ]? )"""
-_HEDGE = r"""
-    (?:
-        (?: an? | only | just | about | around | approximately | roughly | probably | likely | thus
-          | therefore ) [ ]
-    ){0,2}
-"""
-_IS = r"(?: of | is | as | at | (?: (?: to | would | should | will ) [ ] )? be )"
-# Labels that hold these words name the scale or another number: "Maximum score: 5".
-_NO_RATING_LABEL = re.compile(
-    r"\b(?:scales?|ranges?|options?|possible|criteria|criterion|max(?:imum)?|min(?:imum)?|highest|lowest|"
-    r"guide(?:lines?)?|rubric|previous|threshold|weight|passing|example|steps?|legend|definitions?|number|count|"
-    r"half-?time|full-?time|match|game|goals?|reference|human|other|initial|test|allowed|valid|from)\b"
-)
-
-
-_FINAL = verbose(
-    r"""
-    \b (?: final | overall )
-    (?:
-        (?: [ ] [\w'-]{1,20} ){0,2} [ ] """, _KEY, r"""
-      | [ ] (?: quality | impression | evaluation | assessment | verdict | judge?ment | answer
-              | result | value )
-    )?
-    """,
-    _BRACKET,
-    r"(?: ", _COLON, r" | [ ] - [ ] | (?P<spoken> [ ] ", _IS, r" [ ] ) )",
-    _HEDGE,
-    RATING,
-)
-
-
-def _final(text, scale):
-    """Called final or overall: "Final score: 3", "my overall rating is a 4", "Overall: 4/5"."""
-    if "final" not in text and "overall" not in text:
-        return []
-    found = _stated(_FINAL, text, scale)
-    if found and all(match["spoken"] for match in _FINAL.finditer(text)):
-        # "The final score is 4" may be a match's: a labelled rating has to agree.
-        found += _labelled(text, scale)
-    return found
-
-
-_LABELLED = verbose(
-    r"\b", _KEY, r"\b",
-    r"(?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ",
-    _BRACKET,
-    _COLON,
-    _HEDGE,
-    RATING,
-)
-# Words that label other things as well, so that the number has to be complete: "Answer: 4."
-_WEAKLY_LABELLED = verbose(
-    r"(?: ^ | (?<= [.;!?⋯] [ ] ) ) (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY,
-    _BRACKET,
-    "(?: ", _COLON, " | [ ] is [ ] )",
-    RATING,
-    ENDED,
-)
-
-
-def _labelled(text, scale):
-    """After its label: "Rating: 4", "the score for coherence (1-5): 3", "… ends abruptly. Score: 2"."""
-    found = _stated(_LABELLED, text, scale) if holds(text, ":", "=", "->") else []
-    return found + _stated(_WEAKLY_LABELLED, text, scale)
-
-
-_NEXT_LINE = verbose(
-    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ", _KEY, r" (?: [ ] [\w'-]{1,20} ){0,3} ",
-    _BRACKET,
-    r" [ ]? :? \n (?: • [ ] )? ",
-    RATING,
-    r" [ ]? [.]? $ (?! \n (?: • [ ] )? [-+0-9.,]{1,9} $ )",  # and no list of numbers
-)
-
-
-def _next_line(text, scale):
-    r"""On the line after its label, alone: "Rating:\n4"."""
-    return _stated(_NEXT_LINE, text, scale)
-
-
-_IN_SENTENCE = verbose(
-    r"\b (?: mine | ", _KEY, ")",
-    # "for the coherence of this text"
-    r"(?: [ ] (?: for | of | on )",
-    r"    (?: [ ] (?! (?: is | as | at | of |", "|".join(WORDS), r") \b ) [a-z][a-z'-]{0,20} ){1,6}",
-    r")? [ ]",
-    _IS, r" :? [ ] ",
-    _HEDGE,
-    RATING,
-)
-_ADJOINED = verbose(
-    r"\b (?: score | rating ) [ ] (?: - [ ] )? ", RATING, r" (?= [ ]? (?: $ | [.,;)] | - [ ] ) )",
-)
-
-
-def _in_sentence(text, scale):
-    """In a sentence with its name: "earning a score of 3", "the rating is 4", "disfluency, score 2."."""
-    found = _stated(_IN_SENTENCE, text, scale, sentence=True)
-    return found + _stated(_ADJOINED, text, scale, sentence=True)
-
-
-_GIVEN = verbose(
-    r"""
-    \b
-    (?P<verb>
-        (?: i | we | i'd | we'd | would | i'll | will | let [ ] me | can | to )
-        (?: [ ] (?: would | will | have | had | to | must | can | therefore | thus | also | then
-                  | only | just )
-        ){0,2}
-        [ ] (?: rated? | scored? | graded? | give | gave | given | assign | assigned | award | awarded | say
-              | evaluate | choose | chose | select | selected | pick | picked | go [ ] with
-              | went [ ] with | put )
-      | (?: is | be | being ) [ ] (?: rated | scored | graded | given | awarded | assigned )
-      | (?: giving | rating | assigning | awarding ) (?= [ ] [a-z] ) | making [ ] it
-      | (?P<earned> (?: get | receive | deserve | earn | merit | warrant )s? | scores
-                  | getting | receiving | deserving | earning | scoring
-                  | (?: it's | it [ ] is | this [ ] is | that's | that [ ] is )
-                    (?= [ ] (?: about [ ] | clearly [ ] | probably [ ] )? an? [ ] ) )
-    )
-    (?P<gap> (?: [ ] (?! [0-9.]+ \b ) [\w'-]{1,20} ){0,8}? )
-    :? [ ]
-    """,
-    RATING,
-    ENDED,
-)
-# What stands right before the number: "rate it 4", "a 4", "rate its coherence 4".
-_JOINS = re.compile(
-    r"""
-    (?: ^ | [ ] )
-    (?: an? | as | at | of | with | it | this | that | them | only | just | about | around | solid
-      | strong | full
-      | perfect | summary | response | text | story | ending | answer | reply | output | translation
-      | dialogue
-      | quality | [a-z]{3,20} (?: ness | ity | ence | ance | ency | acy ) )
-    \Z
-    """,
-    re.VERBOSE,
-)
-# "The reference deserves a 5", "the other summary gets a 4"
-_OTHERS = re.compile(
-    r"\b(?:other|another|reference|previous|critics?|reviewers?|annotators?)(?: [a-z]{1,20})? (?:would )?\Z"
-)
-_ARTICLE = re.compile(r"(?:^| )(?:an?|as|of|at|solid|strong|perfect|full)\Z")
-
-
-def _given(text, scale):
-    """With a verb: "I would rate this summary a 4", "it deserves a 2.", "give it three out of five"."""
-    found = []
-    for match in _GIVEN.finditer(text):
-        reading = sentence_reading(match, scale)
-        if reading is None:
-            continue
-        if match["earned"] and _OTHERS.search(text, max(0, match.start() - 40), match.start()):
-            continue
-        gap = match["gap"]
-        whole = has_highest(match) or has_stars(match)
-        if COMPARED.search(gap):
-            reading = "ambiguous"
-        elif not whole:
-            if gap and not _JOINS.search(gap):
-                continue
-            if match["earned"] and not _ARTICLE.search(gap):
-                continue  # "Kane scores 4"
-            if match["value"] in WORD_VALUES and not _ARTICLE.search(gap):
-                continue  # "rate this one"
-        found.append(reading)
-    return found
-
-
-_ASPECT = verbose(
-    r"""
-    (?: ^ | (?<= [.:;,⋯] [ ] ) )
-    (?: • [ ] )?
-    (?: \(? (?: [0-9]{1,2} | [a-h] ) [.)] [ ] )?
-    ["'\[{(]{0,2}
-    (?P<label> [a-z][a-z'/&-]{1,24} (?: [ ] [a-z'/&-]{1,24} ){0,4} )
-    """,
-    _BRACKET,
-    "(?: ", _COLON, r" | [ ] - [ ] )",
-    RATING,
-    ENDED,
-)
-# Labels whose number counts, dates or orders something.
-_NO_ASPECT_LABEL = re.compile(
-    r"""
-    \b
-    (?: absences? | ages? | articles? | attendance | audience | balance | chapters? | claims?
-      | confidence | cost
-      | counts? | criteria | criterion | currency | dates? | days? | distance | document | errors? | evidence
-      | examples? | facts? | figures? | frequency | goals? | guide | highest | hours? | id | inaccuracy
-      | inaccuracies | inconsistency | inconsistencies | instances? | issues? | items? | length
-      | level | lines?
-      | losses | lowest | max | maximum | mentions? | min | minimum | minutes? | mistakes? | months? | note
-      | numbers? | occurrences? | omissions? | options? | pages? | paragraphs? | parts? | people
-      | phone | points?
-      | population | possible | previous | price | problems? | quantity | questions? | ranges? | rank
-      | redundancies | references? | repetitions? | room | rubric | samples? | scales? | seasons? | sections?
-      | sentences? | steps? | system | tables? | temperature | threshold | times? | tokens? | total | turns?
-      | typos? | versions? | violations? | weeks? | weights? | wins? | words? | years? )
-    \b
-    """,
-    re.VERBOSE,
-)
-
-
-def _aspects(text, scale):
-    """After an aspect's name: "- Coherence: 4", "Coherence (1-5): 3", "1. Fluency: 2".
-
-    Any label does where it and its number are the whole reply.
-    """
-    found = []
-    one_line = "\n" not in text and LEFT_OUT not in text
-    for match in _ASPECT.finditer(text):
-        label = match["label"]
-        if _NO_ASPECT_LABEL.search(label):
-            continue
-        if OPTIONS.match(text, match.end()):
-            continue
-        whole = one_line and match.start() == 0 and match.end() >= len(text) - 1
-        if not whole and not ASPECT_WORD.search(label):
-            continue
-        reading = "other_scale" if label_names_another_scale(match, scale) else reading_of(match, scale)
-        if reading is not None:
-            found.append(reading)
-    return found
-
-
-_MENTIONED = verbose(r"(?<! [\w/.,:-] ) (?<! [0-9] [ ] )", RATING)
-# A fraction or stars end a thought, or a reason follows: "4/5 because", "3 stars for its".
-_CLOSED = re.compile(
-    r"""
-    [ ]?
-    (?: \Z
-      | [\n.,;:!?)\]"'(-]
-      | \b (?: because | since | as | for | due | in [ ] terms | based | given | overall | but | so | here
-              | is [ ] (?: fair | appropriate | apt | right | reasonable | justified | suitable
-                         | warranted ) ) \b
-    )
-    """,
-    re.VERBOSE,
-)
-# "a 4-star summary", "5-star work"
-_STARRED_NOUN = re.compile(
-    r" (?:work|summary|response|text|story|ending|answer|reply|rating|review|score|evaluation|quality|level|"
-    r"and|to|it|this|the|i|on)\b"
-)
-# "covers 3 out of 5.": what comes before a count
-_COUNTING = re.compile(
-    r"\b(?:covers?|mentions?|names?|includes?|contains?|has|have|misses|omits?|gets|answers?|first|last|all|than|"
-    r"won|wins?|by|beat|lost|drew|leads?|led|were|was|page|figure|facts?|chapter|section)(?: \w{1,20})? ?\Z"
-)
-
-
-def _mentioned(text, scale):
-    """A fraction of the highest rating or stars: "… on the whole 3/5.", "Three and a half stars"."""
-    if "/" not in text and "out of" not in text and "star" not in text:
-        return []
-    found = []
-    for match in _MENTIONED.finditer(text):
-        fraction = has_highest(match)
-        stars = has_stars(match)
-        if not fraction and not stars:
-            continue
-        closed = match[0].endswith(")") or _CLOSED.match(text, match.end())
-        if not closed and not (stars and _STARRED_NOUN.match(text, match.end())):
-            continue
-        if _COUNTING.search(text[max(0, match.start() - 40):match.start("value")]):
-            continue
-        reading = sentence_reading(match, scale)
-        if reading is not None:
-            found.append(reading)
-    return found
-
-
-_ALONE = verbose(r"^ (?P<mark> • [ ] )? ", RATING, r" [ ]? [.!]? $")
-
-
-def _alone(text, scale):
-    """On a line of its own: "4", "**3/5**", "- 2"."""
-    found = []
-    for match in _ALONE.finditer(text):
-        reading = reading_of(match, scale)
-        if match["mark"] and "p" in (match["unit"] or ""):
-            reading = "ambiguous"  # "* 1 point": an entry of the scale's list
-        if reading is not None:
-            found.append(reading)
-    return found
-
-
-_AT_THE_END = re.compile(
-    rf"""
-    (?: {LEFT_OUT} | (?: [a-z)] ["')\]]{{0,3}} [ ]? | [0-9]{{2}} ) [.!?] ["')\]]{{0,3}} )
-    [ \n] (?: - [ ] )?
-    {RATING} [.]? \Z
-    """,
-    re.VERBOSE,
-)
-_AT_THE_START = re.compile(
-    rf"""
-    (?: • [ ] )? {RATING}
-    (?: [ ]? (?P<sign> [.:),;(!] | - [ ] | \n )
-      | (?P<because> (?= [ ] (?: because | since | as | or [ ] so | for | due ) \b ) )
-    )
-    (?P<second> [ ]? [-+]?[0-9] )?
-    """,
-    re.VERBOSE,
-)
-_NUMBERED_LINE = re.compile(r"^(?:• )?\(?[0-9]{1,2}[.)] ", re.MULTILINE)
-
-
-def _at_the_end(text, scale):
-    """After the last sentence: "… on the sentence level. 5"."""
-    match = _AT_THE_END.search(text, max(0, len(text) - 60))
-    return _known([reading_of(match, scale)]) if match else []
-
-
-def _at_the_start(text, scale):
-    """Before the first sentence: "3. The response …", "2 - it repeats itself"; "1. …" may begin a list."""
-    match = _AT_THE_START.match(text)
-    if not match:
-        return []
-    sign = match["sign"] or ""
-    if match["value"] in WORD_VALUES and sign in (",", "(") and not has_stars(match):
-        return []  # "One, two and three …"
-    doubts = (
-        match["second"],  # "1. 2"
-        sign in (".", ")") and match["value"] == "1",  # "1. It …"
-        text.startswith("•") and "p" in (match["unit"] or ""),  # "* 1 point: …"
-        match["because"] is not None and ANY_NUMBER.search(text, match.end()),  # "1 for style, 3 for …"
-        _NUMBERED_LINE.search(text, match.end()),
-        OPTIONS.match(text, match.end("value")),
-    )
-    return ["ambiguous"] if any(doubts) else _known([reading_of(match, scale)])
-
-
-# ---- Readings of a tier ---------------------------------------------------------------------------------
-
-
-def _known(readings):
-    return [reading for reading in readings if reading is not None]
-
-
-def _stated(pattern, text, scale, *, sentence=False):
-    """Readings of a tier's pattern, without those whose label names the scale."""
-    found = []
-    for match in pattern.finditer(text):
-        groups = match.re.groupindex
-        if "bracket" in groups and label_names_another_scale(match, scale):
-            found.append("other_scale")
-            continue
-        left, _ = bounds(text, match.start(), match.end())
-        clause = text.rfind(",", left, match.start()) + 1
-        if _NO_RATING_LABEL.search(text, max(left, clause, match.start() - 30), match.start("value")):
-            continue
-        if counts(match) or OPTIONS.match(text, match.end()):
-            continue
-        reading = sentence_reading(match, scale) if sentence else reading_of(match, scale)
-        if reading is not None:
-            found.append(reading)
-    return found
+from nlgjudge.judging import asides, remaining, tiers
+from nlgjudge.judging.asked import parts
+from nlgjudge.judging.cleaning import ANY_NUMBER, drawn_stars, excerpt, plain, tidy
+from nlgjudge.judging.numbers import COLON, KEY, RATING, holds, names_another_scale, value_of, verbose
 
 
 def find(text, scale, aspect=""):
@@ -421,52 +38,138 @@ def find(text, scale, aspect=""):
     plainly = _plainly(text)
     if plainly is not None:
         return [plainly]
-    numbered = excerpt(text)
-    found = _of_aspect(text, scale, aspect) if aspect else []
-    found = found or _find(numbered, scale)
+    numbered = _excerpt(text, scale)
+    found = tiers.result(numbered, scale) if "[result" in numbered else []
+    if found:
+        found += _concluded(numbered, scale)
+    elif aspect:
+        found = _of_aspect(text, scale, aspect)
+    found = found or _find(numbered, scale, aspect)
     if found and names_another_scale(numbered, scale):
         return ["other_scale"]
     if found and _declined(text):
         return ["refusal"]
+    found = _reconsidered(text, found, scale, aspect)
+    if found and scale[1] <= tiers.MOST_STARS and not (aspect and parts(text, aspect)):
+        found += _single(drawn_stars(text))
     return sorted(set(found), key=str)
+
+
+def _excerpt(text, scale):
+    return asides.without(excerpt(text), scale)
 
 
 def _of_aspect(text, scale, aspect):
     """Readings of what a reply says about the aspect that was asked; empty where it names no other."""
     found = set()
-    for part in parts(text, aspect):
-        found |= set(_find(excerpt(part), scale))
+    own = parts(text, aspect)
+    for part in own:
+        found |= set(_find(_excerpt(part, scale), scale, aspect))
+    if found and "\n" in text:
+        # "Coherence: 4\nFluency: 3\nRating: 2": whose the last one is, nobody said.
+        found |= set(_single(tiers.unnamed(_excerpt(text, scale), scale)))
     return list(found)
 
 
-def _find(text, scale):
-    """Readings of the tier that decides, of an excerpt."""
-    final = _final(text, scale)
+def _find(text, scale, aspect=""):
+    """Readings of the tier that decides, of an excerpt without asides."""
+    if scale[1] > tiers.MOST_STARS and "star" in text:
+        # Nobody rates with a hundred stars: "a hotel with 4 stars".
+        found = _read(asides.without_stars(text), scale, aspect)
+        return found or ["other_scale" for _ in _read(text, scale, aspect)[:1]]
+    return _read(text, scale, aspect)
+
+
+def _single(readings):
+    """The readings, where they are all the same: different ones are a breakdown."""
+    return readings if len(set(readings)) == 1 else []
+
+
+def _read(text, scale, aspect):
+    """As `_find`, where stars may be a rating."""
+    final = tiers.final(text, scale)
     if final:
+        final += _single(tiers.unnamed(text, scale)) + _single(tiers.alone(text, scale))
         if "final" in text:
             return final
         # "Coherence: 2. Overall: 4" has one part and a whole, and nobody said which was asked for.
-        parts = set(_aspects(text, scale))
-        return [*final, *parts] if len(parts) == 1 else final
+        return final + _single(tiers.aspects(text, scale, aspect))
     single = len(ANY_NUMBER.findall(f" {text}")) == 1
     named = []
-    for tier in (_labelled, _next_line, _in_sentence, _given):
+    for tier in (tiers.labelled, tiers.next_line, tiers.in_sentence, tiers.given):
         named += tier(text, scale)
         if named and single:
             return named  # nothing is left that could contradict it
     if named:
         # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
-        for second in (set(_aspects(text, scale)), set(_alone(text, scale))):
-            named += second if len(second) == 1 else ()
-        return named
-    for tier in (_aspects, _mentioned, _alone, _at_the_end, _at_the_start):
+        return named + _single(tiers.aspects(text, scale, aspect)) + _single(tiers.alone(text, scale))
+    found = tiers.aspects(text, scale, aspect)
+    if found:
+        return found + [reading for reading in _single(tiers.alone(text, scale)) if "star" in text]
+    for tier in (tiers.mentioned, tiers.alone, tiers.at_the_end, tiers.at_the_start):
         found = tier(text, scale)
         if found:
             return found
     return remaining.find(text, scale)
 
 
-_DECLINED = verbose(r"\b", _KEY, _BRACKET, _COLON, r"(?: n/a | not [ ] applicable | none | unknown ) \b")
+# ---- Contradictions -------------------------------------------------------------------------------------
+
+_CONCLUSION = re.compile(
+    r"(?:\A|[.;:!?⋯\n] ?)(?:so|therefore|thus|hence|overall|in conclusion|consequently|accordingly|based on|"
+    r"i would|i'd|i give|i rate|my|for (?:this|these|that)|as (?:such|a result)|given)\b[^\n]{0,300}"
+)
+
+
+def _concluded(text, scale):
+    """What the feedback before "[RESULT] 4" concludes: its other numbers are the rubric's."""
+    feedback = text[:text.index("[result")]
+    found = tiers.final(feedback, scale) + tiers.labelled(feedback, scale)
+    for conclusion in _CONCLUSION.finditer(feedback):
+        found += tiers.in_sentence(conclusion[0], scale) + tiers.given(conclusion[0], scale)
+    return found
+
+
+_SECOND_THOUGHT = re.compile(
+    r"\b(?:wait\b(?! for| until| to\b)|on (?:second thoughts?|reflection)|upon (?:reflection|re-?reading)|"
+    r"hm{1,4}\b|scratch that|correction\b ?[:,-]|let me (?:reconsider|re-?read|re-?think|re-?evaluate|revise|correct)|"
+    r"i (?:need|have|want) to (?:reconsider|re-?read|re-?think|revise)|i take (?:that|it) back|"
+    r"chang(?:ed|ing) my mind|not (?:so |quite |entirely |completely )?(?:certain|sure)|then again|"
+    r"i (?:will |'ll )?(?:revise|reconsider)|or (?:maybe|perhaps|rather)\b|(?<=[.!?;\n] )actually,|(?<=\n)actually,|"
+    r"actually,? (?:i\b|i'd|it's|make|that's|an?\b|maybe|more like|no\b|let))"
+)
+_ANOTHER = verbose(
+    r"(?: \A | [.?!:;,⋯\n(] | \b (?: maybe | perhaps | so | an? | to | it | be | is | of | at | say | than | now | as"
+    r" | rather | like | deserves ) ) [ ]? (?<! [\d] [.,] ) (?= [^\n] )",
+    RATING,
+    r"(?= [ ]? (?: $ | [.?!,;:)] | - [ ] ) | [ ] (?: because | since | as | for | instead | is | would | seems | given"
+    r" | or | after | here ) \b )",
+)
+
+
+def _reconsidered(text, found, scale, aspect):
+    """The readings after a second thought: in "Rating: 4. Wait, it says 34. Maybe 3." there is doubt."""
+    if not found:
+        return found
+    text = plain(text).lower()
+    thought = _SECOND_THOUGHT.search(text)
+    if not thought or not ANY_NUMBER.search(text, thought.end()):
+        return found
+    later = _excerpt(text[thought.end():], scale)
+    if "final" in later:
+        final = tiers.final(later, scale)
+        if final:
+            return final
+    before = _find(_excerpt(text[:thought.start()], scale), scale, aspect)
+    values = {value_of(match["value"]) for match in _ANOTHER.finditer(later) if not match["upto"]}
+    values = {value for value in values if scale[0] <= value <= scale[1]}
+    return ["ambiguous"] if before and values - set(before) else found
+
+
+_DECLINED = verbose(
+    r"\b", KEY, r"(?: [ ]? \( [^()\n]{0,60} \) )?", COLON,
+    r"(?: n/a | not [ ] applicable | none | unknown ) \b",
+)
 
 
 def _declined(text):
