@@ -18,7 +18,7 @@ import numpy as np
 from permutation_test import SCIPY, frame_of, scores, seconds
 from run import options, record
 
-import nlgjudge
+import nlgjudge as nj
 from nlgjudge.data.fetch import DataUnavailable
 
 matplotlib.use("Agg")
@@ -42,7 +42,7 @@ def data(quick):
     try:
         if quick:
             raise DataUnavailable("small sizes")
-        summeval = nlgjudge.load("summeval", source="real")
+        summeval = nj.load("summeval", source="real")
     except DataUnavailable:
         frame, name = frame_of(*scores(100, 16, True))[["doc_id", "system_id", "h"]], "synthetic scores"
         aspects = ["coherence", "consistency", "fluency", "relevance"]
@@ -50,7 +50,7 @@ def data(quick):
             frame[aspect] = np.clip(np.round(frame["h"] + rng.normal(size=len(frame)), 1), 1, 5)
         metrics = []
     else:
-        rouge = nlgjudge.over_references(nlgjudge.rouge(summeval.items, stemmer="porter_original"), "mean")
+        rouge = nj.metrics.over_references(nj.metrics.rouge(summeval.items, stemmer="porter_original"), "mean")
         frame, aspects, name = summeval.with_scores(rouge), summeval.aspects, "SummEval"
         metrics = list(rouge.columns[1:])
     for judge in range(JUDGES - len(metrics)):  # noisier and noisier; every second one with ties
@@ -83,7 +83,7 @@ def slow_seconds(frame, cells, units, coefficient, few, resamples):
         start = time.perf_counter()
         values = loop(frame, cell.metric, cell.aspect, units, coefficient, few, np.random.default_rng(0))
         times.append(time.perf_counter() - start)
-        found = nlgjudge.interval(frame, cell.metric, cell.aspect, rng=np.random.default_rng(0), units=units,
+        found = nj.interval(frame, cell.metric, cell.aspect, rng=np.random.default_rng(0), units=units,
                                   coefficient=coefficient, resamples=few)
         assert np.abs(np.quantile(values, [0.025, 0.975]) - found[1:3]).max() < 1e-9
     return np.mean(times) / few * resamples * len(cells)
@@ -93,14 +93,14 @@ def all_intervals(few, resamples, quick):
     """Print time of all intervals, by what is resampled and coefficient, and its ratio to the loop's."""
     name, frame, metrics, aspects = data(quick)
     shape = frame["doc_id"].nunique(), frame["system_id"].nunique()
-    cells = nlgjudge.correlation_table(frame, metrics, aspects)
+    cells = nj.correlation_table(frame, metrics, aspects)
     before = peak()
     row("", "units", "resamples", "documents", "systems", "seconds", f"loop timed for {few} resamples")
     for units in ("documents", "both"):
         totals = np.zeros(2)
         for coefficient, part in cells.groupby("coefficient", sort=False):
             start = time.perf_counter()
-            nlgjudge.interval_table(frame, part, rng=np.random.default_rng(0), units=units,
+            nj.stats.interval_table(frame, part, rng=np.random.default_rng(0), units=units,
                                     resamples=resamples)
             ours = time.perf_counter() - start
             slow = slow_seconds(frame, part, units, coefficient, few, resamples)
@@ -120,7 +120,7 @@ def bootstrap_seconds(best_of=3, *, documents, systems, resamples, units):
     times = []
     for _ in range(best_of):
         start = time.perf_counter()
-        nlgjudge.interval(frame, "a", "h", rng=np.random.default_rng(0), coefficient="pearson", units=units,
+        nj.interval(frame, "a", "h", rng=np.random.default_rng(0), coefficient="pearson", units=units,
                           resamples=resamples)
         times.append(time.perf_counter() - start)
     return min(times)

@@ -104,7 +104,7 @@ def test_replies_parse_back(form, scale, step, aspect):
     for share in (0, 0.1234, 1 / 3, 0.5, 0.875, 0.999, 1):
         expected = scale[0] + share * (scale[1] - scale[0])
         text = answer(expected, task("", aspect, scale=scale, form=form))
-        found = parse(text, form, scale, key=aspect)
+        found = parse(text, form, scale, key=aspect, aspect=aspect)
         assert found.reason == "" and abs(found.score - expected) <= step / 2 + 1e-9, text
 
 

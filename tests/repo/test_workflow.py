@@ -121,7 +121,7 @@ def test_a_changed_data_file_runs_what_read_it(house):
 
 def test_a_changed_module_runs_what_imported_it(house):
     append(house.folder / "src" / "nlgjudge" / "stats" / "correlations.py", "# changed\n")
-    append(house.folder / "src" / "nlgjudge" / "report" / "coverage.py", "# no notebook's\n")
+    append(house.folder / "src" / "nlgjudge" / "repo" / "coverage.py", "# no notebook's\n")
     assert house.reruns() == ["dialogues"]
 
 

@@ -134,8 +134,11 @@ def _wordnet_home():
 
 
 def _registered():
-    """Path of the registered WordNet, or None where it is not on this machine."""
-    entry, = entries("wordnet")
+    """Path of the registered WordNet, or None where it is not on this machine or the registry names none."""
+    try:
+        entry, = entries("wordnet")
+    except (KeyError, FileNotFoundError):
+        return None
     return local(entry)
 
 
