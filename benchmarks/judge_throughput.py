@@ -90,7 +90,8 @@ def measure(number, n=1):
 def parser_speed(number):
     """Distinct replies parsed a second: short ones, and ones with a rationale."""
     rng = random.Random(0)
-    short = [f"- Coherence: {rng.randint(1, 5)}, {WORDS[i % 12]}{chr(97 + i % 26)}{'x' * (i // 312)}" for i in range(number)]
+    words = [f"{WORDS[i % 12]}{chr(97 + i % 26)}{'x' * (i // 312)}" for i in range(number)]
+    short = [f"- Coherence: {rng.randint(1, 5)}, {word}" for word in words]
     long = [f"{' '.join(rng.choices(WORDS, k=60))}.\nRating: {rng.randint(1, 5)}" for _ in range(number)]
     for name, texts in (("short", short), ("with a rationale", long)):
         start = time.perf_counter()

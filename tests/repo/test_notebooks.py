@@ -1,6 +1,8 @@
 """The strict runner, on tiny notebooks: every way to fail names notebook, cell and cause."""
 
 import json
+import shutil
+from pathlib import Path
 
 import nbformat
 import nltk
@@ -13,6 +15,8 @@ from nlgjudge.ledger.comparison import COLUMNS
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import cli, notebooks
 from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -183,6 +187,8 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "wordnet")
     (tmp_path / "notebooks").mkdir()
+    (tmp_path / "data").mkdir()
+    shutil.copy(REPOSITORY / "data" / "registry.csv", tmp_path / "data")
     path = write("print(size)", name="notebooks/tiny")
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text="4\n")]  # it prints 3

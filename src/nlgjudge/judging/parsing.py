@@ -111,7 +111,7 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
     bare = _BARE.fullmatch(text.strip(" \n\t*_"))
     if bare:
         return _decided([float(bare[1])], text, scale)
-    return _decided(statements.find(text, scale, aspect), text, scale)
+    return _decided(statements.find(text, scale, aspect.replace("_", " ")), text, scale)
 
 
 def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect="", policy="nan"):
