@@ -1,5 +1,7 @@
 """Figures: written by the notebooks, as SVG and PNG, the same bytes on every run."""
 
+import textwrap
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -133,11 +135,16 @@ def _keys_of_verdicts(rows):
     return handles
 
 
+_LETTERS_AN_INCH = 11  # of a title
+
+
 def _write_title(figure, title, notice=""):
-    """Write the title, and below it the notice where there is one."""
+    """Write the title, and below it the notice where there is one; a line that is too long for the figure is broken."""
     if notice:
         title = f"{title}\n({notice})"
-    figure.suptitle(title, fontsize=12)
+    fits = int(figure.get_figwidth() * _LETTERS_AN_INCH)
+    lines = [part for line in title.split("\n") for part in textwrap.wrap(line, fits)]
+    figure.suptitle("\n".join(lines), fontsize=12)
 
 
 def deviations(panels, *, title):
