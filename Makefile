@@ -15,7 +15,7 @@ export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test sweep refresh site bench lint lock clean
+.PHONY: help reproduce test check sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ sweep: .venv/stamp ## a notebook over a grid of parameters: GRID=notebooks/ablat
 	  tee build/sweep.log | sed -unE '/^(sweep of|failed|Nothing) | steps \(/p' || \
 	  { if grep -q '^failed ' build/sweep.log; then echo "how the jobs went: build/sweep.log"; \
 	  else tail -n 30 build/sweep.log; fi; exit 1; } >&2
+
+check: .venv/stamp ## within a minute: style, and the tests and notebooks that a change can touch
+	@python tests/touched.py
 
 refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
 	@nlgjudge refresh

@@ -371,7 +371,7 @@ def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
 def test_a_long_title_is_broken_and_stays_inside_the_figure():
     row = {"label": "a", "group": "g", "column": "c", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
     rows = pd.DataFrame([row])
-    figure = intervals(rows, column="column", title="Variant\n" + "judge: one against another; " * 12)
+    figure = intervals(rows, column="column", title="Variant\n" + "judge: one against another; " * 4)
     figure.canvas.draw()
     box = figure._suptitle.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width
