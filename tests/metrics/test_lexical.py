@@ -227,3 +227,26 @@ def test_a_library_of_another_version_does_not_answer_from_the_cache(tree, texts
     monkeypatch.setattr(cached, "version", lambda name: "0.0.1")
     lexical.rouge(texts.head(3))
     assert len(tree.cached()) == 4
+
+
+SLOWLY = r"""
+import sys, time
+from pathlib import Path
+from nlgjudge.metrics import cached
+
+def slow(texts):
+    with Path(sys.argv[1]).open("a") as log:
+        log.write("computed\n")
+    time.sleep(1)
+    return [1.0] * len(texts)
+
+print(cached.scores(slow, [["a"], ["b"]]).tolist())
+"""
+
+
+def test_two_processes_compute_the_same_scores_once(tree, tmp_path):
+    log = tmp_path / "log.txt"
+    started = [subprocess.Popen([sys.executable, "-c", SLOWLY, str(log)], stdout=subprocess.PIPE, text=True)
+               for _ in range(3)]
+    assert [process.communicate()[0] for process in started] == ["[1.0, 1.0]\n"] * 3
+    assert log.read_text() == "computed\n"

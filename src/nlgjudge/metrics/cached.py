@@ -8,10 +8,13 @@ there is much of it.
 import hashlib
 import json
 import os
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from nlgjudge.data.paths import cache
 
@@ -47,21 +50,42 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
     key = json.dumps([texts, function.__module__, function.__qualname__, options,
                       [version(name) for name in libraries], _FORMAT])
     path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npy"
+    values = _kept(path, len(texts))
+    if values is not None:
+        return values
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Notebooks that run side by side ask for the same scores: the second waits for the first.
+    with FileLock(_lock(path)):
+        values = _kept(path, len(texts))
+        if values is None:
+            values = _compute(function, texts, options, parallel and len(key) >= _PARALLEL_FROM)
+            _keep(path, values)
+    return values
+
+
+def _lock(path):
+    """One of 256 lock files of this user on this machine."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir(), f"nlgjudge-{user}-{path.stem[:2]}.lock")
+
+
+def _kept(path, count):
+    """Values of an earlier run; None where there are none, or the file was cut short."""
     try:
         values = np.load(path, allow_pickle=False)
-        if len(values) == len(texts):
-            return values
     except (OSError, ValueError, EOFError):
-        pass  # not there yet, or cut short: computed anew below
-    values = _compute(function, texts, options, parallel and len(key) >= _PARALLEL_FROM)
-    path.parent.mkdir(parents=True, exist_ok=True)
+        return None
+    return values if len(values) == count else None
+
+
+def _keep(path, values):
+    """Write the values so that a reader finds all of them or none."""
     temporary = path.with_name(f".{path.stem}-{os.getpid()}.npy")
     try:
         np.save(temporary, values)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    return values
 
 
 def _compute(function, texts, options, parallel):
