@@ -368,11 +368,15 @@ def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
     assert top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3
 
 
-def test_a_long_title_is_broken_and_stays_inside_the_figure():
+def test_a_long_title_is_broken_when_saved_and_stays_inside_the_figure(tmp_path):
     row = {"label": "a", "group": "g", "column": "c", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
-    rows = pd.DataFrame([row])
-    figure = intervals(rows, column="column", title="Variant\n" + "judge: one against another; " * 4)
+    figure = intervals(pd.DataFrame([row]), column="column", title="Variant\n" + "judge: one against another; " * 4)
+    figure.set_size_inches(4, 4)
+    save(figure, "long", folder=tmp_path)
+    assert figure.get_suptitle().startswith("Variant\njudge: one")
     figure.canvas.draw()
     box = figure._suptitle.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width
-    assert figure._suptitle.get_text().startswith("Variant\njudge: one")
+    short = intervals(pd.DataFrame([row]), column="column", title="A title that fits")
+    save(short, "short", folder=tmp_path)
+    assert short.get_suptitle() == "A title that fits"

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.variants import CHANCE, best, family_name, left_out, luck, search, summary
@@ -207,7 +208,7 @@ def test_siblings_of_real_variants():
                                 ("newsroom", "table2", ("sample",))):
         try:
             data = nj.load(name, "real")
-        except nj.DataUnavailable as error:
+        except DataUnavailable as error:
             pytest.skip(str(error))
         columns = {f"{metric}: {variant}": scores.set_index("item_id")["score"]
                    for metric, variant, scores in nj.metrics.rouge_variants(data.items)}

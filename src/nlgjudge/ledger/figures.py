@@ -6,6 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
+from matplotlib.textpath import TextPath
 
 from nlgjudge.data.paths import out
 from nlgjudge.ledger.comparison import of_another_model
@@ -135,16 +136,29 @@ def _keys_of_verdicts(rows):
     return handles
 
 
-_LETTERS_AN_INCH = 11  # of a title
+_TITLE_SIZE = 12
 
 
 def _write_title(figure, title, notice=""):
-    """Write the title, and below it the notice where there is one; a line that is too long for the figure is broken."""
+    """Write the title, and below it the notice where there is one."""
     if notice:
         title = f"{title}\n({notice})"
-    fits = int(figure.get_figwidth() * _LETTERS_AN_INCH)
-    lines = [part for line in title.split("\n") for part in textwrap.wrap(line, fits)]
-    figure.suptitle("\n".join(lines), fontsize=12)
+    figure.suptitle(title, fontsize=_TITLE_SIZE)
+
+
+def _fit_title(figure):
+    """Break the lines of the title that are wider than the figure."""
+    available = 0.98 * 72 * figure.get_figwidth()
+    lines = figure.get_suptitle().split("\n")
+    fitting = []
+    for line in lines:
+        width = TextPath((0, 0), line, size=_TITLE_SIZE).get_extents().width if line.strip() else 0
+        if width > available:
+            fitting += textwrap.wrap(line, max(1, int(len(line) * available / width)))
+        else:
+            fitting.append(line)
+    if fitting != lines:
+        figure.suptitle("\n".join(fitting), fontsize=_TITLE_SIZE)
 
 
 def deviations(panels, *, title):
@@ -356,6 +370,8 @@ def _options(table, factors):
 def save(figure, name, *, sample=False, folder=None):
     """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 
+    A line of its title that is wider than the figure is broken first.
+
     Parameters
     ----------
     figure : matplotlib.figure.Figure
@@ -369,5 +385,6 @@ def save(figure, name, *, sample=False, folder=None):
     folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
+        _fit_title(figure)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
