@@ -23,7 +23,6 @@ from nlgjudge.papers.coascore.aspects import (
 
 SCORES = ("judged", "none", "random")
 FINAL = ("judge", "average")
-_STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 _TYPICAL = 190  # characters of an aspect with its definition, as Table 9 prints them
 _SCORE_LINE = 14  # characters of the score that follows it
 
@@ -76,10 +75,7 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     >>> found["score"].notna().tolist()
     [True, True]
     """
-    asked = stage("llmscore", task, aspect, scale)
-    if cot:
-        body = asked.body.rpartition("\n\n")[0]
-        asked = asked._replace(body=f"{body}\n\n{_STEP_BY_STEP}", exact=False)
+    asked = stage("llmscore_cot" if cot else "llmscore", task, aspect, scale)
     return _ask(judge, item_tasks(items, asked, settings), asked)
 
 
