@@ -17,11 +17,11 @@ from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger.comparison import COLUMNS, averages, compare
+from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE, averages, compare, side_by_side
 from nlgjudge.ledger.entering import is_rule, judge_name
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.papers import chatgpt, coascore, geval
-from nlgjudge.papers.asking import ask, kept, request
+from nlgjudge.papers.asking import ask, kept, request, row_prompt
 from nlgjudge.papers.protocol import Protocol, Scope
 from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table
@@ -74,6 +74,8 @@ class Rerun(NamedTuple):
     scores : dict of tuple to pandas.DataFrame
         By row, dataset and tables: `item_id, doc_id, system_id`, people's ratings, a column for each aspect as
         printed, and the judge's, a column ``judge:aspect``.
+    prompts : dict of str to str
+        Digests of the prompts, by name.
     """
 
     cells: pd.DataFrame
@@ -82,10 +84,27 @@ class Rerun(NamedTuple):
     enters: bool
     said: str
     scores: dict
+    prompts: dict
+
+    def table(self):
+        """What a reader wants to see: our cells beside the printed ones, or else what asking would take.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of the first printed version; a column for each row of the paper, or a line for each with the judge,
+            and the calls and tokens of all its datasets and tables.
+        """
+        if not len(self.cells):
+            amounts = [name for name in ("items", "calls", "prompt_tokens", "completion_tokens", "cost")
+                       if name in self.plan]
+            return self.plan.groupby(["row"], sort=False)[amounts].sum()
+        first_version = self.cells[self.cells["paper"] == self.cells["paper"].iloc[0]]
+        return side_by_side(first_version).T
 
 
 def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperature=None, logprobs=None, limit=0,
-          price=None, max_cost=None, notebook="", resamples=1000, seed=0, **options):
+          price=None, max_cost=None, notebook="", resamples=1000, seed=0, told=None, **options):
     """Run the rows of a model in printed tables with another judge.
 
     Parameters
@@ -112,6 +131,8 @@ def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperatur
         Written into the cells.
     resamples, seed : int
         Of the bootstrap; with no resamples there are no intervals.
+    told : callable, optional
+        Called after each row on each dataset with the `Part`, its judge, and the number of replies.
     **options
         For `nlgjudge.get_judge`, as `store`.
 
@@ -134,13 +155,10 @@ def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperatur
     """
     changes = _given(samples=samples, temperature=temperature, logprobs=logprobs)
     judges = judges_of_rows(paper, artefacts, judge, price=price, max_cost=max_cost, **options)
-    parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
-    benchmarks, absent = _benchmarks(parts, source)
-    runs = [_Run(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
-            if part.scope.benchmark in benchmarks]
-    plan = _plan([run for run in runs if run.judge is None or hasattr(run.judge, "plan")], price)
+    runs, benchmarks, absent = _runs(paper, artefacts, judges, source, limit, changes)
+    before = _plan([run for run in runs if run.judge is None or hasattr(run.judge, "plan")], price)
     if judge:
-        _ask_all(runs)
+        _ask_all(runs, told)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
     rng = np.random.default_rng(seed)
     asked = [run for run in runs if run.responses is not None]
@@ -150,7 +168,64 @@ def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperatur
     counts = _by_part({run.part.key: run.counts() for run in asked}, REPLIES)
     said = _said(judges, counts, changes, sample=sample, limit=limit, absent=absent)
     enters = bool(len(cells)) and _may_enter(judges, counts, changes, sample, limit)
-    return Rerun(cells, counts, plan, enters, said, {run.part.key: run.frame for run in asked})
+    frames = {run.part.key: run.frame for run in asked}
+    return Rerun(cells, counts, before, enters, said, frames, _digests([run.part for run in runs]))
+
+
+def plan(paper, artefacts, judge="", *, source="auto", samples=None, temperature=None, logprobs=None, limit=0,
+         price=None):
+    """Say what a rerun would ask for, and ask nothing.
+
+    Parameters
+    ----------
+    paper, artefacts, judge, source, samples, temperature, logprobs, limit, price
+        As for `rerun`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `Rerun.plan`.
+
+    Examples
+    --------
+    >>> plan("chatgpt", "table6", source="sample")["calls"].tolist()
+    [48, 48, 48, 48]
+    """
+    changes = _given(samples=samples, temperature=temperature, logprobs=logprobs)
+    judges = judges_of_rows(paper, artefacts, judge)
+    runs, _, _ = _runs(paper, artefacts, judges, source, limit, changes)
+    return _plan(runs, price)
+
+
+def _runs(paper, artefacts, judges, source, limit, changes):
+    """The parts that are to be run, the benchmarks that they read, and those that are left out."""
+    parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
+    benchmarks, absent = _benchmarks(parts, source)
+    runs = [_Run(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
+            if part.scope.benchmark in benchmarks]
+    return runs, benchmarks, absent
+
+
+def with_rerun(rows, asked):
+    """A notebook's cells, with those of the judge that was asked wherever their evidence is the better.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        From `nlgjudge.compare`.
+    asked : Rerun
+
+    Returns
+    -------
+    pandas.DataFrame
+        `rows` alone where the judge's cells may not be kept.
+    """
+    if not asked.enters:
+        return rows
+    both = pd.concat([rows, asked.cells], ignore_index=True)
+    rank = both["evidence"].map(EVIDENCE.index)
+    best = both.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates(["paper", "artefact", *KEY])
+    return best.sort_index().drop(columns="rank")
 
 
 class _Run:
@@ -162,6 +237,7 @@ class _Run:
         self.benchmark = benchmark
         self.items = first(kept(benchmark.items, part.scope), limit)
         self.changes = changes
+        self.aspects = part.scope.aspects_of(part.row.row)
         self.responses = None
         self.frame = None
         self.cells = None
@@ -184,7 +260,7 @@ class _Run:
         scope = self.part.scope
         printed = pd.concat([published(paper, artefact) for paper, artefact in tables])
         own = (printed["row"] == self.part.row.row) & (printed["dataset"] == scope.dataset)
-        single = printed[own & (printed["aspect"] != "AVG")]
+        single = printed[own & printed["aspect"].isin(self.aspects)]
         found = []
         for (aspect, level), cells in single.groupby(["aspect", "level"], sort=False):
             coefficients = tuple(cells["coefficient"].unique())
@@ -201,7 +277,7 @@ class _Run:
         people = self.benchmark.human()
         people = people[people["item_id"].isin(self.items["item_id"])]
         frame = people[["item_id", "doc_id", "system_id"]]
-        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.part.scope.aspects.items()})
+        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.aspects.items()})
         scores = item_scores(self.responses).pivot(index="item_id", columns="aspect", values="score")
         return frame.join(scores.add_prefix("judge:"), on="item_id")
 
@@ -354,7 +430,7 @@ def _plan(runs, price):
     return found
 
 
-def _ask_all(runs):
+def _ask_all(runs, told):
     """Ask for all parts; a batch is submitted for each before anything is waited for."""
     waiting = []
     for run in runs:
@@ -362,8 +438,21 @@ def _ask_all(runs):
             run.responses = run.ask(run.judge)
         except Waiting as error:
             waiting.append(str(error))
+            continue
+        if told:
+            told(run.part, run.judge, len(run.responses))
     if waiting:
         raise Waiting("; ".join(dict.fromkeys(waiting)))
+
+
+def _digests(parts):
+    """Digests of the prompts that ask about items, by name."""
+    found = {}
+    for part in parts:
+        for asked, _ in part.scope.aspects_of(part.row.row).values():
+            one = row_prompt(part.row, part.scope, asked)
+            found[one.name] = one.digest
+    return found
 
 
 def _by_part(lines, columns):

@@ -40,14 +40,15 @@ def ask(row, scope, items, judge, *, samples=None, temperature=None, logprobs=No
     """
     judge = get_judge(judge) if isinstance(judge, str) else judge
     items = kept(items, scope)
+    aspects = scope.aspects_of(row.row)
     wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
     parts = []
     if row.scoring in _CHAINS:
-        for printed, (asked, _) in scope.aspects.items():
+        for printed, (asked, _) in aspects.items():
             found = _chained(row, scope, items, judge, asked, wanted, sampling)
             parts.append(found.assign(aspect=printed))
     else:
-        prompts = {printed: row_prompt(row, scope, asked) for printed, (asked, _) in scope.aspects.items()}
+        prompts = {printed: row_prompt(row, scope, asked) for printed, (asked, _) in aspects.items()}
         by_asked = {one.aspect: printed for printed, one in prompts.items()}
         found = judge_items(items, list(prompts.values()), judge, samples=wanted, sampling=sampling)
         parts.append(found.assign(aspect=found["aspect"].map(by_asked)))

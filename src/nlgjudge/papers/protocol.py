@@ -22,6 +22,8 @@ class Scope(NamedTuple):
         By aspect as printed: the aspect that the prompt asks for, and the one that people rated.
     left_out : tuple of str
         Systems whose texts are not judged.
+    not_asked : dict of str to tuple of str
+        By a row's label, aspects for which the paper did not ask and prints a dash.
     reversed : bool
         Whether the prompt asks for the opposite of what people rated, as for a fault in the place of a quality.
     constant : {"skip", "zero", "nan"}
@@ -36,10 +38,27 @@ class Scope(NamedTuple):
     task: str
     aspects: dict
     left_out: tuple = ()
+    not_asked: dict = {}
     reversed: bool = False
     constant: str = "skip"
     source: str = ""
     note: str = ""
+
+    def aspects_of(self, row):
+        """Aspects that a row was asked for.
+
+        Parameters
+        ----------
+        row : str
+            Its label, as printed.
+
+        Returns
+        -------
+        dict of str to (str, str)
+            As `aspects`.
+        """
+        without = self.not_asked.get(row, ())
+        return {printed: pair for printed, pair in self.aspects.items() if printed not in without}
 
 
 def same(*aspects):
