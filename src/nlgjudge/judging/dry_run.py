@@ -11,9 +11,10 @@ import json
 from nlgjudge.judging.planning import assumed_length, prompt_tokens
 from nlgjudge.judging.tasks import NOT_ASKED, Reply
 
-COUNTS = ("items", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
+COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 # As long as an aspect's definition in CoAScore's Table 9, some 170 characters.
-_DEFINITION = " ".join(["Is the text good in this respect, as a careful reader would see it?"] * 2)
+_DEFINITION = ("Is the text good in this respect, as far as {} goes, and as a careful reader would see and judge it, "
+               "with the source at hand and in view of the task and its reader?")
 
 
 class DryRun:
@@ -28,7 +29,7 @@ class DryRun:
     Attributes
     ----------
     counts : dict of str to int
-        `items` asked about, `samples` wanted, `cached` (stored already, or asked for twice in this run), `calls`,
+        `requests` made, `samples` wanted, `cached` (stored already, or asked for twice in this run), `calls`,
         `prompt_tokens` and `completion_tokens` of what is missing. Tokens are estimates, and a call is one for all
         samples of an item.
     """
@@ -54,7 +55,7 @@ class DryRun:
         new = [task for task in tasks if self._is_new(task)]
         repeated = sum(task.n for task in tasks) - sum(task.n for task in new)
         found = self.judge.plan(new) if hasattr(self.judge, "plan") else _all_missing(new)
-        self.counts["items"] += len(tasks)
+        self.counts["requests"] += len(tasks)
         self.counts["samples"] += sum(task.n for task in tasks)
         self.counts["cached"] += found["cached"] + repeated
         for name in ("calls", "prompt_tokens", "completion_tokens"):
@@ -90,7 +91,8 @@ def _stand_in(task):
     """A reply of the form that is asked for."""
     if task.form == "text":
         wanted = int(task.fields.get("n", 5))
-        return "\n".join(f"Quality {number}: {_DEFINITION}" for number in range(1, wanted + 1))
+        definition = _DEFINITION.format(task.aspect)  # the aspects of two targets are not the same
+        return "\n".join(f"Quality {number}: {definition}" for number in range(1, wanted + 1))
     if task.form == "json":
         names = [line.partition(":")[0].strip() for line in task.fields.get("aspects", "").splitlines()]
         return json.dumps({name: 3 for name in names if name})

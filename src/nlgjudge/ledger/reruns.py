@@ -96,7 +96,7 @@ class Rerun(NamedTuple):
             and the calls and tokens of all its datasets and tables.
         """
         if not len(self.cells):
-            amounts = [name for name in ("items", "calls", "prompt_tokens", "completion_tokens", "cost")
+            amounts = [name for name in ("requests", "calls", "prompt_tokens", "completion_tokens", "cost")
                        if name in self.plan]
             return self.plan.groupby(["row"], sort=False)[amounts].sum()
         first_version = self.cells[self.cells["paper"] == self.cells["paper"].iloc[0]]
@@ -289,7 +289,9 @@ class _Run:
         how += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
         if sampling.get("logprobs"):
             how.append("weighed by probability")
-        departures = [text for text in (row.note, self.part.scope.note) if text]
+        # What the server turned out not to support, and how it was asked instead.
+        adapted = getattr(getattr(self.judge, "server", None), "notices", [])
+        departures = [text for text in (row.note, self.part.scope.note, *adapted) if text]
         return {"row": row.row, "judge": judge_name(self.judge), "evidence": _evidence(self.judge),
                 "variant": ", ".join(how), "note": "; ".join([f"in the place of {row.model}", *departures])}
 

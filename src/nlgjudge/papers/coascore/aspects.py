@@ -280,9 +280,14 @@ def parse_scores(text, names, scale=(1, 5)):
 def _matched(given, names):
     """Aspect to the reply's key; first equal keys, then those that hold one another, if unique."""
     matched = {}
+    if len({*map(_key, names)}) == len(names) and list(given) == list(names):  # as it was asked for
+        return dict(zip(names, names))
     for close in (_are_equal, _hold_one_another):
-        free = [key for key in given if key not in matched.values() and _key(key)]
+        taken = set(matched.values())
+        free = [key for key in given if key not in taken and _key(key)]
         without = [name for name in names if name not in matched]
+        if not without:
+            break
         pairs = [(name, key) for name in without for key in free if close(_key(name), _key(key))]
         choices_of_name = Counter(name for name, _ in pairs)
         choices_of_key = Counter(key for _, key in pairs)

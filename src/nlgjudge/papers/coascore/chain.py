@@ -208,16 +208,15 @@ def _unjudged(items, aspects, scale, scores, rng):
 
 def _shown(aspects, table, *, with_scores):
     """What each item's last prompt shows: its aspects with their scores, or all definitions alone."""
+    definitions = {one.name: f"{one.name}: {one.definition}" for one in aspects}
+    if not with_scores:
+        return dict.fromkeys(table.index, "\n\n".join(definitions.values()))
+    columns = [(definitions[name], table[name].tolist()) for name in definitions]
     shown = {}
-    for item, row in table.iterrows():
-        parts = []
-        for one in aspects:
-            definition = f"{one.name}: {one.definition}"
-            if not with_scores:
-                parts.append(definition)
-            elif pd.notna(row[one.name]):
-                parts.append(f"{definition}\n\nScore: {float(row[one.name])}")
-        shown[item] = "\n\n".join(parts)
+    for position, item in enumerate(table.index):
+        scored = [(definition, scores[position]) for definition, scores in columns]
+        shown[item] = "\n\n".join(f"{definition}\n\nScore: {float(score)}" for definition, score in scored
+                                  if pd.notna(score))
     return shown
 
 
