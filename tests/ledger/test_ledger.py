@@ -8,7 +8,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE, VERDICTS, averages, compare, side_by_side, verdict
-from nlgjudge.ledger.entering import entered, is_rule
+from nlgjudge.ledger.entering import is_rule
 from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.stats.correlations import correlation_table
@@ -179,27 +179,6 @@ def test_another_models_cells_carry_its_name():
 ])
 def test_rules(judge, rule):
     assert is_rule(judge) == rule
-
-
-ROWS = ["G-EVAL-3.5", "G-EVAL-4"]
-
-
-@pytest.mark.parametrize("enter_as, judge, expected", [
-    ("", "surface", []), ((), "openai:m", []), ([""], "", []), ("G-EVAL-4", "openai:m", ["G-EVAL-4"]),
-    (["G-EVAL-4", "G-EVAL-3.5", "G-EVAL-4"], "replay:a.sqlite:m", ["G-EVAL-4", "G-EVAL-3.5"]),
-])
-def test_a_judge_is_entered_under_the_rows_that_are_named(enter_as, judge, expected):
-    assert entered(enter_as, judge, ROWS) == expected
-
-
-@pytest.mark.parametrize("enter_as, judge, message", [
-    ("G-EVAL-4", "surface", "judge 'surface' is a rule, no model: it stands for no printed row"),
-    ("G-EVAL-4", "", "enter_as='G-EVAL-4': no judge is given; name one, as openai:MODEL"),
-    ("G-EVAL4", "openai:m", "enter_as='G-EVAL4': no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"),
-])
-def test_a_row_that_cannot_be_entered(enter_as, judge, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        entered(enter_as, judge, ROWS)
 
 
 def test_side_by_side():

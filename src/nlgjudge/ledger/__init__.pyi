@@ -4,9 +4,7 @@ from .comparison import averages as averages
 from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
-from .entering import entered as entered
 from .entering import is_rule as is_rule
-from .entering import ledger_note as ledger_note
 from .ledger import write as write
 from .printed import all_published as all_published
 from .printed import published as published

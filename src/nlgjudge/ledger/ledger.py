@@ -99,21 +99,26 @@ def save(rows, path):
     rows.to_csv(path, index=False, lineterminator="\n")
 
 
-def merge(parts):
-    """Join the notebooks' parts with the cells that nobody ran.
+def merge(parts, kept=None):
+    """Join the notebooks' parts, and reruns that are kept, with the cells that nobody ran.
 
     Parameters
     ----------
     parts : list of pathlib.Path
         From `write`. A cell that two notebooks ran keeps the better evidence, in the
         order of `EVIDENCE`.
+    kept : pandas.DataFrame, optional
+        From `nlgjudge.ledger.kept_reruns.by_rank`.
 
     Returns
     -------
     pandas.DataFrame
         One row per printed cell of all papers, in the papers' order.
     """
-    ran = pd.concat([read(path) for path in parts]) if parts else pd.DataFrame(columns=COLUMNS)
+    ran = [read(path) for path in parts]
+    if kept is not None and len(kept):
+        ran.append(kept[COLUMNS])
+    ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
     ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     ran = ran.drop_duplicates(CELL).drop(columns="published")
     printed = all_published()[[*CELL, "printed", "note"]]

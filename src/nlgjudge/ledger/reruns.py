@@ -499,25 +499,22 @@ def _by_row(runs, artefact):
 
 def _may_enter(judges, counts, changes, sample, limit):
     own_way = [name for name in changes if name != "logprobs"]
-    rules = any(is_rule(judge) for judge in judges.values())
+    rules = any(judge is None or is_rule(judge) for judge in judges.values())
     return not (rules or own_way or sample or limit or counts["missing"].any())
 
 
 def _said(judges, counts, changes, *, sample, limit, absent):
     """Why cells may not be kept, and what is left out, in sentences."""
     names = list(dict.fromkeys(judge_name(judge) for judge in judges.values() if judge is not None))
-    if not names:
-        return "no judge is named, so that nothing was asked"
-    said = []
-    for judge in {id(judge): judge for judge in judges.values()}.values():
-        if is_rule(judge):
-            said.append(f"{judge_name(judge)} is a rule and no model: it enters no ledger")
-    if sample:
+    said = [] if names else ["no judge is named, so that nothing was asked"]
+    rules = dict.fromkeys(judge_name(judge) for judge in judges.values() if judge is not None and is_rule(judge))
+    said += [f"{name} is a rule and no model: it enters no ledger" for name in rules]
+    if names and sample:
         said.append("the items are the sample's, not the papers'")
-    if limit:
+    if names and limit:
         said.append(f"a rehearsal on the first {limit} items of each dataset: it enters no ledger")
     own_way = {name: value for name, value in changes.items() if name != "logprobs"}
-    if own_way:
+    if names and own_way:
         shown = ", ".join(f"{name}={value}" for name, value in own_way.items())
         said.append(f"not the paper's protocol ({shown}): it enters no ledger")
     if len(counts) and counts["missing"].any():

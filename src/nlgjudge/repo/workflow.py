@@ -351,9 +351,9 @@ def merge_ledger():
     lines : list of str
         What differs from the committed ledger, and what was not computed here.
     """
-    from nlgjudge.ledger import ledger
+    from nlgjudge.ledger import kept_reruns, ledger
 
-    rows = ledger.merge(_parts())
+    rows = ledger.merge(_parts(), kept_reruns.by_rank(kept_reruns.read_all()))
     path = results() / "ledger.csv"
     committed = root() / "paper_tables" / "ledger.csv"
     if not committed.exists():
