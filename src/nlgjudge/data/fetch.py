@@ -304,7 +304,8 @@ def _download(base, url, path):
                         return problem
                     continue
                 if 400 <= status < 500:
-                    return _Problem(f"{url} answered {status}", "absent" if status in (404, 410) else "failed")
+                    kind = "absent" if status in (404, 410) else "failed"
+                    return _Problem(f"{url} answered {status}", kind)
                 response.raise_for_status()
                 with open(path, "wb") as handle:
                     for piece in response.iter_content(1 << 16):

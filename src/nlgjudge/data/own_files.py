@@ -679,8 +679,9 @@ def _check_aspect(column, ratings, findings):
         findings.say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
     width = high - low
     if width.max() > 2 * width.min() > 0:
-        ranges = ", ".join(f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index)
-        findings.say("note", f"raters use different ranges, and their plain mean is taken: {ranges}", column)
+        ranges = [f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index]
+        findings.say("note", "raters use different ranges, and their plain mean is taken: "
+                     f"{', '.join(ranges)}", column)
 
 
 def _rated(name):
