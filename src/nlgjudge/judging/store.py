@@ -165,8 +165,9 @@ class Store:
         """
         columns = ", ".join(_GIVEN)
         rows = self._reader.execute(
-            f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=?1 UNION ALL "
-            f"SELECT sample, attempt, {columns} FROM tries WHERE key=?1 ORDER BY sample, attempt", (key,))
+            f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=:key UNION ALL "
+            f"SELECT sample, attempt, {columns} FROM tries WHERE key=:key ORDER BY sample, attempt",
+            {"key": key})
         found = {}
         for sample, _, *values in rows:
             found.setdefault(sample, []).append(_decoded(values))
@@ -239,7 +240,7 @@ class Store:
         """
         rows = self._db.execute(
             "SELECT requests.model, endpoint, count(*) FROM replies JOIN requests USING (key) "
-            "WHERE ?1 IS NULL OR requests.model = ?1 GROUP BY 1, 2 ORDER BY 1, 2", (model,))
+            "WHERE :model IS NULL OR requests.model = :model GROUP BY 1, 2 ORDER BY 1, 2", {"model": model})
         return {(asked, where): number for asked, where, number in rows}
 
     def has_unknown(self):
@@ -261,10 +262,10 @@ class Store:
         """
         lengths = " UNION ALL ".join(
             f"SELECT completion_tokens AS tokens FROM requests JOIN {table} USING (key) "
-            "WHERE endpoint = ?1 AND requests.model = ?2 AND prompt = ?3 AND digest = ?4"
+            "WHERE endpoint = :endpoint AND requests.model = :model AND prompt = :prompt AND digest = :digest"
             for table in ("replies", "tries"))
-        row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})",
-                                   (endpoint, model, prompt, digest))
+        wanted = {"endpoint": endpoint, "model": model, "prompt": prompt, "digest": digest}
+        row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})", wanted)
         return row.fetchone()
 
     def rows(self, *, model=None, endpoint=None):
@@ -285,12 +286,13 @@ class Store:
         request_columns = ", ".join(f"requests.{column}" for column in _REQUEST)
         reply_columns = ", ".join(f"replies.{column}" for column in _GIVEN)
         query = (f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
-                 "JOIN requests ON replies.key = requests.key WHERE (?1 IS NULL OR requests.model = ?1) "
-                 "AND (?2 IS NULL OR endpoint = ?2) ORDER BY replies.key, sample, attempt")
+                 "JOIN requests ON replies.key = requests.key "
+                 "WHERE (:model IS NULL OR requests.model = :model) "
+                 "AND (:endpoint IS NULL OR endpoint = :endpoint) ORDER BY replies.key, sample, attempt")
         last = None  # key and sample of the reply whose tries are read
         request = None
         tries = []
-        with closing(self._db.execute(query, (model, endpoint))) as found:
+        with closing(self._db.execute(query, {"model": model, "endpoint": endpoint})) as found:
             for digest, sample, *values in found:
                 if (digest, sample) != last:
                     if tries:
@@ -345,8 +347,8 @@ class Store:
                     self._db.executemany(f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
                                          [(after, before, sample) for sample in samples])
                 taken += len(samples)
-                self._db.execute("DELETE FROM requests WHERE key=?1 AND NOT EXISTS "
-                                 "(SELECT 1 FROM replies WHERE key=?1)", (before,))
+                self._db.execute("DELETE FROM requests WHERE key=:key AND NOT EXISTS "
+                                 "(SELECT 1 FROM replies WHERE key=:key)", {"key": before})
         return taken
 
     def _samples(self, key):
