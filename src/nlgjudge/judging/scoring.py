@@ -136,7 +136,8 @@ def expected_score(logprobs, scale=(1, 5)):
     >>> round(score, 2), round(outside, 2)
     (4.25, 0.2)
     """
-    allowed = {str(s) for s in range(int(scale[0]), int(scale[1]) + 1)}
+    low, high = scale
+    allowed = {str(rating) for rating in range(int(low), int(high) + 1)}
     for token, alternatives in logprobs:
         if token.strip() not in allowed:
             continue

@@ -376,7 +376,8 @@ class Store:
         ValueError
             For a line that is not a reply.
         """
-        requests, replies = {}, []
+        requests = {}
+        replies = []
         with _open(path, "rt") as handle:
             for number, line in enumerate(handle, 1):
                 try:
