@@ -6,6 +6,12 @@ PYTHON ?= python3
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
 EXTRAS := $(if $(filter test check lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
+ifneq ($(GOALS),)
+  ifneq ($(shell test -w . && echo writable),writable)
+    $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
+      or call nlgjudge with folders of yours in NLGJUDGE_CACHE and NLGJUDGE_OUT)
+  endif
+endif
 ifeq ($(ACTIVE),$(CURDIR)/.venv)
   ACTIVE :=
 endif
@@ -27,6 +33,8 @@ export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
+# Whatever the locale: texts are UTF-8.
+export PYTHONUTF8 := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
 export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code

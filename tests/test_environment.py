@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from environment import lacking
 
+from environment import lacking
 from nlgjudge.data.paths import root
 
 PROJECT = {"requires-python": ">=3.11", "dependencies": ["pytest>=1"],
@@ -66,3 +66,14 @@ def test_without_an_active_environment_make_builds_its_own(checkout):
     said = planned(checkout)
     assert "cannot be used" not in said
     assert "-m venv --clear .venv" in said
+
+
+def test_in_a_read_only_checkout_make_says_what_it_writes(checkout):
+    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    locked = ["sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && "$@"',
+              "sh", str(checkout)]
+    if not shutil.which("unshare") or subprocess.run([*unshare, *locked, "true"], capture_output=True).returncode:
+        pytest.skip("needs a mount that cannot be written: neither root nor a user's namespace may make one here")
+    found = subprocess.run([*unshare, *locked, "make", "lint"], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert "cannot be written: copy the checkout" in found.stderr

@@ -6,6 +6,7 @@ never changes and never expires; a reply that was asked for again has further tr
 Only `drop` takes replies out, when a user says so.
 """
 
+import errno
 import gzip
 import json
 import sqlite3
@@ -94,8 +95,12 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Two connections: replies are written from a worker thread, and a look-up must not
         # wait for the disk.
-        self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-        self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+            self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        except sqlite3.OperationalError as error:
+            raise PermissionError(errno.EACCES, f"the store of replies cannot be opened or made ({error})",
+                                  str(self.path)) from error
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
