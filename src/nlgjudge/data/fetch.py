@@ -50,7 +50,15 @@ class DataUnavailable(Exception):
 
 
 class _Problem(NamedTuple):
-    """What a code host did instead of giving a file."""
+    """What a code host did instead of giving a file.
+
+    Attributes
+    ----------
+    text : str
+        In words, with the address.
+    kind : str
+        As in `DataUnavailable`.
+    """
 
     text: str
     kind: str

@@ -217,7 +217,15 @@ class _Findings:
 
 
 class _Raw(NamedTuple):
-    """What a file holds: names of its columns, and cells by place, each a text or a list of texts."""
+    """What a file holds.
+
+    Attributes
+    ----------
+    header : list of str
+        Names of its columns.
+    rows : dict
+        Lists of cells by place, each a text or a list of texts.
+    """
 
     header: list
     rows: dict

@@ -106,6 +106,11 @@ def meteor(items, variant="nltk"):
 def meteor_variants(items):
     """Yield ``"meteor"``, the name and the scores of each variant that can run here.
 
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `meteor`.
+
     Examples
     --------
     >>> import pandas as pd

@@ -74,6 +74,11 @@ def bleu(items, variant="sacrebleu, exp"):
 def bleu_variants(items):
     """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
 
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `bleu`.
+
     Examples
     --------
     >>> import pandas as pd

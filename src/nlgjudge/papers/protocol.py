@@ -38,6 +38,13 @@ class Protocol(NamedTuple):
         Relevant aspects that a chain rates before the target; 0 without a chain.
     sent : dict
         What is sent for parameters that the paper leaves open.
+
+    Examples
+    --------
+    >>> from nlgjudge.papers import geval
+    >>> found = rows(geval.PROTOCOLS)["G-EVAL-4"]
+    >>> found.prompt, found.samples, found.parameters
+    ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
     """
 
     artefacts: tuple
