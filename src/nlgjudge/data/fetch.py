@@ -395,8 +395,8 @@ def _asked_wait(response):
 def _write_error(error, target, entry):
     """The error in words of ours where the disk is full or cannot be written, else as it is."""
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return OSError(error.errno, f"{entry.path} cannot be stored in {target.parent} ({error.strerror}); name "
-                       "a folder that can be written in NLGJUDGE_CACHE")
+        return OSError(error.errno, f"{entry.path} cannot be stored in {target.parent} ({error.strerror}); "
+                       "name a folder that can be written in NLGJUDGE_CACHE")
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return error
     size = entry.bytes or "unknown number of"

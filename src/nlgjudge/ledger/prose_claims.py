@@ -87,8 +87,8 @@ def listed(path=None):
     for column, names in known.items():
         odd = table[~table[column].isin(names)]
         if len(odd):
-            raise ValueError(f"claim {odd['claim'].iloc[0]!r}: {column} {odd[column].iloc[0]!r}, "
-                             f"expected one of {names}")
+            first = odd.iloc[0]
+            raise ValueError(f"claim {first['claim']!r}: {column} {first[column]!r}, expected one of {names}")
     silent = table[(table["relation"] == "none") & (table["note"] == "")]
     if len(silent):
         raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")

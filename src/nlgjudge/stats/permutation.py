@@ -273,7 +273,8 @@ def _moments(x, y, human):
                 values[row] = product / np.sqrt(spread * (human @ human))
             doubtful = spread <= 1e-6 * size  # constant, or too close to it for this formula
             if doubtful.any():
-                values[row, doubtful] = _one_by_one(x, y, human, swapped[:, doubtful] > 0, "pearson", "b")[row]
+                these = swapped[:, doubtful] > 0
+                values[row, doubtful] = _one_by_one(x, y, human, these, "pearson", "b")[row]
         return values
 
     return statistic, float
