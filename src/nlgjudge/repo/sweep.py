@@ -104,11 +104,11 @@ def read(path):
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not YAML: {error}") from error
+    expected = f"expected the keys {', '.join(KEYS)} and parameters by name"
     if not isinstance(given, dict):
-        raise ValueError(f"{path}: expected the keys {', '.join(KEYS)}, got {type(given).__name__}")
+        raise ValueError(f"{path}: {expected}, got {type(given).__name__}")
     if set(given) - set(KEYS) or not isinstance(given.get("parameters"), dict):
-        raise ValueError(f"{path}: expected the keys {', '.join(KEYS)} and parameters by name, got "
-                         f"{', '.join(map(str, given))}")
+        raise ValueError(f"{path}: {expected}, got {', '.join(map(str, given))}")
     named = root() / "notebooks" / f"{given.get('notebook')}.ipynb"
     notebook = named if named.exists() else (path.parent / str(given.get("notebook"))).resolve()
     parameters = given["parameters"]
