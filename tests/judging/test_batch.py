@@ -11,8 +11,8 @@ import pytest
 from loopback import Loopback, completion
 from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.run import judge_items
-from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 

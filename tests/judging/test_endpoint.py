@@ -11,10 +11,11 @@ import pytest
 
 from loopback import completion
 from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore
 from nlgjudge.judging.run import get_judge
-from nlgjudge.judging.server import JudgeError, Server
+from nlgjudge.judging.server import Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
 from nlgjudge.repo.cli import main

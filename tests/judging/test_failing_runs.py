@@ -9,8 +9,9 @@ import subprocess
 import pytest
 
 from loopback import completion, error
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Limits, Live
-from nlgjudge.judging.server import CONNECT_TRIES, JudgeError
+from nlgjudge.judging.server import CONNECT_TRIES
 from nlgjudge.judging.tasks import Task
 
 SOON = {"retry-after": "0.05"}

@@ -18,7 +18,7 @@ WORK = """
 import sys, traceback, warnings
 from pathlib import Path
 from nlgjudge.judging.live import Limits, Live
-from nlgjudge.judging.server import JudgeError
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from loopback import completion, error
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Limits, Live
-from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task, endpoint, key
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 import openai
 
 from nlgjudge.judging import planning
-from nlgjudge.judging.server import JudgeError, Server, Waiting, columns, message
+from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.server import Server, columns, message
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 
 # Of one batch, the API's limits; of bytes, the older and smaller one.

@@ -17,14 +17,14 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from nlgjudge.judging import planning
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.planning import prompt_tokens
-from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
+from nlgjudge.judging.server import MALFORMED, CallFailed, Malformed, Server
+from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, used
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
-NOT_ANSWERED = "not answered"  # the call failed
-NOT_ASKED = "not asked"  # the run stopped at a limit before
 
 
 class Limits(NamedTuple):

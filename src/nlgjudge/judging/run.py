@@ -272,7 +272,7 @@ def _parsed(judge, tasks, policy):
     frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
     logprobs = replies.loc[frame.index, "logprobs"]
     weighed = logprobs.map(len) > 0
-    scores = pd.Series([expected_score(found, asked.scale)[0] for found in logprobs[weighed]],
+    scores = pd.Series([expected_score(found, asked.scale, form=asked.form)[0] for found in logprobs[weighed]],
                        index=frame.index[weighed], dtype=float)
     frame.loc[weighed, "score"] = scores
     frame.loc[weighed, "reason"] = scores.isna().map({True: "no_score_token", False: ""})

@@ -11,6 +11,7 @@ import warnings
 
 import openai
 
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Request
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, Reply, endpoint, key
 from nlgjudge.judging.usable import problem, used
@@ -25,24 +26,6 @@ _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
 # How servers refuse a parameter; 403 only for token probabilities.
 _REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
-
-
-class JudgeError(Exception):
-    """A judge cannot go on; the message says why and what to do.
-
-    Attributes
-    ----------
-    status : int
-        With which a command ends, see `nlgjudge.repo.exits`.
-    """
-
-    status = 1
-
-
-class Waiting(JudgeError):
-    """Replies are still to come; the same call collects them later."""
-
-    status = 3
 
 
 class CallFailed(Exception):

@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 DEFAULT_ENDPOINT = "https://api.openai.com/v1"
 # Of replies that were stored before the endpoint was.
 UNKNOWN_ENDPOINT = "unknown"
+# Reasons of a reply that a later run may still bring: its call failed, or the run stopped at a limit before.
+NOT_ANSWERED = "not answered"
+NOT_ASKED = "not asked"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

@@ -58,7 +58,7 @@ def unread(form, scale, reply, options=None, aspect=""):
     if form not in FORMS or (form == "choice" and not options):
         return ""
     if reply["logprobs"]:
-        return "no_score_token" if math.isnan(expected_score(reply["logprobs"], scale)[0]) else ""
+        return "no_score_token" if math.isnan(expected_score(reply["logprobs"], scale, form=form)[0]) else ""
     return parse(reply["text"], form, scale, options=options, aspect=aspect).reason
 
 

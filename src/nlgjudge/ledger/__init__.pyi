@@ -12,6 +12,8 @@ from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
+from .reruns import rerun as rerun
+from .reruns import with_rerun as with_rerun
 from .signatures import signature as signature
 from .variants import best as best
 from .variants import left_out as left_out

@@ -12,12 +12,12 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.judging import surface
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.scoring import item_scores
-from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.tasks import Tasks
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.studies.own_data_asking import (
