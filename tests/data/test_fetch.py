@@ -1,5 +1,6 @@
 """Fetching: three routes, what goes wrong on each, and the commands `data list|fetch|verify`."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -223,6 +224,17 @@ def test_a_full_disk_is_named_and_leaves_nothing(tree, upstream):
     assert run.stdout.split() == [small.blob]  # `find` saw no file, and the cache still works
     assert "no space left to store large.bin (300000 bytes) in " in run.stderr
     assert "free some space or move data/cache; nothing partial was kept" in run.stderr
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_what_to_do(tree, upstream, monkeypatch):
+    entry = tree.add("toy.txt", CONTENT, to=None)
+
+    def refuse(**options):
+        raise OSError(errno.EROFS, "Read-only file system", options["dir"])
+
+    monkeypatch.setattr(fetch.tempfile, "TemporaryDirectory", refuse)
+    with pytest.raises(OSError, match=r"toy.txt cannot be stored in .*Read-only.*NLGJUDGE_CACHE"):
+        fetch.read(entry)
 
 
 def test_list_counts_what_is_here(tree, capsys):

@@ -122,6 +122,11 @@ def test_another_file_is_refused_and_left_alone(tmp_path):
         assert path.read_bytes() == before
 
 
+def test_a_store_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(PermissionError, match=f"store of replies cannot be opened or made .*{tmp_path.name}"):
+        Store(tmp_path)
+
+
 def test_batches_are_kept_and_updated(store):
     store.note_batch("b1", 1, "validating", ["k1", "k2"])
     store.note_batch("b2", 1, "validating", ["k3"])

@@ -100,6 +100,8 @@ def numbers(entry, rows):
     if odd:
         item, metric, aspect, score = odd[0][:4]
         what = " ".join(part for part in (metric, aspect) if part)
-        print(f"{entry.path} of {entry.repository}: {len(odd)} of {len(kept) + len(odd)} scores are no "
-              f"finite numbers and are left out, as {str(score)[:20]!r} for {what} of {item}")
+        example = f"{str(score)[:20]!r} for {what} of {item}"
+        share = f"{len(odd)} of {len(kept) + len(odd)} scores"
+        print(f"{entry.path} of {entry.repository}: {share} are no finite numbers and are left out, as "
+              f"{example}")
     return kept

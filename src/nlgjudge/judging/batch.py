@@ -63,8 +63,8 @@ class Batch:
                 waiting[batch["id"]] = asked
         if waiting:
             number = len(set().union(*waiting.values()))
-            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the same "
-                          "call again later to collect (a batch takes up to 24 hours)")
+            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the "
+                          "same call again later to collect (a batch takes up to 24 hours)")
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
@@ -212,12 +212,14 @@ def _replies(line):
 
 def _parts(lines):
     """Cut lines, by key, into batches that the API accepts."""
-    part, size = {}, 0
+    part = {}
+    size = 0
     for digest, line in lines.items():
         length = len(json.dumps(line)) + 1  # escaped, so that a character is a byte
         if part and (len(part) == LINES or size + length > BYTES):
             yield part
-            part, size = {}, 0
+            part = {}
+            size = 0
         part[digest] = line
         size += length
     if part:

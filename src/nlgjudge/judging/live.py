@@ -271,7 +271,8 @@ class Live:
                     raise JudgeError(f"{GIVE_UP} items failed in a row, the last with: {error}; what is "
                                      "stored stays") from None
             errors = self.failures + sum(self._failed.values())
-            self._bar.set_postfix(calls=self.server.calls, errors=errors, cost=f"{self.cost:.4f}", refresh=False)
+            self._bar.set_postfix(calls=self.server.calls, errors=errors, cost=f"{self.cost:.4f}",
+                                  refresh=False)
             self._bar.update()
             if self.stopped or (until_asked and self.server.calls > before):
                 return
@@ -434,7 +435,8 @@ class Live:
 
     def _write_together(self, group):
         """Store the replies of several workers in one commit, and release the workers."""
-        requests, rows = {}, []
+        requests = {}
+        rows = []
         for _, of_worker, from_worker in group:
             requests |= of_worker
             rows += from_worker

@@ -192,7 +192,12 @@ def sampling_settings(*, temperature=None, top_p=None, max_tokens=None, logprobs
     """
     if sampling is not None and not isinstance(sampling, dict):
         raise ValueError(f"sampling={sampling!r}: expected a dict, as {{'seed': 0}}")
-    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "logprobs": logprobs or None}
+    named = {
+        "temperature": temperature,
+        "top_p": top_p,
+        "max_tokens": max_tokens,
+        "logprobs": logprobs or None,
+    }
     named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
     for name, value in named.items():

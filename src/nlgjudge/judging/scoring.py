@@ -143,7 +143,8 @@ def expected_score(logprobs, scale=(1, 5), *, form="form"):
     if form == "yes_no":
         allowed = {"yes": 1, "no": 0}
     else:
-        allowed = {str(score): score for score in range(int(scale[0]), int(scale[1]) + 1)}
+        low, high = scale
+        allowed = {str(rating): rating for rating in range(int(low), int(high) + 1)}
     for token, alternatives in logprobs:
         said = token.strip().lower()
         if said not in allowed:

@@ -189,9 +189,9 @@ def _with_judges(ours, evidence, judge):
 
 def _column(frame, name, default):
     """A column with its gaps filled, or one of the default alone."""
-    filled = [default] * len(frame)
-    if name in frame:
-        filled = [default if missing else value for value, missing in zip(frame[name], frame[name].isna())]
+    if name not in frame:
+        return pd.Series([default] * len(frame), frame.index)
+    filled = [default if pd.isna(value) else value for value in frame[name]]
     return pd.Series(filled, frame.index)
 
 
@@ -240,7 +240,8 @@ def averages(table, ours, frames=None, **options):
         return found
     cells = {line: [(frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()]
              for line, part in lines}
-    low, high = [], []
+    low = []
+    high = []
     for line in found.itertuples():
         interval = mean_interval(cells[line.row, line.level, line.coefficient], level=line.level,
                                  coefficient=line.coefficient, **options)

@@ -117,8 +117,8 @@ def _row(scorer, hypothesis, reference):
     for kind in _KINDS:
         precision = round(found[kind].precision, 5)
         recall = round(found[kind].recall, 5)
-        f = 0.0
+        f_score = 0.0
         if precision + recall:
-            f = round(2 * precision * recall / (precision + recall), 5)
-        row += [precision, recall, f]
+            f_score = round(2 * precision * recall / (precision + recall), 5)
+        row += [precision, recall, f_score]
     return row

@@ -74,6 +74,11 @@ def bleu(items, variant="sacrebleu, exp"):
 def bleu_variants(items):
     """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
 
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `bleu`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -102,10 +107,11 @@ def _nltk(method, epsilon):
     smoothing = getattr(functions, method)
 
     def score(hypothesis, references):
+        words = hypothesis.split()
+        others = [reference.split() for reference in references]
         with warnings.catch_warnings():  # nltk warns of each order without a match
             warnings.simplefilter("ignore")
-            return float(sentence_bleu([r.split() for r in references], hypothesis.split(),
-                                       smoothing_function=smoothing))
+            return float(sentence_bleu(others, words, smoothing_function=smoothing))
     return score
 
 
@@ -138,4 +144,5 @@ def _coco(hypothesis, references, *, small=1e-9, tiny=1e-15):
 
 
 def _ngrams(words, order):
-    return Counter(tuple(words[i:i + order]) for i in range(len(words) - order + 1))
+    starts = range(len(words) - order + 1)
+    return Counter(tuple(words[start:start + order]) for start in starts)

@@ -116,6 +116,13 @@ class Protocol(NamedTuple):
     estimate : (int, dict)
         Samples and sampling parameters that estimate the probabilities where a model gives none; empty where the
         scoring needs none.
+
+    Examples
+    --------
+    >>> from nlgjudge.papers import geval
+    >>> found = rows(geval.PROTOCOLS)["G-EVAL-4"]
+    >>> found.prompt, found.samples, found.parameters
+    ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
     """
 
     artefacts: tuple

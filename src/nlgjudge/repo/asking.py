@@ -166,8 +166,8 @@ def told_failures(judge, name=""):
         return exits.DONE
     most, _ = judge.reasons.most_common(1)[0]
     whose = f"{name}: " if name else ""
-    print(f"nlgjudge: {whose}{judge.failures} items failed, most often with: {most}; the same command asks for "
-          "them again", file=sys.stderr)
+    print(f"nlgjudge: {whose}{judge.failures} items failed, most often with: {most}; the same command asks "
+          "for them again", file=sys.stderr)
     return exits.FAILED
 
 
@@ -317,4 +317,5 @@ def _agreement(benchmark, responses, aspect, label):
     frame = frame[frame["item_id"].isin(responses["item_id"])]
     for level in ("sample", "dataset"):
         found = nj.correlation(frame, f"judge:{aspect}", aspect, level=level)
-        print(f"{label:20} {level:8} Spearman {found.value:6.3f}  (n {found.n}, left out {found.n_skipped})")
+        rests_on = f"n {found.n}, left out {found.n_skipped}"
+        print(f"{label:20} {level:8} Spearman {found.value:6.3f}  ({rests_on})")

@@ -5,6 +5,7 @@ help and errors come at once.
 """
 
 import argparse
+import errno
 import sys
 import textwrap
 from functools import partial
@@ -37,8 +38,19 @@ def main(arguments=None):
     except Exception as error:
         if options.traceback:
             raise
-        print(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        print(f"nlgjudge: {_in_words(error)}", file=sys.stderr)
         return getattr(error, "status", exits.FAILED)
+
+
+def _in_words(error):
+    """An error's message; where a folder cannot be written, with what to do about it."""
+    if isinstance(error, KeyError):
+        return error.args[0]
+    not_writable = (errno.EROFS, errno.EACCES, errno.EPERM)
+    if isinstance(error, OSError) and error.filename and error.errno in not_writable:
+        return (f"{error.filename}: {error.strerror}; where this checkout cannot be written, name folders of "
+                "yours: NLGJUDGE_CACHE for downloads and replies, NLGJUDGE_OUT and -o for what a run makes")
+    return error
 
 
 def parser():
@@ -101,7 +113,8 @@ def _does(command, home, name):
 
 def _call(home, name, options):
     function = getattr(import_module(f"nlgjudge.repo.{home}"), name)
-    given = {option: value for option, value in vars(options).items() if option not in ("function", "traceback")}
+    given = vars(options).copy()
+    del given["function"], given["traceback"]
     return function(**given)
 
 

@@ -4,6 +4,8 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import pandas as pd
+
 from nlgjudge.data import own_files
 from nlgjudge.judging.live import Live
 from nlgjudge.repo import exits
@@ -89,11 +91,13 @@ def _compared(benchmark, judges, protocols, asking, notes, output, scores, seed)
 
 def _say_spent(judge, planned, price):
     """What a judge took, beside what was planned."""
-    spent = f", price {judge.cost:.4f}" if price else ""
     left = planned.loc[planned["judge"] == judge.name, ["calls_left", "cost_left"]].sum()
-    reckoned = f", {left['cost_left']:.4f}" if price else ""
-    print(f"asked: {judge.name}, {judge.server.calls} calls{spent} (planned: {left['calls_left']:.0f} "
-          f"calls{reckoned})")
+    taken = f"{judge.server.calls} calls"
+    reckoned = f"{left['calls_left']:.0f} calls"
+    if price:
+        taken += f", price {judge.cost:.4f}"
+        reckoned += f", {left['cost_left']:.4f}"
+    print(f"asked: {judge.name}, {taken} (planned: {reckoned})")
 
 
 def _status(live):
@@ -114,12 +118,13 @@ def _say_plan(planned):
     for row in planned.to_dict("records"):
         print(f"plan: {row['aspect']:15} {row['method']:22} {report.spent(row)}")
     total = planned[["calls", "prompt_tokens", "completion_tokens", "cost"]].sum(min_count=1)
-    print("plan: in all                               "
-          + report.spent({**total, "estimated": planned["estimated"].any()}))
+    in_all = report.spent({**total, "estimated": planned["estimated"].any()})
+    print(f"plan: {'in all':38} {in_all}")
     left = planned.dropna(subset="calls_left")
     for judge, rows in left.groupby("judge", sort=False):
-        calls, cost = rows["calls_left"].sum(), rows["cost_left"].sum(min_count=1)
-        price = "" if cost != cost else f", price {cost:.4f}"
+        calls = rows["calls_left"].sum()
+        cost = rows["cost_left"].sum(min_count=1)
+        price = "" if pd.isna(cost) else f", price {cost:.4f}"
         print(f"plan: yet to be asked of {judge}: {calls:.0f} calls{price}")
 
 

@@ -13,8 +13,18 @@ _NOTE = "asked on a website at its default temperature, which the paper does not
 
 
 def _protocol(row, prompt):
-    return Protocol(_TABLES, row, MODEL, f"chatgpt/{prompt}/{{task}}/{{aspect}}", 1, {"temperature": None}, "single",
-                    "section 3.1 and limitations", _NOTE, sent={"temperature": 0})
+    return Protocol(
+        artefacts=_TABLES,
+        row=row,
+        model=MODEL,
+        prompt=f"chatgpt/{prompt}/{{task}}/{{aspect}}",
+        samples=1,
+        sampling={"temperature": None},
+        scoring="single",
+        source="section 3.1 and limitations",
+        note=_NOTE,
+        sent={"temperature": 0},
+    )
 
 
 PROTOCOLS = (

@@ -22,7 +22,7 @@ from nlgjudge.judging.parsing import Score, parse
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
-from nlgjudge.judging.tasks import Task
+from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.coascore.protocols import SAMPLING
 
 _WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -323,12 +323,7 @@ def item_tasks(items, asked, settings, extra=None):
     """
     tasks = []
     for item in items.itertuples():
-        fields = {
-            "source": item.source,
-            "hypothesis": item.hypothesis,
-            "context": item.context,
-            "reference": item.references[0] if len(item.references) else "",
-        }
+        fields = fields_of(item)
         for field, values in (extra or {}).items():
             fields[field] = values[item.item_id]
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,

@@ -22,8 +22,8 @@ PROTOCOLS = (
       for n in COUNTS),
     _protocol(("table5",), "CoAScore_inter", "coascore/chain", "chain of rated aspects", "section 4.6, Table 5",
               "the relevant aspects are the four others of the five that people rated", aspects=4),
-    *(_protocol(("table6",), f"CoAScore (AC={n})", "coascore/chain", "chain", "section 4.6, Table 6", aspects=n)
-      for n in COUNTS),
+    *(_protocol(("table6",), f"CoAScore (AC={n})", "coascore/chain", "chain", "section 4.6, Table 6",
+                aspects=n) for n in COUNTS),
     *(_protocol(("table6",), f"CoAScore_average (AC={n})", "coascore/aspect_scores", "mean of aspects",
                 "section 4.6, Table 6", aspects=n) for n in COUNTS),
 )

@@ -26,7 +26,16 @@ MODELS = {
 }
 
 PROTOCOLS = tuple(
-    Protocol(("figure2", "figure4"), row, version, "dhp/{task}/{aspect}", SAMPLES, SAMPLING, "mean", "appendix D",
-             "five scores at temperature 0 differ only as far as the server is not deterministic")
+    Protocol(
+        artefacts=("figure2", "figure4"),
+        row=row,
+        model=version,
+        prompt="dhp/{task}/{aspect}",
+        samples=SAMPLES,
+        sampling=SAMPLING,
+        scoring="mean",
+        source="appendix D",
+        note="five scores at temperature 0 differ only as far as the server is not deterministic",
+    )
     for row, version in MODELS.items()
 )

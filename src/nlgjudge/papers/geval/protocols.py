@@ -14,18 +14,19 @@ GREEDY = {"temperature": 0, "logprobs": True}
 # Section 3.1: GPT-4 gave none when the paper was written; twenty samples estimate them.
 SAMPLED = {"temperature": 1, "top_p": 1}
 _BOTH = ("table1", "table2", "table3")
-_NO_PROBS = ("the paper does not say how the rating was taken without probabilities; one greedy reply is sent, "
-             "the direct scoring of section 2")
+_NO_PROBS = ("the paper does not say how the rating was taken without probabilities; one greedy reply is "
+             "sent, the direct scoring of section 2")
 _TABLE_3 = "Table 3 asks yes or no, by the prompt of appendix A (geval/hallucination/consistency)"
 
 PROTOCOLS = (
     Protocol(_BOTH, "G-EVAL-3.5", GPT_35, "geval/{task}/{aspect}", 1, GREEDY, "probabilities", "section 3.1",
              _TABLE_3, estimate=(20, SAMPLED)),
-    Protocol(("table1",), "G-EVAL-3.5 - Probs", GPT_35, "geval/{task}/{aspect}", 1, {"temperature": 0}, "single",
-             "section 4, the effect of probability normalization", _NO_PROBS),
+    Protocol(("table1",), "G-EVAL-3.5 - Probs", GPT_35, "geval/{task}/{aspect}", 1, {"temperature": 0},
+             "single", "section 4, the effect of probability normalization", _NO_PROBS),
     Protocol(_BOTH, "G-EVAL-4", GPT_4, "geval/{task}/{aspect}", 20, SAMPLED, "mean", "section 3.1", _TABLE_3),
-    Protocol(("table1",), "G-EVAL-4 - Probs", GPT_4, "geval/{task}/{aspect}", 1, {"temperature": None}, "single",
-             "section 4, the effect of probability normalization", _NO_PROBS, sent={"temperature": 0}),
+    Protocol(("table1",), "G-EVAL-4 - Probs", GPT_4, "geval/{task}/{aspect}", 1, {"temperature": None},
+             "single", "section 4, the effect of probability normalization", _NO_PROBS,
+             sent={"temperature": 0}),
     Protocol(("table1",), "G-EVAL-4 - CoT", GPT_4, "geval/{task}_no_steps/{aspect}", 20, SAMPLED, "mean",
              "section 4, the effect of chain-of-thoughts"),
     Protocol(("table1",), "G-EVAL-4 - Description", GPT_4, "geval/{task}_score_only/{aspect}", 20, SAMPLED, "mean",
