@@ -13,7 +13,7 @@ import pytest
 import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
-from nlgjudge.ledger import ledger, reruns
+from nlgjudge.ledger import ledger, model_rows
 from nlgjudge.repo import exits, rerunning
 from planted_judges import People
 
@@ -34,7 +34,7 @@ def house(tmp_path):
 def people(targets):
     """A judge that answers with people's ratings on the sample, and what it says to each prompt."""
     tables = rerunning.wanted(targets)
-    parts = [part for paper, artefacts in tables.items() for part in reruns.parts_of(paper, artefacts)]
+    parts = [part for paper, artefacts in tables.items() for part in model_rows.parts_of(paper, artefacts)]
     judge = People([nj.load(name, "sample") for name in dict.fromkeys(part.scope.benchmark for part in parts)])
     cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun").cells
              for paper, artefacts in tables.items()]

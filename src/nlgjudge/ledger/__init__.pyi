@@ -10,6 +10,7 @@ from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
+from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
 from .signatures import signature as signature
