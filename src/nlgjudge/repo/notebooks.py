@@ -187,7 +187,8 @@ def refresh(say=print):
             say(f"{name}: ran without some of its data, left as it is")
         elif path.read_bytes() != before:
             say(f"{name}: outputs changed")
-    targets = {"figures": root() / "figures", "settings": root() / "paper_tables" / "settings"}
+    tables = root() / "paper_tables"
+    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns"}
     for folder, target in targets.items():
         for path in sorted((results() / folder).glob("*")):
             _copy(path, target / path.name, say)
