@@ -22,7 +22,7 @@ from nlgjudge.judging import planning
 from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.planning import prompt_tokens
 from nlgjudge.judging.server import MALFORMED, CallFailed, JudgeError, Malformed, Server
-from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, used
+from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, told, used
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
@@ -196,6 +196,7 @@ class Live:
         self._answered_before = self._answered
         # Of replies, by key and sample:
         self._of_no_use = {}  # why
+        self._cut = set()  # of them, and of the others, which ran out of tokens before they said anything
         self._fresh = set()  # which came in this run
         self._repeated = {}  # why they are of no use after they were asked for again, or nothing
         self._in_vain = 0  # repetitions of no use in a row
@@ -240,11 +241,10 @@ class Live:
             warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
         if self._not_again:
             warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
-        latest = self._of_no_use | self._repeated
-        cut = sum(reason == "length" for reason in latest.values())
-        if cut:
-            warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; "
-                          "raise max_tokens, which pays for a reasoning model's thoughts too", stacklevel=3)
+        if self._cut:
+            warnings.warn(f"{self.name}: replies that were cut before they came to the point (length): "
+                          f"{len(self._cut)}; raise max_tokens, which pays for a reasoning model's thoughts too",
+                          stacklevel=3)
 
     async def _all(self, client, tasks):
         """Ask for all that is missing."""
@@ -394,8 +394,16 @@ class Live:
             reason = problem(task, n, reply)
             if reason:
                 found[digest, sample] = reason
+            self._note_cut(task, digest, sample, reply)
         self._of_no_use |= found
         return set(found)
+
+    def _note_cut(self, task, digest, sample, reply):
+        """Remember whether a reply in use was cut before anything could be read in it."""
+        if told(task, reply) == "length":
+            self._cut.add((digest, sample))
+        else:
+            self._cut.discard((digest, sample))
 
     async def _all_again(self, client, tasks):
         """Ask again for the replies that are of no use, now that all others are there."""
@@ -453,6 +461,7 @@ class Live:
             reason = problem(task, n, reply)
             self._fresh.add((digest, sample))
             self._repeated[digest, sample] = reason
+            self._note_cut(task, digest, sample, reply)
             self._in_vain = self._in_vain + 1 if reason else 0
         if self._in_vain >= IN_VAIN:
             self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "

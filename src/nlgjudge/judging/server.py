@@ -13,7 +13,7 @@ import openai
 
 from nlgjudge.judging.store import Request
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, Reply, endpoint, key
-from nlgjudge.judging.usable import problem, used
+from nlgjudge.judging.usable import problem, told, used
 
 RETRIES = 6  # of a call that failed on the way; the client honours Retry-After
 CONNECT_TRIES = 3  # to reach the server at all, before it has answered once
@@ -181,7 +181,7 @@ class Server:
                 found = tries[0] if first else used(task, n, tries)
                 if noted is not None and len(tries) > 1:
                     noted[digest, sample] = problem(task, n, found)
-                yield Reply(task.item_id, task.aspect, sample, found["text"], found["reason"],
+                yield Reply(task.item_id, task.aspect, sample, found["text"], told(task, found),
                             found["logprobs"])
 
     def tell_of_unknown(self, store, tasks):
@@ -324,8 +324,8 @@ def columns(answer):
     Returns
     -------
     list of dict
-        A choice without a text has the reason `length` where the server cut it before its first word,
-        `content_filter`, or `empty`.
+        A choice that the server cut has the reason `length`, with or without a text. One without a text
+        has `content_filter` or else `empty`.
     """
     if not isinstance(answer, dict):
         answer = answer.model_dump()
@@ -339,10 +339,12 @@ def columns(answer):
     found = []
     for choice in choices:
         text = _text(choice["message"].get("content"))
+        finish = choice.get("finish_reason")
         reason = ""
-        if not text:
-            finish = choice.get("finish_reason")
-            reason = finish if finish in ("content_filter", "length") else "empty"
+        if finish == "length":
+            reason = finish
+        elif not text:
+            reason = finish if finish == "content_filter" else "empty"
         found.append(shared | {"text": text, "reason": reason, "logprobs": _logprobs(choice)})
     return found
 
