@@ -7,6 +7,7 @@ kept out of every message.
 """
 
 import os
+import re
 import warnings
 
 import openai
@@ -24,6 +25,7 @@ _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
 # How servers refuse a parameter; 403 only for token probabilities.
 _REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError)
+_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
 
 
@@ -274,7 +276,7 @@ class Server:
                 continue
             named = getattr(error, "param", None) in (name, f"top_{name}")
             # A refusal of token probabilities comes as 403 too, and then in plain words.
-            quoted = f"'{name}'" in text or (name == "logprobs" and "logprobs" in text)
+            quoted = f"'{name}'" in text or (name == "logprobs" and _LOGPROBS.search(text))
             if isinstance(error, openai.PermissionDeniedError) and name != "logprobs":
                 continue
             if named or quoted:
