@@ -73,7 +73,7 @@ class Live:
     concurrency : int
         Calls under way at once.
     timeout : float
-        Seconds that one call may take.
+        Seconds that a server may be silent; one try of a call ends at most five later, however it answers.
     progress : bool
         Show a bar with rate, errors and cost.
     ask_again : bool
