@@ -140,8 +140,9 @@ def expected_score(logprobs, scale=(1, 5)):
     for token, alternatives in logprobs:
         if token.strip() not in allowed:
             continue
-        found = [(int(alternative.strip()), logprob) for alternative, logprob in alternatives
-                 if alternative.strip() in allowed and logprob > -math.inf]
+        # A logarithm that is none (null, NaN, minus infinity) is left out; what rounding put above 0 is 0.
+        found = [(int(alternative.strip()), min(logprob, 0.0)) for alternative, logprob in alternatives
+                 if alternative.strip() in allowed and logprob is not None and logprob > -math.inf]
         if not found:  # a server that names no alternatives, or gives none of them a probability
             found = [(int(token.strip()), 0.0)]
         # Relative to the likeliest, because the exponential of a small logarithm is 0.

@@ -375,7 +375,7 @@ class Store:
         Raises
         ------
         ValueError
-            For a line that is not a reply.
+            For a line that is not a reply, or whose key is another request's.
         """
         requests, replies = {}, []
         with _open(path, "rt") as handle:
@@ -390,7 +390,17 @@ class Store:
                     replies.append(row)
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
+                self._check_key(row["key"], requests[row["key"]], f"{path}, line {number}")
         self.add(requests, replies)
+
+    @staticmethod
+    def _check_key(given, request, place):
+        """Refuse a reply that would be served as the answer to another request."""
+        expected = key(request.body, request.endpoint)
+        if given != expected:
+            raise ValueError(f"{place}: expected the key of its request and endpoint, {expected[:12]}…, got "
+                             f"{str(given)[:12]!r}; the line was changed after the export, so nothing was added: "
+                             "export anew")
 
     def batches(self):
         """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""
