@@ -1,6 +1,7 @@
 """The command line's help: an example of each command, which its parser and the command's function take."""
 
 import argparse
+import errno
 import inspect
 import re
 import shlex
@@ -60,6 +61,17 @@ def test_the_options_of_asking_are_those_that_a_judge_is_opened_with(command):
     options = vars(cli.parser().parse_args(command.split()))
     own = {*inspect.signature(function).parameters, "function", "traceback"}
     assert set(options) - own == set(asking.Asking._fields)
+
+
+def test_a_place_that_cannot_be_written_is_one_line_that_says_what_to_do(monkeypatch, capsys):
+    def refused(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", "/somewhere/data/cache")
+
+    monkeypatch.setattr("nlgjudge.repo.replies.open_store", refused)
+    assert cli.main(["replies", "totals"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "Read-only file system: '/somewhere/data/cache'" in said
+    assert "NLGJUDGE_CACHE for downloads and replies; NLGJUDGE_OUT" in said
 
 
 def test_help_reads_none_of_the_heavy_modules():

@@ -5,6 +5,7 @@ help and errors come at once.
 """
 
 import argparse
+import errno
 import sys
 import textwrap
 from functools import partial
@@ -37,8 +38,18 @@ def main(arguments=None):
     except Exception as error:
         if options.traceback:
             raise
-        print(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        print(f"nlgjudge: {_in_words(error)}", file=sys.stderr)
         return getattr(error, "status", exits.FAILED)
+
+
+def _in_words(error):
+    """An error in one line, with what to do where nothing may be written."""
+    if isinstance(error, KeyError):
+        return error.args[0]
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return (f"{error}: this place is not yours to write. Name folders that are: NLGJUDGE_CACHE for downloads "
+                "and replies; NLGJUDGE_OUT, and -o of `run`, for results")
+    return error
 
 
 def parser():
