@@ -1,6 +1,7 @@
 """The live judge against a server on the loopback interface that fails in every way servers do."""
 
 import asyncio
+import gzip
 import json
 import os
 import signal
@@ -76,6 +77,32 @@ def test_a_slow_answer_is_tried_again(serve, store):
     server = serve(after((200, completion(["late"]), {"delay": 30})))
     assert texts(Live("m", store, timeout=0.3).replies(tasks(2))) == GOOD
     assert len(server.requests) == 3
+
+
+def test_an_answer_that_comes_drop_by_drop_has_an_end(serve, store, monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.server.CONNECT_SECONDS", 0.5)
+    server = serve(after((200, completion(["late"]), {"drip": 0.1})))
+    assert texts(Live("m", store, timeout=0.3).replies(tasks(2))) == GOOD
+    assert len(server.requests) == 3
+    server = serve(lambda *_: (200, completion(["late"]), {"drip": 0.1}))
+    with pytest.raises(JudgeError, match="no whole answer within 0.8 s, 3 times"):
+        list(Live("m", store, timeout=0.3).replies(tasks(1, top_p=0.5)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_an_answer_has_a_largest_size(serve, store, monkeypatch, pack):
+    monkeypatch.setattr("nlgjudge.judging.server.LARGEST", 50_000)
+    headers = {"content-encoding": "gzip"} if pack is gzip.compress else {}
+
+    def answer(_, __, body):
+        length = 60_000 if "text 1" in words(body) else 40_000
+        return 200, pack(json.dumps(completion(["Score: 4" + " " * length])).encode()), headers
+
+    server = serve(answer)
+    live = Live("m", store)
+    with pytest.warns(UserWarning, match="1 of 3 items failed, with: the answer is larger than 0.05 MB, 3 times"):
+        found = list(live.replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""] and len(server.requests) == 5
 
 
 def test_malformed_answers_end_after_three(serve, store):

@@ -125,6 +125,13 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys,
     assert judge(tmp_path, *options) == exits.DONE and len(server.requests) == 12
 
 
+def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
+    serve(lambda *_: completion(['=HYPERLINK("http://example.com", "Score: 4")']))
+    out = tmp_path / "replies.csv"
+    assert judge(tmp_path, "--limit", "2", "-o", str(out)) == exits.DONE
+    assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
+
+
 def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
     serve(right)
     out = tmp_path / "replies.csv"
