@@ -45,14 +45,20 @@ def books():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def source(tmp_path_factory):
+    """The folder that Sphinx reads, written once for all tests."""
+    folder = tmp_path_factory.mktemp("site") / "source"
+    runpy.run_path(str(root() / "site" / "build.py"))["write"](folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(source):
     """The folder of the built site; a warning of Sphinx is an error."""
-    base = tmp_path_factory.mktemp("site")
-    for command in ([str(root() / "site" / "build.py"), base / "source"],
-                    ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees",
-                     base / "source", base / "html"]):
-        ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+    base = source.parent
+    command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees", source, base / "html"]
+    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     return base / "html"
 
 
@@ -65,17 +71,16 @@ def page():
 # ---- what the pages are made from
 
 
-def test_another_models_verdicts_have_no_verdicts_colour(rows, tmp_path):
+def test_another_models_verdicts_have_no_verdicts_colour(rows, source):
     """Its cells carry the class of another model in place of their verdict's, which may mean failure."""
-    runpy.run_path(str(root() / "site" / "build.py"))["write"](tmp_path / "source")
-    text = (tmp_path / "source" / "ledger.md").read_text(encoding="utf-8")
+    text = (source / "ledger.md").read_text(encoding="utf-8")
     found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)
     another = rows["evidence"].isin(ANOTHER_MODEL)
     words = rows["verdict"].str.replace("_", " ")
     assert [word for _, word in found] == words.tolist()
     wanted = words.str.replace(" ", "-").where(~another, "another-model")
     assert another.any() and [name for name, _ in found] == wanted.tolist()
-    assert ".v-another-model" in (tmp_path / "source" / "_static" / "site.css").read_text(encoding="utf-8")
+    assert ".v-another-model" in (source / "_static" / "site.css").read_text(encoding="utf-8")
 
 
 def test_every_notebook_is_taken_with_its_title_verdict_and_figures(books):
