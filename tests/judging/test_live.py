@@ -75,8 +75,8 @@ def test_what_passes_is_tried_again(serve, store, faults):
 
 def test_a_slow_answer_is_tried_again(serve, store):
     server = serve(after((200, completion(["late"]), {"delay": 30})))
-    assert texts(Live("m", store, timeout=0.3).replies(tasks(2))) == GOOD
-    assert len(server.requests) == 3
+    assert texts(Live("m", store, timeout=1).replies(tasks(2))) == GOOD
+    assert len(server.requests) >= 3  # on a busy machine a prompt answer may come late too
 
 
 def test_an_answer_that_comes_drop_by_drop_has_an_end(serve, store, monkeypatch):
@@ -385,7 +385,7 @@ def test_a_limit_on_cost_needs_a_price(store):
 
 @pytest.mark.parametrize("limits", [Limits(per_minute=1200), Limits(tokens_per_minute=4 * 1200)])
 def test_calls_are_paced(serve, store, limits):
-    """50 ms apart, by calls or by tokens (12 characters are 4 tokens): 20 calls take 950 ms at least."""
+    """50 ms apart, by calls or by tokens (12 characters are 4 tokens): none comes before its time."""
     arrivals = []
 
     def answer(*call):
@@ -394,10 +394,12 @@ def test_calls_are_paced(serve, store, limits):
 
     serve(answer)
     wanted = [t._replace(text=t.text[:12].ljust(12, "!") + t.item_id[4:].rjust(3)) for t in tasks(20)]
+    began = time.monotonic()
     assert all(r.text for r in Live("m", store, limits=limits).replies(wanted))
     assert len(arrivals) == 20
-    in_any_half_second = max(sum(a <= b < a + 0.5 for b in arrivals) for a in arrivals)
-    assert in_any_half_second <= 16  # ten, but for calls that were held up on the way
+    # Calls may be held up on the way, and then come close together, but they do not come early.
+    early = [number for number, at in enumerate(sorted(arrivals)) if at < began + 0.05 * number - 0.01]
+    assert early == []
 
 
 def test_a_plan_by_hand(serve, store):
@@ -495,7 +497,7 @@ def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, tmp_path, where
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         try:
-            assert process.communicate(timeout=30)[0] == "interrupted\n"
+            assert process.communicate(timeout=120)[0] == "interrupted\n"
         finally:
             process.kill()
     with Store(path) as store:

@@ -203,7 +203,7 @@ def test_several_make_the_file_at_the_same_moment(tmp_path):
     barrier = threading.Barrier(4)
 
     def opened(path):
-        barrier.wait(10)
+        barrier.wait(60)
         with Store(path) as store:
             return store.totals()["replies"]
 
