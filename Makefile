@@ -30,7 +30,7 @@ help: ## list the targets
 
 reproduce: .venv/stamp ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge resolve
-	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
+	@NLGJUDGE_OFFLINE=1 nlgjudge serve $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
 	  { cat build/executed/*.failed.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
 	@cat build/coverage.txt
 

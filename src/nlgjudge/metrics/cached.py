@@ -21,7 +21,7 @@ from nlgjudge.data.paths import cache
 
 _FORMAT = 4  # of the files and of what stands in their names
 _CHUNK = 64
-_PARALLEL_FROM = 2_000_000  # characters; below that, starting processes costs more than it saves
+_PARALLEL_FROM = 20_000_000  # characters; below that, starting processes costs more than it saves
 _DIGEST = 16  # bytes
 
 

@@ -140,38 +140,41 @@ def positions(reference, hypothesis):
     return found
 
 
-def union_hits(references, hypotheses):
+class Sentences:
+    """A text as its sentences.
+
+    Parameters
+    ----------
+    sentences : list of Sequence
+    """
+
+    def __init__(self, sentences):
+        self.sentences = sentences
+        self.counts = Counter(word for sentence in sentences for word in sentence.words)
+        self.length = sum(map(len, sentences))
+
+
+def union_hits(reference, hypothesis):
     """Words of the reference's sentences in the union of their common subsequences with the hypothesis's.
 
     A word counts at most as often as it stands in both texts (ROUGE-1.5.5, and rouge-score's `rougeLsum`).
 
     Parameters
     ----------
-    references, hypotheses : list of Sequence
-        The sentences of either text.
+    reference, hypothesis : Sentences
 
     Returns
     -------
     int
     """
-    here = Counter()
-    there = Counter()
-    for sentence in references:
-        here.update(sentence.counts)
-    for sentence in hypotheses:
-        there.update(sentence.counts)
-    hits = 0
-    for sentence in references:
+    found = Counter()
+    for sentence in reference.sentences:
         union = set()
-        for other in hypotheses:
+        for other in hypothesis.sentences:
             union.update(positions(sentence, other))
         for position in union:
-            word = sentence.words[position]
-            if there[word] > 0 and here[word] > 0:
-                hits += 1
-                there[word] -= 1
-                here[word] -= 1
-    return hits
+            found[sentence.words[position]] += 1
+    return overlap(found, hypothesis.counts)
 
 
 def unigrams(hypothesis, reference):
@@ -190,10 +193,9 @@ def as_one(hypothesis, reference):
     return _shares(length(reference, hypothesis), len(hypothesis), len(reference))
 
 
-def by_sentence(hypotheses, references):
-    """ROUGE-L of two texts, lists of their sentences: precision, recall and F (rouge-score's `rougeLsum`)."""
-    hits = union_hits(references, hypotheses)
-    return _shares(hits, sum(map(len, hypotheses)), sum(map(len, references)))
+def by_sentence(hypothesis, reference):
+    """ROUGE-L of two texts as sentences: precision, recall and F (rouge-score's `rougeLsum`)."""
+    return _shares(union_hits(reference, hypothesis), hypothesis.length, reference.length)
 
 
 def _shares(hits, hypothesis, reference):

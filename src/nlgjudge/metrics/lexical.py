@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.metrics import cached, lcs
-from nlgjudge.metrics.lcs import Sequence
+from nlgjudge.metrics.lcs import Sentences, Sequence
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 
@@ -290,7 +290,7 @@ def _score(pairs, stemmer, kind):
     @cache
     def sentences(text):
         lines = re.sub(boundary, "\n", text).split("\n")
-        return [Sequence(tokenize(line)) for line in lines]
+        return Sentences([Sequence(tokenize(line)) for line in lines])
 
     rows = []
     for hypothesis, reference in pairs:

@@ -15,7 +15,7 @@ import pandas as pd
 from nltk.stem.porter import PorterStemmer
 
 from nlgjudge.metrics import cached, lcs
-from nlgjudge.metrics.lcs import Sequence
+from nlgjudge.metrics.lcs import Sentences, Sequence
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}
@@ -105,7 +105,8 @@ def _score(pairs, ends):
         """The whole text and its sentences, each without what the script takes for a tag."""
         lines = [sentence.partition("<")[0] for sentence in re.split(ENDS[ends], text)]
         whole = "\n".join(lines)
-        return Sequence(tokenize(whole)), [Sequence(tokenize(line)) for line in whole.split("\n")]
+        sentences = [Sequence(tokenize(line)) for line in whole.split("\n")]
+        return Sequence(tokenize(whole)), Sentences(sentences)
 
     rows = []
     for hypothesis, reference in pairs:
