@@ -205,7 +205,7 @@ def test_other_metrics_are_kept_by_content_too(tree, texts, monkeypatch, metric)
     changed = texts.assign(hypothesis=["the"] + texts["hypothesis"].tolist()[1:])
     computed = []
     compute = cached._compute
-    monkeypatch.setattr(cached, "_compute", lambda function, new, *a: computed.extend(new) or compute(function, new, *a))
+    monkeypatch.setattr(cached, "_compute", lambda of, new, *a: computed.extend(new) or compute(of, new, *a))
     assert metric(changed)["score"].tolist()[1:] == first["score"].tolist()[1:]
     assert len(computed) == 1 and "the" in computed[0]  # the one text that is new
 

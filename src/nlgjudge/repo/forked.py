@@ -18,7 +18,10 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
+from multiprocessing.connection import wait
+from pathlib import Path
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
@@ -52,6 +55,53 @@ def preload():
     for name in COMMON:
         importlib.import_module(name)
     gc.freeze()  # what is never collected stays shared memory
+
+
+def each(tasks):
+    """Run functions, each in a process of its own that is a notebook's runner, as many at once as there are cores.
+
+    Parameters
+    ----------
+    tasks : dict
+        By name, a function at module level and its arguments.
+
+    Yields
+    ------
+    name : str
+    status : int
+        0 where the function returned nothing or 0.
+    printed : str
+        What it wrote, standard error included.
+    """
+    preload()
+    waiting = list(tasks.items())
+    running = {}
+    with tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder:
+        try:
+            while waiting or running:
+                while waiting and len(running) < (os.cpu_count() or 1):
+                    name, (function, *arguments) = waiting.pop(0)
+                    said = Path(folder, f"{name}.txt")
+                    process = context().Process(target=_task, args=(said, function, arguments))
+                    process.start()
+                    running[process.sentinel] = name, process, said
+                for sentinel in wait(running):
+                    name, process, said = running.pop(sentinel)
+                    process.join()
+                    yield name, process.exitcode, said.read_text(encoding="utf-8", errors="replace")
+        finally:
+            for _, process, _ in running.values():
+                process.terminate()
+                process.join()
+
+
+def _task(said, function, arguments):
+    with said.open("w", encoding="utf-8") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        sys.stdout = sys.stderr = log
+        become_runner()
+        sys.exit(function(*arguments))
 
 
 def become_runner():

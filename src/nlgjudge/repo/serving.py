@@ -40,7 +40,7 @@ def serve(command):
     int
         Its exit status.
     """
-    if not sys.platform == "linux":
+    if sys.platform != "linux":
         return subprocess.run(command, check=False).returncode
     with tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder, socket.socket(socket.AF_UNIX) as listener:
         address = str(Path(folder, "socket"))
