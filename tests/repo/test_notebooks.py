@@ -189,7 +189,7 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "data").mkdir()
     shutil.copy(REPOSITORY / "data" / "registry.csv", tmp_path / "data")
-    path = write("print(size)", name="notebooks/tiny", last=SIGNATURE + ";")
+    path = write("print(size)", name="notebooks/tiny", last=SIGNATURE.replace("nj.s", "_ = nj.s"))
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text="4\n")]  # it prints 3
     notebook.metadata["nlgjudge"] = {"resources": ["wordnet"], "data": {"wordnet": ["real", ""]}}
