@@ -57,7 +57,7 @@ site: .venv/stamp ## build the site from the notebooks as committed: build/site/
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
-bench: .venv/stamp ## run the benchmarks; their ratios and the machine: build/bench.md and build/bench.csv
+bench: .venv/stamp ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
 	@python benchmarks/run.py
 
 lint: .venv/stamp ## style of the code and of the notebooks
