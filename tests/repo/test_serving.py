@@ -89,6 +89,27 @@ warnings.simplefilter("ignore")"""
     assert not any("/repo/" in name for name in notes[0])  # else a change of the runner would run all again
 
 
+def test_a_copy_has_the_settings_of_a_new_kernel(write, tmp_path):
+    """Some libraries look for a kernel when they are imported: how tables and figures are shown depends on it."""
+    shows = """import sys, os, numpy as np, pandas as pd, matplotlib, matplotlib.pyplot as plt
+pd.set_option("display.encoding", "utf-8")
+pd.describe_option()
+print(dict(matplotlib.rcParams), np.get_printoptions(), sys.path, os.getcwd())
+print(sorted(name for name in os.environ if "NLGJUDGE" not in name), plt.get_backend(), __name__)"""
+    table = "display(pd.DataFrame(np.ones((3, 30))))\nplt.plot([1, 2]);"
+    path = write("shows", shows, table)
+    server = served(tmp_path, path)
+    assert "status 0" in server.communicate(timeout=120)[0]
+    copied = nbformat.read(tmp_path / "out" / path.name, as_version=4)
+    subprocess.run([*COMMAND, "run", path, "-o", tmp_path / "anew.ipynb", "-p", "size", "5"], check=True)
+    anew = nbformat.read(tmp_path / "anew.ipynb", as_version=4)
+    outputs = [[cell.get("outputs") for cell in notebook.cells] for notebook in (copied, anew)]
+    for cells in outputs:  # found in the kernel's own stream, in capitals or not
+        cells[-3][0]["text"] = cells[-3][0]["text"].replace("[default: UTF-8]", "[default: utf-8]")
+    assert outputs[0] == outputs[1]
+    assert "image/png" in outputs[0][-2][-1]["data"] and "..." in outputs[0][-2][0]["data"]["text/plain"]
+
+
 def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(write, tmp_path):
     paths = [write("killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
              write("failing", "1 / 0"), write("well", "print(size)")]

@@ -9,6 +9,7 @@ processes of its own, and no state passes from one to the next.
 Copies are made on Linux alone. Elsewhere processes and kernels start anew, as they do without this module.
 """
 
+import builtins
 import ctypes
 import gc
 import importlib
@@ -22,14 +23,17 @@ import tempfile
 from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
+from types import SimpleNamespace
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 # Whose import costs most. None of them starts a thread or opens a file that stays open.
 COMMON = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib.figure", "matplotlib.font_manager",
           "matplotlib.backends.backend_agg", "IPython.core.interactiveshell", "ipykernel.kernelapp",
-          "matplotlib_inline.config", "nbclient", "papermill")
+          "nbclient", "papermill")
+_LOOK_AROUND = ("pandas", "matplotlib")
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+_ready = False  # whether this process, or the one it is a copy of, has imported them
 _spare = []  # the kernel to be of this process, while nobody has taken it
 
 
@@ -49,12 +53,27 @@ def context():
 
 
 def preload():
-    """Import what notebooks and their runner import, where copies of this process are to have it."""
-    if not can_fork():
+    """Import what notebooks and their runner import, as a kernel would, where copies of this process are to have it.
+
+    pandas and matplotlib look, while they are imported, for a kernel and its way of showing figures. Where they
+    were imported before, without one, kernels start anew.
+    """
+    global _ready
+    if _ready or not can_fork() or any(name in sys.modules for name in _LOOK_AROUND):
         return
-    for name in COMMON:
-        importlib.import_module(name)
+    named = os.environ.get("MPLBACKEND")
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel sets it
+    builtins.get_ipython = lambda: SimpleNamespace(kernel=None)
+    try:
+        for name in COMMON:
+            importlib.import_module(name)
+    finally:
+        del builtins.get_ipython
+        del os.environ["MPLBACKEND"]
+        if named is not None:
+            os.environ["MPLBACKEND"] = named
     gc.freeze()  # what is never collected stays shared memory
+    _ready = True
 
 
 def each(tasks):
@@ -110,6 +129,8 @@ def become_runner():
         return
     _end_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not _ready:
+        return
     _spare.append(_Spare())
     factory = KernelProvisionerFactory.instance()
     factory.provisioners["nlgjudge-forked"] = _Registered()
@@ -138,8 +159,10 @@ class _Provisioner(LocalProvisioner):
         if not _spare or "ipykernel_launcher" not in cmd:
             return await super().launch_kernel(cmd, **kwargs)
         self.process = _spare.pop()
-        self.process.start(cmd[cmd.index("ipykernel_launcher") + 1:], kwargs.get("env") or dict(os.environ),
-                           kwargs.get("cwd"), quiet=kwargs.get("stderr") is not None)
+        environment = kwargs.get("env") or dict(os.environ)
+        self.process.start(cmd[cmd.index("ipykernel_launcher") + 1:],
+                           environment | {"JPY_PARENT_PID": str(os.getpid())},
+                           kwargs.get("cwd") or os.getcwd(), quiet=kwargs.get("stderr") is not None)
         self.pid = self.process.pid
         self.pgid = self.process.pid
         self.cwd = kwargs.get("cwd", os.getcwd())
@@ -160,7 +183,7 @@ class _Spare:
 
     def start(self, arguments, environment, folder, quiet):
         """Tell it to become a kernel now."""
-        self._ours.send((arguments, environment, None if folder is None else str(folder), quiet))
+        self._ours.send((arguments, environment, str(folder), quiet))
         self._ours.close()
 
     def poll(self):
@@ -200,14 +223,14 @@ def _wait_and_become_kernel(orders, others_end):
     orders.close()
     os.environ.clear()
     os.environ.update(environment)
-    if folder:
-        os.chdir(folder)
+    os.chdir(folder)
     if quiet:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 2)
         os.close(nowhere)
     for name in [name for name in sys.modules if name.partition(".")[0] == "nlgjudge"]:
         del sys.modules[name]
+    del sys.path[0]  # the folder of the command, or the one that it was started in
     random.seed()
     import numpy as np
 

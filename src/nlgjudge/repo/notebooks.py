@@ -246,6 +246,7 @@ def validate(with_data=False):
     NotebookError
         Naming the notebooks that failed; their reports are printed.
     """
+    forked.preload()  # before pandas is imported here
     workflow.resolve()
     os.environ |= {"NLGJUDGE_OFFLINE": "1", "NLGJUDGE_OUT": str(root() / "build" / "validated")}
     names = [n for n in workflow.notebooks() if workflow.data(n) or not with_data]
