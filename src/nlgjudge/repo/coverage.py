@@ -9,6 +9,7 @@ import pandas as pd
 from nlgjudge.ledger.comparison import ANOTHER_MODEL, of_another_model
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.words import listed
+from nlgjudge.repo import reach
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
 COUNTS = ["exact", "close", "other", "not run"]
@@ -282,7 +283,7 @@ def _explained(part):
 
 
 def update(path, rows):
-    """Rewrite a Markdown file between its pairs of marks: `results`, `tables` and `findings`.
+    """Rewrite a Markdown file between its pairs of marks: `results`, `tables`, `findings` and `reach`.
 
     Parameters
     ----------
@@ -310,6 +311,6 @@ def update(path, rows):
     path.write_text(text, encoding="utf-8")
 
 
-BLOCKS = {"results": by_paper_markdown, "tables": markdown, "findings": findings}
+BLOCKS = {"results": by_paper_markdown, "tables": markdown, "findings": findings, "reach": reach.markdown}
 BEGIN = "<!-- {}: generated from the ledger -->"
 END = "<!-- end of {} -->"

@@ -174,7 +174,7 @@ def refresh(say=print):
     """Copy the last run's outputs, figures, settings and ledger into the repository, and say what changed."""
     # Inside the function: pandas and scipy take as long to import as all else of a run.
     from nlgjudge.ledger import ledger
-    from nlgjudge.repo import coverage
+    from nlgjudge.repo import coverage, reach
 
     for name in workflow.notebooks():
         path = root() / "notebooks" / f"{name}.ipynb"
@@ -191,6 +191,7 @@ def refresh(say=print):
             _copy(path, target / path.name, say)
     _copy(results() / "ledger.csv", root() / "paper_tables" / "ledger.csv", say)
     rows = ledger.read(root() / "paper_tables" / "ledger.csv")
+    reach.refresh()
     for readme in (root() / "README.md", root() / "paper_tables" / "README.md"):
         coverage.update(readme, rows)
 

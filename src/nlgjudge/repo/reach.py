@@ -1,0 +1,110 @@
+"""How many printed values a reader reaches with nothing, with a key and with weights, and what a key costs.
+
+`paper_tables/reach.csv` holds what a rerun of each paper takes, counted from its rows on the real data; `make
+refresh` writes it anew where the data are here. The README's table is made from it and from the ledger.
+"""
+
+import pandas as pd
+
+from nlgjudge.data.benchmarks import load
+from nlgjudge.data.paths import root, use
+from nlgjudge.ledger import model_rows, reruns
+from nlgjudge.ledger.printed import PAPERS
+
+# What the README states its estimate at: a small model's usual price, and a common limit of a new account.
+PRICE = (0.15, 0.60)  # of a million prompt and a million completion tokens, in US dollars
+CALLS_A_MINUTE = 500
+AMOUNTS = ["requests", "calls", "prompt_tokens", "completion_tokens"]
+_MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")
+
+
+def path():
+    """Where the amounts are kept.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    return root() / "paper_tables" / "reach.csv"
+
+
+def refresh():
+    """Count anew what a rerun takes, where every benchmark of a paper's rows but those on request is here.
+
+    Returns
+    -------
+    bool
+        Whether the file was written.
+    """
+    lines = []
+    for paper in model_rows.PAPERS:
+        tables = model_rows.tables_of(paper)
+        names = {part.scope.benchmark for part in model_rows.parts_of(paper, tables)}
+        on_request = [name for name in names if load(name).is_sample]
+        if set(on_request) - {"iwslt14"}:
+            return False
+        amounts = reruns.plan(paper, tables)[AMOUNTS].sum()
+        lines.append({"paper": paper, **amounts.to_dict(), "without": "|".join(on_request)})
+    pd.DataFrame(lines).to_csv(path(), index=False, lineterminator="\n")
+    return True
+
+
+def table(rows):
+    """How many printed values can be reached, and with what.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The ledger.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By paper: printed values, those that have a value `here`, and of the others those that take a `key` and those
+        that take `more` (weights, or data on request); what asking a model for all of its rows takes.
+    """
+    printed = rows[rows["published"] != ""]
+    here = printed["verdict"] != "not_run"
+    of_model = printed["row"].str.startswith(_MODELS)
+    found = pd.DataFrame({
+        "printed": printed.groupby("paper").size(),
+        "here": printed[here].groupby("paper").size(),
+        "key": printed[~here & of_model].groupby("paper").size(),
+        "more": printed[~here & ~of_model].groupby("paper").size(),
+    }).reindex([paper for paper in PAPERS if paper in set(printed["paper"])])
+    taken = pd.read_csv(use(path())).set_index("paper")
+    return found.join(taken[AMOUNTS])
+
+
+def markdown(rows):
+    """The README's table.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The ledger.
+
+    Returns
+    -------
+    str
+    """
+    found = table(rows)
+    lines = ["| paper | printed values | with nothing | and a key | and weights, or data on request | calls | "
+             "prompt tokens | reply tokens | cost | hours |",
+             "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for paper, row in found.iterrows():
+        counts = [f"{int(row[name]):,}" for name in ("printed", "here", "key", "more")]
+        if pd.isna(row["calls"]):
+            taken = ["as above"] + [""] * 4
+        else:
+            prompt, reply = row["prompt_tokens"] / 1e6, row["completion_tokens"] / 1e6
+            cost = prompt * PRICE[0] + reply * PRICE[1]
+            taken = [f"{int(row['calls']):,}", f"{prompt:.1f} M", f"{reply:.1f} M", f"${cost:.0f}",
+                     f"{row['calls'] / CALLS_A_MINUTE / 60:.1f}"]
+        lines.append(f"| {PAPERS[paper]} | {' | '.join([*counts, *taken])} |")
+    totals = found[["printed", "here", "key", "more"]].sum().astype(int)
+    lines.append(f"| all | {' | '.join(f'{value:,}' for value in totals)} | | | | | |")
+    lines.append("")
+    lines.append(f"Estimates at ${PRICE[0]} and ${PRICE[1]} for a million prompt and reply tokens and "
+                 f"{CALLS_A_MINUTE} calls a minute, one call for all samples of an item; stored replies cost nothing.")
+    return "\n".join(lines)
