@@ -98,7 +98,7 @@ def main():
             left_out += part
             continue
         status |= subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "loadfile",
-                                  "--doctest-modules", *part], cwd=ROOT).returncode
+                                  "-p", "no:nbval", "--doctest-modules", *part], cwd=ROOT).returncode
     for name in notebooks:
         if time.monotonic() - start > SECONDS:
             left_out.append(name)

@@ -210,13 +210,13 @@ def test_a_fit_of_one_coefficient_is_a_candidate_only():
 
 def test_random_errors_seldom_find_a_cause():
     rng, explained = np.random.default_rng(0), 0
-    for _ in range(50):
+    for _ in range(25):
         row = rng.choice(list(SPEARMAN))
         shift = rng.uniform(0.004, 0.05) * rng.choice([-1, 1])
         means = np.array([np.mean(grid()[row][c]) for c in ("spearman", "kendall")])
         table = frame(grid(), both(row, means + shift * means / means.max()))
         explained += not cause(table, row).startswith("none found")
-    assert explained <= 4
+    assert explained <= 2
 
 
 def test_rounding_is_never_flagged():
