@@ -2,14 +2,39 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
-BIN := .venv/bin
+# An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
+ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
+GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
+EXTRAS := $(if $(filter test check lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
+ifneq ($(GOALS),)
+  ifneq ($(shell test -w . && echo writable),writable)
+    $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
+      or call nlgjudge with folders of yours in NLGJUDGE_CACHE and NLGJUDGE_OUT)
+  endif
+endif
+ifeq ($(ACTIVE),$(CURDIR)/.venv)
+  ACTIVE :=
+endif
+ifneq ($(and $(ACTIVE),$(GOALS)),)
+  FOUND := $(shell "$(ACTIVE)/bin/python" tests/environment.py $(EXTRAS) 2>&1 | tail -n 1)
+  NOT_USED := .venv is built, for the active environment $(ACTIVE) cannot be used: $(FOUND)
+endif
+ifeq ($(FOUND),complete)
+  READY :=
+  BIN := $(ACTIVE)/bin
+else
+  READY := .venv/stamp
+  BIN := $(CURDIR)/.venv/bin
+endif
 MIRROR := $(wildcard ../shared/data/github)
 # An empty NLGJUDGE_MIRROR in the environment switches the mirror off.
 export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 # The same for WordNet, which METEOR reads; elsewhere it is fetched as a registered file.
 export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
+# Whatever the locale: texts are UTF-8.
+export PYTHONUTF8 := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
 export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
@@ -23,21 +48,22 @@ help: ## list the targets
 .venv/stamp: pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 13), sys.version' \
 	  || { echo "Python 3.11 to 3.13 is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
+	$(if $(FOUND),$(info $(NOT_USED)))
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	.venv/bin/pip install --quiet --disable-pip-version-check -r requirements.lock
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-reproduce: .venv/stamp ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
+reproduce: $(READY) ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge resolve
 	@NLGJUDGE_OFFLINE=1 nlgjudge serve $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
 	  { cat build/executed/*.failed.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
 	@cat build/coverage.txt
 
-test: .venv/stamp ## unit tests, doctests and validation of the notebooks
+test: $(READY) ## unit tests, doctests and validation of the notebooks
 	@sh tests/run.sh
 
-sweep: .venv/stamp ## a notebook over a grid of parameters: GRID=notebooks/ablation_samples.yaml; JOBS=4; PROFILE=profiles/slurm
+sweep: $(READY) ## a notebook over a grid of parameters: GRID=notebooks/ablation_samples.yaml; JOBS=4; PROFILE=profiles/slurm
 	@$(if $(GRID),,echo "name a grid: make sweep GRID=notebooks/ablation_samples.yaml" >&2; exit 1;) mkdir -p build; \
 	  snakemake --snakefile sweep.smk --config grid="$(GRID)" --keep-going \
 	  --rerun-incomplete --rerun-triggers mtime params code \
@@ -46,21 +72,21 @@ sweep: .venv/stamp ## a notebook over a grid of parameters: GRID=notebooks/ablat
 	  { if grep -q '^failed ' build/sweep.log; then echo "how the jobs went: build/sweep.log"; \
 	  else tail -n 30 build/sweep.log; fi; exit 1; } >&2
 
-check: .venv/stamp ## within a minute: style, and the tests and notebooks that a change can touch
+check: $(READY) ## within a minute: style, and the tests and notebooks that a change can touch
 	@python tests/touched.py
 
 refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
 	@nlgjudge refresh
 
-site: .venv/stamp ## build the site from the notebooks as committed: build/site/html/index.html
+site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html
 	@python site/build.py build/site/source
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
-bench: .venv/stamp ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
+bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
 	@python benchmarks/run.py
 
-lint: .venv/stamp ## style of the code and of the notebooks
+lint: $(READY) ## style of the code and of the notebooks
 	ruff check src tests notebooks site benchmarks
 
 lock: ## pin the default set and the development tools again

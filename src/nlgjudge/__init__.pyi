@@ -14,6 +14,7 @@ from .judging import prompt as prompt
 from .ledger import compare as compare
 from .ledger import figures as figures
 from .ledger import published as published
+from .ledger import rerun as rerun
 from .ledger import signature as signature
 from .papers import chatgpt as chatgpt
 from .papers import coascore as coascore

@@ -11,10 +11,11 @@ import pytest
 
 from loopback import completion
 from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.replay import ReplayStore
 from nlgjudge.judging.run import get_judge
-from nlgjudge.judging.server import JudgeError, Server
+from nlgjudge.judging.server import Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
 from nlgjudge.repo.cli import main
@@ -118,7 +119,7 @@ def test_several_open_an_old_store_at_the_same_moment(old):
     barrier = threading.Barrier(4)
 
     def opened(_):
-        barrier.wait(10)
+        barrier.wait(60)
         with Store(old) as store:
             return store.endpoints()
 

@@ -1,6 +1,7 @@
 """The command line's help: an example of each command, which its parser and the command's function take."""
 
 import argparse
+import errno
 import inspect
 import re
 import shlex
@@ -68,3 +69,16 @@ def test_help_reads_none_of_the_heavy_modules():
             "print(sorted({'pandas', 'numpy', 'openai', 'papermill', 'nbformat'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(monkeypatch, capsys):
+    from nlgjudge.repo import data_files
+
+    def refuse(benchmarks):
+        raise OSError(errno.EROFS, "Read-only file system", "data/cache/x")
+
+    monkeypatch.setattr(data_files, "fetch", refuse)
+    assert cli.main(["data", "fetch"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("nlgjudge: data/cache/x: Read-only file system; ")
+    assert "NLGJUDGE_CACHE" in said and "NLGJUDGE_OUT" in said and said.count("\n") == 1

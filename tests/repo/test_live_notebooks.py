@@ -46,10 +46,18 @@ def silent_on_damage(text):
     return "3" if damage_is_better(text) == "1" else "I would rather not say."
 
 
+@pytest.fixture(scope="module")
+def lexical(tmp_path_factory):
+    """A folder for ROUGE, BLEU and METEOR of the sample, which are the same whoever judges."""
+    return tmp_path_factory.mktemp("lexical")
+
+
 @pytest.fixture
-def ask(tmp_path, monkeypatch):
+def ask(tmp_path, monkeypatch, lexical):
     """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
     house = tmp_path / "house"
+    (house / "data" / "cache").mkdir(parents=True)
+    (house / "data" / "cache" / "lexical").symlink_to(lexical)
     for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables", "notebooks", "site"):
         (house / name).parent.mkdir(parents=True, exist_ok=True)
         (house / name).symlink_to(root() / name)
@@ -99,33 +107,25 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     assert JUDGE in text and "The rule's two histograms" not in text
 
 
-def test_a_judge_is_shown_beside_the_table_and_not_entered(ask, tmp_path):
-    notebook, requests = ask("geval_table2_topical_chat", constant, samples=2, **QUICK)
-    assert len(requests) == 50 * 4  # responses, aspects; both samples in one call
+def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
+    """Topical-Chat's sample under both rows of the paper; a sample enters no ledger."""
+    notebook, requests = ask("geval_table2_topical_chat", shorter_is_better, **QUICK)
+    replies = sum(json.loads(body).get("n", 1) for body in requests)
+    # No probabilities, which one request finds out: the first row is estimated from samples as well.
+    assert replies == 1 + 50 * 4 * (20 + 20)
     text = "\n".join(said(notebook))
-    assert f"{JUDGE} is in no row of the ledger, because enter_as names none" in text
-    assert "gpt-3.5-turbo-0613" not in text
+    assert "the items are the sample's, not the papers'" in text and "G-EVAL-3.5  G-EVAL-4" in text
     assert not entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
 
 
-def test_a_judge_is_entered_under_the_row_that_is_named(ask, tmp_path):
-    notebook, _ = ask("geval_table2_topical_chat", shorter_is_better, samples=1, enter_as="G-EVAL-4",
-                      **QUICK)
-    found = entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
-    assert found == {"G-EVAL-4": {f"{JUDGE}, 1 replies an item"}}
-    assert "G-EVAL-4 (substitute)" in "\n".join(said(notebook))
-
-
-def test_a_judge_of_four_prompts_is_entered_under_those_that_are_named(ask, tmp_path):
-    """BAGEL's sample: 60 sentences, under ten prompts of the ChatGPT study."""
+def test_a_judge_of_single_rows(ask):
+    """BAGEL's sample: 60 sentences, two rows of four; informativeness is asked with a reference alone."""
     rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
-    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, enter_as=rows, limit=0,
+    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, judge=dict.fromkeys(rows, JUDGE),
                              stemmers=["porter"], **QUICK)
-    assert len(requests) == 60 * 10
-    found = entered(tmp_path, "chatgpt_table7_bagel", "ChatGPT")
-    assert found == {row: {f"{JUDGE}, one reply"} for row in rows}
+    assert len(requests) == 60 * (2 + 3)
     text = "\n".join(said(notebook))
-    assert f"{JUDGE} (Stars w/o ref)" in text and "A rule has one opinion" not in text
+    assert all(row in text for row in rows)
 
 
 def test_a_row_is_refused_before_a_call_is_paid(ask):
@@ -134,6 +134,6 @@ def test_a_row_is_refused_before_a_call_is_paid(ask):
     def count(text):
         paid.append(text)
         return "1"
-    with pytest.raises(NotebookError, match="no printed row 'G-EVAL4': did you mean 'G-EVAL-4'"):
-        ask("geval_table2_topical_chat", count, enter_as="G-EVAL4", **QUICK)
+    with pytest.raises(NotebookError, match="no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'"):
+        ask("geval_table2_topical_chat", count, judge={"G-EVAL4": JUDGE}, **QUICK)
     assert paid == []

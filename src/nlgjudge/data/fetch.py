@@ -50,7 +50,15 @@ class DataUnavailable(Exception):
 
 
 class _Problem(NamedTuple):
-    """What a code host did instead of giving a file."""
+    """What a code host did instead of giving a file.
+
+    Attributes
+    ----------
+    text : str
+        In words, with the address.
+    kind : str
+        As in `DataUnavailable`.
+    """
 
     text: str
     kind: str
@@ -216,6 +224,8 @@ def _from_mirror(entry):
 
 def _from_folder(name, folder, entry):
     path = _inside(folder, entry.location)
+    if path.is_symlink() and not path.exists():
+        return None, f"{name}: {path} is a link to {os.readlink(path)}, where there is nothing"
     if not path.is_file():
         return None, f"{name}: no {path}"
     content = path.read_bytes()
@@ -304,7 +314,8 @@ def _download(base, url, path):
                         return problem
                     continue
                 if 400 <= status < 500:
-                    return _Problem(f"{url} answered {status}", "absent" if status in (404, 410) else "failed")
+                    kind = "absent" if status in (404, 410) else "failed"
+                    return _Problem(f"{url} answered {status}", kind)
                 response.raise_for_status()
                 with open(path, "wb") as handle:
                     for piece in response.iter_content(1 << 16):
@@ -384,7 +395,10 @@ def _asked_wait(response):
 
 
 def _write_error(error, target, entry):
-    """The error in words of ours where the disk is full, else as it is."""
+    """The error in words of ours where the disk is full or cannot be written, else as it is."""
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return OSError(error.errno, f"{entry.path} cannot be stored in {target.parent} ({error.strerror}); "
+                       "name a folder that can be written in NLGJUDGE_CACHE")
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return error
     size = entry.bytes or "unknown number of"

@@ -12,7 +12,7 @@ from nlgjudge.data import fetch
 
 ABSENT = "not on this machine"
 # What a reader meets in a file that is laid out otherwise than it expects.
-ODD = (ValueError, TypeError, LookupError, AttributeError, RecursionError, pickle.UnpicklingError)
+ODD = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, pickle.UnpicklingError)
 
 
 class Optional:
@@ -91,7 +91,7 @@ def numbers(entry, rows):
     for row in rows:
         try:
             score = float(row[3])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of a number with hundreds of digits
             score = math.nan
         if math.isfinite(score):
             kept.append((*row[:3], score, *row[4:]))
@@ -100,6 +100,8 @@ def numbers(entry, rows):
     if odd:
         item, metric, aspect, score = odd[0][:4]
         what = " ".join(part for part in (metric, aspect) if part)
-        print(f"{entry.path} of {entry.repository}: {len(odd)} of {len(kept) + len(odd)} scores are no "
-              f"finite numbers and are left out, as {str(score)[:20]!r} for {what} of {item}")
+        example = f"{str(score)[:20]!r} for {what} of {item}"
+        share = f"{len(odd)} of {len(kept) + len(odd)} scores"
+        print(f"{entry.path} of {entry.repository}: {share} are no finite numbers and are left out, as "
+              f"{example}")
     return kept

@@ -12,7 +12,8 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
 _PREFERENCE = {"True": 1.0, "False": 0.0, "Equally Good": 0.5}
-_TOPICAL_CHAT_ASPECTS = ("understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall")
+_TOPICAL_CHAT_ASPECTS = ("understandability", "naturalness", "coherence", "engagingness", "groundedness",
+                         "overall")
 
 
 def _json(entry, files):

@@ -217,7 +217,15 @@ class _Findings:
 
 
 class _Raw(NamedTuple):
-    """What a file holds: names of its columns, and cells by place, each a text or a list of texts."""
+    """What a file holds.
+
+    Attributes
+    ----------
+    header : list of str
+        Names of its columns.
+    rows : dict
+        Lists of cells by place, each a text or a list of texts.
+    """
 
     header: list
     rows: dict
@@ -679,8 +687,9 @@ def _check_aspect(column, ratings, findings):
         findings.say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
     width = high - low
     if width.max() > 2 * width.min() > 0:
-        ranges = ", ".join(f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index)
-        findings.say("note", f"raters use different ranges, and their plain mean is taken: {ranges}", column)
+        ranges = [f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index]
+        findings.say("note", "raters use different ranges, and their plain mean is taken: "
+                     f"{', '.join(ranges)}", column)
 
 
 def _rated(name):

@@ -353,8 +353,8 @@ def _complete(entry, rows, keys, say):
     if rows and not kept:
         raise KeyError(f"no row has all of {', '.join(keys)}")
     if len(kept) < len(rows):
-        say(f"{entry.path} of {entry.repository}: {len(rows) - len(kept)} of {len(rows)} rows lack one of "
-            f"{', '.join(keys)} and are left out")
+        share = f"{len(rows) - len(kept)} of {len(rows)} rows"
+        say(f"{entry.path} of {entry.repository}: {share} lack one of {', '.join(keys)} and are left out")
     return kept
 
 

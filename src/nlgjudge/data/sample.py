@@ -46,7 +46,8 @@ def read(name):
             right = document["right_ending"]
             for system_id in ("right_ending", "wrong_ending"):
                 items.append((None, doc_id, system_id, source, document[system_id], [right], ""))
-                ratings.append((f"{doc_id}/{system_id}", "ending", "mean", float(system_id == "right_ending")))
+                rating = float(system_id == "right_ending")
+                ratings.append((f"{doc_id}/{system_id}", "ending", "mean", rating))
         else:
             for item, rated in _outputs(name, document, rubric):
                 items.append(item)

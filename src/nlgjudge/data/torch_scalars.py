@@ -30,7 +30,15 @@ _TYPES = {
 
 
 class _Storage(NamedTuple):
-    """Description of a storage, as its pickle names it."""
+    """Description of a storage, as its pickle names it.
+
+    Attributes
+    ----------
+    type : str
+        A name of `_TYPES`.
+    key : str
+        Under which its elements follow.
+    """
 
     type: str
     key: str

@@ -138,7 +138,8 @@ def _without_options(text):
         last = run[-1]
         lines = text[run[-2].end():last.start()].endswith("\n")
         end = text.find("\n", last.end()) if lines else _LAST_ENDS.search(text, last.end()).start()
-        end = end if end >= 0 else len(text)
+        if end < 0:
+            end = len(text)
         if lines and last["sign"].strip() == "." and _STATED.search(text, last.end(), end):
             continue
         pieces += [text[reached:run[0].start()], LEFT_OUT]

@@ -71,9 +71,13 @@ def parts(text, aspect):
     text = plain(text).lower()
     headings = [match for match in _HEADING.finditer(text) if ASPECT_WORD.search(match["label"])]
     ends = [match.start() for match in headings[1:]] + [len(text)]
-    found = [(match["label"], text[match.start():end].strip(" \n,;")) for match, end in zip(headings, ends)]
-    pairs = [[(match["label"], match[0]) for match in pattern.finditer(text)] for pattern in _PAIRS]
-    for named in (found, *pairs):
+    headed = []
+    for match, end in zip(headings, ends):
+        headed.append((match["label"], text[match.start():end].strip(" \n,;")))
+    ways = [headed]
+    for pattern in _PAIRS:
+        ways.append([(match["label"], match[0]) for match in pattern.finditer(text)])
+    for named in ways:
         named = [(label, part) for label, part in named if ASPECT_WORD.search(label)]
         own = [part for label, part in named if _same(label, stem)]
         if own and len(own) < len(named):

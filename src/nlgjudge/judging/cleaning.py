@@ -272,15 +272,18 @@ def _numbered_sentences(text):
     reached = 0
     for number in ANY_NUMBER.finditer(text):
         at = number.start()
-        at = at if text[at].isdigit() else at + 1
+        if not text[at].isdigit():
+            at += 1
         if at < reached:
             continue
         left, right = bounds(text, at, number.end())
         if at - left < 8 and left > 0 and text[left - 1] == "\n":
             label = text.rfind("\n", max(0, left - 80), left - 1)
-            left = label + 1 if label >= 0 or left < 80 else left
+            if label >= 0 or left < 80:
+                left = label + 1
         blank = _TO_LINE_END.match(text, right)
-        right = blank.end() if blank else right
+        if blank:
+            right = blank.end()
         yield max(left, reached), right
         reached = right
 

@@ -28,7 +28,8 @@ def matching(store, *, model=None, endpoint=None, prompt=None, reason=None):
     counts : collections.Counter
         Replies by model, endpoint, prompt and reason.
     """
-    chosen, counts = [], Counter()
+    chosen = []
+    counts = Counter()
     for key, sample, request, tries in store.rows(model=model, endpoint=endpoint):
         if prompt is not None and not _is_of(request, prompt):
             continue

@@ -181,7 +181,8 @@ def sentence_reading(match, scale):
     if not is_meant(match):
         return None
     if match["upto"]:
-        first, last = value_of(match["value"]), value_of(match["upto"])
+        first = value_of(match["value"])
+        last = value_of(match["upto"])
         if not scale[0] <= first < last <= scale[1]:
             return None  # "a score of 3-1" is a match's
     return reading_of(match, scale)

@@ -158,7 +158,8 @@ def reading_of(match, scale):
         return "other_scale"
     start = match.start("value")
     bound = _BOUND.search(match.string, max(0, start - 4), start)
-    if _OPEN.match(match.string, match.end()) or (bound and not match.string.startswith(">", match.end("value"))):
+    in_angles = match.string.startswith(">", match.end("value"))
+    if _OPEN.match(match.string, match.end()) or (bound and not in_angles):
         return "ambiguous"
     beside = _BESIDE.match(match.string, match.end())
     if beside and value_of(beside["whole"]) == scale[1] and value_of(beside["beside"]) != value:
@@ -218,7 +219,7 @@ def names_another_scale(text, scale):
                 if value_of(named["levels"]) not in (scale[1], scale[1] - scale[0] + 1):
                     return True
             elif named.get("low"):
-                if {value_of(named["low"]), value_of(named["high"])} != {float(scale[0]), float(scale[1])}:
+                if _ends_differ(named["low"], named["high"], scale):
                     return True
             elif value_of(named["high"]) != scale[1]:
                 return True
@@ -231,7 +232,12 @@ def label_names_another_scale(match, scale):
         return False
     if found["top"]:
         return value_of(found["top"]) != scale[1]
-    return {value_of(found["low"]), value_of(found["high"])} != {float(scale[0]), float(scale[1])}
+    return _ends_differ(found["low"], found["high"], scale)
+
+
+def _ends_differ(low, high, scale):
+    """Whether the two ends that a reply names, in either order, are not those of our scale."""
+    return {value_of(low), value_of(high)} != {float(scale[0]), float(scale[1])}
 
 
 # "(bad), 2 (fair)", "= bad; 2 = fair": the scale's options one after the other

@@ -89,11 +89,15 @@ def plan(server, store, tasks, price=None, *, again=True):
         completion_tokens` and `cost` (None without a price).
     """
     found = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0)
-    lengths, seen = {}, set()
+    lengths = {}
+    seen = set()
     for task in tasks:
         _, digest, n = server.request(task)
         have = store.tries(digest)
-        missing = sum(i not in have or (again and _comes_again(task, n, have[i])) for i in range(n))
+        missing = 0
+        for sample in range(n):
+            if sample not in have or (again and _comes_again(task, n, have[sample])):
+                missing += 1
         if digest in seen:
             missing = 0
         seen.add(digest)

@@ -246,7 +246,7 @@ def check_slots(asked):
     """
     for token in re.findall(r"\{\{[^{}]*\}\}", asked.body):
         if token not in asked.slots:
-            known = [*asked.slots, *(t for t in _INLINE_SLOTS if t not in asked.slots)]
+            known = list(dict.fromkeys([*asked.slots, *_INLINE_SLOTS]))
             raise ValueError(f"prompt {asked.name}: {unknown('slot', token, known)}")
 
 

@@ -283,8 +283,9 @@ _IS_SOMETHING = re.compile(
     r" (?:is|are|was|were) "
     r"(?!(?:just |only |about |quite |more |the |an? |my |also |therefore |thus |probably |most |perfectly |"
     r"entirely ){0,3}"
-    r"(?:right|fair|fairer|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|accurate|fitting|"
-    r"honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|how|my|final|enough)\b)"
+    r"(?:right|fair|fairer|justified|appropriate|apt|reasonable|warranted|what|suitable|deserved|correct|"
+    r"accurate|fitting|honest|adequate|best|most|score|rating|mark|grade|verdict|number|choice|one|where|"
+    r"how|my|final|enough)\b)"
 )
 # "The summary was given a 4"
 _WAS_RATED = re.compile(
@@ -325,11 +326,11 @@ def find(text, scale):
     """
     struck = bytearray(len(text))
     for match in _SOMETHING_ELSE.finditer(text):
-        struck[match.start():match.end()] = bytes([1]) * (match.end() - match.start())
+        _strike(struck, match.start(), match.end())
     marks = list(_LISTED.finditer(text))
     if len(marks) > 1 or [mark["mark"] for mark in marks] == ["1"]:
         for mark in marks:
-            struck[mark.start():mark.end()] = bytes([1]) * (mark.end() - mark.start())
+            _strike(struck, mark.start(), mark.end())
     found = []
     match = _CANDIDATE.search(text)
     for _ in range(_MOST):
@@ -338,7 +339,7 @@ def find(text, scale):
         start = match.start("value")
         options = not struck[start] and text[start].isdigit() and OPTIONS.match(text, match.end())
         if options and not options[0].lstrip(" pointsar").startswith("."):
-            struck[match.start():options.end()] = bytes([1]) * (options.end() - match.start())
+            _strike(struck, match.start(), options.end())
         reading = None
         if not struck[start] and _may_rate(match):
             reading = reading_of(match, scale)
@@ -351,6 +352,11 @@ def find(text, scale):
         return []
     inside = [reading for reading in found if isinstance(reading, str) or scale[0] <= reading <= scale[1]]
     return inside or found
+
+
+def _strike(struck, start, end):
+    """Mark a stretch of the text as something else than a rating."""
+    struck[start:end] = bytes([1]) * (end - start)
 
 
 def _may_rate(match):
@@ -382,7 +388,8 @@ def _may_rate(match):
         return False
     if text.startswith("..", match.end()):
         return False  # "0... no, 1"
-    if _MAKES.fullmatch(clause) and LEFT_OUT not in before and not holds(text, "subtract", "deduct", "minus", "start"):
+    subtracts = holds(text, "subtract", "deduct", "minus", "start")
+    if _MAKES.fullmatch(clause) and LEFT_OUT not in before and not subtracts:
         return False
     if _AT.match(before) and _THIS_RANKS.match(after):
         return True
@@ -394,8 +401,8 @@ def _may_rate(match):
     if _ARTICLE.search(clause) or _SPEAKS.search(clause) or (not labelled and _SPEAKS.search(behind)):
         return True
     if in_brackets or _NOTHING_BUT.match(clause.lstrip()) or _LED_IN.fullmatch(clause):
-        alone = (_NOTHING_BUT.match(before) or (in_brackets and _GRADED.match(before))) and _STOP.match(after)
-        if alone:
+        alone = _NOTHING_BUT.match(before) or (in_brackets and _GRADED.match(before))
+        if alone and _STOP.match(after):
             return True
         if _END.match(after) and _JUDGES.fullmatch(before):
             return True

@@ -12,7 +12,7 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.prompts import Prompt, names, prompt
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT, Reply, endpoint, key
-from nlgjudge.judging.usable import used
+from nlgjudge.judging.usable import told, used
 
 _NOTHING_KNOWN = Recorded()
 
@@ -47,7 +47,8 @@ class _Records:
     def __init__(self, name, missing):
         if missing not in ("error", "keep"):
             raise ValueError(f"missing={missing!r}: expected error or keep")
-        self.name, self.missing = name, missing
+        self.name = name
+        self.missing = missing
 
     def replies(self, tasks):
         """Yield a recorded reply per sample.
@@ -238,7 +239,7 @@ class ReplayStore(_Records):
     def _find(self, task):
         found = self._store.tries(key(task.request(self._model), self._endpoint))
         chosen = {sample: used(task, task.n, tries) for sample, tries in found.items()}
-        return {sample: (reply["text"], reply["reason"], reply["logprobs"])
+        return {sample: (reply["text"], told(task, reply), reply["logprobs"])
                 for sample, reply in chosen.items()}
 
     def _nothing(self, task, name, digest):
@@ -270,7 +271,8 @@ def _sent(expected, fields):
 
 def _described(requests):
     """Prompts and settings of stored requests, with how often each was asked."""
-    counts, texts = {}, {}
+    counts = {}
+    texts = {}
     for request in requests:
         text = "\n".join(message.get("content", "") for message in request.get("messages", []))
         settings = {name: value for name, value in request.items() if name not in ("model", "messages")}
@@ -310,7 +312,8 @@ def _source(store, given):
     """Model and endpoint of ``MODEL`` or ``MODEL@ENDPOINT``."""
     model, _, named = given.rpartition("@")
     if named != UNKNOWN_ENDPOINT and "://" not in named:  # an @ in the model's own name
-        model, named = given, ""
+        model = given
+        named = ""
     held = {where: number for (_, where), number in store.endpoints(model).items()}
     if named:
         wanted = named if named == UNKNOWN_ENDPOINT else endpoint(named)
@@ -321,5 +324,5 @@ def _source(store, given):
         return model, next(iter(held), UNKNOWN_ENDPOINT)
     else:
         problem = f"from {len(held)} endpoints: name one of "
-    listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items()) or "none"
-    raise ValueError(f"{store.path.name} holds replies of {model} {problem}{listed}")
+    listed = [f"{model}@{where} ({number} replies)" for where, number in held.items()]
+    raise ValueError(f"{store.path.name} holds replies of {model} {problem}{', '.join(listed) or 'none'}")

@@ -192,7 +192,12 @@ def sampling_settings(*, temperature=None, top_p=None, max_tokens=None, logprobs
     """
     if sampling is not None and not isinstance(sampling, dict):
         raise ValueError(f"sampling={sampling!r}: expected a dict, as {{'seed': 0}}")
-    named = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "logprobs": logprobs or None}
+    named = {
+        "temperature": temperature,
+        "top_p": top_p,
+        "max_tokens": max_tokens,
+        "logprobs": logprobs or None,
+    }
     named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
     for name, value in named.items():
@@ -267,7 +272,7 @@ def _parsed(judge, tasks, policy):
     frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
     logprobs = replies.loc[frame.index, "logprobs"]
     weighed = logprobs.map(len) > 0
-    scores = pd.Series([expected_score(found, asked.scale)[0] for found in logprobs[weighed]],
+    scores = pd.Series([expected_score(found, asked.scale, form=asked.form)[0] for found in logprobs[weighed]],
                        index=frame.index[weighed], dtype=float)
     frame.loc[weighed, "score"] = scores
     frame.loc[weighed, "reason"] = scores.isna().map({True: "no_score_token", False: ""})

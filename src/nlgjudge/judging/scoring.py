@@ -113,7 +113,7 @@ def wide(scores):
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
 
 
-def expected_score(logprobs, scale=(1, 5)):
+def expected_score(logprobs, scale=(1, 5), *, form="form"):
     """Weigh the allowed scores by their token probability (G-Eval, equation 1).
 
     Parameters
@@ -121,6 +121,8 @@ def expected_score(logprobs, scale=(1, 5)):
     logprobs : list
         Per token ``[token, [[alternative, logprob], ...]]``, as a `Reply` holds them.
     scale : (int, int)
+    form : str
+        With ``yes_no`` the allowed scores are the words yes (1) and no (0), and not those of the scale.
 
     Returns
     -------
@@ -135,15 +137,23 @@ def expected_score(logprobs, scale=(1, 5)):
     >>> score, outside = expected_score([["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]])
     >>> round(score, 2), round(outside, 2)
     (4.25, 0.2)
+    >>> expected_score([["No", [["No", math.log(0.75)], [" Yes", math.log(0.25)]]]], form="yes_no")
+    (0.25, 0.0)
     """
-    allowed = {str(s) for s in range(int(scale[0]), int(scale[1]) + 1)}
+    if form == "yes_no":
+        allowed = {"yes": 1, "no": 0}
+    else:
+        low, high = scale
+        allowed = {str(rating): rating for rating in range(int(low), int(high) + 1)}
     for token, alternatives in logprobs:
-        if token.strip() not in allowed:
+        said = token.strip().lower()
+        if said not in allowed:
             continue
-        found = [(int(alternative.strip()), logprob) for alternative, logprob in alternatives
-                 if alternative.strip() in allowed and logprob > -math.inf]
+        # A logarithm that is none (null, NaN, minus infinity) is left out; what rounding put above 0 is 0.
+        found = [(allowed[alternative.strip().lower()], min(logprob, 0.0)) for alternative, logprob in alternatives
+                 if alternative.strip().lower() in allowed and logprob is not None and logprob > -math.inf]
         if not found:  # a server that names no alternatives, or gives none of them a probability
-            found = [(int(token.strip()), 0.0)]
+            found = [(allowed[said], 0.0)]
         # Relative to the likeliest, because the exponential of a small logarithm is 0.
         likeliest = max(logprob for _, logprob in found)
         weights = [(score, math.exp(logprob - likeliest)) for score, logprob in found]

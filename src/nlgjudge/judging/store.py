@@ -3,9 +3,11 @@
 SQLite with a write-ahead log and a commit per group of replies. A reply is found by the
 digest of its full request with the endpoint that it went to, and by its sample index. It
 never changes and never expires; a reply that was asked for again has further tries beside it.
-Only `drop` takes replies out, when a user says so.
+Only `drop` takes replies out, when a user says so. Beside the replies stands who is asking what
+at this moment (`nlgjudge.judging.claims`), so that two runs share a store and pay once.
 """
 
+import errno
 import gzip
 import json
 import sqlite3
@@ -30,6 +32,8 @@ CREATE TABLE IF NOT EXISTS tries (
     PRIMARY KEY (key, sample, attempt)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, attempt INTEGER NOT NULL, state TEXT NOT NULL, keys TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL) WITHOUT ROWID;
 """
 # What later versions added: stores of earlier ones get it when they are opened.
 _ADDED = [
@@ -42,7 +46,7 @@ _ADDED = [
     ("batches", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
 ]
 _INDEX = "CREATE INDEX IF NOT EXISTS requests_by_source ON requests (endpoint, model, prompt)"
-_TABLES = {"requests", "replies", "tries", "batches"}
+_TABLES = {"requests", "replies", "tries", "batches", "claims"}
 _GIVEN = ["text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost", "model", "fingerprint"]
 COLUMNS = ["key", "sample", *_GIVEN]
 # All tries of all replies, the first of each with attempt 0.
@@ -94,8 +98,12 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Two connections: replies are written from a worker thread, and a look-up must not
         # wait for the disk.
-        self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-        self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+            self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        except sqlite3.OperationalError as error:
+            raise PermissionError(errno.EACCES, f"the store of replies cannot be opened or made ({error})",
+                                  str(self.path)) from error
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -165,8 +173,9 @@ class Store:
         """
         columns = ", ".join(_GIVEN)
         rows = self._reader.execute(
-            f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=?1 UNION ALL "
-            f"SELECT sample, attempt, {columns} FROM tries WHERE key=?1 ORDER BY sample, attempt", (key,))
+            f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=:key UNION ALL "
+            f"SELECT sample, attempt, {columns} FROM tries WHERE key=:key ORDER BY sample, attempt",
+            {"key": key})
         found = {}
         for sample, _, *values in rows:
             found.setdefault(sample, []).append(_decoded(values))
@@ -239,7 +248,7 @@ class Store:
         """
         rows = self._db.execute(
             "SELECT requests.model, endpoint, count(*) FROM replies JOIN requests USING (key) "
-            "WHERE ?1 IS NULL OR requests.model = ?1 GROUP BY 1, 2 ORDER BY 1, 2", (model,))
+            "WHERE :model IS NULL OR requests.model = :model GROUP BY 1, 2 ORDER BY 1, 2", {"model": model})
         return {(asked, where): number for asked, where, number in rows}
 
     def has_unknown(self):
@@ -261,10 +270,10 @@ class Store:
         """
         lengths = " UNION ALL ".join(
             f"SELECT completion_tokens AS tokens FROM requests JOIN {table} USING (key) "
-            "WHERE endpoint = ?1 AND requests.model = ?2 AND prompt = ?3 AND digest = ?4"
+            "WHERE endpoint = :endpoint AND requests.model = :model AND prompt = :prompt AND digest = :digest"
             for table in ("replies", "tries"))
-        row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})",
-                                   (endpoint, model, prompt, digest))
+        wanted = {"endpoint": endpoint, "model": model, "prompt": prompt, "digest": digest}
+        row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})", wanted)
         return row.fetchone()
 
     def rows(self, *, model=None, endpoint=None):
@@ -285,12 +294,13 @@ class Store:
         request_columns = ", ".join(f"requests.{column}" for column in _REQUEST)
         reply_columns = ", ".join(f"replies.{column}" for column in _GIVEN)
         query = (f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
-                 "JOIN requests ON replies.key = requests.key WHERE (?1 IS NULL OR requests.model = ?1) "
-                 "AND (?2 IS NULL OR endpoint = ?2) ORDER BY replies.key, sample, attempt")
+                 "JOIN requests ON replies.key = requests.key "
+                 "WHERE (:model IS NULL OR requests.model = :model) "
+                 "AND (:endpoint IS NULL OR endpoint = :endpoint) ORDER BY replies.key, sample, attempt")
         last = None  # key and sample of the reply whose tries are read
         request = None
         tries = []
-        with closing(self._db.execute(query, (model, endpoint))) as found:
+        with closing(self._db.execute(query, {"model": model, "endpoint": endpoint})) as found:
             for digest, sample, *values in found:
                 if (digest, sample) != last:
                     if tries:
@@ -345,8 +355,8 @@ class Store:
                     self._db.executemany(f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
                                          [(after, before, sample) for sample in samples])
                 taken += len(samples)
-                self._db.execute("DELETE FROM requests WHERE key=?1 AND NOT EXISTS "
-                                 "(SELECT 1 FROM replies WHERE key=?1)", (before,))
+                self._db.execute("DELETE FROM requests WHERE key=:key AND NOT EXISTS "
+                                 "(SELECT 1 FROM replies WHERE key=:key)", {"key": before})
         return taken
 
     def _samples(self, key):
@@ -372,9 +382,10 @@ class Store:
         Raises
         ------
         ValueError
-            For a line that is not a reply.
+            For a line that is not a reply, or whose key is another request's.
         """
-        requests, replies = {}, []
+        requests = {}
+        replies = []
         with _open(path, "rt") as handle:
             for number, line in enumerate(handle, 1):
                 try:
@@ -387,7 +398,17 @@ class Store:
                     replies.append(row)
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
+                self._check_key(row["key"], requests[row["key"]], f"{path}, line {number}")
         self.add(requests, replies)
+
+    @staticmethod
+    def _check_key(given, request, place):
+        """Refuse a reply that would be served as the answer to another request."""
+        expected = key(request.body, request.endpoint)
+        if given != expected:
+            raise ValueError(f"{place}: expected the key of its request and endpoint, {expected[:12]}…, got "
+                             f"{str(given)[:12]!r}; the line was changed after the export, so nothing was added: "
+                             "export anew")
 
     def batches(self):
         """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""

@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 DEFAULT_ENDPOINT = "https://api.openai.com/v1"
 # Of replies that were stored before the endpoint was.
 UNKNOWN_ENDPOINT = "unknown"
+# Reasons of a reply that a later run may still bring: its call failed, or the run stopped at a limit before.
+NOT_ANSWERED = "not answered"
+NOT_ASKED = "not asked"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -136,14 +139,31 @@ class Tasks:
     def __iter__(self):
         asked = self.prompt
         for item in self.items.itertuples():
-            fields = {
-                "source": item.source,
-                "hypothesis": item.hypothesis,
-                "context": item.context,
-                "reference": item.references[0] if len(item.references) else "",
-            }
-            yield Task(item.item_id, asked.aspect, asked.render(fields), fields, tuple(asked.scale), asked.form,
-                       self.n, self.settings, prompt=asked.name, digest=asked.digest, options=asked.options)
+            fields = fields_of(item)
+            yield Task(item.item_id, asked.aspect, asked.render(fields), fields, tuple(asked.scale),
+                       asked.form, self.n, self.settings, prompt=asked.name, digest=asked.digest,
+                       options=asked.options)
+
+
+def fields_of(item):
+    """Give what an item's texts are called in a prompt.
+
+    Parameters
+    ----------
+    item : namedtuple
+        A row of a benchmark's items, as `itertuples` gives it.
+
+    Returns
+    -------
+    dict
+        `source, hypothesis, context, reference`; of several references the first, empty without one.
+    """
+    return {
+        "source": item.source,
+        "hypothesis": item.hypothesis,
+        "context": item.context,
+        "reference": item.references[0] if len(item.references) else "",
+    }
 
 
 def endpoint(url=""):

@@ -169,11 +169,14 @@ def _families(line, names, lines):
     at = rows.index(row)
     neighbours = rows[max(at - 1, 0):at] + rows[at + 1:at + 2]
     same_stem = [other for other in rows if other != row and other.split(" - ")[0] == row.split(" - ")[0]]
-    near, far = [], []
+    near = []
+    far = []
     for other in rows:
-        if other != row:
-            averages = list(lines[paper, artefact, other, level].averages.reindex(names))
-            (near if other in neighbours else far).append((f"printed for {other}", averages))
+        if other == row:
+            continue
+        averages = list(lines[paper, artefact, other, level].averages.reindex(names))
+        kind = near if other in neighbours else far
+        kind.append((f"printed for {other}", averages))
     others = {other: lines[paper, artefact, other, level].cells for other in [*neighbours, *same_stem]}
     twin = _changed_twin(line, lines)
     not_updated = []

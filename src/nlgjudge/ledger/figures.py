@@ -116,7 +116,8 @@ def _finish_differences(axis, rows):
     largest = np.nanmax(np.abs(1000 * rows["difference"]), initial=0)
     limit = max(12, 1.5 * largest)
     axis.set_xlim(-limit, limit)
-    ticks = [tick for tick in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(tick) <= limit]
+    powers = [power for power in (1, 10, 100, 1000) if power <= limit]
+    ticks = [*(-power for power in reversed(powers)), 0, *powers]
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.set_xlabel("ours − printed, in thousandths\n(band: the same digits; log scale beyond ±1)")
 
@@ -152,9 +153,12 @@ def _fit_title(figure):
     lines = figure.get_suptitle().split("\n")
     fitting = []
     for line in lines:
-        width = TextPath((0, 0), line, size=_TITLE_SIZE).get_extents().width if line.strip() else 0
+        width = 0
+        if line.strip():
+            width = TextPath((0, 0), line, size=_TITLE_SIZE).get_extents().width
         if width > available:
-            fitting += textwrap.wrap(line, max(1, int(len(line) * available / width)))
+            characters = int(len(line) * available / width)
+            fitting += textwrap.wrap(line, max(1, characters))
         else:
             fitting.append(line)
     if fitting != lines:

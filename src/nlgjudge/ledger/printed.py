@@ -81,8 +81,8 @@ def published(paper, artefact):
     """
     path = _folder() / f"{paper}_{artefact}.csv"
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in _folder().glob("*.csv")))
-        raise FileNotFoundError(f"no printed table {path.stem}; there are {known}")
+        known = sorted(other.stem for other in _folder().glob("*.csv"))
+        raise FileNotFoundError(f"no printed table {path.stem}; there are {', '.join(known)}")
     table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
     if "coefficient" not in table:
         return table
@@ -105,7 +105,9 @@ def all_published():
     >>> all_published().loc[0, ["paper", "artefact", "row", "printed"]].tolist()
     ['geval', 'table1', 'ROUGE-1', '0.167']
     """
-    parts = [published(paper, artefact).assign(paper=paper, artefact=artefact) for paper, artefact in tables()]
+    parts = []
+    for paper, artefact in tables():
+        parts.append(published(paper, artefact).assign(paper=paper, artefact=artefact))
     return pd.concat(parts, ignore_index=True)
 
 

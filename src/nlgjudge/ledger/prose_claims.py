@@ -87,8 +87,8 @@ def listed(path=None):
     for column, names in known.items():
         odd = table[~table[column].isin(names)]
         if len(odd):
-            raise ValueError(f"claim {odd['claim'].iloc[0]!r}: {column} {odd[column].iloc[0]!r}, "
-                             f"expected one of {names}")
+            first = odd.iloc[0]
+            raise ValueError(f"claim {first['claim']!r}: {column} {first[column]!r}, expected one of {names}")
     silent = table[(table["relation"] == "none") & (table["note"] == "")]
     if len(silent):
         raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")
@@ -207,15 +207,15 @@ def _cases(claim, cells):
     shared = [column for column in CELL if column not in scope_b]
     if claim.match == "gap":
         return _merge(_gap(cells_a, selected_a, selected_b), _gap(cells_b, selected_a, selected_b), shared)
-    a = _rows(cells_a, selected_a)
+    rows_a = _rows(cells_a, selected_a)
     if claim.match == "order":
-        return _orders(a, _rows(cells_b, selected_a), shared, claim.b)
+        return _orders(rows_a, _rows(cells_b, selected_a), shared, claim.b)
     against_numbers = _is_number(claim.b)
-    b = _numbers(a, claim.b) if against_numbers else _rows(cells_b, selected_b)
+    rows_b = _numbers(rows_a, claim.b) if against_numbers else _rows(cells_b, selected_b)
     if claim.match in ("best", "range"):
-        return _merge(_best(a), _best(b, lowest=claim.match == "range"), shared)
+        return _merge(_best(rows_a), _best(rows_b, lowest=claim.match == "range"), shared)
     one_to_one = against_numbers or claim.match in ("pairs", "trend")
-    found = _merge(a, b, [*shared, "place"] if one_to_one else shared)
+    found = _merge(rows_a, rows_b, [*shared, "place"] if one_to_one else shared)
     return _trend(found) if claim.match == "trend" else found
 
 
@@ -264,11 +264,12 @@ def _rows(cells, selected):
     return found.assign(rows=[(row,) for row in found["row"]])
 
 
-def _numbers(a, numbers):
-    """The number that each row of `a` is compared with: one for all, or one for each."""
+def _numbers(selected, numbers):
+    """The number that each row selected is compared with: one for all, or one for each."""
     numbers = numbers.split("|")
-    compared = [numbers[place % len(numbers)] for place in a["place"]]
-    return a.assign(rows=[(number,) for number in compared], value=[float(number) for number in compared])
+    compared = [numbers[place % len(numbers)] for place in selected["place"]]
+    return selected.assign(rows=[(number,) for number in compared],
+                           value=[float(number) for number in compared])
 
 
 def _best(rows, lowest=False):
@@ -279,10 +280,10 @@ def _best(rows, lowest=False):
     return found.reset_index()
 
 
-def _merge(a, b, on):
+def _merge(first, second, on):
     """Pairs of cells; where `on` lacks a column, the second cell's is kept as ``aspect_b``."""
     columns = dict.fromkeys([*on, *CELL, "rows", "value"])
-    found = a.merge(b[[*columns]], on=on, suffixes=("", "_b"))
+    found = first.merge(second[[*columns]], on=on, suffixes=("", "_b"))
     found = found.assign(row_b=[rows[0] for rows in found["rows_b"]])
     return found.rename(columns={"rows": "rows_a", "value": "x", "value_b": "y"})
 
@@ -301,9 +302,9 @@ def _trend(found):
     return found.assign(x=found["gap"], y=before).dropna(subset=["y"])
 
 
-def _orders(a, b, on, least):
+def _orders(here, there, on, least):
     """Spearman's correlation between the rows of two scopes, in each cell that has more than three."""
-    both = a.merge(b[[*on, "row", "value"]], on=[*on, "row"], suffixes=("", "_b"))
+    both = here.merge(there[[*on, "row", "value"]], on=[*on, "row"], suffixes=("", "_b"))
     rows = []
     for cell, part in both.groupby(CELL, sort=False):
         if len(part) > 3:
@@ -330,12 +331,12 @@ def _test(case, scores, alternative, options):
     if frame is None or case.aspect not in frame:
         return None
     columns_a = [_score_column(frame, row, case.aspect) for row in case.rows_a]
-    a = next((column for column in columns_a if column), None)
-    b = _score_column(frame, case.row_b, case.aspect)
-    if a is None or b is None:
+    column_a = next((column for column in columns_a if column), None)
+    column_b = _score_column(frame, case.row_b, case.aspect)
+    if column_a is None or column_b is None:
         return None
-    return permutation_test(frame, a, b, case.aspect, level=case.level, coefficient=case.coefficient,
-                            alternative=alternative, **options)
+    return permutation_test(frame, column_a, column_b, case.aspect, level=case.level,
+                            coefficient=case.coefficient, alternative=alternative, **options)
 
 
 def _score_column(frame, row, aspect):
@@ -348,21 +349,21 @@ def _score_column(frame, row, aspect):
 
 def _compared(claim):
     """The test in words, empty where there is none."""
-    a = _in_words(claim.a)
-    b = _in_words(claim.b)
+    rows_a = _in_words(claim.a)
+    rows_b = _in_words(claim.b)
     relation = THAN.get(claim.relation, f"{claim.relation} than")
     side_b = {"best": "best of ", "range": "worst of "}.get(claim.match, "")
     if _is_number(claim.b):
         side_b = ""
     said = {
         "": "",
-        "each": f"{a} {relation} {b}",
-        "pairs": f"{a} {relation} {b}",
-        "best": f"best of {a} {relation} {side_b}{b}",
-        "range": f"best of {a} {relation} {side_b}{b}",
-        "gap": f"gap of {a} to {b} {relation} elsewhere",
-        "trend": f"gap of {a} to {b} {relation} before",
-        "order": f"rank correlation of {a} {relation} {b}",
+        "each": f"{rows_a} {relation} {rows_b}",
+        "pairs": f"{rows_a} {relation} {rows_b}",
+        "best": f"best of {rows_a} {relation} {side_b}{rows_b}",
+        "range": f"best of {rows_a} {relation} {side_b}{rows_b}",
+        "gap": f"gap of {rows_a} to {rows_b} {relation} elsewhere",
+        "trend": f"gap of {rows_a} to {rows_b} {relation} before",
+        "order": f"rank correlation of {rows_a} {relation} {rows_b}",
     }[claim.match]
     where = " against ".join(scope for scope in (claim.scope, claim.scope_b) if scope)
     return "; ".join(part for part in (said, where, claim.cells) if part)
@@ -385,9 +386,9 @@ def _worst(found, room):
             here.append(case[column])
         if other in found and case[other] != case[column]:
             there.append(case[other])
-    a = f"{case['rows_a'][0]} {case['x']:.3f}{_bracketed(here)}"
+    said = f"{case['rows_a'][0]} {case['x']:.3f}{_bracketed(here)}"
     row_b = "" if _is_number(case["row_b"]) else f"{case['row_b']} "
-    return f"{a}, {row_b}{case['y']:.3f}{_bracketed(there)}"
+    return f"{said}, {row_b}{case['y']:.3f}{_bracketed(there)}"
 
 
 def _bracketed(names):

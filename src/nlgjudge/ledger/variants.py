@@ -140,13 +140,9 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
     >>> found.variant, found.explained, found.exact, found.rivals
     ('recall', True, 2, ())
     """
-    printed = _printed(table)
-    ours = values.pivot(index=CELL, columns="metric", values="ours")
     found = []
-    for row, variants in rows.items():
-        cells = printed[printed["row"] == row].set_index(CELL)
-        known = [name for name in variants if name in ours]
-        best_of_row = _search(row, cells["value"], cells["unit"], ours[known], tolerance)
+    for row, cells, ours in _by_row(table, rows, values):
+        best_of_row = _search(row, cells["value"], cells["unit"], ours, tolerance)
         chosen = values[values["metric"] == best_of_row.variant]
         chosen = chosen.drop(columns=["metric", "reason"], errors="ignore")
         found.append(best_of_row._replace(values=chosen))
@@ -284,13 +280,9 @@ def left_out(table, rows, values):
     >>> left_out(table, {"R": list(tried)}, values)[["left_out", "passes"]].values.tolist()
     [['f', False], ['p', False], ['r', False]]
     """
-    printed = _printed(table)
-    ours = values.pivot(index=CELL, columns="metric", values="ours")
     found = []
-    for row, variants in rows.items():
-        cells = printed[printed["row"] == row].set_index(CELL)
-        known = [name for name in variants if name in ours]
-        grid = ours.loc[cells.index, known].dropna(axis=1)
+    for row, cells, ours in _by_row(table, rows, values):
+        grid = ours.loc[cells.index].dropna(axis=1)
         for truth in grid:
             others = grid.loc[:, ~_equal(grid, grid[truth])]
             if others.shape[1] < 2:
@@ -326,6 +318,16 @@ def luck(ours, distance):
     spread = np.ptp(points @ axes.T, axis=0).clip(1e-12)
     width = 2 * max(distance, 0.0005) * np.abs(axes).sum(axis=1)
     return float(min(1, len(points) * (width / spread).clip(max=1).prod()))
+
+
+def _by_row(table, rows, values):
+    """Yield each printed row with its cells and our values of its variants, a column each."""
+    printed = _printed(table)
+    ours = values.pivot(index=CELL, columns="metric", values="ours")
+    for row, variants in rows.items():
+        cells = printed[printed["row"] == row].set_index(CELL)
+        known = [name for name in variants if name in ours]
+        yield row, cells, ours[known]
 
 
 def _printed(table):

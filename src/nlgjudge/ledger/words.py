@@ -57,6 +57,27 @@ def named(settings):
     return ", ".join(parts)
 
 
+def listed(names):
+    """Write names as a sentence has them.
+
+    Parameters
+    ----------
+    names : list of str
+        One or more.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> listed(["fluency", "coherence", "style"])
+    'fluency, coherence and style'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def counted(number):
     """Write a small number as a word.
 

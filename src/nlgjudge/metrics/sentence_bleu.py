@@ -69,6 +69,11 @@ def bleu(items, variant="sacrebleu, exp"):
 def bleu_variants(items):
     """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
 
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `bleu`.
+
     Examples
     --------
     >>> import pandas as pd
@@ -183,4 +188,5 @@ def _coco(*_, small=1e-9, tiny=1e-15):
 
 
 def _ngrams(words, order):
-    return Counter(tuple(words[i:i + order]) for i in range(len(words) - order + 1))
+    starts = range(len(words) - order + 1)
+    return Counter(tuple(words[start:start + order]) for start in starts)

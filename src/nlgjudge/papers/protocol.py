@@ -1,15 +1,90 @@
-"""How a paper's printed row came about, as data: what each paper's module states for its own rows."""
+"""How a paper's printed rows came about, as data: what each paper's module states for its own rows and tables."""
 
 from typing import NamedTuple
 
-SCORING = ("mean", "probabilities", "single", "chain", "mean of aspects")
+SCORING = ("mean", "probabilities", "single", "chain", "chain of rated aspects", "mean of aspects")
+
+
+class Scope(NamedTuple):
+    """What a printed table measures on one dataset: which items are judged, and against which ratings.
+
+    Attributes
+    ----------
+    artefacts : tuple of str
+        The tables, as ``("table1", "table4")``.
+    dataset : str
+        As the tables' column `dataset` has it.
+    benchmark : str
+        Name for `nlgjudge.load`.
+    task : str
+        Fills ``{task}`` in the name of a row's prompt.
+    aspects : dict of str to (str, str)
+        By aspect as printed: the aspect that the prompt asks for, and the one that people rated.
+    left_out : tuple of str
+        Systems whose texts are not judged.
+    not_asked : dict of str to tuple of str
+        By a row's label, aspects for which the paper did not ask and prints a dash.
+    reversed : bool
+        Whether the prompt asks for the opposite of what people rated, as for a fault in the place of a quality.
+    constant : {"skip", "zero", "nan"}
+        What a document counts as on which all scores are equal, at sample level.
+    source, note : str
+        Section or page, and what is found or chosen rather than stated.
+    """
+
+    artefacts: tuple
+    dataset: str
+    benchmark: str
+    task: str
+    aspects: dict
+    left_out: tuple = ()
+    not_asked: dict = {}
+    reversed: bool = False
+    constant: str = "skip"
+    source: str = ""
+    note: str = ""
+
+    def aspects_of(self, row):
+        """Aspects that a row was asked for.
+
+        Parameters
+        ----------
+        row : str
+            Its label, as printed.
+
+        Returns
+        -------
+        dict of str to (str, str)
+            As `aspects`.
+        """
+        without = self.not_asked.get(row, ())
+        return {printed: pair for printed, pair in self.aspects.items() if printed not in without}
+
+
+def same(*aspects):
+    """Aspects that are printed, asked for and rated under one name.
+
+    Parameters
+    ----------
+    *aspects : str
+
+    Returns
+    -------
+    dict of str to (str, str)
+
+    Examples
+    --------
+    >>> same("fluency")
+    {'fluency': ('fluency', 'fluency')}
+    """
+    return {aspect: (aspect, aspect) for aspect in aspects}
 
 
 class Protocol(NamedTuple):
     """How a model was asked for the values of a printed row.
 
-    The row's benchmark, aspects, levels and coefficients are those of its printed cells
-    (`nlgjudge.ledger.printed.published`) and are not stated a second time.
+    The row's levels and coefficients are those of its printed cells (`nlgjudge.ledger.printed.published`) and are
+    not stated a second time; benchmark and aspects are those of its table's `Scope`.
 
     Attributes
     ----------
@@ -26,10 +101,10 @@ class Protocol(NamedTuple):
         Replies an item.
     sampling : dict
         Sampling parameters as the paper states them. None says that the section leaves the parameter open.
-    scoring : {"mean", "probabilities", "single", "chain", "mean of aspects"}
-        How replies become an item's score: the mean of the samples' ratings, the expected rating under the
-        tokens' probabilities, the only rating, or the last rating of a chain of aspects, or the mean of the
-        aspects' ratings.
+    scoring : str
+        How replies become an item's score, one of `SCORING`: the mean of the samples' ratings, the expected
+        rating under the tokens' probabilities, the only rating, the last rating of a chain of aspects that the
+        model named or that people rated, or the mean of the aspects' ratings.
     source : str
         Section, appendix or page.
     note : str
@@ -38,6 +113,16 @@ class Protocol(NamedTuple):
         Relevant aspects that a chain rates before the target; 0 without a chain.
     sent : dict
         What is sent for parameters that the paper leaves open.
+    estimate : (int, dict)
+        Samples and sampling parameters that estimate the probabilities where a model gives none; empty where the
+        scoring needs none.
+
+    Examples
+    --------
+    >>> from nlgjudge.papers import geval
+    >>> found = rows(geval.PROTOCOLS)["G-EVAL-4"]
+    >>> found.prompt, found.samples, found.parameters
+    ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
     """
 
     artefacts: tuple
@@ -51,6 +136,7 @@ class Protocol(NamedTuple):
     note: str = ""
     aspects: int = 0
     sent: dict = {}
+    estimate: tuple = ()
 
     @property
     def parameters(self):

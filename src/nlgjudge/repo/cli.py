@@ -5,6 +5,7 @@ help and errors come at once.
 """
 
 import argparse
+import errno
 import sys
 import textwrap
 from functools import partial
@@ -37,8 +38,19 @@ def main(arguments=None):
     except Exception as error:
         if options.traceback:
             raise
-        print(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        print(f"nlgjudge: {_in_words(error)}", file=sys.stderr)
         return getattr(error, "status", exits.FAILED)
+
+
+def _in_words(error):
+    """An error's message; where a folder cannot be written, with what to do about it."""
+    if isinstance(error, KeyError):
+        return error.args[0]
+    not_writable = (errno.EROFS, errno.EACCES, errno.EPERM)
+    if isinstance(error, OSError) and error.filename and error.errno in not_writable:
+        return (f"{error.filename}: {error.strerror}; where this checkout cannot be written, name folders of "
+                "yours: NLGJUDGE_CACHE for downloads and replies, NLGJUDGE_OUT and -o for what a run makes")
+    return error
 
 
 def parser():
@@ -62,6 +74,7 @@ def parser():
     _add_prompts(commands)
     _add_judge(commands)
     _add_replies(commands)
+    _add_rerun(commands)
     _add_run(commands)
     _add_new(commands)
     _add_evaluate(commands)
@@ -100,7 +113,8 @@ def _does(command, home, name):
 
 def _call(home, name, options):
     function = getattr(import_module(f"nlgjudge.repo.{home}"), name)
-    given = {option: value for option, value in vars(options).items() if option not in ("function", "traceback")}
+    given = vars(options).copy()
+    del given["function"], given["traceback"]
     return function(**given)
 
 
@@ -188,6 +202,31 @@ def _add_replies(commands):
     forget.add_argument("--yes", action="store_true", help="drop them")
 
 
+def _add_rerun(commands):
+    rerun = _command(
+        commands, "rerun", "the papers' rows of a model, asked of a judge of yours",
+        "nlgjudge rerun geval chatgpt/table6 --judge openai:gpt-4o-mini --price 0.15 0.60 --plan",
+        description="Ask a judge for every row that a model produced in the papers' tables, under each paper's "
+                    "protocol, and set its correlations beside the printed ones. Results go to build/reruns/.",
+        more="The same line without --plan asks; --limit 20 is a cheap rehearsal. Two models for two rows:\n"
+             "  nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o\n\n"
+             + exits.HELP)
+    rerun.add_argument("targets", nargs="*", metavar="PAPER[/TABLE]",
+                       help="as geval, chatgpt/table6 or coascore; default: all tables of all papers")
+    rerun.add_argument("--judge", action="append", required=True, metavar="[ROW=]JUDGE",
+                       help=f"{_JUDGES}; with ROW= for that printed row alone, and again for more")
+    rerun.add_argument("--samples", type=int, metavar="N", help="replies an item; default: each protocol's own")
+    rerun.add_argument("--temperature", type=float, metavar="T", help="default: each protocol's own")
+    rerun.add_argument("--without-logprobs", action="store_true",
+                       help="the model gives no token probabilities: estimate them from samples, as G-Eval does")
+    rerun.add_argument("--limit", type=int, default=0, metavar="N",
+                       help="the first so many items of each dataset: a rehearsal; 0 is all")
+    rerun.add_argument("--keep", action="store_true", help="copy a whole run to paper_tables/reruns/")
+    rerun.add_argument("--without-notebooks", action="store_true", help="leave out the tables' notebooks")
+    _add_spending(rerun)
+    _does(rerun, "rerunning", "rerun")
+
+
 def _add_run(commands):
     run = _command(
         commands, "run", "execute one notebook, strictly, with parameters of yours",
@@ -261,6 +300,11 @@ def _add_asking(command, counted, protocols=False):
                             "which ask nothing again")
     asked.add_argument("--limit", type=int, default=0, metavar="N",
                        help=f"use the first so many {counted}; 0 is all")
+    _add_spending(command)
+
+
+def _add_spending(command):
+    """Add the options that bound what a command asks and pays."""
     spent = command.add_argument_group("what it may take")
     spent.add_argument("--plan", action="store_true", help="only say what it would take; nothing is asked")
     spent.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from nlgjudge.ledger.comparison import ANOTHER_MODEL, of_another_model
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.words import listed
 
 GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
 COUNTS = ["exact", "close", "other", "not run"]
@@ -73,7 +74,8 @@ def by_table(rows):
     """
     key = ["paper", "artefact"]
     rows = rows.assign(group=_groups(rows))
-    table = rows.pivot_table(index=key, columns="group", values="row", aggfunc="size", fill_value=0, sort=False)
+    table = rows.pivot_table(index=key, columns="group", values="row", aggfunc="size", fill_value=0,
+                             sort=False)
     table = table.reindex(columns=COUNTS, fill_value=0)
     table.insert(0, "cells", table.sum(axis=1))
     table["notebook"] = rows.groupby(key)["notebook"].agg(_listed_once)
@@ -153,11 +155,12 @@ def markdown(rows):
     lines = ["| paper | table | cells | exact | close | other | not run | notebook |",
              "|---|---|---:|---:|---:|---:|---:|---|"]
     for (paper, artefact), row in counts.iterrows():
-        links = ", ".join(f"[{n}](../notebooks/{n}.ipynb)" for n in row["notebook"].split(", ") if n)
+        names = [name for name in row["notebook"].split(", ") if name]
+        links = ", ".join(f"[{name}](../notebooks/{name}.ipynb)" for name in names)
         numbers = " | ".join(str(row[count]) for count in ("cells", *COUNTS))
         lines.append(f"| {PAPERS[paper]} | {artefact.removeprefix('table')} | {numbers} | {links} |")
-    total = coverage(rows).loc["all"]
-    lines.append("| **all** | | " + " | ".join(f"**{v}**" for v in total) + " | |")
+    totals = " | ".join(f"**{count}**" for count in coverage(rows).loc["all"])
+    lines.append(f"| **all** | | {totals} | |")
     return "\n".join(lines)
 
 
@@ -189,7 +192,7 @@ def findings(rows, most=40):
     table = pd.DataFrame(lines)
     groups = [part for _, part in table.groupby(["family", "variant", "near", "cause"], sort=False)]
     kept = sorted(groups, key=lambda part: -part["cells"].sum())[:most]
-    text = [_sentence(part) for part in groups if any(part is other for other in kept)]
+    text = [_sentence(part) for part in groups if any(part is one for one in kept)]
     if len(groups) > most:
         text.append(f"- {len(groups) - most} smaller groups of rows are in the ledger alone.")
     return "\n".join(text)
@@ -235,7 +238,7 @@ def _sentence(part):
     names = list(dict.fromkeys(part["row"]))
     cells = part["cells"].sum()
     resist = part["resist"].sum()
-    text = f"- **{_papers(part)}** · {_tables(tables)} · {_and(names)}: {_explained(part)}"
+    text = f"- **{_papers(part)}** · {_tables(tables)} · {listed(names)}: {_explained(part)}"
     text += f"; {cells - resist} of {cells} cells agree"
     if part["relabelled"].any():
         text += " under other coefficients' names"
@@ -264,7 +267,8 @@ def _tables(tables):
     kind = tables[0].rstrip("0123456789").capitalize()
     if len(tables) > 1:
         kind += "s"
-    return f"{kind} {_and([re.sub(r'[^0-9]', '', table) for table in tables])}"
+    numbers = [re.sub(r"[^0-9]", "", table) for table in tables]
+    return f"{kind} {listed(numbers)}"
 
 
 def _explained(part):
@@ -275,11 +279,6 @@ def _explained(part):
     if part["near"].all():
         return f"not explained, nearest is {variant}"
     return f"explained by {variant}"
-
-
-def _and(names):
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def update(path, rows):

@@ -26,7 +26,8 @@ def show(benchmarks):
     for kind in sorted(registered):
         benchmark, role, repository, licence, citation = kind
         share = f"{here[kind]}/{registered[kind]}"
-        print(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
+        files_here = f"{benchmark:19}{role:12}{share:>9}"
+        print(f"{files_here}  {licence:18}  {citation} ({repository})")
     print("\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
           "NLGJUDGE_HUMANMT.")
 
@@ -40,7 +41,8 @@ def fetch(benchmarks):
         One of `nlgjudge.repo.exits`: failed where a file could not be had.
     """
     chosen = _chosen(benchmarks)
-    for licence, citation, repository in sorted({(e.licence, e.citation, e.repository) for e in chosen}):
+    terms = {(entry.licence, entry.citation, entry.repository) for entry in chosen}
+    for licence, citation, repository in sorted(terms):
         print(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
     missing = [error for error in files.read_all(chosen).values() if error]
     for error in missing:

@@ -4,7 +4,9 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from nlgjudge.data import own_files
+import pandas as pd
+
+from nlgjudge.data import own_files, spreadsheets
 from nlgjudge.judging.live import Live
 from nlgjudge.repo import exits
 from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
@@ -81,19 +83,34 @@ def _compared(benchmark, judges, protocols, asking, notes, output, scores, seed)
     for line in found.notes:
         print(f"note: {line}")
     if scores:
-        found.scores.to_csv(scores, index=False)
+        spreadsheets.write(found.scores, scores)
         print(f"scores: {scores}")
     print(f"report: {report.page(found, output, notes=notes)}")
-    return _status(live)
+    return _told_unread(live, found) or _status(live)
+
+
+def _told_unread(live, found):
+    """Exit status, with a line for each live judge of which not one reply could be read."""
+    status = exits.DONE
+    for judge in live:
+        own = found.table[found.table["judge"] == judge.name]
+        columns = [f"{row.aspect}:{row.method}" for row in own.itertuples()]
+        if len(own) and not judge.stopped and found.scores[columns].isna().all(axis=None):
+            print(f"nlgjudge: {judge.name}: no reply could be read, so it is in no comparison; the report has the "
+                  "other methods alone", file=sys.stderr)
+            status = exits.FAILED
+    return status
 
 
 def _say_spent(judge, planned, price):
     """What a judge took, beside what was planned."""
-    spent = f", price {judge.cost:.4f}" if price else ""
     left = planned.loc[planned["judge"] == judge.name, ["calls_left", "cost_left"]].sum()
-    reckoned = f", {left['cost_left']:.4f}" if price else ""
-    print(f"asked: {judge.name}, {judge.server.calls} calls{spent} (planned: {left['calls_left']:.0f} "
-          f"calls{reckoned})")
+    taken = f"{judge.server.calls} calls"
+    reckoned = f"{left['calls_left']:.0f} calls"
+    if price:
+        taken += f", price {judge.cost:.4f}"
+        reckoned += f", {left['cost_left']:.4f}"
+    print(f"asked: {judge.name}, {taken} (planned: {reckoned})")
 
 
 def _status(live):
@@ -114,12 +131,13 @@ def _say_plan(planned):
     for row in planned.to_dict("records"):
         print(f"plan: {row['aspect']:15} {row['method']:22} {report.spent(row)}")
     total = planned[["calls", "prompt_tokens", "completion_tokens", "cost"]].sum(min_count=1)
-    print("plan: in all                               "
-          + report.spent({**total, "estimated": planned["estimated"].any()}))
+    in_all = report.spent({**total, "estimated": planned["estimated"].any()})
+    print(f"plan: {'in all':38} {in_all}")
     left = planned.dropna(subset="calls_left")
     for judge, rows in left.groupby("judge", sort=False):
-        calls, cost = rows["calls_left"].sum(), rows["cost_left"].sum(min_count=1)
-        price = "" if cost != cost else f", price {cost:.4f}"
+        calls = rows["calls_left"].sum()
+        cost = rows["cost_left"].sum(min_count=1)
+        price = "" if pd.isna(cost) else f", price {cost:.4f}"
         print(f"plan: yet to be asked of {judge}: {calls:.0f} calls{price}")
 
 

@@ -184,7 +184,8 @@ def refresh(say=print):
             say(f"{name}: ran without some of its data, left as it is")
         elif path.read_bytes() != before:
             say(f"{name}: outputs changed")
-    targets = {"figures": root() / "figures", "settings": root() / "paper_tables" / "settings"}
+    tables = root() / "paper_tables"
+    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns"}
     for folder, target in targets.items():
         for path in sorted((results() / folder).glob("*")):
             _copy(path, target / path.name, say)
@@ -291,7 +292,7 @@ def _last_cell(executed):
     if not executed.exists():
         return "unknown"
     added = {"injected-parameters", "papermill-error-cell-tag"}
-    cells = [c.metadata for c in nbformat.read(executed, as_version=4).cells
-             if not added & set(c.metadata.get("tags", []))]
-    started = [i for i, m in enumerate(cells) if m.get("papermill", {}).get("start_time")]
+    own = [cell.metadata for cell in nbformat.read(executed, as_version=4).cells
+           if not added & set(cell.metadata.get("tags", []))]
+    started = [place for place, metadata in enumerate(own) if metadata.get("papermill", {}).get("start_time")]
     return started[-1] if started else "unknown"

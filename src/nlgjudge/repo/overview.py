@@ -40,9 +40,11 @@ def summary(rows, *, title, notice=""):
     another = ran[of_another_model(ran)]
     own = ran[~of_another_model(ran)]
     if another.empty:
-        size, widths = (10, 5.4), (3, 2)
+        size = (10, 5.4)
+        widths = (3, 2)
     else:
-        size, widths = (14, 5.4), (3, 3, 2)
+        size = (14, 5.4)
+        widths = (3, 3, 2)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(widths), figsize=size, layout="constrained",
                                     gridspec_kw={"width_ratios": widths})
@@ -102,7 +104,8 @@ def _against(axis, own, ran):
         axis.text(0.5, 0.5, text, transform=axis.transAxes, ha="center")
         return
     _frame(axis, ran)
-    for place, verdict in enumerate(v for v in COLOURS if v in set(own["verdict"])):
+    occurring = set(own["verdict"])
+    for place, verdict in enumerate(name for name in COLOURS if name in occurring):
         part = own[own["verdict"] == verdict]
         axis.vlines(part["x"], part["ci_low"], part["ci_high"], colors=COLOURS[verdict], lw=0.7, alpha=0.3)
         axis.scatter(part["x"], part["ours"], s=26, color=COLOURS[verdict], marker=MARKERS[verdict],

@@ -23,8 +23,11 @@ def show(action, name):
         return
     found = library.prompt(name)
     words = "the paper's words" if found.exact else "own words, in the paper's form"
-    print(f"# {found.name}, {words}\n# {found.source}\n# aspect {found.aspect or 'any'}, "
-          f"scale {list(found.scale)}, reply form {found.form}, digest {found.digest}\n")
+    print(f"# {found.name}, {words}")
+    print(f"# {found.source}")
+    print(f"# aspect {found.aspect or 'any'}, scale {list(found.scale)}, reply form {found.form}, "
+          f"digest {found.digest}")
+    print()
     print(found.body)
 
 

@@ -15,8 +15,8 @@ from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage
 
 # The first of these in a notebook's name, and its heading in the table of contents.
-GROUPS = {"": "Start"} | {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
-GROUPS |= {"beyond": "Beyond the papers", "ablation": "Ablations"}
+_OF_PAPERS = {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
+GROUPS = {"": "Start", **_OF_PAPERS, "beyond": "Beyond the papers", "ablation": "Ablations"}
 BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
 COUNTS = ["exact", "close", "other", "not run"]
 

@@ -49,7 +49,11 @@ class Grid(NamedTuple):
 
         It stays when other cells come or go, and is safe in a path and in Snakemake's wildcards.
         """
-        return [f"{re.sub('[^A-Za-z0-9.]+', '-', named(cell))[:60]}-{_digest(cell)}" for cell in self.cells]
+        found = []
+        for cell in self.cells:
+            readable = re.sub("[^A-Za-z0-9.]+", "-", named(cell))[:60]
+            found.append(f"{readable}-{_digest(cell)}")
+        return found
 
     def executed(self, name):
         """The executed copy of a cell's notebook; what the cell made lies beside it."""
@@ -100,13 +104,16 @@ def read(path):
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise ValueError(f"{path} is not YAML: {error}") from error
-    if not isinstance(given, dict) or set(given) - set(KEYS) or not isinstance(given.get("parameters"), dict):
-        raise ValueError(f"{path}: expected the keys {', '.join(KEYS)} and parameters by name, got "
-                         f"{', '.join(map(str, given)) if isinstance(given, dict) else type(given).__name__}")
+    expected = f"expected the keys {', '.join(KEYS)} and parameters by name"
+    if not isinstance(given, dict):
+        raise ValueError(f"{path}: {expected}, got {type(given).__name__}")
+    if set(given) - set(KEYS) or not isinstance(given.get("parameters"), dict):
+        raise ValueError(f"{path}: {expected}, got {', '.join(map(str, given))}")
     named = root() / "notebooks" / f"{given.get('notebook')}.ipynb"
     notebook = named if named.exists() else (path.parent / str(given.get("notebook"))).resolve()
-    values = [v if isinstance(v, list) else [v] for v in given["parameters"].values()]
-    cells = [dict(zip(given["parameters"], chosen)) for chosen in product(*values)]
+    parameters = given["parameters"]
+    values = [value if isinstance(value, list) else [value] for value in parameters.values()]
+    cells = [dict(zip(parameters, chosen)) for chosen in product(*values)]
     return Grid(notebook, cells, given.get("figure") or {}, _folder() / path.stem)
 
 
@@ -122,16 +129,21 @@ def _folder():
 def command_line(parameters):
     """Parameters of a cell as `nlgjudge run` takes them, for a shell."""
     # A space before each value, or argparse takes -1e-05 for an option.
-    return shlex.join(word for name, value in parameters.items()
-                      for word in ("-p", name, f" {json.dumps(value)}"))
+    words = []
+    for name, value in parameters.items():
+        words += ["-p", name, f" {json.dumps(value)}"]
+    return shlex.join(words)
 
 
 def used(executed):
     """Files that a cell used when it last ran; for one that is gone the folder that lost it."""
     note = executed.with_suffix(".deps.json")
     paths = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
-    return [str(next(path for path in (root() / used, *(root() / used).parents) if path.exists()))
-            for used in paths]
+    found = []
+    for name in paths:
+        path = root() / name
+        found.append(str(next(place for place in (path, *path.parents) if place.exists())))
+    return found
 
 
 def collect(grid):
@@ -143,13 +155,21 @@ def collect(grid):
         The rows that every cell wrote, of its ablation or its ledger, with its parameters, its number
         and, for a sample, `data`.
     """
-    parts = [pd.read_csv(path).assign(**{k: str(v) if isinstance(v, (list, dict)) else v
-                                         for k, v in parameters.items()}, cell=cell,
-                                      data="sample" if "sample" in path.relative_to(place).parts else "real")
-             for cell, (name, parameters) in enumerate(zip(grid.names, grid.cells))
-             if grid.executed(name).exists() for place in [grid.executed(name).parent]
-             for kind in ("ablation", "ledger") for path in sorted(place.rglob(f"{kind}/*.csv"))]
+    parts = []
+    for cell, (name, parameters) in enumerate(zip(grid.names, grid.cells)):
+        if not grid.executed(name).exists():
+            continue
+        values = {parameter: _in_one_field(value) for parameter, value in parameters.items()}
+        place = grid.executed(name).parent
+        for path in [*sorted(place.rglob("ablation/*.csv")), *sorted(place.rglob("ledger/*.csv"))]:
+            data = "sample" if "sample" in path.relative_to(place).parts else "real"
+            parts.append(pd.read_csv(path).assign(**values, cell=cell, data=data))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _in_one_field(value):
+    """A parameter's value as a table holds it: what has parts as its text."""
+    return str(value) if isinstance(value, (list, dict)) else value
 
 
 def finish(grid):
@@ -208,8 +228,8 @@ def draw(grid, table):
     """
     from nlgjudge.ledger import figures  # seconds, which the jobs need not spend
 
-    roles = {"label": _LABEL, "value": "difference" if "difference" in table else "ours", "group": "data",
-             "column": "aspect"} | grid.figure
+    value = "difference" if "difference" in table else "ours"
+    roles = {"label": _LABEL, "value": value, "group": "data", "column": "aspect"} | grid.figure
     by = _named_by(grid, roles)
     table = table.assign(**{_LABEL: ""})
     absent = sorted({*roles.values(), "ci_low", "ci_high"} - set(table))
@@ -221,8 +241,8 @@ def draw(grid, table):
     drawn = drawn.join(table[[roles["value"], "ci_low", "ci_high"]].rename(columns={roles["value"]: "value"}))
     zero = dict.fromkeys(drawn["column"] if roles["value"] == "difference" else (), 0)
     title = f"{grid.folder.name}: {roles['value']} by {', '.join(by) or 'aspect'}"
-    figure = figures.intervals(drawn, column="column", lines=zero, title=title,
-                               notice=SAMPLE_NOTICE if "sample" in set(table["data"]) else "")
+    notice = SAMPLE_NOTICE if "sample" in set(table["data"]) else ""
+    figure = figures.intervals(drawn, column="column", lines=zero, title=title, notice=notice)
     for kind in ("svg", "png"):
         figure.savefig(grid.folder / f"results.{kind}", bbox_inches="tight")  # a title wider than few panels
 

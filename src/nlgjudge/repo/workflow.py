@@ -107,7 +107,7 @@ def undeclared(name, used):
 
 def source_digest(name):
     """Digest of a notebook's cells without their outputs, which decides on a rerun."""
-    cells = [["".join(c["source"]), c["metadata"].get("tags", [])] for c in _read(name)["cells"]]
+    cells = [["".join(cell["source"]), cell["metadata"].get("tags", [])] for cell in _read(name)["cells"]]
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
@@ -214,7 +214,7 @@ def _fetch(wanted, needed, say):
     outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
     failed = _of_kind(outcomes, "failed")
     gone = _of_kind(outcomes, "absent")
-    away = list(_of_kind(outcomes, "offline").values())
+    away = [error.cause for error in _of_kind(outcomes, "offline").values()]
     asked_for = {entry for need in needed for entry in files[need]}
     optional_roles = ("scores",)  # of a benchmark; a host that has none is no reason to stop
     for entry, error in failed.items():
@@ -226,7 +226,8 @@ def _fetch(wanted, needed, say):
     if gone:
         say(f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below")
     if away:
-        say(f"  {len(away)} of {len(outcomes)} files are not here: {away[0].cause.partition(': ')[2]}")
+        why = away[0].partition(": ")[2]
+        say(f"  {len(away)} of {len(outcomes)} files are not here: {why}")
     stopped = [error for entry, error in failed.items() if entry in asked_for]
     if stopped:
         raise fetch.DataUnavailable(
@@ -274,8 +275,10 @@ def _benchmark(name, say):
     from nlgjudge.data.optional import ABSENT
 
     loaded = load(name)
-    notice = f"  ({SAMPLE_NOTICE})" if loaded.is_sample else ""
-    say(f"  {name:18} {loaded.source:6} {len(loaded.items):5} items{notice}")
+    line = f"  {name:18} {loaded.source:6} {len(loaded.items):5} items"
+    if loaded.is_sample:
+        line += f"  ({SAMPLE_NOTICE})"
+    say(line)
     absent = [path for path, why in loaded.left_out.items() if why == ABSENT]
     if absent:
         say(f"{'':20}without {', '.join(absent)}: {ABSENT}")
@@ -322,7 +325,7 @@ def finish(say=print):
     say : callable
         Called with each line of the summary.
     """
-    from nlgjudge.ledger import figures, ledger
+    from nlgjudge.ledger import figures, kept_reruns, ledger
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
 
@@ -333,7 +336,7 @@ def finish(say=print):
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in lines:
+    for line in [*lines, *kept_reruns.differences(results() / "reruns")]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
@@ -351,9 +354,9 @@ def merge_ledger():
     lines : list of str
         What differs from the committed ledger, and what was not computed here.
     """
-    from nlgjudge.ledger import ledger
+    from nlgjudge.ledger import kept_reruns, ledger
 
-    rows = ledger.merge(_parts())
+    rows = ledger.merge(_parts(), kept_reruns.by_rank(kept_reruns.kept_cells()))
     path = results() / "ledger.csv"
     committed = root() / "paper_tables" / "ledger.csv"
     if not committed.exists():

@@ -270,10 +270,10 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     annotator_wins = (of_annotator >= of_judge - slack).astype(float)
     differences = annotator_wins - judge_wins
     if np.ptp(differences) == 0:  # no variance, and so no t
-        p = float(differences[0] >= epsilon)
+        p_value = float(differences[0] >= epsilon)
     else:
-        p = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
-    return n, judge_wins.mean(), annotator_wins.mean(), p
+        p_value = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
+    return n, judge_wins.mean(), annotator_wins.mean(), p_value
 
 
 def _similarity(scores, others, similarity):
@@ -293,7 +293,7 @@ def _by_rater(ratings, keys):
 
 def _scores(frame, keys):
     """The column `score`, indexed by the keys."""
-    absent = [c for c in (*keys, "score") if c not in frame.columns]
+    absent = [column for column in (*keys, "score") if column not in frame.columns]
     if absent:
         raise ValueError(f"expected columns {[*keys, 'score']}, the frame lacks {absent}; merge the items")
     repeated = frame.duplicated(keys)

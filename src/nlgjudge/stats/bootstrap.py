@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from nlgjudge.stats.correlations import LEVELS, checked, complete_items, correlation, matrices
+from nlgjudge.stats.correlations import LEVELS, check_options, checked, complete_items, correlation, matrices
 from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -224,8 +224,8 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
         if method == "bca":
             without = sum(without_each(pair, units, options)[0] for pair in arrays)
             left_out.append(value + (without - np.nanmean(without)) / len(parts))
-    return _quantiles(value, np.mean(draws, axis=0), confidence,
-                      np.concatenate(left_out) if method == "bca" else None)
+    all_left_out = np.concatenate(left_out) if method == "bca" else None
+    return _quantiles(value, np.mean(draws, axis=0), confidence, all_left_out)
 
 
 def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=0.95):
@@ -290,11 +290,10 @@ def _weighted_sum(values, by_document, by_system):
 
 
 def _check(units, level, confidence, resamples, method):
-    known = units in UNITS and level in LEVELS and method in METHODS
-    if not known or not 0 < confidence < 1 or resamples < 1:
-        raise ValueError(f"units={units!r}, level={level!r}, method={method!r}, confidence={confidence}, "
-                         f"resamples={resamples}: expected one of {UNITS}, one of {LEVELS}, "
-                         f"one of {METHODS}, a share in (0, 1) and at least 1")
+    check_options(units=(units, UNITS), level=(level, LEVELS), method=(method, METHODS))
+    if not 0 < confidence < 1 or resamples < 1:
+        raise ValueError(f"confidence={confidence}, resamples={resamples}: expected a share in (0, 1) and "
+                         "at least 1")
 
 
 def _matrices(frame, columns):

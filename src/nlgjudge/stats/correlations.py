@@ -102,27 +102,25 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
     -------
     Correlation
     """
-    x, y = (_scores(frame, c) for c in (metric, human))
+    x = _scores(frame, metric)
+    y = _scores(frame, human)
     complete = ~(np.isnan(x) | np.isnan(y))
     if not complete.any():
         return Correlation(np.nan, 0, 0, "no item has both scores")
     if level == "dataset":
         x = x[None, complete]
         y = y[None, complete]
-        units = len(frame)
     elif level == "system":
-        systems = frame["system_id"]
+        systems = frame["system_id"].values[complete]
         scores = pd.DataFrame({"x": x[complete], "y": y[complete]})
-        means = scores.groupby(systems.values[complete], sort=True).mean()
+        means = scores.groupby(systems, sort=True).mean()
         x = means["x"].to_numpy()[None]
         y = means["y"].to_numpy()[None]
-        units = systems.nunique()
     else:
         keys = (frame[key].values[complete] for key in ("doc_id", "system_id"))
         x, y = _laid_out(*keys, [x[complete], y[complete]])
-        units = frame["doc_id"].nunique()
     values = grouped(x, y, coefficient, kendall=kendall)
-    return _summary(values, level, constant, units, used=x.shape[1])
+    return _summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
 
 
 def grouped(x, y, coefficient="spearman", *, kendall="b"):
@@ -208,9 +206,30 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     return pd.DataFrame(rows, columns=columns)
 
 
+def number_of_units(frame, level):
+    """Count what a correlation at some level rests on: documents, items or systems.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        With `doc_id` and `system_id`, a row for each item.
+    level : {"sample", "dataset", "system"}
+
+    Returns
+    -------
+    int
+    """
+    if level == "sample":
+        return frame["doc_id"].nunique()
+    if level == "dataset":
+        return len(frame)
+    return frame["system_id"].nunique()
+
+
 def check_correlation(level, coefficient, constant, kendall):
+    """Raise a `ValueError` for an option of `correlation` that is not one of its values."""
     check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
-                   constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
+                  constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
 
 
 def check_options(**options):
@@ -221,6 +240,7 @@ def check_options(**options):
 
 
 def checked(frame, metric, human):
+    """The keys and both scores of a frame in which `check_columns` finds nothing wrong."""
     check_columns(frame, metric, human)
     return frame[["doc_id", "system_id", metric, human]]
 
@@ -228,7 +248,7 @@ def checked(frame, metric, human):
 def check_columns(frame, metric, human, *, keys=True):
     """Refuse a frame that lacks columns, has infinite scores or, where asked to look, two equal keys."""
     needed = ["doc_id", "system_id", metric, human]
-    absent = [c for c in needed if c not in frame.columns]
+    absent = [column for column in needed if column not in frame.columns]
     if absent:
         raise ValueError(f"expected columns {needed}, the frame lacks {absent}; it has "
                          f"{list(frame.columns)}")
@@ -237,7 +257,7 @@ def check_columns(frame, metric, human, *, keys=True):
         first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
         raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
                          f"repeated, first {first}; aggregate them before correlating")
-    if any(np.isinf(frame[c].to_numpy(float)).any() for c in (metric, human)):
+    if any(np.isinf(frame[column].to_numpy(float)).any() for column in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
 
 

@@ -65,8 +65,8 @@ def paired_z(a, b, human, *, level="sample", coefficient="spearman", units="both
     variance = np.maximum(variance, parts.max(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         degrees = parts.sum(axis=0) ** 2 / (parts**2 / freedom[:, None]).sum(axis=0)
-        p = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
-    return difference, np.where(np.isnan(p) | (difference == 0), 1.0, p)
+        p_value = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
+    return difference, np.where(np.isnan(p_value) | (difference == 0), 1.0, p_value)
 
 
 def _between(effects, size):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.stats.correlations import LEVELS, check_options, checked, matrices
+from nlgjudge.stats.correlations import LEVELS, check_options, checked, matrices, number_of_units
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-12
@@ -197,12 +197,7 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
 
 def _groups(frame, metric, human, level):
     """Scores of metric and humans as groups x members, NaN where an item lacks either; number of units."""
-    if level == "sample":
-        units = frame["doc_id"].nunique()
-    elif level == "dataset":
-        units = len(frame)
-    else:
-        units = frame["system_id"].nunique()
+    units = number_of_units(frame, level)
     complete = frame.dropna()
     if complete.empty or level == "sample":
         x, y = matrices(complete, [metric, human])

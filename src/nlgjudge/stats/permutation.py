@@ -2,8 +2,8 @@
 
 The resampling of "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
 Methods" (Deutsch, Dror and Roth 2021, section 5): PERM-INPUTS, PERM-SYSTEMS and PERM-BOTH. With
-swap bits s, metric A holds x where s = 0 and y where s = 1, and B the rest; the sums that a
-correlation rests on are then linear or quadratic in s, so that matrix products give them.
+swap bits, metric A holds x where a bit is 0 and y where it is 1, and B the rest; the sums that a
+correlation rests on are then linear or quadratic in the bits, so that matrix products give them.
 """
 
 import math
@@ -41,9 +41,9 @@ def standardised(x):
     scaled = centred / math.sqrt(math.fsum(centred**2) / len(present))
     rounded = scaled.round(10)
     ties_as_before = len(np.unique(rounded)) == len(np.unique(present))
-    z = np.full_like(x, np.nan)
-    z[there] = rounded if ties_as_before else scaled
-    return z
+    found = np.full_like(x, np.nan)
+    found[there] = rounded if ties_as_before else scaled
+    return found
 
 
 def swaps(shape, units, resamples, rng):
@@ -142,12 +142,12 @@ def _units_of(present, units):
     return np.flatnonzero(present)
 
 
-def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
-    """Correlation of A with `h` minus that of B with `h`, for every resample.
+def differences(x, y, human, bits, *, level, coefficient, constant, kendall):
+    """Correlation of A with `human` minus that of B with `human`, for every resample.
 
     Parameters
     ----------
-    x, y, h : numpy.ndarray, shape (n_documents, n_systems)
+    x, y, human : numpy.ndarray, shape (n_documents, n_systems)
         Two standardised metrics and the human scores, NaN at the same items.
     bits : numpy.ndarray
         As from `swaps` or `every_swap`.
@@ -160,7 +160,7 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
         NaN where either correlation is undefined.
     """
     if level == "system":
-        values = _of_systems(x, y, h, bits, coefficient, kendall)
+        values = _of_systems(x, y, human, bits, coefficient, kendall)
         if constant == "zero":
             values = np.nan_to_num(values)
         first, second = values
@@ -168,15 +168,15 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
     if level == "dataset":  # all items are one group
         x = x.reshape(1, -1)
         y = y.reshape(1, -1)
-        h = h.reshape(1, -1)
+        human = human.reshape(1, -1)
         bits = bits.reshape(1, -1, bits.shape[-1])
     resamples = 8 * bits.shape[-1]
     total = np.zeros((2, resamples))
     count = np.zeros((2, resamples))
     for group in range(len(x)):
         keep = ~np.isnan(x[group])
-        values = _of_group(x[group][keep], y[group][keep], h[group][keep], bits[group][keep],
-                           coefficient, kendall)
+        items = (part[group][keep] for part in (x, y, human, bits))
+        values = _of_group(*items, coefficient, kendall)
         defined = ~np.isnan(values)
         total += values if constant == "nan" else np.where(defined, values, 0)
         count += defined if constant == "skip" else 1
@@ -185,37 +185,43 @@ def differences(x, y, h, bits, *, level, coefficient, constant, kendall):
     return first - second
 
 
-def _of_systems(x, y, h, bits, coefficient, kendall):
+def _of_systems(x, y, human, bits, coefficient, kendall):
     """Both correlations of the systems' means; the means are rounded like the scores."""
     rated = (~np.isnan(x)).sum(axis=0)  # documents of each system
     x = np.nan_to_num(x)
     y = np.nan_to_num(y)
-    human = np.nanmean(h, axis=0)
-    systems = len(human)
+    mean_human = np.nanmean(human, axis=0)
+    systems = len(mean_human)
     values = []
     for chunk in _chunks(bits, systems * max(systems // 2, 1)):
-        moved = sum(gap[:, None] * np.unpackbits(swapped, axis=1) for gap, swapped in zip(y - x, chunk)).T
+        moved = np.zeros((systems, 8 * chunk.shape[-1]))
+        for gap, swapped in zip(y - x, chunk):
+            moved += gap[:, None] * np.unpackbits(swapped, axis=1)
+        moved = moved.T
         mean_a = ((x.sum(axis=0) + moved) / rated).round(10)
         mean_b = ((y.sum(axis=0) - moved) / rated).round(10)
-        values.append([_with_human(mean_a, human, coefficient, kendall),
-                       _with_human(mean_b, human, coefficient, kendall)])
+        values.append([_with_human(mean_a, mean_human, coefficient, kendall),
+                       _with_human(mean_b, mean_human, coefficient, kendall)])
     return np.concatenate(values, axis=1)
 
 
-def _of_group(x, y, h, bits, coefficient, kendall):
+def _of_group(x, y, human, bits, coefficient, kendall):
     """Both correlations of one document's (or all) items, shape (2, n_resamples)."""
     if len(x) < 2:
         return np.full((2, 8 * bits.shape[-1]), np.nan)
     # A statistic takes swap bits of a type of its own, shape (n_items, n_resamples).
     if coefficient == "pearson":
-        statistic, dtype = _moments(x, y, h)
+        statistic, dtype = _moments(x, y, human)
     elif len(x) <= _PAIRWISE:
-        statistic, dtype = _comparisons(x, y, h, coefficient, kendall)
+        statistic, dtype = _comparisons(x, y, human, coefficient, kendall)
     else:
-        statistic = partial(_one_by_one, x, y, h, coefficient=coefficient, kendall=kendall)
+        statistic = partial(_one_by_one, x, y, human, coefficient=coefficient, kendall=kendall)
         dtype = bool
-    return np.concatenate([statistic(np.unpackbits(chunk, axis=1).astype(dtype))
-                           for chunk in _chunks(bits, len(x))], axis=1)
+    values = []
+    for chunk in _chunks(bits, len(x)):
+        swapped = np.unpackbits(chunk, axis=1).astype(dtype)
+        values.append(statistic(swapped))
+    return np.concatenate(values, axis=1)
 
 
 def _chunks(bits, cells):
@@ -225,72 +231,72 @@ def _chunks(bits, cells):
         yield bits[..., start:start + step]
 
 
-def _product(matrix, s):
-    """`matrix @ s` in tiles that stay on one thread: waiting for a busy one costs far more."""
+def _product(matrix, swapped):
+    """`matrix @ swapped` in tiles that stay on one thread: waiting for a busy one costs far more."""
     width = min(_TILE, 2 ** int(math.log2(max(_ALONE // matrix.size, 1))))
     if width < 8:  # large enough for several threads
-        return matrix @ s
-    tiles = matrix @ s.reshape(len(s), -1, width).swapaxes(0, 1)
+        return matrix @ swapped
+    tiles = matrix @ swapped.reshape(len(swapped), -1, width).swapaxes(0, 1)
     return tiles.swapaxes(0, 1).reshape(len(matrix), -1)
 
 
-def _one_by_one(x, y, h, s, coefficient, kendall):
+def _one_by_one(x, y, human, swapped, coefficient, kendall):
     """Both correlations by swapping the scores and nothing more clever."""
-    swapped = s.T
-    a = np.where(swapped, y, x)
-    b = np.where(swapped, x, y)
-    return np.stack([_with_human(a, h, coefficient, kendall), _with_human(b, h, coefficient, kendall)])
+    of_a = np.where(swapped.T, y, x)
+    of_b = np.where(swapped.T, x, y)
+    return np.stack([_with_human(scores, human, coefficient, kendall) for scores in (of_a, of_b)])
 
 
-def _with_human(scores, h, coefficient, kendall):
+def _with_human(scores, human, coefficient, kendall):
     """Correlation of each row of scores with the same human scores."""
-    return grouped(scores, np.broadcast_to(h, scores.shape), coefficient, kendall=kendall)
+    return grouped(scores, np.broadcast_to(human, scores.shape), coefficient, kendall=kendall)
 
 
-def _moments(x, y, h):
-    """Pearson: the sums of h a, a and a a are linear in s."""
-    h = h - h.mean()
-    if np.isnan(grouped(h[None], h[None], "pearson")[0]):  # constant
-        return lambda s: np.full((2, s.shape[1]), np.nan), bool
+def _moments(x, y, human):
+    """Pearson: the sums of h a, a and a a, for ratings h and scores a, are linear in the swap bits."""
+    human = human - human.mean()
+    if np.isnan(grouped(human[None], human[None], "pearson")[0]):  # constant
+        return lambda swapped: np.full((2, swapped.shape[1]), np.nan), bool
     middle = (x.mean() + y.mean()) / 2
-    of_x = _summands(x - middle, h)
-    of_y = _summands(y - middle, h)
+    of_x = _summands(x - middle, human)
+    of_y = _summands(y - middle, human)
     start_a = of_x.sum(axis=1, keepdims=True)
     start_b = of_y.sum(axis=1, keepdims=True)
     size = start_a[2] + start_b[2]
 
-    def statistic(s):
-        moved = _product(of_y - of_x, s)
-        values = np.empty((2, s.shape[1]))
+    def statistic(swapped):
+        moved = _product(of_y - of_x, swapped)
+        values = np.empty((2, swapped.shape[1]))
         for row, (product, total, square) in enumerate((start_a + moved, start_b - moved)):
-            spread = square - total**2 / len(h)
+            spread = square - total**2 / len(human)
             with np.errstate(invalid="ignore", divide="ignore"):
-                values[row] = product / np.sqrt(spread * (h @ h))
+                values[row] = product / np.sqrt(spread * (human @ human))
             doubtful = spread <= 1e-6 * size  # constant, or too close to it for this formula
             if doubtful.any():
-                values[row, doubtful] = _one_by_one(x, y, h, s[:, doubtful] > 0, "pearson", "b")[row]
+                these = swapped[:, doubtful] > 0
+                values[row, doubtful] = _one_by_one(x, y, human, these, "pearson", "b")[row]
         return values
 
     return statistic, float
 
 
-def _summands(scores, h):
+def _summands(scores, human):
     """What each item adds to the three sums of Pearson's coefficient."""
-    return np.stack([h * scores, scores, scores * scores])
+    return np.stack([human * scores, scores, scores * scores])
 
 
-def _comparisons(x, y, h, coefficient, kendall):
+def _comparisons(x, y, human, coefficient, kendall):
     """Spearman and Kendall from the signs of all pairs, which makes them exact integers.
 
     A rank, doubled and centred, is the sum over j of sign(a_i - a_j). The numerator of either
     coefficient is therefore the sum over i and j of w_ij sign(a_i - a_j), with w_ij = r_i - r_j
-    for Spearman (r: ranks of h) and sign(h_i - h_j) for Kendall. Which of four sign tables (x or
-    y against x or y) a pair takes depends on its two bits: a quadratic form in s. Ties enter
-    through t, the number of chosen scores of each value, which is linear in s.
+    for Spearman (r: ranks of the ratings h) and sign(h_i - h_j) for Kendall. Which of four sign
+    tables (x or y against x or y) a pair takes depends on its two bits: a quadratic form in the
+    bits. Ties enter through the number of chosen scores of each value, which is linear in the bits.
     """
     n = len(x)
-    weight = np.sign(h[:, None] - h)
-    classes = len(np.unique(h)) if kendall == "c" else n
+    weight = np.sign(human[:, None] - human)
+    classes = len(np.unique(human)) if kendall == "c" else n
     if coefficient == "spearman":
         rank = weight.sum(axis=1)
         weight = rank[:, None] - rank
@@ -311,14 +317,14 @@ def _comparisons(x, y, h, coefficient, kendall):
     forms = np.concatenate([bends, [slope_a, slope_b], in_y - in_x]).astype(dtype)
     tied = in_x.sum(axis=1)[:, None], in_y.sum(axis=1)[:, None]
 
-    def statistic(s):
-        forms_s = _product(forms, s)
-        bend = np.einsum("ij,ij->j", forms_s[:n], s)
-        values = np.empty((2, s.shape[1]))
+    def statistic(swapped):
+        products = _product(forms, swapped)
+        bend = np.einsum("ij,ij->j", products[:n], swapped)
+        values = np.empty((2, swapped.shape[1]))
         for row, sign in enumerate((1, -1)):
-            agreement = (start[row] + forms_s[n + row] + bend).astype(float)
-            t = tied[row].astype(dtype) + sign * forms_s[n + 2:]
-            values[row] = _ratio(agreement, t, n, variation, classes, coefficient, kendall)
+            agreement = (start[row] + products[n + row] + bend).astype(float)
+            ties = tied[row].astype(dtype) + sign * products[n + 2:]
+            values[row] = _ratio(agreement, ties, n, variation, classes, coefficient, kendall)
         return values
 
     return statistic, dtype
@@ -332,15 +338,15 @@ def _tied_values(x, y):
     return member[:, :len(x)], member[:, len(x):]
 
 
-def _ratio(agreement, t, n, variation, classes, coefficient, kendall):
+def _ratio(agreement, ties, n, variation, classes, coefficient, kendall):
     """Coefficients from the quadratic form and the counts of ties; NaN for constant input."""
     if coefficient == "spearman":
-        spread = (n**3 - n - (t * t * t - t).sum(axis=0).astype(float)) / 3
+        spread = (n**3 - n - (ties * ties * ties - ties).sum(axis=0).astype(float)) / 3
     else:
-        spread = n * n - n - (t * t - t).sum(axis=0).astype(float)
+        spread = n * n - n - (ties * ties - ties).sum(axis=0).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if coefficient == "kendall" and kendall == "c":
-            classes = np.minimum(classes, n - t.sum(axis=0) + (t > 0).sum(axis=0))
+            classes = np.minimum(classes, n - ties.sum(axis=0) + (ties > 0).sum(axis=0))
             value = agreement / (n * n * (classes - 1) / classes)
         else:
             value = agreement / np.sqrt(spread * variation)

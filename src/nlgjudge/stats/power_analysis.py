@@ -146,8 +146,8 @@ def _designs(study, documents, systems, samples):
         n_documents, n_systems, n_samples = size
         too_small = n_documents < 2 or n_systems < least_systems or n_samples < 1
         if too_small or (n_systems > 1 and most_systems == 1):
-            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least_systems} and "
-                             f"1, and one system where the data have one (they have {most_systems})")
+            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least_systems} "
+                             f"and 1, and one system where the data have one (they have {most_systems})")
         if n_samples > 1 and np.isnan(study.sampling):
             raise ValueError(f"samples={n_samples}: the frame has one sample per item, so give sampling_sd")
         if units == "documents" and n_systems > most_systems:
@@ -181,7 +181,8 @@ def _bisected(at, low, high, power, simulations):
     effects = [low, high]
     shares = [at(low), at(high)]
     if shares[1] < power or shares[0] >= power:
-        return np.nan, np.nan, f"power {shares[0]:.2f} to {shares[1]:.2f} at effects {low:.2f} to {high:.2f}"
+        reached = f"power {shares[0]:.2f} to {shares[1]:.2f}"
+        return np.nan, np.nan, f"{reached} at effects {low:.2f} to {high:.2f}"
     for _ in range(_STEPS):
         middle = (low + high) / 2
         share = at(middle)

@@ -78,9 +78,11 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
         raise ValueError(f"alpha={alpha}, simulations={simulations}, sampling_sd={sampling_sd}, "
                          f"shared={shared}: expected a share in (0, 1), at least 1, at least 0, in [0, 1]")
     judges = [a] if b is None else [a, b]
-    absent = [c for c in ("doc_id", "system_id", human, *judges) if c not in frame.columns]
-    if absent or (compare and b is None):
-        raise ValueError(f"the frame lacks {absent}" if absent else "without a second judge, give an effect")
+    absent = [column for column in ("doc_id", "system_id", human, *judges) if column not in frame.columns]
+    if absent:
+        raise ValueError(f"the frame lacks {absent}")
+    if compare and b is None:
+        raise ValueError("without a second judge, give an effect")
     rated = _matrix(frame, human)
     parts = [_parts(frame, judge, rated, sampling_sd) for judge in judges]
     values = [_value(part.base + part.residual, rated, level, coefficient) for part in parts]
@@ -95,8 +97,17 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
     # Sampling noise is drawn anew in each study, so what the data hold of it is taken off.
     kept = np.sqrt(best.variance / np.nanvar(best.residual)) if best.variance > 0 else 0.0
     test = {"level": level, "coefficient": coefficient, "units": units}
-    return Study(best.base, kept * best.residual, rated, best.sampling, shared, values[0] - values[-1], alpha,
-                 simulations, test)
+    return Study(
+        base=best.base,
+        residual=kept * best.residual,
+        human=rated,
+        sampling=best.sampling,
+        shared=shared,
+        observed=values[0] - values[-1],
+        alpha=alpha,
+        simulations=simulations,
+        test=test,
+    )
 
 
 def calibrated(study, size, rng):
@@ -156,8 +167,8 @@ def rejections(study, size, spread, rng):
         first = base + residual + error_a
         second = _second(study, base, residual, spread, own) + error_b
         found.append(paired_z(first, second, human, **study.test))
-    difference, p = np.concatenate(found, axis=1)
-    share = float((p <= study.alpha).mean())
+    difference, p_value = np.concatenate(found, axis=1)
+    share = float((p_value <= study.alpha).mean())
     defined = difference[~np.isnan(difference)]
     return share, float(defined.mean()) if len(defined) else np.nan
 
@@ -186,7 +197,8 @@ def _drawn(available, wanted, replicates, replace, rng):
 
 def _second(study, base, residual, spread, own):
     """Judge b's score without sampling noise."""
-    return base + study.shared * residual + spread * np.nanstd(study.base + study.residual) * own
+    deviation = np.nanstd(study.base + study.residual)
+    return base + study.shared * residual + spread * deviation * own
 
 
 def _matrix(frame, column):

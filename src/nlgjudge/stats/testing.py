@@ -22,6 +22,7 @@ from nlgjudge.stats.correlations import (
     correlation,
     correlation_of_checked,
     matrices,
+    number_of_units,
 )
 from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
 
@@ -162,21 +163,21 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     frame, difference, n, reason = _observed(frame, a, b, human, options)
     if reason:
         return PermutationTest(difference, np.nan, 0, n, reason)
-    x, y, h = matrices(frame, [a, b, human])
-    present = ~np.isnan(h)
+    x, y, ratings = matrices(frame, [a, b, human])
+    present = ~np.isnan(ratings)
     different = number_of_swaps(present, units)
     exact = different <= exact_up_to
     bits = every_swap(present, units) if exact else swaps(x.shape, units, resamples, rng)
-    found = differences(standardised(x), standardised(y), h, bits, **options)
+    found = differences(standardised(x), standardised(y), ratings, bits, **options)
     if exact:
         draws = found[:different]
         if alternative != "two-sided":
             draws = np.concatenate([draws, -draws])
     else:
         draws = found[1:resamples + 1]
-    p, defined = _share(found[0], draws, alternative, exact)
+    p_value, defined = _share(found[0], draws, alternative, exact)
     reason = "" if defined else "undefined in every resample"
-    return PermutationTest(difference, p, defined, n, reason, exact)
+    return PermutationTest(difference, p_value, defined, n, reason, exact)
 
 
 def williams(r_a, r_b, r_ab, n):
@@ -208,13 +209,14 @@ def williams(r_a, r_b, r_ab, n):
     """
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     if n < 4 or max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
-        raise ValueError(f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected three variables' correlations "
-                         "and at least 4 observations")
+        raise ValueError(f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected the correlations of three "
+                         "variables and at least 4 observations")
     denominator = (n - 1) * (1 + r_ab)
     if denominator == 0:
         return Williams(np.nan, np.nan)
-    numerator = 2 * max(determinant, 0) * (n - 1) / (n - 3) + ((r_a + r_b) / 2)**2 * (1 - r_ab)**3
-    variance = numerator / denominator
+    of_determinant = 2 * max(determinant, 0) * (n - 1) / (n - 3)
+    of_mean = ((r_a + r_b) / 2)**2 * (1 - r_ab)**3
+    variance = (of_determinant + of_mean) / denominator
     if not variance > 1e-15:
         return Williams(np.nan, np.nan)
     t = (r_a - r_b) / math.sqrt(variance)
@@ -261,10 +263,10 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     r_a = correlation(frame, a, human, **options).value
     r_b = correlation(frame, b, human, **options).value
     r_ab = correlation(frame, a, b, **options).value
-    t, p = williams(r_a, r_b, r_ab, n)
-    if math.isnan(t):
+    test = williams(r_a, r_b, r_ab, n)
+    if math.isnan(test.t):
         reason = f"{a} and {b} correlate perfectly"
-    return WilliamsTest(difference, t, p, n, reason)
+    return WilliamsTest(difference, test.t, test.p, n, reason)
 
 
 def holm(p_values):
@@ -290,14 +292,14 @@ def holm(p_values):
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.array(p_values, float)
-    if p.ndim != 1 or (p < 0).any() or (p > 1).any():
+    adjusted = np.array(p_values, float)
+    if adjusted.ndim != 1 or (adjusted < 0).any() or (adjusted > 1).any():
         raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
-    family = (~np.isnan(p)).sum()
-    order = np.argsort(p)[:family]  # NaN sorts last
-    multiplied = p[order] * np.arange(family, 0, -1)
-    p[order] = np.minimum(1, np.maximum.accumulate(multiplied))
-    return p
+    family = (~np.isnan(adjusted)).sum()
+    order = np.argsort(adjusted)[:family]  # NaN sorts last
+    multiplied = adjusted[order] * np.arange(family, 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(multiplied))
+    return adjusted
 
 
 def _observed(frame, a, b, human, options):
@@ -308,12 +310,7 @@ def _observed(frame, a, b, human, options):
     for metric in (a, b):
         check_columns(frame, metric, human, keys=metric == a)
     frame = complete_items(frame, [a, b, human])
-    if options["level"] == "sample":
-        n = frame["doc_id"].nunique()
-    elif options["level"] == "dataset":
-        n = len(frame)
-    else:
-        n = frame["system_id"].nunique()
+    n = number_of_units(frame, options["level"])
     # What is undefined without a policy must not become 0 through one, so "skip" is asked first.
     for constant in dict.fromkeys(("skip", options["constant"])):
         policy = options | {"constant": constant}

@@ -85,7 +85,8 @@ class Ablation(NamedTuple):
         list of str
             On the correlations with people, the tests, the intervals and the scores themselves.
         """
-        return [direction(self.result), significance(self.result), beyond_zero(self.result), moved(self.shifts)]
+        of_result = [say(self.result) for say in (direction, significance, beyond_zero)]
+        return [*of_result, moved(self.shifts)]
 
     def save(self, name):
         """Write `result` to `ablation/<name>.csv` of this run, where a sweep finds it; return the path."""
@@ -145,7 +146,8 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
     if not changed:
         raise ValueError("the variant equals the baseline: change one of " + ", ".join(SETTINGS))
     arms = prepared(benchmark, items, setups, aspects)
-    scores, costs = {}, {}
+    scores = {}
+    costs = {}
     for name, arm in arms.items():
         scores[name], costs[name] = run(arm)
     frame = _with_both_scores(benchmark, scores)

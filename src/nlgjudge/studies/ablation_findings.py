@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nlgjudge.ledger.words import counted
+from nlgjudge.ledger.words import counted, listed
 
 SIGNIFICANT = 0.05
 
@@ -38,7 +38,7 @@ def direction(result):
     parts = []
     for word, aspects in {"lower": lower, "higher": higher}.items():
         if aspects:
-            parts.append(f"{word} for {_listed(aspects)}")
+            parts.append(f"{word} for {listed(aspects)}")
     return f"The variant's correlation with people is {' and '.join(parts)}, by at most {size.max():.2f}."
 
 
@@ -107,9 +107,4 @@ def _span(numbers):
 def _where(aspects, result):
     if len(aspects) == len(result) > 1:
         return "in every aspect"
-    return f"for {_listed(aspects)}"
-
-
-def _listed(names):
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"for {listed(aspects)}"

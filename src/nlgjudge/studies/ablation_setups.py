@@ -297,7 +297,8 @@ def _different_prompts(arm):
 
 def _tasks(arm):
     """What an arm asks, for each of its prompts."""
-    return [Tasks(arm.items, one, n=arm.setup["samples"], **arm.sampling) for one in _different_prompts(arm)]
+    samples = arm.setup["samples"]
+    return [Tasks(arm.items, one, n=samples, **arm.sampling) for one in _different_prompts(arm)]
 
 
 def _key(asked):
@@ -309,7 +310,7 @@ def _cost(replies, tasks, *, free, price):
     given = replies[replies["reason"] != "not recorded"]
     ids = set(given["item_id"])
     if free:
-        calls, read, written = 0, 0, 0
+        calls = read = written = 0
     else:
         calls = len(ids)
         written = (given["text"].str.len() // 4 + 1).sum()

@@ -330,7 +330,10 @@ def cost_of(tasks, judge, price):
         `calls, prompt_tokens, completion_tokens, cost` (NaN without a price) and `estimated`, whether some
         tokens were counted by no server.
     """
-    calls, prompted, completed, estimated = 0, 0, 0, False
+    calls = 0
+    prompted = 0
+    completed = 0
+    estimated = False
     for task in tasks:
         calls += 1
         counted = _counted_tokens(task, judge)

@@ -236,7 +236,8 @@ def notes_on(table, absent):
     if first["why"]:
         notes.append(f"dataset level, because {first['why']}" if at_dataset_level else first["why"])
     if at_dataset_level and first["n_skipped"]:
-        notes.append(f"{first['n_skipped']} rated outputs lack a score of some method and are left out for all")
+        notes.append(f"{first['n_skipped']} rated outputs lack a score of some method and are left out for "
+                     "all")
     for _, row in table[table["ours"].isna()].iterrows():
         if row["method"] not in absent:
             notes.append(f"{row['method']} is not compared: {row['reason']}")

@@ -8,6 +8,7 @@ from string import Template
 import numpy as np
 import pandas as pd
 
+from nlgjudge.ledger.words import listed
 from nlgjudge.studies.own_data_comparing import LEVEL, RANKED, needed
 
 
@@ -154,14 +155,17 @@ def _first_place(compared):
     best = compared.iloc[0]
     best_or_tied = ~(compared["p"] < LEVEL)  # the best itself has no p
     tied = compared[best_or_tied]
-    listed = "; ".join(f"{row['method']} {row['ours']:.2f} {_interval(row)}" for _, row in tied.iterrows())
+    values = []
+    for _, row in tied.iterrows():
+        values.append(f"{row['method']} {row['ours']:.2f} {_interval(row)}")
+    in_order = "; ".join(values)
     cannot = "These data cannot name one"
     if len(compared) == 1:
-        return f"Only {listed} can be compared, so that nothing comes first."
+        return f"Only {in_order} can be compared, so that nothing comes first."
     enough = needed(len(compared))
     if best["documents"] < enough:
-        return (f"{cannot}: to tell one of {len(compared)} methods from the others takes {enough} documents or "
-                f"more, and {best['documents']} are compared. Highest first: {listed}.")
+        return (f"{cannot}: to tell one of {len(compared)} methods from the others takes {enough} documents "
+                f"or more, and {best['documents']} are compared. Highest first: {in_order}.")
     if pd.isna(best["ci_low"]):
         return f"{cannot}: the interval of the highest, {best['method']}, is undefined."
     if best["ci_low"] <= 0:
@@ -170,7 +174,7 @@ def _first_place(compared):
             said += f" Not told apart from it: {', '.join(tied['method'].iloc[1:])}."
         return said
     if len(tied) > 1:
-        said = f"{cannot}. Not told apart: {listed}."
+        said = f"{cannot}. Not told apart: {in_order}."
         if len(tied) < len(compared):
             said += " The others agree less, beyond chance."
         return said + _cheapest(tied)
@@ -185,7 +189,7 @@ def _cheapest(tied):
         return ""
     if len(free):
         verb = "costs" if len(free) == 1 else "cost"
-        return f" Of these, {_listed(free)} {verb} nothing."
+        return f" Of these, {listed(free)} {verb} nothing."
     if asked["judge"].nunique() > 1:
         return ""
     cost = asked["cost"]
@@ -201,7 +205,7 @@ def _above_the_raters(compared):
     if pd.isna(limit) or above.empty:
         return ""
     verb = "agrees" if len(above) == 1 else "agree"
-    return (f" {_listed(above)} {verb} with the raters' mean more than a rater does with the mean of the "
+    return (f" {listed(above)} {verb} with the raters' mean more than a rater does with the mean of the "
             f"others ({limit:.2f}): that mean is of one rater fewer and so less exact, and this does not "
             "show that a method is better than a person.")
 
@@ -233,11 +237,6 @@ def _interval(row):
     return f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
 
 
-def _listed(names):
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def _line(row, low):
     """A method's line, with its interval as a strip from `low` to 1."""
     def place(value):
@@ -251,8 +250,8 @@ def _line(row, low):
     if not pd.isna(row["ours"]):
         marks["dot"] = f"M{place(row['ours'])} 1V9"
     strip = "".join(f'<path class="{kind}" d="{drawn}"/>' for kind, drawn in marks.items())
-    p = "" if pd.isna(row["p"]) else f"{row['p']:.3f}"
+    p_value = "" if pd.isna(row["p"]) else f"{row['p']:.3f}"
     label = escape(shown(row))
     return (f'<tr><th>{escape(row["method"])}<td data-label="correlation">{label}<td><svg role="img" '
             f'viewBox="0 0 100 10" preserveAspectRatio="none" aria-label="{label}">{strip}</svg>'
-            f'<td data-label="p against the best">{p}<td data-label="cost">{spent(row)}')
+            f'<td data-label="p against the best">{p_value}<td data-label="cost">{spent(row)}')

@@ -104,8 +104,8 @@ def shared_baselines(cells=None):
     pairs = _pairs(cells, KEY[1:])
     first = pairs["metric"]
     other = pairs["metric_other"]
-    candidates = [b in UNNAMED.get(a, []) or a in UNNAMED.get(b, []) for a, b in zip(first, other)]
-    comparable = first.eq(other) | np.array(candidates)
+    may_be_the_same = [_may_name(one, two) or _may_name(two, one) for one, two in zip(first, other)]
+    comparable = first.eq(other) | np.array(may_be_the_same)
     pairs = pairs.assign(metric=first.where(first == other, first + " ~ " + other))[comparable]
     pairs["difference"] = pairs["value_other"] - pairs["value"]
     one_cell = [pairs[name] for name in ("metric", *KEY[1:])]
@@ -117,6 +117,11 @@ def shared_baselines(cells=None):
         pairs.loc[group.index, "cause"] = _cause(line, group["difference"].abs().max(), equal)
     columns = ["metric", *KEY[1:], *row, "value", *other_row, "value_other", "difference", "largest", "cause"]
     return pairs[columns].reset_index(drop=True)
+
+
+def _may_name(short, full):
+    """Whether a name without its n may stand for the metric with it."""
+    return full in UNNAMED.get(short, [])
 
 
 def _pairs(cells, on):
@@ -162,8 +167,8 @@ def _cause(line, worst, equal):
             what = "relabelled"
             if found.level != found.level_other:
                 what = f"level {found.level} as {found.level_other}"
-            return (f"{what}: {found.row} of {found.paper} equals {found.row_other} of {found.paper_other} in "
-                    f"{found.cells} cells")
+            return (f"{what}: {found.row} of {found.paper} equals {found.row_other} of {found.paper_other} "
+                    f"in {found.cells} cells")
     cause = "other variant or subset"
     if row in STATED and "coascore" in (paper, other):
         cause += f"; coascore states {STATED[row]}"

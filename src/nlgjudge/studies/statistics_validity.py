@@ -44,20 +44,22 @@ def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.
     (['doc_id', 'system_id', 'human', 'a', 'b'], 6)
     """
     shares = np.array([of_systems, of_documents, 1 - of_systems - of_documents])
-    r = np.asarray(correlations, float)
-    if shares.min() < 0 or not 0 <= shared <= 1 or np.abs(r).max() > 1 or step < 0:
+    wanted = np.asarray(correlations, float)
+    if shares.min() < 0 or not 0 <= shared <= 1 or np.abs(wanted).max() > 1 or step < 0:
         raise ValueError(f"of_systems={of_systems}, of_documents={of_documents}, shared={shared}, "
-                         f"correlations={tuple(r)}, step={step}: expected shares in [0, 1] that sum to at "
-                         "most 1, correlations in [-1, 1] and a step of at least 0")
+                         f"correlations={tuple(wanted)}, step={step}: expected shares in [0, 1] that sum to "
+                         "at most 1, correlations in [-1, 1] and a step of at least 0")
+    of_human = wanted[:, None, None]
+    of_rest = np.sqrt(1 - wanted**2)[:, None, None]
     columns = 0
     for share, size in zip(shares, ((1, systems), (documents, 1), (documents, systems))):
-        human, common, *own = rng.standard_normal((2 + len(r), *size))
+        human, common, *own = rng.standard_normal((2 + len(wanted), *size))
         rest = np.sqrt(shared) * common + np.sqrt(1 - shared) * np.array(own)
-        judges = r[:, None, None] * human + np.sqrt(1 - r**2)[:, None, None] * rest
+        judges = of_human * human + of_rest * rest
         columns = columns + np.sqrt(share) * np.concatenate([human[None], judges])
     if step:
         columns = step * np.round(columns / step)
-    names = ["human", *(chr(ord("a") + i) for i in range(len(r)))]
+    names = ["human", *(chr(ord("a") + place) for place in range(len(wanted)))]
     keys = {"doc_id": np.repeat(np.arange(documents), systems),
             "system_id": np.tile(np.arange(systems), documents)}
     return pd.DataFrame(keys | dict(zip(names, columns.reshape(len(names), -1))))

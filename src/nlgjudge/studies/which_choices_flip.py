@@ -13,7 +13,8 @@ import pandas as pd
 from nlgjudge.stats.correlations import COEFFICIENTS, CONSTANT, LEVELS, correlation
 
 FACTORS = ("policy", "constant", "level", "coefficient", "kendall", "subset")
-_COUNTS = ["universes", "a_beats", "b_beats", "tied", "undefined", "share_a", "share_b", "share_undefined", "flips"]
+_COUNTS = ["universes", "a_beats", "b_beats", "tied", "undefined", "share_a", "share_b", "share_undefined",
+           "flips"]
 _FLIPS = ["a", "b", "factor", "option", *_COUNTS, "separation", "switches", "decides"]
 _TIE = 1e-12  # values closer than this differ by rounding only
 
@@ -225,19 +226,19 @@ def _by_option(winner, factor):
 def _counts(winner):
     """How many universes there are, and who wins in how many."""
     size = len(winner)
-    a = int((winner == 1).sum())
-    b = int((winner == -1).sum())
+    a_beats = int((winner == 1).sum())
+    b_beats = int((winner == -1).sum())
     undefined = int(winner.isna().sum())
     return {
         "universes": size,
-        "a_beats": a,
-        "b_beats": b,
-        "tied": size - a - b - undefined,
+        "a_beats": a_beats,
+        "b_beats": b_beats,
+        "tied": size - a_beats - b_beats - undefined,
         "undefined": undefined,
-        "share_a": a / size,
-        "share_b": b / size,
+        "share_a": a_beats / size,
+        "share_b": b_beats / size,
         "share_undefined": undefined / size,
-        "flips": a > 0 and b > 0,
+        "flips": a_beats > 0 and b_beats > 0,
     }
 
 

@@ -12,12 +12,12 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.judging import surface
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.scoring import item_scores
-from nlgjudge.judging.server import JudgeError
 from nlgjudge.judging.tasks import Tasks
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.studies.own_data_asking import (
@@ -158,10 +158,20 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
             raise JudgeError(f"{one.name} gave no reply at all: {'; '.join(notes[-2:])}")
     scores.append(items[["item_id"]].join(lexical, on="item_id").drop(columns="item_id"))
     table = pd.concat(parts, ignore_index=True)
-    said = {"judge": ", ".join(judges), "task": task, "level": _levels(table), "price": price, "limit": limit,
-            "samples": samples, "policy": policy, "seed": seed, "resamples": resamples,
-            "permutations": permutations, "prompts": {found.name: found.digest for found, *_ in asked.values()}}
-    return Evaluation(table, notes, said, pd.concat(scores, axis=1))
+    asked_for = {
+        "judge": ", ".join(judges),
+        "task": task,
+        "level": _levels(table),
+        "price": price,
+        "limit": limit,
+        "samples": samples,
+        "policy": policy,
+        "seed": seed,
+        "resamples": resamples,
+        "permutations": permutations,
+        "prompts": {found.name: found.digest for found, *_ in asked.values()},
+    }
+    return Evaluation(table, notes, asked_for, pd.concat(scores, axis=1))
 
 
 def _scored(benchmark, aspect, judged, lexical):
@@ -203,7 +213,8 @@ def _judged(aspect, own, items, judges, price, policy, answered, notes):
 
     A judge that replies is added to `answered`; what went wrong goes into the notes.
     """
-    scores, costs = {}, []
+    scores = {}
+    costs = []
     for name, judge in judges.items():
         for label, (found, n, sampling) in own.items():
             method = method_name(label, name, judges)

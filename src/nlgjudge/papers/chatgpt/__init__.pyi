@@ -1,1 +1,3 @@
 from .protocols import PROTOCOLS as PROTOCOLS
+from .protocols import SCOPES as SCOPES
+from .protocols import VERSIONS as VERSIONS

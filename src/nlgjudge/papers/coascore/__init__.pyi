@@ -6,3 +6,5 @@ from .chain import plan_coascore as plan_coascore
 from .chained import Chained as Chained
 from .chained import expected_chain as expected_chain
 from .protocols import PROTOCOLS as PROTOCOLS
+from .protocols import SCOPES as SCOPES
+from .protocols import VERSIONS as VERSIONS

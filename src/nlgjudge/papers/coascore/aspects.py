@@ -11,7 +11,7 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from functools import partial
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -22,11 +22,12 @@ from nlgjudge.judging.parsing import Score, parse
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
-from nlgjudge.judging.tasks import Task
+from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.coascore.protocols import SAMPLING
 
 _WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
           "seventeen eighteen nineteen twenty")
+_STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 NUMBERS = dict(enumerate(_WORDS.split(), 1))
 # A line of a list: perhaps a mark or a number, a name of up to 62 characters, perhaps a remark in brackets, a
 # colon or a dash, and what is said of it.
@@ -87,8 +88,8 @@ def stage(name, task, aspect, scale=(1, 5)):
 
     Parameters
     ----------
-    name : {"llmscore", "aspects", "aspect_scores", "chain"}
-        Tables 8 to 11.
+    name : {"llmscore", "llmscore_cot", "aspects", "aspect_scores", "chain"}
+        Tables 8 to 11. Of LLMScore_CoT, which gives reasons first, the paper prints "Let's think step by step:".
     task, aspect : str
         A task of `prompts/coascore/tasks.toml` and one of its aspects.
     scale : (int, int)
@@ -103,6 +104,10 @@ def stage(name, task, aspect, scale=(1, 5)):
     KeyError
         For an unknown task or aspect.
     """
+    if name == "llmscore_cot":
+        alone = stage("llmscore", task, aspect, scale)
+        body = alone.body.rpartition("\n\n")[0]
+        return alone._replace(name=f"coascore/{name}/{task}/{aspect}", body=f"{body}\n\n{_STEP_BY_STEP}", exact=False)
     asked = prompt(f"coascore/{name}")
     printed = _task("dialogue")
     wanted = _task(task)
@@ -275,9 +280,14 @@ def parse_scores(text, names, scale=(1, 5)):
 def _matched(given, names):
     """Aspect to the reply's key; first equal keys, then those that hold one another, if unique."""
     matched = {}
+    if len({*map(_key, names)}) == len(names) and list(given) == list(names):  # as it was asked for
+        return dict(zip(names, names))
     for close in (_are_equal, _hold_one_another):
-        free = [key for key in given if key not in matched.values() and _key(key)]
+        taken = set(matched.values())
+        free = [key for key in given if key not in taken and _key(key)]
         without = [name for name in names if name not in matched]
+        if not without:
+            break
         pairs = [(name, key) for name in without for key in free if close(_key(name), _key(key))]
         choices_of_name = Counter(name for name, _ in pairs)
         choices_of_key = Counter(key for _, key in pairs)
@@ -313,12 +323,7 @@ def item_tasks(items, asked, settings, extra=None):
     """
     tasks = []
     for item in items.itertuples():
-        fields = {
-            "source": item.source,
-            "hypothesis": item.hypothesis,
-            "context": item.context,
-            "reference": item.references[0] if len(item.references) else "",
-        }
+        fields = fields_of(item)
         for field, values in (extra or {}).items():
             fields[field] = values[item.item_id]
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
@@ -326,6 +331,7 @@ def item_tasks(items, asked, settings, extra=None):
     return tasks
 
 
+@lru_cache(maxsize=4096)  # the same few names for every item
 def _key(name):
     """A name without case and marks."""
     return re.sub(r"[\W_]", "", name.lower())

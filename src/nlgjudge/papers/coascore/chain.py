@@ -23,7 +23,6 @@ from nlgjudge.papers.coascore.aspects import (
 
 SCORES = ("judged", "none", "random")
 FINAL = ("judge", "average")
-_STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 _TYPICAL = 190  # characters of an aspect with its definition, as Table 9 prints them
 _SCORE_LINE = 14  # characters of the score that follows it
 
@@ -76,10 +75,7 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     >>> found["score"].notna().tolist()
     [True, True]
     """
-    asked = stage("llmscore", task, aspect, scale)
-    if cot:
-        body = asked.body.rpartition("\n\n")[0]
-        asked = asked._replace(body=f"{body}\n\n{_STEP_BY_STEP}", exact=False)
+    asked = stage("llmscore_cot" if cot else "llmscore", task, aspect, scale)
     return _ask(judge, item_tasks(items, asked, settings), asked)
 
 
@@ -212,16 +208,15 @@ def _unjudged(items, aspects, scale, scores, rng):
 
 def _shown(aspects, table, *, with_scores):
     """What each item's last prompt shows: its aspects with their scores, or all definitions alone."""
+    definitions = {one.name: f"{one.name}: {one.definition}" for one in aspects}
+    if not with_scores:
+        return dict.fromkeys(table.index, "\n\n".join(definitions.values()))
+    columns = [(definitions[name], table[name].tolist()) for name in definitions]
     shown = {}
-    for item, row in table.iterrows():
-        parts = []
-        for one in aspects:
-            definition = f"{one.name}: {one.definition}"
-            if not with_scores:
-                parts.append(definition)
-            elif pd.notna(row[one.name]):
-                parts.append(f"{definition}\n\nScore: {float(row[one.name])}")
-        shown[item] = "\n\n".join(parts)
+    for position, item in enumerate(table.index):
+        scored = [(definition, scores[position]) for definition, scores in columns]
+        shown[item] = "\n\n".join(f"{definition}\n\nScore: {float(score)}" for definition, score in scored
+                                  if pd.notna(score))
     return shown
 
 

@@ -110,4 +110,6 @@ def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, 
     variance = (levels**2 - 1) / 12 if random else aspect**2  # of an aspect's score, given the rating
     weight = (own + informative) / (own + n)  # of what view and aspects have in common
     noise = (own * view) ** 2 + n * variance
-    return weight * rating / np.sqrt(weight**2 * (rating**2 + shared**2) + noise / (own + n) ** 2)
+    in_common = weight**2 * (rating**2 + shared**2)
+    of_chance = noise / (own + n) ** 2
+    return weight * rating / np.sqrt(in_common + of_chance)

@@ -11,4 +11,6 @@ from .expert_survey import survey as survey
 from .perturbing import perturb as perturb
 from .perturbing import perturbations as perturbations
 from .protocols import PROTOCOLS as PROTOCOLS
+from .protocols import SCOPES as SCOPES
+from .protocols import VERSIONS as VERSIONS
 from .rewriting import rewrite as rewrite

@@ -170,7 +170,8 @@ def _exact(differences, zeros):
         for rank, end in zip(doubled[rows].T, largest):
             before = sums[:end] - rank[:, None]
             moved = np.take_along_axis(share, np.maximum(before, 0), axis=1)
-            share[:, :end] = (share[:, :end] + np.where(before >= 0, moved, 0)) / 2
+            with_rank = np.where(before >= 0, moved, 0)
+            share[:, :end] = (share[:, :end] + with_rank) / 2
         found.append(np.where(sums >= least[rows, None], share, 0).sum(axis=1))
     with np.errstate(divide="ignore"):
         return np.log(np.minimum(np.concatenate(found), 1))

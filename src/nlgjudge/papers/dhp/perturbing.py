@@ -293,8 +293,8 @@ def reorder(text, k, rng):
     while True:
         places = rng.sample(range(len(parts)), k or len(parts))
         new = rng.sample(places, len(places))
-        if [parts[i] for i in new] != [parts[i] for i in places]:
-            return _replaced(text, [(*spans[i], parts[j]) for i, j in zip(places, new)])
+        if [parts[place] for place in new] != [parts[place] for place in places]:
+            return _replaced(text, [(*spans[place], parts[other]) for place, other in zip(places, new)])
 
 
 def invent_entities(text, k, rng):
@@ -339,7 +339,11 @@ def repeat_sentences(text, k, rng):
     `rng` is a `random.Random`. Raises `TooShort`.
     """
     spans = _chosen(sentences(text), k, rng, "sentences")
-    return _replaced(text, [(end, end, f" {rng.choice(_OPENINGS)}{text[start:end]}") for start, end in spans])
+    edits = []
+    for start, end in spans:
+        again = f" {rng.choice(_OPENINGS)}{text[start:end]}"
+        edits.append((end, end, again))
+    return _replaced(text, edits)
 
 
 EDITS = {
@@ -379,8 +383,9 @@ def _invented(word, rng):
         if word[0].isdigit():
             new = "".join(rng.choice("123456789") for _ in word)
         else:
-            syllables = [rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(len(word) // 2 + 1)]
-            new = "".join(syllables)
+            new = ""
+            for _ in range(len(word) // 2 + 1):
+                new += rng.choice("bdfgklmnprstvz") + rng.choice("aeiou")
             if word.isupper():
                 new = new.upper()
             elif word[0].isupper():

@@ -5,6 +5,8 @@ Figures 2 and 4 print no numbers; their bars are rows here. The versions are tho
 
 from nlgjudge.papers.protocol import Protocol
 
+VERSIONS = ("dhp",)
+SCOPES = ()  # Figures 2 and 4 print no correlations
 SAMPLES = 5
 SAMPLING = {"temperature": 0}  # top_p stays at its default
 # Name in the figures, version in Table 3.
@@ -24,7 +26,16 @@ MODELS = {
 }
 
 PROTOCOLS = tuple(
-    Protocol(("figure2", "figure4"), row, version, "dhp/{task}/{aspect}", SAMPLES, SAMPLING, "mean", "appendix D",
-             "five scores at temperature 0 differ only as far as the server is not deterministic")
+    Protocol(
+        artefacts=("figure2", "figure4"),
+        row=row,
+        model=version,
+        prompt="dhp/{task}/{aspect}",
+        samples=SAMPLES,
+        sampling=SAMPLING,
+        scoring="mean",
+        source="appendix D",
+        note="five scores at temperature 0 differ only as far as the server is not deterministic",
+    )
     for row, version in MODELS.items()
 )

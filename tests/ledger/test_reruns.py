@@ -1,0 +1,119 @@
+"""A judge that knows people's ratings finds a wrong aspect, subset, level, scale, join or sign in any row."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import nlgjudge as nj
+from nlgjudge.ledger import model_rows
+from nlgjudge.ledger.printed import KEY
+from planted_judges import People
+
+TABLES = [("geval", ["table1"]), ("geval", ["table2"]), ("geval", ["table3"]),
+          ("chatgpt", ["table1", "table4"]), ("chatgpt", ["table2", "table5"]), ("chatgpt", ["table3"]),
+          ("chatgpt", ["table6"]), ("chatgpt", ["table7"]),
+          ("coascore", ["table2"]), ("coascore", ["table3", "table12"]), ("coascore", ["table4", "table13"]),
+          ("coascore", ["table5"]), ("coascore", ["table6"])]
+# Items that are judged of each dataset, so that documents are whole: 16 systems, 24, 7, 5, 5.
+LIMITS = {"summeval": 48, "realsumm": 72, "newsroom": 70, "openmeva": 100, "topical_chat": 100, "bagel": 100}
+CELLS = 761 - 12  # two rows of BAGEL without informativeness, and so without an average: the table has dashes
+
+
+def benchmarks_of(paper, artefacts, source="auto"):
+    """The benchmarks of some tables, without those that are not here."""
+    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
+    found = [nj.load(name, source) for name in names]
+    return [one for one in found if one.is_sample == (source == "sample")]
+
+
+def cells_by(judge, paper, artefacts, source="auto"):
+    """The printed cells that a judge fills, on some of the items."""
+    benchmarks = benchmarks_of(paper, artefacts, source)
+    limit = max((LIMITS.get(one.name, 0) for one in benchmarks), default=0)
+    return nj.rerun(paper, artefacts, judge(benchmarks), source=source, limit=limit, resamples=0)
+
+
+def by_hand(x, y, documents, level, coefficient):
+    """The mean correlation over documents, or that over all items, by scipy alone."""
+    function = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[coefficient]
+    if level == "dataset":
+        return function(x, y)[0]
+    found = []
+    for document in dict.fromkeys(documents):
+        here = documents == document
+        if len({*x[here]}) > 1 and len({*y[here]}) > 1:
+            found.append(function(x[here], y[here])[0])
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("paper, artefacts", TABLES, ids=lambda value: value if isinstance(value, str) else value[0])
+@pytest.mark.parametrize("turned", [False, True], ids=["people", "turned"])
+def test_peoples_own_ratings_reach_the_maximum_of_every_cell(paper, artefacts, turned):
+    """1 where the asked scale is fine enough, else what the same rounding allows, by scipy; turned, the minimum."""
+    found = cells_by(lambda benchmarks: People(benchmarks, turned=turned), paper, artefacts)
+    assert len(found.cells) and found.cells["ours"].notna().all() and not found.counts["unread"].any()
+    limits = {}
+    for (row, dataset, _), frame in found.scores.items():
+        for aspect in [name.removeprefix("judge:") for name in frame if name.startswith("judge:")]:
+            human, judge = frame[aspect].to_numpy(), frame[f"judge:{aspect}"].to_numpy()
+            step = np.sign(np.subtract.outer(human, human) * np.subtract.outer(judge, judge))
+            assert not (step == (1 if turned else -1)).any()  # a rounding never puts two items the other way round
+            limits[row, dataset, aspect] = human, judge, frame["doc_id"].to_numpy()
+    for cell in found.cells[found.cells["aspect"] != "AVG"].itertuples():
+        human, judge, documents = limits[cell.row, cell.dataset, cell.aspect]
+        expected = by_hand(human, judge, documents, cell.level, cell.coefficient)
+        assert cell.ours == pytest.approx(expected, abs=1e-9)
+        is_fine = "Stars" not in cell.row and cell.dataset not in ("qags_cnn", "realsumm")
+        least = 0.9985 if is_fine else 0.68
+        assert (-cell.ours if turned else cell.ours) > least, cell
+
+
+def test_all_printed_cells_of_a_model_are_reached():
+    """On the sample, which has every dataset."""
+    reached = []
+    for paper, artefacts in TABLES:
+        judge = People(benchmarks_of(paper, artefacts, "sample"))
+        cells = nj.rerun(paper, artefacts, judge, source="sample", limit=12, resamples=0).cells
+        reached += cells[["paper", "artefact", *KEY]].itertuples(index=False, name=None)
+    assert len(reached) == len(set(reached)) == CELLS
+
+
+@pytest.mark.parametrize("paper, artefacts, only, printed", [
+    ("geval", ["table1"], "fluency", "fluency"), ("geval", ["table2"], "engagingness", "engagingness"),
+    ("chatgpt", ["table2", "table5"], "relevance", "relevance"), ("chatgpt", ["table7"], "quality", "quality"),
+    ("coascore", ["table3"], "consistency", "consistency"), ("coascore", ["table4"], "engagingness", "interest"),
+    ("coascore", ["table4"], "coherence", "context")])
+def test_a_judge_of_one_aspect_is_seen_in_its_own_column_alone(paper, artefacts, only, printed):
+    found = cells_by(lambda benchmarks: People(benchmarks, only=only), paper, artefacts).cells
+    found = found[found["aspect"] != "AVG"]
+    own = found["aspect"] == printed
+    assert own.any() and (found.loc[own, "ours"] > 0.9).all()
+    assert found.loc[~own, "ours"].isna().all()  # the same rating for everything
+
+
+def test_unknown_rows_tables_and_papers_are_named_with_what_there_is():
+    with pytest.raises(ValueError, match="'G-EVAL-5'.*did you mean.*G-EVAL-4"):
+        nj.rerun("geval", "table2", {"G-EVAL-5": "surface"}, source="sample")
+    with pytest.raises(ValueError, match="no table 'table22': did you mean 'table2'"):
+        nj.rerun("geval", "table22", "surface", source="sample")
+    with pytest.raises(ValueError, match="no paper 'gevall': did you mean 'geval'"):
+        nj.rerun("gevall", "table2", "surface", source="sample")
+    with pytest.raises(ValueError, match="opneai"):
+        nj.rerun("geval", "table2", "opneai:MODEL", source="sample")
+
+
+def test_rows_of_their_own_judges():
+    """Only the rows that are named are asked for."""
+    found = nj.rerun("geval", "table2", {"G-EVAL-4": "surface"}, source="sample", resamples=0)
+    assert set(found.cells["row"]) == {"G-EVAL-4"} and set(found.cells["paper"]) == {"geval", "geval_v1"}
+
+
+def test_what_may_not_be_kept_says_why():
+    asked = {"source": "sample", "resamples": 0}
+    assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
+    found = nj.rerun("geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, samples=2, **asked)
+    assert not found.enters
+    for reason in ("the items are the sample's", "a rehearsal on the first 5 items", "(samples=2)"):
+        assert reason in found.said
+    nobody = nj.rerun("geval", "table2", **asked)
+    assert nobody.said == "no judge is named, so that nothing was asked" and not len(nobody.cells)

@@ -1,0 +1,162 @@
+"""`nlgjudge rerun`: the papers' rows of a model asked over HTTP, planned, stopped, gone on with and kept."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from loopback import Loopback, completion
+from nlgjudge.data.paths import root
+from nlgjudge.ledger import ledger, model_rows
+from nlgjudge.repo import exits, rerunning
+from planted_judges import People
+
+VALUES = ["paper", "artefact", "row", "dataset", "aspect", "level", "coefficient", "ours", "ci_low", "ci_high"]
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A checkout of its own, with the sample and no other data."""
+    made = tmp_path / "house"
+    for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables/published",
+                 "paper_tables/needs.csv", "notebooks", "site"):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).symlink_to(root() / name)
+    return made
+
+
+def people(targets):
+    """A judge that answers with people's ratings on the sample, and what it says to each prompt."""
+    tables = rerunning.wanted(targets)
+    parts = [part for paper, artefacts in tables.items() for part in model_rows.parts_of(paper, artefacts)]
+    judge = People([nj.load(name, "sample") for name in dict.fromkeys(part.scope.benchmark for part in parts)])
+    cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun").cells
+             for paper, artefacts in tables.items()]
+    return judge.texts, pd.concat(cells, ignore_index=True)
+
+
+def run(house, server, *arguments):
+    """The command in a process of its own."""
+    environment = os.environ | {"NLGJUDGE_ROOT": str(house), "NLGJUDGE_OFFLINE": "1", "NLGJUDGE_MIRROR": "",
+                                "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
+    return subprocess.run([sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments], env=environment,
+                          capture_output=True, text=True, timeout=600)
+
+
+def answering(texts):
+    """A server that answers a prompt with what the judge says to it, and gives probabilities where asked."""
+    def reply(number, where, body):
+        request = json.loads(body)
+        text = texts[request["messages"][-1]["content"]]
+        if not request.get("logprobs"):
+            return completion([text] * request.get("n", 1), model="m")
+        tokens = between_two_grades(float(re.search(r"[\d.]+$", text)[0]))
+        first = tokens[0] | {"top_logprobs": tokens}
+        return completion([first["token"]], model="m", logprobs={"content": [first]})
+    return Loopback(reply)
+
+
+def between_two_grades(rating):
+    """Probabilities of the two whole grades around a rating, of which it is the expected value."""
+    low = math.floor(rating)
+    shares = {low: 1 - (rating - low), low + 1: rating - low}
+    return [{"token": str(grade), "logprob": math.log(share), "bytes": None, "top_logprobs": []}
+            for grade, share in shares.items() if share > 1e-9]
+
+
+TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
+
+
+def test_one_table_of_each_paper_over_http(house):
+    """The judge's cells over HTTP are those in one process, and the page and the folder are the judge's own."""
+    texts, expected = people(TARGETS)
+    with answering(texts) as server:
+        found = run(house, server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
+        paid = len(server.requests)
+        again = run(house, server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
+        assert len(server.requests) == paid  # everything is stored
+    assert found.returncode == exits.DONE == again.returncode, found.stderr
+    folder, = (house / "build" / "reruns").iterdir()
+    assert folder.name.startswith("m-") and "G-EVAL-4" in (folder / "index.html").read_text()
+    cells = pd.read_csv(folder / "cells.csv")
+    assert (cells["verdict"] == "not_run").all()  # the sample's values are shown, and enter no ledger
+    shown = found.stdout.split("this judge\n")[1]
+    means = expected[expected["aspect"] != "AVG"].groupby(["paper", "artefact", "row"], sort=False)["ours"].mean()
+    assert len(means) and (means > 0.9).all()
+    for paper, artefact, row in means.index:
+        line = re.search(rf"{paper} +{artefact} +{re.escape(row)} .*", shown)[0]
+        assert float(line.split()[-1]) > 0.9
+
+
+def test_a_plan_asks_nothing(house):
+    with answering({}) as server:
+        found = run(house, server, "geval", "--judge", "openai:m", "--plan", "--price", "1", "2")
+        assert not server.requests
+    assert found.returncode == exits.DONE
+    # 72 summaries, four aspects, six rows; 50 responses, four aspects, two rows; the sample's 72 summaries twice
+    assert re.search(r"G-EVAL-4 - CoT +summeval +table1 +288 +5760 +0 +288", found.stdout)
+    assert re.search(r"plan: [\d,]+ calls, .* cost \d", found.stdout)
+
+
+def test_a_budget_stops_a_run_and_the_same_command_goes_on(house):
+    texts, _ = people(["chatgpt/table6"])
+    arguments = ["chatgpt/table6", "--judge", "openai:m", "--price", "1000", "0", "--concurrency", "4",
+                 "--without-notebooks"]
+    with answering(texts) as server:
+        stopped = run(house, server, *arguments, "--max-cost", "0.5")
+        paid = len(server.requests)
+        assert stopped.returncode == exits.UNFINISHED and "the same command goes on from there" in stopped.stderr
+        assert 0 < paid < len(texts)
+        assert run(house, server, *arguments).returncode == exits.DONE
+        assert len(server.requests) == len(texts)  # each distinct prompt once
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
+    (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
+    (["geval", "--judge", "G-EVAL4=openai:m"], "no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'"),
+    (["geval/table2", "--judge", "opneai:m"], "no kind of judge 'opneai': did you mean 'openai'"),
+])
+def test_a_slip_is_named_before_a_call(house, arguments, message):
+    with answering({}) as server:
+        found = run(house, server, *arguments)
+        assert not server.requests
+    assert found.returncode == exits.FAILED and message in found.stderr and "Traceback" not in found.stderr
+
+
+def test_a_rehearsal_and_a_rule_are_not_kept(house):
+    texts, _ = people(["geval/table2"])
+    with answering(texts) as server:
+        found = run(house, server, "geval/table2", "--judge", "openai:m", "--limit", "5", "--without-notebooks",
+                    "--keep")
+    assert found.returncode == exits.FAILED and "a rehearsal on the first 5 items" in found.stderr
+    assert not (house / "paper_tables" / "reruns").exists()
+
+
+def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
+    """Real ratings where they are here; kept cells are the ledger's, by judge, and enter as `rejudged`."""
+    chats = nj.load("topical_chat")
+    if chats.is_sample:
+        pytest.skip("Topical-Chat is not here")
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(house))
+    from nlgjudge.ledger import kept_reruns
+    asked = {}
+    for name, turned in (("one", False), ("two", True)):
+        judge = People([chats], turned=turned)
+        judge.name = f"openai:{name}"
+        asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun", resamples=20)
+        assert asked[name].enters and set(asked[name].cells["evidence"]) == {"rejudged"}
+        kept_reruns.keep(name, asked[name].cells)
+    kept = kept_reruns.kept_cells()
+    assert kept.groupby("judge")["ours"].mean().round(2).to_dict() == {"one": 1.0, "two": -1.0}
+    taken = kept_reruns.by_rank(kept)
+    assert len(taken) == 40 and (taken["ours"] > 0.9).all()  # as many cells each: the first by name
+    merged = ledger.merge([], taken)
+    assert (merged.loc[merged["evidence"] == "rejudged", "variant"].str.startswith("openai:one")).all()
+    assert (merged["evidence"] == "rejudged").sum() == 40
