@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from filelock import FileLock
 
 from nlgjudge.data.paths import cache
 
-_FORMAT = 4  # of the files and of what stands in their names
+_FORMAT = 5  # of the files and of what stands in their names
 _CHUNK = 64
 _PARALLEL_FROM = 20_000_000  # characters; below that, starting processes costs more than it saves
 _DIGEST = 16  # bytes
@@ -55,8 +56,7 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
     key = json.dumps([function.__module__, function.__qualname__, options,
                       [version(name) for name in libraries], _FORMAT])
     path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
-    named = [json.dumps(text).encode() for text in texts]
-    digests = [hashlib.blake2b(name, digest_size=_DIGEST).digest() for name in named]
+    digests = [_digest(text) for text in texts]
     known = _kept(path)
     if not known.keys() >= set(digests):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,12 +65,23 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
             known = _kept(path)
             missing = {digest: place for place, digest in enumerate(digests) if digest not in known}
             if missing:
-                size = sum(len(named[place]) for place in missing.values())
-                rows = _compute(function, [texts[place] for place in missing.values()], options,
-                                parallel and size >= _PARALLEL_FROM)
+                new = [texts[place] for place in missing.values()]
+                rows = _compute(function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM)
                 known.update(zip(missing, rows))
                 _keep(path, known)
     return np.array([known[digest] for digest in digests])
+
+
+def _digest(text):
+    """What a text, or a list of texts, is known by."""
+    if isinstance(text, str):
+        return _of_string(text)
+    return hashlib.blake2b(b"".join(map(_digest, text)), digest_size=_DIGEST).digest()
+
+
+@lru_cache(maxsize=100_000)
+def _of_string(text):
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
 
 
 def _lock(path):

@@ -62,17 +62,8 @@ def bleu(items, variant="sacrebleu, exp"):
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
-    bare = int((items["references"].map(len) == 0).sum())
-    if bare:
-        raise ValueError(f"{bare} items have no reference; leave them out")
-    texts = [(hypothesis, list(references))
-             for hypothesis, references in zip(items["hypothesis"], items["references"])]
     library, smoothing, constant = VARIANTS[variant]
-    cut = "sacrebleu" if library == "sacrebleu" else "blanks"
-    counts = cached.scores(_counts, texts, cut, libraries=["sacrebleu"] if library == "sacrebleu" else [])
-    smooth = {"COCO": _coco, "nltk": _nltk, "sacrebleu": _sacrebleu}[library](smoothing, constant)
-    values = [smooth(row[:4], row[4:8], row[8], row[9]) for row in counts.astype(int).tolist()]
-    return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
+    return _smoothed(items, _all_counts(items, library), library, smoothing, constant)
 
 
 def bleu_variants(items):
@@ -90,8 +81,35 @@ def bleu_variants(items):
     >>> [variant for _, variant, _ in bleu_variants(toy)][:2]
     ['COCO', 'nltk, tiny epsilon']
     """
-    for variant in VARIANTS:
-        yield "bleu4", variant, bleu(items, variant)
+    counts = {}
+    for variant, (library, smoothing, constant) in VARIANTS.items():
+        cut = _cut(library)
+        if cut not in counts:
+            counts[cut] = _all_counts(items, library)
+        yield "bleu4", variant, _smoothed(items, counts[cut], library, smoothing, constant)
+
+
+def _cut(library):
+    """How a library's variants take a text apart."""
+    return "sacrebleu" if library == "sacrebleu" else "blanks"
+
+
+def _all_counts(items, library):
+    """Counts of every item, as a library's variants take them."""
+    bare = int((items["references"].map(len) == 0).sum())
+    if bare:
+        raise ValueError(f"{bare} items have no reference; leave them out")
+    texts = [(hypothesis, list(references))
+             for hypothesis, references in zip(items["hypothesis"], items["references"])]
+    libraries = ["sacrebleu"] if library == "sacrebleu" else []
+    return cached.scores(_counts, texts, _cut(library), libraries=libraries).astype(int).tolist()
+
+
+def _smoothed(items, counts, library, smoothing, constant):
+    """Scores of every item in a variant."""
+    smooth = {"COCO": _coco, "nltk": _nltk, "sacrebleu": _sacrebleu}[library](smoothing, constant)
+    values = [smooth(row[:4], row[4:8], row[8], row[9]) for row in counts]
+    return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
 def _counts(texts, tokens):
