@@ -9,6 +9,7 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger import model_rows, reruns
+from nlgjudge.ledger.comparison import of_another_model
 from nlgjudge.ledger.printed import PAPERS
 
 # What the README states its estimate at: a small model's usual price, and a common limit of a new account.
@@ -104,7 +105,10 @@ def markdown(rows):
         lines.append(f"| {PAPERS[paper]} | {' | '.join([*counts, *taken])} |")
     totals = found[["printed", "here", "key", "more"]].sum().astype(int)
     lines.append(f"| all | {' | '.join(f'{value:,}' for value in totals)} | | | | | |")
+    printed = rows[rows["published"] != ""]
+    another = int((of_another_model(printed) & (printed["verdict"] != "not_run")).sum())
     lines.append("")
-    lines.append(f"Estimates at ${PRICE[0]} and ${PRICE[1]} for a million prompt and reply tokens and "
+    lines.append(f"Of the {totals['here']:,} with nothing {another} are another model's than the paper's, from recorded "
+                 f"replies. Estimates at ${PRICE[0]} and ${PRICE[1]} for a million prompt and reply tokens and "
                  f"{CALLS_A_MINUTE} calls a minute, one call for all samples of an item; stored replies cost nothing.")
     return "\n".join(lines)
