@@ -22,13 +22,14 @@ DEVICES = ("auto", "cpu", "cuda")
 NOT_HERE = {
     "moverscore": "no maintained implementation: the package moverscore, 1.0.3, is of April 2020",
     "prism": "no maintained implementation: it runs on fairseq, whose last release, 0.12.2, is of June 2022",
-    "factcc": "no maintained implementation: research code and weights of 2020",
-    "qags": "no maintained implementation: research code of 2020, on fairseq",
-    "ctc": "no maintained implementation: research code of 2021",
-    "usr": "no maintained implementation: research code and weights of 2020",
-    "perplexity": "neither the paper nor its scripts name the language model",
+    "factcc": "not built in: a classifier that comes as research code with weights of its own",
+    "qags": "not built in: models that ask and answer questions, which come as research code",
+    "ctc": "not built in: an aligner that comes as research code with weights of its own",
+    "usr": "not built in: models that come as research code with weights of their own",
+    "perplexity": "not built in: neither the paper nor its script names the language model",
 }
 _CHUNK = 1024  # texts whose scores are kept together
+_TOGETHER = 256  # pairs of which each text is embedded once
 DIRECTIONS = {"source to hypothesis": ("source", "hypothesis"),
               "reference to hypothesis": ("reference", "hypothesis"),
               "hypothesis to reference": ("hypothesis", "reference")}
@@ -276,6 +277,40 @@ def unieval(items, task, aspect, checkpoint=None):
     >>> unieval(items, "summarization", "fluency").columns.tolist()  # doctest: +SKIP
     ['item_id', 'score']
     """
+    rows, texts, over_sentences = _asked(items, task, aspect)
+    values = _run(_yes, texts.to_frame(), checkpoint or UNIEVAL[task])
+    return _reduce(rows, values, over_sentences or "first")
+
+
+def questions(items, task, aspect):
+    """Count the questions that UniEval asks about items.
+
+    Parameters
+    ----------
+    items, task, aspect
+        As for `unieval`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        For an aspect that the task has no question for.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> len(items), questions(items, "summarization", "coherence")
+    (72, 72)
+    """
+    return len(_asked(items, task, aspect)[0])
+
+
+def _asked(items, task, aspect):
+    """The items by sentence where an aspect is asked so, the questions, and how sentences are put together."""
     if (task, aspect) not in QUESTIONS:
         raise ValueError(f"task={task!r}, aspect={aspect!r}: expected one of "
                          + ", ".join(map("/".join, QUESTIONS)))
@@ -286,11 +321,10 @@ def unieval(items, task, aspect, checkpoint=None):
         rows = rows.explode("hypothesis")
     if "reference" in others.values():
         rows["reference"] = rows["reference"].str[0]
-    text = f"question: {question} </s> {name}: " + rows["hypothesis"]
+    texts = f"question: {question} </s> {name}: " + rows["hypothesis"]
     for label, column in others.items():
-        text += f" </s> {label}: " + rows[column]
-    values = _run(_yes, text.to_frame(), checkpoint or UNIEVAL[task])
-    return _reduce(rows, values, over_sentences or "first")
+        texts += f" </s> {label}: " + rows[column]
+    return rows, texts, over_sentences
 
 
 def _rows(items):
@@ -390,19 +424,29 @@ def _matched(pairs, checkpoint, state, layer):
         raise ValueError(f"layer={layer}: {checkpoint} has {model.config.num_hidden_layers} layers")
     blank = " " if model.config.model_type == "roberta" else ""
     rows = []
-    for part in _batches(pairs):
-        texts = list(dict.fromkeys(text for pair in part for text in pair))
-        tokens = encode(blank + text.strip() for text in texts)
+    for start in range(0, len(pairs), _TOGETHER):
+        part = pairs[start:start + _TOGETHER]
+        texts = {text: blank + text.strip() for pair in part for text in pair}
+        embedded = _embedded(sorted(set(texts.values()), key=len), encode, model, layer)
+        rows += [_best_matches(*embedded[texts[hypothesis]], *embedded[texts[reference]])
+                 for hypothesis, reference in part]
+        _tell(len(part))
+    return rows
+
+
+def _embedded(texts, encode, model, layer):
+    """Of each text, the unit vectors of its tokens and which of them are words."""
+    found = {}
+    for start in range(0, len(texts), _running.batch_size):
+        part = texts[start:start + _running.batch_size]
+        tokens = encode(part)
         special = tokens.pop("special_tokens_mask").bool()
         states = model(**tokens, output_hidden_states=True).hidden_states[layer]
         states = states / states.norm(dim=-1, keepdim=True)
-        # Of each text, the unit vectors of its tokens and which of them are words.
-        embedded = {}
-        for place, text in enumerate(texts):
+        for place, text in enumerate(part):
             filled = tokens["attention_mask"][place].bool()
-            embedded[text] = states[place][filled], ~special[place][filled]
-        rows += [_best_matches(*embedded[hypothesis], *embedded[reference]) for hypothesis, reference in part]
-    return rows
+            found[text] = states[place][filled], ~special[place][filled]
+    return found
 
 
 def _best_matches(mine, my_words, theirs, their_words):

@@ -196,23 +196,18 @@ def _cached(name):
 
 
 def _from_hub(name):
-    """Ask the hub for the smallest file, so that a run says at once what it cannot have."""
+    """Ask the hub about a model, so that a run says at once what it cannot have."""
     if _cached(name):
         return
     told = f"{name} ({size(name)}) cannot be downloaded"
     remedy = f"give --weights FOLDER with a folder {_last(name)} in it"
     if _offline():
         raise MissingWeights(f"{told}: HF_HUB_OFFLINE is set and it is not in the hub's cache; {remedy}")
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
     try:
-        hf_hub_download(name, "config.json", etag_timeout=5)
+        HfApi().model_info(name, timeout=10)
+    except RepositoryNotFoundError as error:
+        raise MissingWeights(f"{told}: the hub has no such model; {remedy}") from error
     except Exception as error:  # the hub's client raises what its transport does, which changes with its version
-        raise MissingWeights(f"{told}: {_reason(error)}; {remedy}") from error
-
-
-def _reason(error):
-    """The kind of an error and its first line, cut short."""
-    if "NotFound" in type(error).__name__:
-        return "the hub has no such model"
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:80]}"
+        raise MissingWeights(f"{told}: the hub cannot be reached ({type(error).__name__}); {remedy}") from error
