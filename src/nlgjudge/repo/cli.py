@@ -226,12 +226,7 @@ def _add_rerun(commands):
     rerun.add_argument("--without-notebooks", action="store_true", help="leave out the tables' notebooks")
     _add_weights(rerun)
     _add_spending(rerun)
-    rerun.set_defaults(function=partial(_rerun, rerun))
-
-
-# Options of `rerun` that hold for its other half too, and those of the half that needs weights.
-_BOTH_HALVES = ("targets", "limit", "plan")
-_OF_METRICS = ("weights", "batch_size", "device", "model")
+    _does(rerun, "metrics_rerunning", "rerun_papers")
 
 
 def _add_weights(command):
@@ -242,28 +237,11 @@ def _add_weights(command):
     group.add_argument("--weights", type=Path, metavar="FOLDER",
                        help="where folders of weights lie, as bart-large-cnn; default: the model hub, unless "
                             "HF_HUB_OFFLINE is set")
-    group.add_argument("--batch-size", type=int, default=16, metavar="N", help="texts at once")
-    group.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where it is computed")
+    group.add_argument("--batch-size", type=int, metavar="N", help="texts at once; default: 16")
+    group.add_argument("--device", choices=("auto", "cpu", "cuda"),
+                       help="where it is computed; default: auto, the fastest that is there")
     group.add_argument("--model", action="append", default=[], metavar="ROW=NAME_OR_FOLDER",
                        help="another model for a printed row, and only such rows; it enters no ledger")
-
-
-def _rerun(command, options):
-    """Ask a judge or compute metrics; an option of the one half is refused with the other."""
-    given = {name: value for name, value in vars(options).items() if name not in ("function", "traceback", "metrics")}
-    if options.metrics:
-        own = {*_OF_METRICS, *_BOTH_HALVES}
-        home = ("metrics_rerunning", "rerun_metrics")
-        remedy = "is for a judge, and --metrics asks none"
-    else:
-        own = set(given) - set(_OF_METRICS)
-        home = ("rerunning", "rerun")
-        remedy = "is for weights: give --metrics with it"
-    for name, value in given.items():
-        if name not in own and value != command.get_default(name):
-            command.error(f"--{name.replace('_', '-')} {remedy}")
-    kept = {name: value for name, value in given.items() if name in own}
-    return _call(*home, argparse.Namespace(function=None, traceback=options.traceback, **kept))
 
 
 def _add_run(commands):

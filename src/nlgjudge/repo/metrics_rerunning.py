@@ -10,9 +10,49 @@ from nlgjudge.data.paths import root
 from nlgjudge.ledger.metric_runs import metric_parts, rows_of, run_metrics
 from nlgjudge.metrics import neural
 from nlgjudge.repo import exits
-from nlgjudge.repo.rerunning import slug, summary, wanted, write_cells
+from nlgjudge.repo.rerunning import rerun, slug, summary, wanted, write_cells
 
 _PLAN = ["paper", "row", "dataset", "tables", "model", "stated", "weights", "size", "items", "texts"]
+
+
+def rerun_papers(targets, metrics, limit, plan, weights, batch_size, device, model, **asked):
+    """Ask a judge for the papers' rows, or compute those that need weights.
+
+    Parameters
+    ----------
+    metrics : bool
+        Compute, in the place of asking.
+    targets, limit, plan, weights, batch_size, device, model
+        As for `rerun_metrics`; None for a default.
+    **asked
+        What `nlgjudge.repo.rerunning.rerun` takes beside.
+
+    Returns
+    -------
+    int
+        One of `nlgjudge.repo.exits`.
+
+    Raises
+    ------
+    ValueError
+        For an option of the half that is not run.
+    """
+    of_weights = {"weights": weights, "batch_size": batch_size, "device": device, "model": model}
+    if metrics:
+        # How many calls are under way at once has a default of its own, and computes nothing.
+        _refuse({name: value for name, value in asked.items() if name != "concurrency"},
+                "is for a judge, and --metrics asks none")
+        return rerun_metrics(targets, weights, neural.BATCH if batch_size is None else batch_size, device or "auto",
+                             model, limit, plan)
+    _refuse(of_weights, "is for weights: give --metrics with it")
+    return rerun(targets, limit=limit, plan=plan, **asked)
+
+
+def _refuse(options, why):
+    """Refuse options that are given."""
+    for name, value in options.items():
+        if value is not None and value is not False and value != []:  # a 0 is given
+            raise ValueError(f"--{name.replace('_', '-')} {why}")
 
 
 def rerun_metrics(targets, weights, batch_size, device, model, limit, plan):
