@@ -148,6 +148,63 @@ def test_bertscore_matches_greedily(checkpoint, tokenizer, items):
     assert empty.iloc[0, 1:].tolist() == [0, 0, 0]
 
 
+def test_bertscore_of_hand_made_embeddings():
+    """Two words against three; the last token of each is special: it can be matched and is not averaged."""
+    torch = pytest.importorskip("torch", reason="needs the extra neural")
+    mine = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    theirs = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, -1.0]])
+    p, r, f = neural._best_matches(mine, torch.tensor([True, True, False]),
+                                   theirs, torch.tensor([True, True, True, False]))
+    # (1, 0) meets itself, (0, 1) comes nearest to (0.6, 0.8): P = (1 + 0.8) / 2.
+    assert p == pytest.approx(0.9)
+    # The first meets itself, the second the special token, the third that token at 0.48 + 0.48: R = (1 + 1 + 0.96) / 3.
+    assert r == pytest.approx(2.96 / 3)
+    assert f == pytest.approx(2 * 0.9 * (2.96 / 3) / (0.9 + 2.96 / 3))
+
+
+@pytest.mark.parametrize("aggregation", ["first", "mean", "max"])
+def test_bertscore_over_references(checkpoint, items, aggregation):
+    folder, _ = checkpoint("bert")
+    found = neural.bertscore(items.head(1), folder, 2, aggregation).iloc[0, 1:].tolist()
+    alone = pd.concat([neural.bertscore(items.head(1).assign(references=[[text]]), folder, 2).iloc[:, 1:]
+                       for text in items["references"][0]])
+    expected = {"first": alone.iloc[0], "mean": alone.mean(), "max": alone.max()}[aggregation]
+    assert found == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+def test_a_layer_that_the_model_lacks_is_refused(checkpoint, items):
+    folder, _ = checkpoint("bert")
+    with pytest.raises(ValueError, match="layer=9: .* has 3 layers"):
+        neural.bertscore(items, folder)
+
+
+def test_parameters_of_a_file_take_the_place_of_the_checkpoints(checkpoint, items, tmp_path):
+    """BARTScore's bart_score.pth is a state dictionary for bart-large-cnn."""
+    import torch
+
+    other, model = checkpoint("bart", seed=1, folder="other")
+    torch.save(model.state_dict(), tmp_path / "other.pth")
+    folder, _ = checkpoint("bart", seed=0)
+    plain, wanted = (neural.bartscore(items, checkpoint=place)["score"].tolist() for place in (folder, other))
+    found = neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "other.pth"))["score"].tolist()
+    assert found == pytest.approx(wanted, abs=1e-6) and found != pytest.approx(plain, abs=1e-3)
+    torch.save({"strange": torch.zeros(1)}, tmp_path / "strange.pth")
+    with pytest.raises(ValueError, match="strange.pth: expected the parameters of bart, got 1 others"):
+        neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "strange.pth"))
+
+
+def test_every_text_is_reported_once_computed_or_read_back(checkpoint, items, monkeypatch):
+    folder, _ = checkpoint("bert")
+    monkeypatch.setattr(neural, "_CHUNK", 3)
+    for _ in range(2):  # the second time from the cache
+        reported = []
+        with neural.running("cpu", 2, reported.append):
+            chunked = neural.bertscore(items, folder, layer=2)
+        assert sum(reported) == items["references"].map(len).sum()
+    monkeypatch.setattr(neural, "_CHUNK", 1000)
+    pd.testing.assert_frame_equal(chunked, neural.bertscore(items, folder, layer=2), atol=1e-6)
+
+
 def test_bertscore_is_that_of_bert_score(checkpoint, items):
     bert_score = pytest.importorskip("bert_score")
     folder, _ = checkpoint("bert")

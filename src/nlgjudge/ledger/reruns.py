@@ -167,7 +167,7 @@ def plan(paper, artefacts, judge="", *, source="auto", samples=None, temperature
 def _runs(paper, artefacts, judges, source, limit, changes):
     """The parts that are to be run, the benchmarks that they read, and those that are left out."""
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
-    benchmarks, absent = _benchmarks(parts, source)
+    benchmarks, absent = benchmarks_of(parts, source)
     runs = [PartRun(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
             if part.scope.benchmark in benchmarks]
     return runs, benchmarks, absent
@@ -232,8 +232,20 @@ def _given(**values):
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _benchmarks(parts, source):
-    """Benchmarks by name, and those that are left out: the sample never stands beside real data."""
+def benchmarks_of(parts, source):
+    """Load what parts read; the sample never stands beside real data.
+
+    Parameters
+    ----------
+    parts : iterable of nlgjudge.ledger.model_rows.Part
+    source : {"auto", "real", "sample"}
+        As for `nlgjudge.load`.
+
+    Returns
+    -------
+    (dict of str to nlgjudge.data.schema.Benchmark, list of str)
+        Benchmarks by name, and names of those that are left out.
+    """
     names = dict.fromkeys(part.scope.benchmark for part in parts)
     found = {name: load(name, source) for name in names}
     if all(one.is_sample for one in found.values()):

@@ -1,19 +1,35 @@
 """BERTScore, BARTScore and UniEval by transformers (``pip install 'nlgjudge[neural]'``).
 
 Weights come from the model hub on first use, or from a folder; scores are cached by content
-below `data/cache/neural/`. MoverScore and PRISM are not here: no library that offers them is
-kept up.
+below `data/cache/neural/`, some thousand at a time, so that a stopped run goes on. `NOT_HERE`
+says why other metrics are missing.
 """
 
 import re
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from nlgjudge.metrics import cached
 
 BATCH = 16
+DEVICES = ("auto", "cpu", "cuda")
+# Metrics that need weights and are not computed here, each with its reason.
+NOT_HERE = {
+    "moverscore": "no maintained implementation: the package moverscore, 1.0.3, is of April 2020",
+    "prism": "no maintained implementation: it runs on fairseq, whose last release, 0.12.2, is of June 2022",
+    "factcc": "not built in: a classifier that comes as research code with weights of its own",
+    "qags": "not built in: models that ask and answer questions, which come as research code",
+    "ctc": "not built in: an aligner that comes as research code with weights of its own",
+    "usr": "not built in: models that come as research code with weights of their own",
+    "perplexity": "not built in: neither the paper nor its script names the language model",
+}
+_CHUNK = 1024  # texts whose scores are kept together
+_TOGETHER = 256  # pairs of which each text is embedded once
 DIRECTIONS = {"source to hypothesis": ("source", "hypothesis"),
               "reference to hypothesis": ("reference", "hypothesis"),
               "hypothesis to reference": ("hypothesis", "reference")}
@@ -46,12 +62,93 @@ QUESTIONS = {
 }
 
 
-def bertscore(items, checkpoint="bert-base-uncased", layer=9):
+class Running(NamedTuple):
+    """How scores are computed, which does not change them.
+
+    Attributes
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        ``auto`` takes the fastest that is there.
+    batch_size : int
+        Texts or pairs at once.
+    told : callable or None
+        Called with the number of texts or pairs that are done.
+    """
+
+    device: str = "auto"
+    batch_size: int = BATCH
+    told: object = None
+
+
+_running = Running()
+_done = 0  # texts that were scored or read back since this process began
+
+
+@contextmanager
+def running(device="auto", batch_size=BATCH, told=None):
+    """Compute on a device, in batches of a size, and report on the way.
+
+    Parameters
+    ----------
+    device, batch_size, told
+        As of `Running`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown device, one that is not there, or no batch.
+
+    Examples
+    --------
+    >>> with running(device="cpu", batch_size=4):
+    ...     pass
+    """
+    global _running
+    if device not in DEVICES:
+        raise ValueError(f"device={device!r}: expected one of {', '.join(DEVICES)}")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size}: expected a whole number of at least 1")
+    if device == "cuda":
+        _need_cuda()
+    before = _running
+    _running = Running(device, batch_size, told)
+    try:
+        yield
+    finally:
+        _running = before
+
+
+def need_libraries():
+    """Check that torch and transformers are installed.
+
+    Raises
+    ------
+    ImportError
+        With the extra to install.
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise ImportError("neural baselines need torch and transformers: "
+                          "pip install 'nlgjudge[neural]'") from error
+
+
+def _need_cuda():
+    need_libraries()
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ValueError("device='cuda': torch finds no CUDA device here; give --device cpu or auto")
+
+
+def bertscore(items, checkpoint="bert-base-uncased", layer=9, aggregation="max"):
     """Match tokens greedily by the cosine of their contextual embeddings (Zhang et al. 2020, section 3).
 
     P is the mean over the hypothesis's tokens of the largest cosine with a token of the
     reference, R the same from the reference, F their harmonic mean; no IDF weights, no
-    rescaling. Special tokens can be matched but are not averaged, as in `bert_score`.
+    rescaling. Special tokens can be matched but are not averaged, and texts for RoBERTa begin with
+    a blank, as in `bert_score`.
 
     Parameters
     ----------
@@ -61,11 +158,13 @@ def bertscore(items, checkpoint="bert-base-uncased", layer=9):
         Hub name or folder of an encoder.
     layer : int
         Whose output is compared; the authors take 9 for bert-base-uncased, 17 for roberta-large.
+    aggregation : {"first", "mean", "max"}
+        Over references, of each of the three values.
 
     Returns
     -------
     pandas.DataFrame
-        `item_id, bertscore-p, bertscore-r, bertscore-f` in [-1, 1], each the best over references.
+        `item_id, bertscore-p, bertscore-r, bertscore-f` in [-1, 1].
 
     Raises
     ------
@@ -82,13 +181,14 @@ def bertscore(items, checkpoint="bert-base-uncased", layer=9):
     ['item_id', 'bertscore-p', 'bertscore-r', 'bertscore-f']
     """
     rows = _rows(items).explode("reference")
-    values = _run(_greedy, rows[["hypothesis", "reference"]], checkpoint, layer)
+    values = _run(_matched, rows[["hypothesis", "reference"]], checkpoint, layer)
     frame = pd.DataFrame(values, columns=["bertscore-p", "bertscore-r", "bertscore-f"])
-    return frame.groupby(rows["item_id"].to_numpy(), sort=False).max().rename_axis("item_id").reset_index()
+    groups = frame.groupby(rows["item_id"].to_numpy(), sort=False)
+    return groups.agg(aggregation).rename_axis("item_id").reset_index()
 
 
 def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart-large-cnn",
-              aggregation="mean"):
+              aggregation="mean", parameters=""):
     r"""Mean log-likelihood of one text's tokens given another (Yuan et al. 2021, section 3).
 
     :math:`\frac1m \sum_t \log p(y_t \mid y_{<t}, x, \theta)` with uniform weights; the special
@@ -104,6 +204,9 @@ def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart
         Hub name or folder of an encoder-decoder.
     aggregation : {"first", "mean", "max"}
         Over references.
+    parameters : str
+        File of a state dictionary that takes the place of the checkpoint's parameters, as
+        BARTScore's ``bart_score.pth`` does.
 
     Returns
     -------
@@ -131,7 +234,8 @@ def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart
     rows = _rows(items)
     if "reference" in direction:
         rows = rows.explode("reference")
-    values = _run(_log_likelihood, rows[list(DIRECTIONS[direction])], checkpoint)
+    options = [parameters, _state(parameters)] if parameters else []
+    values = _run(_log_likelihood, rows[list(DIRECTIONS[direction])], checkpoint, *options)
     return _reduce(rows, values, aggregation)
 
 
@@ -173,6 +277,40 @@ def unieval(items, task, aspect, checkpoint=None):
     >>> unieval(items, "summarization", "fluency").columns.tolist()  # doctest: +SKIP
     ['item_id', 'score']
     """
+    rows, texts, over_sentences = _asked(items, task, aspect)
+    values = _run(_yes, texts.to_frame(), checkpoint or UNIEVAL[task])
+    return _reduce(rows, values, over_sentences or "first")
+
+
+def questions(items, task, aspect):
+    """Count the questions that UniEval asks about items.
+
+    Parameters
+    ----------
+    items, task, aspect
+        As for `unieval`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        For an aspect that the task has no question for.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> len(items), questions(items, "summarization", "coherence")
+    (72, 72)
+    """
+    return len(_asked(items, task, aspect)[0])
+
+
+def _asked(items, task, aspect):
+    """The items by sentence where an aspect is asked so, the questions, and how sentences are put together."""
     if (task, aspect) not in QUESTIONS:
         raise ValueError(f"task={task!r}, aspect={aspect!r}: expected one of "
                          + ", ".join(map("/".join, QUESTIONS)))
@@ -183,11 +321,10 @@ def unieval(items, task, aspect, checkpoint=None):
         rows = rows.explode("hypothesis")
     if "reference" in others.values():
         rows["reference"] = rows["reference"].str[0]
-    text = f"question: {question} </s> {name}: " + rows["hypothesis"]
+    texts = f"question: {question} </s> {name}: " + rows["hypothesis"]
     for label, column in others.items():
-        text += f" </s> {label}: " + rows[column]
-    values = _run(_yes, text.to_frame(), checkpoint or UNIEVAL[task])
-    return _reduce(rows, values, over_sentences or "first")
+        texts += f" </s> {label}: " + rows[column]
+    return rows, texts, over_sentences
 
 
 def _rows(items):
@@ -201,67 +338,115 @@ def _reduce(rows, values, how):
 
 
 def _run(function, columns, checkpoint, *options):
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ImportError("neural baselines need torch and transformers: "
-                          "pip install 'nlgjudge[neural]'") from error
-    # Of a folder the state is part of the key; a hub's name stands for itself.
-    state = []
-    for path in Path(checkpoint).glob("*"):
+    """Score texts chunk by chunk; what was scored before is read back."""
+    need_libraries()
+    state = _state(checkpoint)
+    texts = columns.to_numpy().tolist()
+    values = []
+    for start in range(0, len(texts), _CHUNK):
+        part = texts[start:start + _CHUNK]
+        before = _done
+        values.append(cached.scores(function, part, str(checkpoint), state, *options,
+                                    libraries=("torch", "transformers"), folder="neural", parallel=False))
+        _tell(before + len(part) - _done)  # all of them where they were read back
+    return np.concatenate(values)
+
+
+def _tell(count):
+    """Report texts that are scored."""
+    global _done
+    _done += count
+    if _running.told:
+        _running.told(count)
+
+
+def _state(place):
+    """Of a file or a folder its state is part of the key; a hub's name stands for itself."""
+    files = [Path(place)] if Path(place).is_file() else Path(place).glob("*")
+    found = []
+    for path in files:
         about = path.stat()
-        state.append((path.name, about.st_size, about.st_mtime_ns))
-    state.sort()
-    return cached.scores(function, columns.to_numpy().tolist(), str(checkpoint), str(state), *options,
-                         libraries=("torch", "transformers"), folder="neural", parallel=False)
+        found.append((path.name, about.st_size, about.st_mtime_ns))
+    return str(sorted(found))
 
 
 @lru_cache(maxsize=1)
-def _load(head, checkpoint, state):
-    """Tokenizer as a function of texts, and the model, on the fastest device there is."""
+def _load(head, checkpoint, state, device, parameters=""):
+    """Tokenizer as a function of texts, and the model, on a device."""
     import torch
     import transformers
 
-    if torch.cuda.is_available():
-        device = "cuda"
-    elif torch.backends.mps.is_available():
-        device = "mps"
-    else:
-        device = "cpu"
     tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
     model = getattr(transformers, head).from_pretrained(checkpoint)
-    model = model.eval().requires_grad_(False).to(device)
+    if parameters:
+        _take(model, torch.load(parameters, map_location="cpu", weights_only=True), parameters)
+    model = model.eval().requires_grad_(False).to(_fastest() if device == "auto" else device)
     longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1024), 1024)
 
     def encode(texts):
         return tokenizer(list(texts), padding=True, truncation=True, max_length=longest,
                          return_special_tokens_mask=True, return_token_type_ids=False,
-                         return_tensors="pt").to(device)
+                         return_tensors="pt").to(model.device)
     return encode, tokenizer, model
 
 
+def _fastest():
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _take(model, parameters, file):
+    """Put a file's parameters into a model; what the model shares between layers may be there once."""
+    missing, unexpected = model.load_state_dict(parameters, strict=False)
+    pointers = {name: value.data_ptr() for name, value in model.state_dict().items()}
+    filled = {pointers[name] for name in parameters if name in pointers}
+    missing = [name for name in missing if pointers[name] not in filled]
+    if missing or unexpected:
+        raise ValueError(f"{file}: expected the parameters of {model.config.model_type}, got {len(unexpected)} "
+                         f"others, and {len(missing)} are missing, as {[*missing, *unexpected][0]}")
+
+
 def _batches(texts):
-    return (texts[i:i + BATCH] for i in range(0, len(texts), BATCH))
+    """Batches of texts; each is reported when the next is asked for."""
+    for start in range(0, len(texts), _running.batch_size):
+        part = texts[start:start + _running.batch_size]
+        yield part
+        _tell(len(part))
 
 
-def _greedy(pairs, checkpoint, state, layer):
+def _matched(pairs, checkpoint, state, layer):
     """BERTScore's precision, recall and F of each pair of hypothesis and reference."""
-    encode, _, model = _load("AutoModel", checkpoint, state)
+    encode, _, model = _load("AutoModel", checkpoint, state, _running.device)
+    if layer > model.config.num_hidden_layers:
+        raise ValueError(f"layer={layer}: {checkpoint} has {model.config.num_hidden_layers} layers")
+    blank = " " if model.config.model_type == "roberta" else ""
     rows = []
-    for part in _batches(pairs):
-        texts = list(dict.fromkeys(text for pair in part for text in pair))
-        tokens = encode(texts)
+    for start in range(0, len(pairs), _TOGETHER):
+        part = pairs[start:start + _TOGETHER]
+        texts = {text: blank + text.strip() for pair in part for text in pair}
+        embedded = _embedded(sorted(set(texts.values()), key=len), encode, model, layer)
+        rows += [_best_matches(*embedded[texts[hypothesis]], *embedded[texts[reference]])
+                 for hypothesis, reference in part]
+        _tell(len(part))
+    return rows
+
+
+def _embedded(texts, encode, model, layer):
+    """Of each text, the unit vectors of its tokens and which of them are words."""
+    found = {}
+    for start in range(0, len(texts), _running.batch_size):
+        part = texts[start:start + _running.batch_size]
+        tokens = encode(part)
         special = tokens.pop("special_tokens_mask").bool()
         states = model(**tokens, output_hidden_states=True).hidden_states[layer]
         states = states / states.norm(dim=-1, keepdim=True)
-        # Of each text, the unit vectors of its tokens and which of them are words.
-        embedded = {}
-        for place, text in enumerate(texts):
+        for place, text in enumerate(part):
             filled = tokens["attention_mask"][place].bool()
-            embedded[text] = states[place][filled], ~special[place][filled]
-        rows += [_best_matches(*embedded[hypothesis], *embedded[reference]) for hypothesis, reference in part]
-    return rows
+            found[text] = states[place][filled], ~special[place][filled]
+    return found
 
 
 def _best_matches(mine, my_words, theirs, their_words):
@@ -274,9 +459,10 @@ def _best_matches(mine, my_words, theirs, their_words):
     return precision, recall, 2 * precision * recall / (precision + recall)
 
 
-def _log_likelihood(pairs, checkpoint, state):
+def _log_likelihood(pairs, checkpoint, state, parameters="", parameters_state=""):
     """Mean log-likelihood of the second text's tokens given the first, pair by pair."""
-    encode, _, model = _load("AutoModelForSeq2SeqLM", checkpoint, state)
+    encode, _, model = _load("AutoModelForSeq2SeqLM", checkpoint, state + parameters_state, _running.device,
+                             parameters)
     values = []
     for part in _batches(pairs):
         first, second = zip(*part)
@@ -295,7 +481,7 @@ def _yes(texts, checkpoint, state):
     """Probability of Yes against No as the answer's first token, question by question."""
     import torch
 
-    encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state)
+    encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state, _running.device)
     answers = [tokenizer(word)["input_ids"][0] for word in ("Yes", "No")]
     values = []
     for part in _batches([text for text, in texts]):

@@ -209,11 +209,12 @@ def _add_rerun(commands):
         description="Ask a judge for every row that a model produced in the papers' tables, under each paper's "
                     "protocol, and set its correlations beside the printed ones. Results go to build/reruns/.",
         more="The same line without --plan asks; --limit 20 is a cheap rehearsal. Two models for two rows:\n"
-             "  nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o\n\n"
-             + exits.HELP)
+             "  nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o\n"
+             "The rows that need weights (BERTScore, BARTScore, UniEval) in place of those that need a key:\n"
+             "  nlgjudge rerun --metrics chatgpt --weights FOLDER --plan\n\n" + exits.HELP)
     rerun.add_argument("targets", nargs="*", metavar="PAPER[/TABLE]",
                        help="as geval, chatgpt/table6 or coascore; default: all tables of all papers")
-    rerun.add_argument("--judge", action="append", required=True, metavar="[ROW=]JUDGE",
+    rerun.add_argument("--judge", action="append", default=[], metavar="[ROW=]JUDGE",
                        help=f"{_JUDGES}; with ROW= for that printed row alone, and again for more")
     rerun.add_argument("--samples", type=int, metavar="N", help="replies an item; default: each protocol's own")
     rerun.add_argument("--temperature", type=float, metavar="T", help="default: each protocol's own")
@@ -223,8 +224,24 @@ def _add_rerun(commands):
                        help="the first so many items of each dataset: a rehearsal; 0 is all")
     rerun.add_argument("--keep", action="store_true", help="copy a whole run to paper_tables/reruns/")
     rerun.add_argument("--without-notebooks", action="store_true", help="leave out the tables' notebooks")
+    _add_weights(rerun)
     _add_spending(rerun)
-    _does(rerun, "rerunning", "rerun")
+    _does(rerun, "metrics_rerunning", "rerun_papers")
+
+
+def _add_weights(command):
+    """Add the options of the rows that need weights rather than a key."""
+    group = command.add_argument_group("rows that need weights (extra neural)")
+    group.add_argument("--metrics", action="store_true",
+                       help="compute BERTScore, BARTScore and UniEval in place of asking a judge")
+    group.add_argument("--weights", type=Path, metavar="FOLDER",
+                       help="where folders of weights lie, as bart-large-cnn; default: the model hub, unless "
+                            "HF_HUB_OFFLINE is set")
+    group.add_argument("--batch-size", type=int, metavar="N", help="texts at once; default: 16")
+    group.add_argument("--device", choices=("auto", "cpu", "cuda"),
+                       help="where it is computed; default: auto, the fastest that is there")
+    group.add_argument("--model", action="append", default=[], metavar="ROW=NAME_OR_FOLDER",
+                       help="another model for a printed row, and only such rows; it enters no ledger")
 
 
 def _add_run(commands):

@@ -80,7 +80,7 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
         found = _asked(tables, by_paper, plans, asking, changes)
         folder = place([*opened], changes, asking.limit)
         write(found, folder, ", ".join(opened))
-        print(summary(found).to_string(index=False, na_rep=""))
+        print(summary(_cells(found)).to_string(index=False, na_rep=""))
         status = max(told_failures(one, name) for name, one in opened.items())
         stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
     for paper, one in found.items():
@@ -249,36 +249,52 @@ def write(found, folder, name):
     name : str
         Of the judges.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
-    ledger.save(cells, folder / "cells.csv")
+    said = "; ".join(dict.fromkeys(one.said for one in found.values() if one.said))
+    lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
+    write_cells(_cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip())
     counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
     counts.reset_index().to_csv(folder / "replies.csv", index=False, lineterminator="\n")
+
+
+def write_cells(cells, folder, title, said):
+    """Write cells as a table, and as one page with all printed tables.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        The ledger's columns.
+    folder : pathlib.Path
+    title, said : str
+        Of the page.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ledger.save(cells, folder / "cells.csv")
     parts = []
     for (paper, artefact), rows in cells.groupby(["paper", "artefact"], sort=False):
         number = artefact.removeprefix("table")
         parts.append(f"<h2>{html.escape(PAPERS[paper])}, Table {number}</h2>\n"
                      f"<div>{nj.ledger.side_by_side(rows).T.to_html()}</div>")
-    said = "; ".join(dict.fromkeys(one.said for one in found.values() if one.said))
-    lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
-    (folder / "index.html").write_text(
-        _PAGE.format(title=html.escape(f"The papers' rows, asked of {name}"),
-                     said=html.escape(f"{lead} {said}".strip()), tables="\n".join(parts)), encoding="utf-8")
+    page = _PAGE.format(title=html.escape(title), said=html.escape(said), tables="\n".join(parts))
+    (folder / "index.html").write_text(page, encoding="utf-8")
 
 
-def summary(found):
+def _cells(found):
+    return pd.concat([one.cells for one in found.values()], ignore_index=True)
+
+
+def summary(cells):
     """Printed and rerun values, row by row.
 
     Parameters
     ----------
-    found : dict of str to nlgjudge.ledger.reruns.Rerun
+    cells : pandas.DataFrame
+        The ledger's columns.
 
     Returns
     -------
     pandas.DataFrame
         `paper, table, row, coefficient, cells, printed, this judge`: means over the same cells, without averages.
     """
-    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
     cells = cells[cells["aspect"] != "AVG"].assign(printed=pd.to_numeric(cells["published"]))
     cells = cells.dropna(subset=["printed", "ours"])
     lines = cells.groupby(["paper", "artefact", "row", "level", "coefficient"], sort=False)
@@ -347,6 +363,6 @@ def _keep(found, folder):
         for paper, said in refused.items():
             print(f"nlgjudge: {paper} is not kept: {said}", file=sys.stderr)
         return exits.FAILED
-    path = kept_reruns.keep(folder.name, pd.concat([one.cells for one in found.values()], ignore_index=True))
+    path = kept_reruns.keep(folder.name, _cells(found))
     print(f"kept in {Path(path).relative_to(root())}")
     return exits.DONE

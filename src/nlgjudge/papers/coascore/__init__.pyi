@@ -5,6 +5,7 @@ from .chain import llmscore as llmscore
 from .chain import plan_coascore as plan_coascore
 from .chained import Chained as Chained
 from .chained import expected_chain as expected_chain
+from .metric_rows import METRIC_ROWS as METRIC_ROWS
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES
 from .protocols import VERSIONS as VERSIONS
