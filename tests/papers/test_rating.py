@@ -36,13 +36,15 @@ class Counting(Scripted):
 
     def plan(self, tasks):
         tasks = list(tasks)
-        return {"cached": 0, "calls": len(tasks), "prompt_tokens": 100 * len(tasks), "completion_tokens": 5 * len(tasks)}
+        number = len(tasks)
+        return {"cached": 0, "calls": number, "prompt_tokens": 100 * number, "completion_tokens": 5 * number}
 
 
 @pytest.fixture
 def versions():
-    rows = [(f"t{i}{name}", f"t{i}", f"s{i}", "system", "A source.", text, [], "", name, level)
-            for i in range(3) for name, level, text in (("original", "", f"Text {i}."), ("typos", "character", f"Txxt {i}."))]
+    kinds = [("original", "", "Text"), ("typos", "character", "Txxt")]
+    rows = [(f"t{i}{name}", f"t{i}", f"s{i}", "system", "A source.", f"{word} {i}.", [], "", name, level)
+            for i in range(3) for name, level, word in kinds]
     columns = ["item_id", "doc_id", "original", "system_id", "source", "hypothesis", "references", "context",
                "perturbation", "level"]
     return {"summeval": pd.DataFrame(rows, columns=columns)}

@@ -5,6 +5,7 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
+import re
 from functools import cache
 
 import nbformat
@@ -117,16 +118,18 @@ def printed_table(notebook, cell_id):
 
 
 def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
-    """Votes on summaries give summaries their weighed D, and translations none."""
+    """Votes on summaries give the two summary datasets a weighed D; the other four have none to be drawn."""
     votes = tmp_path / "votes.csv"
-    names = sorted({damage.name for name in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(name)})
+    names = sorted({damage.name for dataset in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(dataset)})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
     notebook, _ = ask("dhp_figure4_discernment", constant, judge="surface", limit=3, resamples=10, votes=str(votes))
-    table = printed_table(notebook, "dhp-figure4-discernm-15b")
-    weighed = [line.split() for line in table.splitlines() if "D_avg_EW" in line]
-    assert weighed
-    assert "EW: votes of" in "\n".join(cell.source for cell in notebook.cells)
+    cell, = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
+    html = "".join(output["data"]["text/html"] for output in cell.outputs)
+    weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
+    values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
+    assert len(values) == 1 + 3  # the rule and the simulated judges; a lexical metric has nothing to weigh
+    assert all([bool(value) for value in line] == [True, True, False, False, False, False] for line in values)
 
 
 @pytest.mark.parametrize("parameters, message", [
