@@ -67,6 +67,7 @@ def build(path, seed=0):
     likely = [place for place, text in enumerate(texts) if text.strip("▁") in (*RATINGS, *WORDS)]
     output[:, 0] = 0
     output[likely, 0] = 1.2
+    output[[texts.index(word) for word in WORDS], 0] = 1.5  # two words against twenty ratings
     output[2, 0] = 0.8  # the end
     writer.add_tensor("token_embd.weight", embedding)
     for layer in range(LAYERS):

@@ -144,11 +144,11 @@ def test_yes_and_no_from_real_probabilities(with_probabilities, at, items):
     """QAGS's form: the probability of Yes against that of No."""
     store = at(with_probabilities)
     prompt = as_prompt("{{hypothesis}} True?", form="yes_no", aspect="consistency")
-    found = nj.judge_items(items, prompt, "openai:tiny", temperature=0, max_tokens=12, logprobs=True, store=store)
+    found = nj.judge_items(items, prompt, "openai:tiny", temperature=0, max_tokens=60, logprobs=True, store=store)
     expected = []
     for item in items.itertuples():
         choice = ask_directly(with_probabilities, prompt.render({"hypothesis": item.hypothesis}), temperature=0,
-                              max_tokens=12, logprobs=True, top_logprobs=20)
+                              max_tokens=60, logprobs=True, top_logprobs=20)
         content = choice["logprobs"]["content"]
         first = next((token for token in content if token["token"].strip() in ("Yes", "No")), None)
         if first is None:

@@ -137,7 +137,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     ({"form": "printed"}, "form='printed': expected one of"),
 ])
 @pytest.mark.parametrize("name", ["dhp_figure2_response_styles", "dhp_figure4_discernment"])
-def test_a_mistake_in_a_figure_s_settings_is_refused_before_a_call_is_paid(name, parameters, message, ask):
+def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(name, parameters, message, ask):
     paid = []
 
     def count(text):
