@@ -56,7 +56,7 @@ help: ## list the targets
 
 reproduce: $(READY) ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge resolve
-	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
+	@NLGJUDGE_OFFLINE=1 nlgjudge serve $(SNAKEMAKE) 2>&1 | tee build/snakemake.log | sed -un '/^ran /p' || \
 	  { cat build/executed/*.failed.txt 2>/dev/null || cat build/snakemake.log; exit 1; } >&2
 	@cat build/coverage.txt
 
@@ -83,7 +83,7 @@ site: $(READY) ## build the site from the notebooks as committed: build/site/htm
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
-bench: $(READY) ## run the benchmarks; their ratios and the machine: build/bench.md and build/bench.csv
+bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
 	@python benchmarks/run.py
 
 lint: $(READY) ## style of the code and of the notebooks

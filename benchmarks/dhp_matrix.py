@@ -21,20 +21,20 @@ ASPECTS = {"summarization": ["coherence", "consistency", "fluency", "relevance"]
            "question_answering": ["answer_quality"], "translation": ["accuracy", "fluency"]}
 
 
-def texts(name, size):
+def texts(name, size, source):
     """So many good texts, a short list repeated under names of its own."""
-    found = nj.dhp.originals(nj.load(name), size)
+    found = nj.dhp.originals(nj.load(name, source), size)
     copies = [found.assign(item_id=found["item_id"] + f"/{n}", doc_id=found["doc_id"] + f"/{n}")
               for n in range(-(-size // len(found)))]
     return pd.concat(copies, ignore_index=True).head(size)
 
 
 def main():
-    size, loop = (3, 5) if options(__doc__).parse_args().quick else (100, 200)
+    size, loop, source = (3, 5, "sample") if options(__doc__).parse_args().quick else (100, 200, "auto")
     start, parts = time.perf_counter(), []
     for name, task in TASKS.items():
         clock = [time.perf_counter()]
-        items, _ = nj.dhp.perturb(texts(name, size), nj.dhp.perturbations(name))
+        items, _ = nj.dhp.perturb(texts(name, size, source), nj.dhp.perturbations(name))
         clock.append(time.perf_counter())
         prompts = [f"dhp/{task}/{aspect}" for aspect in ASPECTS[task]]
         rated = nj.item_scores(nj.judge_items(items, prompts, "surface"))

@@ -6,6 +6,7 @@ on replies made up here. ``python benchmarks/judge_throughput.py [--full] [--cal
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -74,16 +75,21 @@ def client(number, n):
     print(json.dumps({"calls": number, "n": n, "wall": wall, "cpu": cpu, "peak": peak}))
 
 
-def measure(number, n=1):
-    """Run `client` in a process of its own against a server in another."""
-    script = [sys.executable, __file__]
-    with subprocess.Popen([*script, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+@contextlib.contextmanager
+def served():
+    """Address of a server in a process of its own."""
+    with subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as server:
-        environment = os.environ | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1") | {
-            "OPENAI_BASE_URL": server.stdout.readline().strip(), "OPENAI_API_KEY": "none"}
-        done = subprocess.run([*script, "--client", str(number), str(n)], env=environment, check=True,
-                              stdout=subprocess.PIPE, text=True)
+        yield server.stdout.readline().strip()
         server.stdin.close()
+
+
+def measure(address, number, n=1):
+    """Run `client` in a process of its own against that server."""
+    environment = os.environ | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1") | {
+        "OPENAI_BASE_URL": address, "OPENAI_API_KEY": "none"}
+    done = subprocess.run([sys.executable, __file__, "--client", str(number), str(n)], env=environment,
+                          check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 
 
@@ -114,8 +120,9 @@ def main():
     ideal = CONCURRENCY / LATENCY
     print(f"{'tasks':>8} {'n':>3} {'calls/s':>8} {'of ideal':>9} {'items/s':>8} {'samples/s':>10} "
           f"{'CPU ms/call':>12} {'CPU use':>8} {'peak MiB':>9}")
-    first, last = (100, 200) if chosen.quick else (chosen.calls, 100_000 if chosen.full else 20_000)
-    runs = [measure(first), measure(first, 20), measure(last)]
+    first, last = (20, 100) if chosen.quick else (chosen.calls, 100_000 if chosen.full else 20_000)
+    with served() as address:
+        runs = [measure(address, first), measure(address, first, 20), measure(address, last)]
     for run in runs:
         rate = run["calls"] / run["wall"]
         print(f"{run['calls']:8,} {run['n']:3} {rate:8.0f} {rate / ideal:9.0%} {rate:8.0f} "

@@ -1,7 +1,8 @@
 """Run every benchmark here, each in a process of its own, and put their ratios into one table.
 
 Writes ``build/bench.md``, with the machine's description, and ``build/bench.csv``; a failure is named,
-the other benchmarks still run, the exit status is 1. ``python benchmarks/run.py [--quick]``
+the other benchmarks still run, the exit status is 1. Each full run is added to ``benchmarks/history.csv``.
+``python benchmarks/run.py [--quick] [--long]``
 """
 
 import argparse
@@ -12,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,24 +22,47 @@ import pandas as pd
 from nlgjudge.data.paths import root
 
 COLUMNS = ["benchmark", "what", "ours", "theirs", "unit", "ratio"]
+HISTORY = Path(__file__).with_name("history.csv")
 LIBRARIES = ("nlgjudge", "numpy", "scipy", "pandas", "rouge-score", "sacrebleu", "nltk", "openai")
 
 
 def options(doc):
-    """A benchmark's parser, with the flag that all have."""
+    """A benchmark's parser, with the flags that all have."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="sizes that show that it runs, not how fast")
+    parser.add_argument("--long", action="store_true", help="also what takes many minutes")
     return parser
 
 
-def record(what, ours, theirs, unit="s"):
-    """Hand a ratio, above 1 where ours is better, to the run that asked for it, if one did."""
-    ratio = theirs / ours if unit == "s" else ours / theirs
-    if not (math.isfinite(ratio) and ratio > 0):
-        raise ValueError(f"expected two positive numbers for {what!r}, got {ours} and {theirs}")
+def record(what, ours, theirs=None, unit="s"):
+    """Hand a figure to the run that asked for it, if one did.
+
+    With another's figure beside it, its ratio is above 1 where ours is better.
+    """
+    figures = [ours] if theirs is None else [ours, theirs]
+    if not all(math.isfinite(figure) and figure > 0 for figure in figures):
+        raise ValueError(f"expected positive numbers for {what!r}, got {ours} and {theirs}")
+    ratio = None
+    if theirs is not None:
+        ratio = theirs / ours if unit == "s" else ours / theirs
     if path := os.environ.get("BENCHMARK_RATIOS"):
         row = pd.DataFrame([[Path(sys.argv[0]).stem, what, ours, theirs, unit, ratio]])
         row.to_csv(path, mode="a", header=False, index=False)
+
+
+def commit():
+    """Short name of the last commit, marked where files differ from it; empty outside a repository."""
+    said = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HISTORY.parent, text=True,
+                          capture_output=True)
+    return said.stdout.strip()
+
+
+def remember(table, described):
+    """Add a run's figures to the history."""
+    where = described.partition(" of memory")[0].removeprefix("- ")
+    rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=commit(), machine=where)
+    rows = rows[["date", "commit", "machine", *COLUMNS]]
+    rows.to_csv(HISTORY, mode="a", header=not HISTORY.exists(), index=False, float_format="%.4g")
 
 
 def machine():
@@ -53,18 +78,27 @@ def machine():
             + ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
 
 
+def shown(figure, digits):
+    """A figure as text, empty where there is none."""
+    return "" if math.isnan(figure) else f"{figure:,.{digits}g}"
+
+
 def main():
-    quick, described, failed = ["--quick"] * options(__doc__).parse_args().quick, machine(), []
+    chosen = options(__doc__).parse_args()
+    quick = chosen.quick
+    flags = ["--quick"] * quick + ["--long"] * chosen.long
+    described = machine()
+    failed = []
     with tempfile.TemporaryDirectory() as folder:
         (rows := Path(folder, "ratios.csv")).write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
         for script in sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__)}):
             print(f"== {script.stem}", flush=True)
             size, environment = rows.stat().st_size, os.environ | {"BENCHMARK_RATIOS": str(rows)}
-            status = subprocess.run([sys.executable, script, *quick], env=environment).returncode
+            status = subprocess.run([sys.executable, script, *flags], env=environment).returncode
             if status or rows.stat().st_size == size:
                 failed += [f"**{script.stem} failed**: " + (f"status {status}" if status else "no ratio")]
         table = pd.read_csv(rows)
-    cells = [[*row[:2], *(f"{x:,.4g}" for x in row[2:4]), row[4], f"{row[5]:,.3g}"] for row in table.values]
+    cells = [[*row[:2], *(shown(x, 4) for x in row[2:4]), row[4], shown(row[5], 3)] for row in table.values]
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))
@@ -72,6 +106,8 @@ def main():
     table.to_csv(build / "bench.csv", index=False, float_format="%.6g")
     text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines)]) + "\n"
     (build / "bench.md").write_text(text, encoding="utf-8")
+    if not quick:
+        remember(table, described)
     print("\n".join([*failed, "written: build/bench.md, build/bench.csv"]))
     return min(len(failed), 1)
 

@@ -3,6 +3,8 @@
 from docutils import nodes
 from latex2mathml.converter import convert
 
+import nlgjudge.repo  # noqa: F401  before myst_nb: it saves the grammar that jsonschema builds at import
+
 project = "nlgjudge"
 author = "The nlgjudge authors"
 project_copyright = author

@@ -19,7 +19,7 @@ MARKS = [pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome o
          pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed")]
 
 
-def until(condition, what, seconds=30):
+def until(condition, what, seconds=120):
     """Wait for a true value and return it."""
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -34,7 +34,7 @@ class Page:
     def __init__(self, url):
         import websocket
 
-        self.socket = websocket.create_connection(url, timeout=60, suppress_origin=True)
+        self.socket = websocket.create_connection(url, timeout=120, suppress_origin=True)
         self.number, self.errors, self.requests = 0, [], set()
         for name in ("Runtime", "Log", "Page", "Network"):
             self.send(f"{name}.enable")
@@ -60,8 +60,10 @@ class Page:
 
     def open(self, url):
         """Load a page, with all that it loads itself."""
-        self.send("Page.navigate", url=url)
-        until(lambda: self.js("document.readyState") == "complete", url)
+        self.js("window.left = true")  # the page before may still be there for a moment, complete as it is
+        elsewhere = "loaderId" in self.send("Page.navigate", url=url)  # not another place of the same page
+        ready = "document.readyState === 'complete'" + " && !window.left" * elsewhere
+        until(lambda: self.js(ready), url)
 
     def js(self, code):
         """Value of an expression, awaited where it is a promise."""
@@ -88,8 +90,8 @@ def browser(page_class=Page):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             note = Path(profile) / "DevToolsActivePort"
-            port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start", 60)
-            with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=20) as answer:
+            port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start")
+            with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=120) as answer:
                 target = next(t for t in json.load(answer) if t["type"] == "page")
             page = page_class(target["webSocketDebuggerUrl"])
             yield page
@@ -97,4 +99,4 @@ def browser(page_class=Page):
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)

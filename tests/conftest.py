@@ -4,15 +4,21 @@ import contextlib
 import csv
 import os
 import shutil
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+import nlgjudge.repo  # noqa: F401  before nbformat: it saves the grammar that jsonschema builds at import
 from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.judging.store import Store
+
+# Hundreds of processes import the same modules, and pytest rewrites those of the tests: once, not by each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 KEY = "sk-loopback-9f2c71d40b"
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -29,8 +29,8 @@ class Loopback:
     answer : callable
         Takes the number of the call, its method and path, and the body; returns a body, or a
         tuple of status, body and headers. A body may be a dict, bytes, or None to cut the
-        connection. Among the headers, `delay` is in seconds and `cut` leaves out so many bytes
-        at the end before it cuts the connection.
+        connection. Among the headers, `delay` is in seconds, `cut` leaves out so many bytes
+        at the end before it cuts the connection, and `drip` sends byte by byte, so many seconds apart.
     delay : float
         Seconds before each answer.
     tls : ssl.SSLContext, optional
@@ -51,12 +51,12 @@ class Loopback:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, args=(ready,), daemon=True)
         self._thread.start()
-        ready.wait(10)
+        ready.wait(60)
         return self
 
     def __exit__(self, *_):
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
 
     @property
     def url(self):
@@ -95,11 +95,15 @@ class Loopback:
                     break
                 content = content if isinstance(content, bytes) else json.dumps(content).encode()
                 cut = extra.pop("cut", 0)
+                drip = extra.pop("drip", 0)
                 fields = {"content-type": "application/json", "content-length": len(content)} | extra
                 writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + "".join(
-                    f"{k}: {v}\r\n" for k, v in fields.items()).encode()
-                    + b"\r\n" + content[:len(content) - cut])
-                await writer.drain()
+                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n")
+                content = content[:len(content) - cut]
+                for part in (content[i:i + 1] for i in range(len(content))) if drip else [content]:
+                    writer.write(part)
+                    await writer.drain()
+                    await asyncio.sleep(drip)
                 if cut:
                     break
         except (asyncio.IncompleteReadError, ConnectionError):

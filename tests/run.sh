@@ -4,8 +4,10 @@
 # get their data from it over HTTP, as on a machine with a network and nothing else (tests/upstream.py).
 set -e
 ruff check src tests notebooks site benchmarks
-# In the order of the files: by default the few long tests come last, on one worker.
-python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder --doctest-modules ${TESTS:-src/nlgjudge tests}
+# In the order of the files: by default the few long tests come last, on one worker. The plugin that compares
+# notebooks is for `nlgjudge validate`: each worker would import it before anything else, for nothing.
+python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder -p no:nbval --doctest-modules \
+  ${TESTS:-src/nlgjudge tests}
 set -- nlgjudge validate ${TESTS:+--with-data}
 if [ -n "$SERVED" ]; then
   set -- python tests/upstream.py "$SERVED" -- "$@"

@@ -45,6 +45,13 @@ def test_a_failing_benchmark_is_named_and_the_others_run(tmp_path):
     assert "**a failed**: status 3" in text and "**c failed**: no ratio" in text and "**d failed**" in text
     assert list(rows["benchmark"]) == ["b", "b"]
     assert list(rows["ratio"]) == [8 / 2, 30 / 60]  # less time is better, and the higher rate
+    history = pd.read_csv(tmp_path / "history.csv")
+    assert list(history["ours"]) == [2, 30] and history["date"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+    assert history["machine"].str.contains(" cores, ").all()
+    (tmp_path / "b.py").write_text('"""Alone."""\nfrom run import record\nrecord("command", 3)', "utf-8")
+    status, text, rows = run(tmp_path, tmp_path)
+    assert rows["ratio"].isna().all() and "| b | command | 3 |  | s |  |" in text
+    assert list(pd.read_csv(tmp_path / "history.csv")["ours"]) == [2, 30, 3]
     (tmp_path / "b.py").unlink()
     status, text, rows = run(tmp_path, tmp_path)
     assert status == 1 and text.count(" failed**") == 3 and rows.empty

@@ -43,7 +43,7 @@ def stop(process):
     for signum in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, signum)
-            process.wait(10)
+            process.wait(30)
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +78,10 @@ def lab(tmp_path_factory, server):
             note = next(iter((home / "runtime").glob("jpserver-*.json")), None)
             return note and json.loads(note.read_text() or "{}").get("url")
 
-        url = until(address, "JupyterLab's start", 60)
+        url = until(address, "JupyterLab's start")
         yield url, work
         ask(url, "api/shutdown", "POST")  # kernels go with the server
-        process.wait(20)
+        process.wait(120)
     finally:
         stop(process)
 
@@ -89,7 +89,7 @@ def lab(tmp_path_factory, server):
 def ask(url, path, method="GET"):
     """Call the server's own interface."""
     request = Request(f"{url}{path}", method=method, headers={"Authorization": f"token {TOKEN}"})
-    with urlopen(request, timeout=20) as answer:
+    with urlopen(request, timeout=120) as answer:
         return json.loads(answer.read() or "null")
 
 
@@ -133,10 +133,10 @@ def run(lab, page):
         nbformat.write(notebook, work / f"{name}.ipynb")
         page.send("Page.navigate", url=f"{url}lab/tree/{name}.ipynb?token={TOKEN}&reset")
         until(lambda: page.js(f"app?.shell && {PANEL}?.sessionContext.session?.kernel?.status === 'idle'"),
-              "an idle kernel", 60)
+              "an idle kernel")
         page.js(f"{{ app.shell.activateById({PANEL}.id);"
                 " app.commands.execute('notebook:run-all-cells') }")  # not awaited: it lasts
-        return until(lambda: finished(page), f"the end of {name}", 100)
+        return until(lambda: finished(page), f"the end of {name}", 300)
 
     yield opened
     page.js(f"{PANEL}.context.save()")  # else the next page asks whether to leave
@@ -164,10 +164,10 @@ def shown(page, place, selector):
         const top = document.elementFromPoint(box.x + box.width / 2, Math.min(box.y + box.height / 2, 880));
         return part.contains(top) ? {{width: box.width, height: box.height, text: part.innerText,
                                       natural: part.naturalWidth}} : null }}"""),
-                 f"output {selector} of code cell {place}", 20)
+                 f"output {selector} of code cell {place}")
 
 
-@pytest.mark.parametrize("name", ["00_tour", "chatgpt_table6_openmeva", "template_ablation"])
+@pytest.mark.parametrize("name", ["00_tour", "template_ablation"])
 def test_a_notebook_runs_and_shows_its_figures(name, run, page):
     cells = run(nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4), name)
     outputs = [(place, output) for place, (_, found) in enumerate(cells) for output in found]
@@ -205,7 +205,7 @@ def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):
     path = nj.studies.your_own_data.page(found, tmp_path / "report.html", notes=["longword" * 30])
     page.send("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
     page.send("Page.navigate", url=path.as_uri())
-    until(lambda: page.js("document.readyState === 'complete'"), "the report", 20)
+    until(lambda: page.js("document.readyState === 'complete'"), "the report")
     assert page.js("document.documentElement.scrollWidth") <= 390
     strips = page.js("[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)")
     assert len(strips) == len(found.table) and min(strips) > 300

@@ -82,7 +82,7 @@ def test_files_are_fetched_side_by_side_and_each_once(host, publish, tree):
 
     def slow(address):
         waiting.append(address)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(waiting) < fetch.WORKERS and time.monotonic() < deadline:
             time.sleep(0.01)
         together.append(len(waiting))
@@ -130,6 +130,16 @@ def test_a_link_in_the_mirror_is_read(tree, monkeypatch, tmp_path):
     place.symlink_to(tmp_path / "store")
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
     assert fetch.read(entry) == b"content" and fetch.local(entry) == place
+
+
+def test_a_link_to_nothing_is_named_as_one(tree, monkeypatch, tmp_path):
+    entry = tree.add("toy.txt", b"content", to=None)
+    place = tree.mirror / entry.location
+    place.parent.mkdir(parents=True)
+    place.symlink_to(tmp_path / "gone")
+    monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
+    with pytest.raises(fetch.DataUnavailable, match="2. mirror: .*toy.txt is a link to .*gone, where there is noth"):
+        fetch.read(entry)
 
 
 # Too many requests
@@ -338,6 +348,24 @@ def test_an_odd_optional_file_is_named_and_costs_itself_alone(tree, monkeypatch,
         assert f"summeval: {path} of owner/name is left out: it is laid out otherwise" in out
     assert err == "" and found.scores["score"].tolist() == [0.5]
     assert found.digest != before.digest  # so that outputs without the files are not compared with these
+
+
+def test_a_number_that_is_too_large_costs_itself_alone(tree, monkeypatch, capsys):
+    aspects = ("coherence", "consistency", "fluency", "relevance")
+    document = {"src": "s", "ref_summs": ["r"], "sys_summs": {"A": {"sys_summ": "t", "scores": dict.fromkeys(
+        aspects, 1.0)}}}
+    monkeypatch.setattr(nj.data.bartscore, "_COUNTS", {"summeval": (1, 1)})
+    tree.add("data.pkl", pickle.dumps({"d1": document}), "summeval")
+    tree.add("summeval_result.json", b"", "summeval", role="scores", to=None)
+    scores = {"sys_summs": {"A": {"sys_summ": "t", "scores": {"huge": 10**400, "fine": 0.5}}}}
+    tree.add("final_p.pkl", pickle.dumps({"d1": document | scores}), "summeval", role="scores")
+    ratings = {"expert": {f"d1__A__{aspect}": 10**400 for aspect in aspects}}
+    tree.add("data/summeval/human_annotations.json", json.dumps(ratings).encode(), "summeval", role="annotations")
+    found = benchmarks.load("summeval", "real")
+    said = capsys.readouterr().out
+    assert found.scores["score"].tolist() == [0.5] and set(found.ratings["rater"]) == {"mean"}
+    assert "final_p.pkl of owner/name: 1 of 2 scores are no finite numbers" in said
+    assert "human_annotations.json of owner/name is left out" in said and "OverflowError" in said
 
 
 def test_an_odd_recording_is_named_and_not_available(tree, capsys):

@@ -9,6 +9,7 @@ from loopback import Loopback, completion
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.replay import ReplayStore
+from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 from nlgjudge.judging.usable import IN_VAIN, MOST_TRIES, TRIES
@@ -117,13 +118,35 @@ def test_what_was_cut_before_its_first_word_is_asked_by_a_later_run_alone(serve,
     server = serve(lambda number, *_: completion([""], finish="length") if number < 3
                    else completion(["Score: 3"]))
     for calls in (1, 2):
-        with pytest.warns(UserWarning, match=r"cut before their first word \(length\): 1; raise max_tokens"):
+        with pytest.warns(UserWarning, match=r"cut before they came to the point \(length\): 1; raise max_t"):
             assert outcomes(Live("m", store), tasks()) == [("", "length")]
         assert len(server.requests) == calls
     with pytest.warns(UserWarning, match="of no use: 1, of use now: 1$"):
         assert outcomes(Live("m", store), tasks()) == [("Score: 3", "")]
     assert len(server.requests) == 3
     assert outcomes(Live("m", store), tasks(max_tokens=50)) == [("Score: 3", "")]  # another request
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_what_was_cut_before_its_rating_says_so(serve, store, n):
+    """A reason of its own, not `no_rating`; and the same again would be cut again."""
+    server = serve(lambda *_: completion(["Let us look at the"] * n, finish="length"))
+    with pytest.warns(UserWarning, match=rf"came to the point \(length\): {n}; raise max_tokens, which pays"):
+        found = list(Live("m", store).replies(tasks(n=n)))
+    assert len(server.requests) == 1
+    parsed = responses(found, form="form", scale=(1, 5))
+    assert parsed["reason"].tolist() == ["length"] * n and parsed["score"].isna().all()
+    assert responses(ReplayStore(store, "m").replies(tasks(n=n)))["reason"].tolist() == ["length"] * n
+    assert main(["replies", "forget", "--reason", "length", "--store", str(store.path), "--yes"]) == 0
+    assert store.totals()["replies"] == 0
+
+
+def test_what_was_cut_behind_its_rating_is_as_good_as_any(serve, store, recwarn):
+    """G-Eval asks for five tokens."""
+    server = serve(lambda *_: completion(["4\n\nThe summary"], finish="length"))
+    parsed = responses(list(Live("m", store).replies(tasks(max_tokens=5))))
+    assert parsed[["score", "reason"]].values.tolist() == [[4.0, ""]]
+    assert len(server.requests) == 1 and not recwarn.list
 
 
 def test_a_judge_that_never_gives_a_rating_is_not_paid_three_times(serve, store):

@@ -3,7 +3,10 @@
 import json
 import subprocess
 import sys
+import threading
+import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
@@ -11,7 +14,8 @@ import pytest
 from loopback import Loopback, completion
 from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.claims import Claims
+from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
@@ -290,3 +294,55 @@ def test_without_a_key(api, judge, monkeypatch):
     with pytest.raises(JudgeError, match="no key: set OPENAI_API_KEY, and OPENAI_BASE_URL"):
         judge.submit(tasks("a"))
     assert api.server.requests == []
+
+
+# Two processes at once.
+
+
+def together(number, function):
+    """Let so many threads do the same with a store of their own."""
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(lambda _: function(), range(number)))
+
+
+def test_two_that_submit_at_once_submit_once(api, store):
+    barrier = threading.Barrier(2)
+    upload = api.upload
+
+    def slow(body):
+        time.sleep(0.3)
+        return upload(body)
+    api.upload = slow
+
+    def submit():
+        with Store(store.path) as own:
+            barrier.wait(10)
+            return Batch("m", own).submit(tasks("a", "b"))
+
+    assert sorted(together(2, submit)) == [0, 2]
+    assert len(api.batches) == 1
+    assert Batch("m", store).submit(tasks("a", "b", "c")) == 1  # nobody is kept out by what is over
+
+
+def test_what_another_run_is_asking_is_waited_for(api, store):
+    batch_judge = Batch("m", store)
+    with Claims(store.path) as live_run:
+        assert live_run.take(batch_judge.server.request(tasks("a")[0])[1])
+        with pytest.raises(Waiting, match="another run on replies.sqlite is asking 1 of these requests"):
+            list(batch_judge.replies(tasks("a")))
+    assert api.batches == {}
+
+
+def test_two_that_collect_at_once_submit_failed_lines_once(api, store):
+    Batch("m", store).submit(tasks("a", "b"))
+    api.fails = {"b"}
+    api.finish("batch_0")
+    barrier = threading.Barrier(2)
+
+    def collect():
+        with Store(store.path) as own:
+            barrier.wait(10)
+            return Batch("m", own).collect()
+
+    together(2, collect)
+    assert list(api.batches) == ["batch_0", "batch_1"] and api.asked("batch_1") == [("b", 1)]

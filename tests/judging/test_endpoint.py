@@ -119,7 +119,7 @@ def test_several_open_an_old_store_at_the_same_moment(old):
     barrier = threading.Barrier(4)
 
     def opened(_):
-        barrier.wait(10)
+        barrier.wait(60)
         with Store(old) as store:
             return store.endpoints()
 

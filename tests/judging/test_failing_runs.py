@@ -124,8 +124,10 @@ def test_a_422_about_a_parameter_is_adapted_to_as_a_400_is(serve, store, answer)
     assert [reply.text for reply in found] == ["Score: 4"] * 3 and len(server.requests) == 4
 
 
-def test_a_403_about_token_probabilities_is_no_trouble_with_the_key(serve, store):
-    server = serve(lambda _, __, body: error(403, "You are not allowed to request logprobs from this model")
+@pytest.mark.parametrize("words", ["You are not allowed to request logprobs from this model",
+                                   "Log-probabilities are not available for your tier", "No log probs here"])
+def test_a_403_about_token_probabilities_is_no_trouble_with_the_key(serve, store, words):
+    server = serve(lambda _, __, body: error(403, words)
                    if "logprobs" in json.loads(body) else completion(["4"] * json.loads(body)["n"]))
     with pytest.warns(UserWarning, match="rejects logprobs: scores are estimated from 20 samples at temper"):
         found = list(Live("m", store).replies(tasks(2, logprobs=True)))

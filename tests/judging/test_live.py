@@ -1,6 +1,7 @@
 """The live judge against a server on the loopback interface that fails in every way servers do."""
 
 import asyncio
+import gzip
 import json
 import os
 import signal
@@ -74,8 +75,34 @@ def test_what_passes_is_tried_again(serve, store, faults):
 
 def test_a_slow_answer_is_tried_again(serve, store):
     server = serve(after((200, completion(["late"]), {"delay": 30})))
+    assert texts(Live("m", store, timeout=1).replies(tasks(2))) == GOOD
+    assert len(server.requests) >= 3  # on a busy machine a prompt answer may come late too
+
+
+def test_an_answer_that_comes_drop_by_drop_has_an_end(serve, store, monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.server.CONNECT_SECONDS", 0.5)
+    server = serve(after((200, completion(["late"]), {"drip": 0.1})))
     assert texts(Live("m", store, timeout=0.3).replies(tasks(2))) == GOOD
     assert len(server.requests) == 3
+    server = serve(lambda *_: (200, completion(["late"]), {"drip": 0.1}))
+    with pytest.raises(JudgeError, match="no whole answer within 0.8 s, 3 times"):
+        list(Live("m", store, timeout=0.3).replies(tasks(1, top_p=0.5)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_an_answer_has_a_largest_size(serve, store, monkeypatch, pack):
+    monkeypatch.setattr("nlgjudge.judging.server.LARGEST", 50_000)
+    headers = {"content-encoding": "gzip"} if pack is gzip.compress else {}
+
+    def answer(_, __, body):
+        length = 60_000 if "text 1" in words(body) else 40_000
+        return 200, pack(json.dumps(completion(["Score: 4" + " " * length])).encode()), headers
+
+    server = serve(answer)
+    live = Live("m", store)
+    with pytest.warns(UserWarning, match="1 of 3 items failed, with: the answer is larger than 0.05 MB, 3 times"):
+        found = list(live.replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""] and len(server.requests) == 5
 
 
 def test_malformed_answers_end_after_three(serve, store):
@@ -358,7 +385,7 @@ def test_a_limit_on_cost_needs_a_price(store):
 
 @pytest.mark.parametrize("limits", [Limits(per_minute=1200), Limits(tokens_per_minute=4 * 1200)])
 def test_calls_are_paced(serve, store, limits):
-    """50 ms apart, by calls or by tokens (12 characters are 4 tokens): 20 calls take 950 ms at least."""
+    """50 ms apart, by calls or by tokens (12 characters are 4 tokens): none comes before its time."""
     arrivals = []
 
     def answer(*call):
@@ -367,10 +394,12 @@ def test_calls_are_paced(serve, store, limits):
 
     serve(answer)
     wanted = [t._replace(text=t.text[:12].ljust(12, "!") + t.item_id[4:].rjust(3)) for t in tasks(20)]
+    began = time.monotonic()
     assert all(r.text for r in Live("m", store, limits=limits).replies(wanted))
     assert len(arrivals) == 20
-    in_any_half_second = max(sum(a <= b < a + 0.5 for b in arrivals) for a in arrivals)
-    assert in_any_half_second <= 16  # ten, but for calls that were held up on the way
+    # Calls may be held up on the way, and then come close together, but they do not come early.
+    early = [number for number, at in enumerate(sorted(arrivals)) if at < began + 0.05 * number - 0.01]
+    assert early == []
 
 
 def test_a_plan_by_hand(serve, store):
@@ -468,7 +497,7 @@ def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, tmp_path, where
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         try:
-            assert process.communicate(timeout=30)[0] == "interrupted\n"
+            assert process.communicate(timeout=120)[0] == "interrupted\n"
         finally:
             process.kill()
     with Store(path) as store:

@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -411,7 +412,7 @@ PIECES = [
 def test_no_text_raises():
     rng = random.Random(13)
     scales = [(1, 5), (0, 1), (0, 100), (-2, 2)]
-    for _ in range(4000):
+    for _ in range(2000):
         text = "".join(rng.choices(PIECES, k=rng.randint(1, 30)))
         for form, options in FORMS_AND_OPTIONS:
             scale = rng.choice(scales)
@@ -443,7 +444,7 @@ def test_no_text_raises():
 )
 def test_many_characters_are_read_in_time(piece):
     """Time in proportion to the length; what grows with its square, as it did, would take many minutes."""
-    text, before = piece * (100_000 // len(piece)) + "x", time.process_time()
+    text, before = piece * (40_000 // len(piece)) + "x", time.process_time()
     for form, options in FORMS_AND_OPTIONS:
         assert parse(text, form, options=options).reason != "empty"
     assert time.process_time() - before < 20  # half a second is usual
@@ -527,12 +528,13 @@ def test_the_labels_by_hand(recorded):
 def test_hardly_a_rating_is_missed(recorded):
     """At most 0.5% of each form's replies that hold a digit or a number word stay unread."""
     rated, unread = Counter(), defaultdict(list)
+    read = cache(parse)  # most replies are a digit, given again and again
     number = re.compile(r"\d|\b(?:zero|one|two|three|four|five)\b", re.IGNORECASE)
     for path, rows in recorded.items():
         kind = path.split("gpt3.5_")[-1][4:] if path.endswith(".json") else re.sub("eval_M.*_", "", path)
         for text in (text for row in rows for text in row if number.search(text)):
             rated[kind] += 1
-            reason = parse(text, *protocol(path)).reason
+            reason = read(text, *protocol(path)).reason
             unread[kind] += [reason] if reason else []
     assert sum(rated.values()) > 4000
     assert {kind: Counter(unread[kind]) for kind in rated if len(unread[kind]) > 0.005 * rated[kind]} == {}

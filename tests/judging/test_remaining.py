@@ -298,7 +298,8 @@ def test_mutations_do_not_raise():
     ],
 )
 def test_long_replies_are_read_in_time(piece):
-    text = piece * (200_000 // len(piece))
-    start = time.perf_counter()
+    """The process's own time, whatever else runs: a tenth of a second is usual, minutes where it grows squared."""
+    text = piece * (60_000 // len(piece))
+    start = time.process_time()
     parse(text, "form", FIVE, aspect="fluency")
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 10

@@ -32,6 +32,9 @@ def p(*shares):
     # (4 + 5 + 3 / e) / (2 + 1 / e) = (9 + 1.103638) / 2.367879
     ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
     ([["4", [["4", -math.inf], ["5", -math.inf]]]], (1, 5), 4, 0),  # no probability at all: what was written
+    # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
+    ([["4", [["4", 800.0], ["5", None], ["3", math.nan], ["2", 0.0]]]], (1, 5), 3, 0),
+    ([["4", [["4", None]]]], (1, 5), 4, 0),
     ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
     ([], (1, 5), NAN, 1),
 ])

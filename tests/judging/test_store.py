@@ -20,6 +20,7 @@ from nlgjudge.judging.tasks import key
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Größe?\n{{Document}} \\ '\""}],
            "temperature": 0.5}
 KEY = key(REQUEST)
+OTHER = key({"model": "m"})
 FULL = {"key": KEY, "sample": 0, "text": "Fünf 😀\n", "reason": "", "logprobs": [["5", [["5", -0.25]]]],
         "prompt_tokens": 12, "completion_tokens": 1, "cost": 0.5, "model": "m-1", "fingerprint": "fp"}
 
@@ -31,9 +32,9 @@ def store(tmp_path):
 
 
 def filled(store):
-    store.add({KEY: REQUEST, "k2": {"model": "m"}}, [
+    store.add({KEY: REQUEST, OTHER: {"model": "m"}}, [
         FULL, {"key": KEY, "sample": 3, "text": "", "reason": "content_filter"},
-        {"key": "k2", "sample": 0, "text": "4"}])
+        {"key": OTHER, "sample": 0, "text": "4"}])
     return store
 
 
@@ -91,11 +92,25 @@ def test_export_and_load(store, tmp_path, name):
         other.load(tmp_path / name)
         other.load(tmp_path / name)
         assert other.get(KEY)[0]["text"] == "was here before" and other.get(KEY)[3] == store.get(KEY)[3]
-        assert other.get("k2") == store.get("k2") and other.totals()["replies"] == 3
+        assert other.get(OTHER) == store.get(OTHER) and other.totals()["replies"] == 3
     with Store(tmp_path / "third.sqlite") as third:
         third.load(tmp_path / name)
         third.export(tmp_path / "again.jsonl")
     assert lines(tmp_path / "again.jsonl") == lines(tmp_path / name)
+
+
+@pytest.mark.parametrize("change", [{"request": REQUEST | {"temperature": 0}}, {"key": OTHER},
+                                    {"endpoint": "https://elsewhere.example/v1"}])
+def test_a_reply_whose_key_is_anothers_is_refused_and_adds_nothing(store, tmp_path, change):
+    filled(store).export(tmp_path / "all.jsonl")
+    text = lines(tmp_path / "all.jsonl")
+    place = next(i for i, line in enumerate(text) if json.loads(line)["key"] == KEY)
+    text[place] = json.dumps(json.loads(text[place]) | change)
+    (tmp_path / "changed.jsonl").write_text("\n".join(text), encoding="utf-8")
+    with Store(tmp_path / "other.sqlite") as other:
+        with pytest.raises(ValueError, match=f"line {place + 1}: expected the key of its request and endpoint"):
+            other.load(tmp_path / "changed.jsonl")
+        assert other.totals()["replies"] == 0
 
 
 @pytest.mark.parametrize("bad", ['{"key": "k"', '{"key": "k", "request": {}, "text": "4"}', "[1]", "",
@@ -188,7 +203,7 @@ def test_several_make_the_file_at_the_same_moment(tmp_path):
     barrier = threading.Barrier(4)
 
     def opened(path):
-        barrier.wait(10)
+        barrier.wait(60)
         with Store(path) as store:
             return store.totals()["replies"]
 

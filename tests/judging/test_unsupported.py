@@ -106,6 +106,18 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_gives(serve, 
     assert len(server.requests) == 4 and len(live.server.notices) == 1
 
 
+def test_calls_under_way_together_may_all_learn_of_fewer_alternatives(serve, store):
+    """The first item asks for no probabilities, so that many find out at once."""
+    said = (*error(400, "top_logprobs must be between 0 and 5"), {"delay": 0.1})
+    server = serve(lambda number, path, body: said if json.loads(body).get("top_logprobs", 0) > 5
+                   else probable(body, 5))
+    live = Live("m", store, concurrency=8)
+    with pytest.warns(UserWarning, match="names 5 alternatives of a token at most"):
+        found = list(live.replies(tasks(1) + tasks(20, logprobs=True)[1:]))
+    assert len(found) == 20 and all(reply.logprobs for reply in found[1:]) and len(live.server.notices) == 1
+    assert 21 <= len(server.requests) <= 20 + 8
+
+
 def test_a_server_that_refuses_fewer_alternatives_too_is_sampled(serve, store):
     server = serve(refuse(("top_logprobs", error(400, "top_logprobs is limited to at most 5, or to none"))))
     with pytest.warns(UserWarning, match="rejects logprobs: scores are estimated from 20 samples"):

@@ -75,7 +75,7 @@ def against(ours, **options):
 
 def test_compare_adds_averages_and_judges_each_cell():
     rows = against(ours_of(A_x=0.1004, A_y=0.24, B_x=-0.31))
-    assert list(rows.columns) == COLUMNS
+    assert list(rows.columns) == [*COLUMNS, "sample"]
     found = rows.set_index(["row", "aspect"])
     # A's average is (0.1004 + 0.24) / 2 = 0.1702, 0.0202 off; B's lacks a cell.
     assert found["verdict"].to_dict() == {("A", "x"): "exact", ("A", "y"): "differs",
@@ -214,10 +214,35 @@ def test_sample_values_are_hidden_and_kept_apart(tmp_path, monkeypatch):
 def test_a_note_of_its_own_does_not_carry_a_samples_value_into_the_ledger(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     rows = against(ours_of(A_x=0.1, A_y=0.9), sample=True)
-    rows.loc[rows["aspect"] == "x", "note"] = "the paper misprints this cell"
-    kept = ledger.read(write(rows))
-    assert not (tmp_path / "build").exists()
-    assert kept["ours"].isna().all() and set(kept["note"]) == {SAMPLE_NOTICE}
+    for changed in (rows["aspect"] == "x", rows["aspect"] != "none"):  # some of the notes, and all of them
+        rows.loc[changed, "note"] = "the paper misprints this cell"
+        rows.loc[changed, ["verdict", "evidence"]] = ["exact", "recomputed"]
+        path = write(rows)
+        assert path.is_relative_to(tmp_path / "sample") and not (tmp_path / "build").exists()
+        kept = ledger.read(path)
+        assert kept["ours"].isna().all() and set(kept["note"]) == {SAMPLE_NOTICE}
+        assert set(kept["verdict"]) == {"not_run"} and set(kept["evidence"]) == {"none"}
+
+
+def test_real_rows_beside_rows_of_the_sample_stay_out_too(tmp_path, monkeypatch):
+    """An average may hold values of both."""
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    both = [against(ours_of(A_x=0.15, A_y=0.2)), against(ours_of(A_x=0.15, A_y=0.2), sample=True)]
+    assert [set(rows["sample"]) for rows in both] == [{False}, {True}]
+    path = write(pd.concat(both).assign(note="another tokenizer, tried two"))
+    assert path.is_relative_to(tmp_path / "sample") and ledger.read(path)["ours"].isna().all()
+
+
+def test_a_note_with_the_notices_words_is_a_note(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    path = write(against(ours_of(A_x=0.15, A_y=0.2)).assign(note=SAMPLE_NOTICE))
+    assert path == tmp_path / "ledger" / "test.csv" and ledger.read(path)["ours"].notna().all()
+
+
+def test_rows_that_do_not_say_whether_they_are_the_samples_are_refused():
+    rows = against(ours_of(A_x=0.15, A_y=0.2))
+    with pytest.raises(ValueError, match="no column `sample`, .* give all columns that nj.compare returned"):
+        write(rows[COLUMNS])
 
 
 def part(folder, name, evidence, ours, rows=("ROUGE-1",), note="note of "):

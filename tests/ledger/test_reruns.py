@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.ledger import reruns
+from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
 
@@ -21,7 +21,7 @@ CELLS = 761 - 12  # two rows of BAGEL without informativeness, and so without an
 
 def benchmarks_of(paper, artefacts, source="auto"):
     """The benchmarks of some tables, without those that are not here."""
-    names = dict.fromkeys(part.scope.benchmark for part in reruns.parts_of(paper, artefacts))
+    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
     found = [nj.load(name, source) for name in names]
     return [one for one in found if one.is_sample == (source == "sample")]
 

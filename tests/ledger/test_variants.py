@@ -10,7 +10,7 @@ from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.variants import CHANCE, best, family_name, left_out, luck, search, summary
 
-SEEDS = 100
+SEEDS = 60
 
 
 def cells(aspects, coefficients=("spearman",)):
@@ -176,13 +176,13 @@ def test_with_the_true_variant_left_out_a_sibling_passes_where_the_print_cannot_
     """
     index = cells(6)
     found = []
-    for seed in range(6):
+    for seed in range(4):
         matrix = grid(np.random.default_rng(seed))
         names = [f"v{i}" for i in range(len(matrix))]
         table = table_of(matrix[0], index)
         found.append(left_out(table, {"METRIC": names}, values_of(matrix, index)))
     found = pd.concat(found)
-    assert len(found) == 6 * 72 and set(found["row"]) == {"METRIC"}
+    assert len(found) == 4 * 72 and set(found["row"]) == {"METRIC"}
     assert found["within"].mean() > 0.9
     assert 0.2 < found["passes"].mean() < 0.7
     # Whoever passes is a sibling but for that last effect: numbers 2k and 2k + 1.

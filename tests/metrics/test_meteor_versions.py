@@ -3,6 +3,7 @@
 import io
 import multiprocessing
 import os
+import random
 import sys
 import types
 import zipfile
@@ -11,6 +12,8 @@ from pathlib import Path
 import nltk
 import pandas as pd
 import pytest
+from nltk.stem.porter import PorterStemmer
+from nltk.translate import meteor_score
 
 import nlgjudge as nj
 from nlgjudge.data.registry import Entry
@@ -159,8 +162,41 @@ def test_meteor_15_is_given_a_line_a_text(tree, monkeypatch):
     for name in ("pycocoevalcap", "pycocoevalcap.meteor"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
-    assert module._java([("a\nb ||| c", ["d\te", "f"]), ("", ["g"])]) == [3, 0]
-    assert given == {"references": {0: ["d e", "f"], 1: ["g"]}, "hypotheses": {0: ["a b c"], 1: [""]}}
+    module._java_program.cache_clear()  # that of an earlier test, in this process
+    assert module._java([("a\nb ||| c", "d\te"), ("", "g")]) == [3, 0]
+    assert given == {"references": {0: ["d e"], 1: ["g"]}, "hypotheses": {0: ["a b c"], 1: [""]}}
+    module._java_program.cache_clear()
+
+
+def test_the_values_are_nltk_s_own(wordnet):
+    """To the last digit, on few words that match in every way, with many ties; and those of before 3.6.3."""
+    rng = random.Random(0)
+    words = ["car", "Auto", "cars", "autos", "likes", "like", "liking", "the", "mat"]
+    texts = [" ".join(rng.choices(words, k=rng.randrange(9))) for _ in range(400)]
+    pairs = list(zip(texts, texts[1:]))
+    home = module._wordnet_home()
+    stemmer = PorterStemmer()
+    reader = module._wordnet(home)
+    theirs = []
+    for hypothesis, reference in pairs:
+        mine, other = hypothesis.split(), reference.split()
+        now = meteor_score.single_meteor_score(other, mine, stemmer=stemmer, wordnet=reader)
+        exact, left, right = meteor_score.exact_match(mine, other)
+        left_words, right_words = [word for _, word in left], [word for _, word in right]
+        matches = list(exact)
+        for i, j in [*meteor_score.stem_match(left_words, right_words, stemmer=stemmer)[0],
+                     *meteor_score.wordnetsyn_match(left_words, right_words, wordnet=reader)[0]]:
+            matches.append((left[i][0], right[j][0]))
+        matches.sort(key=lambda match: match[0])
+        before = 0.0
+        if matches:
+            chunks = 1 + sum((i + 1, j + 1) != after for (i, j), after in zip(matches, matches[1:]))
+            precision, recall = len(matches) / len(mine), len(matches) / len(other)
+            penalty = 0.5 * (chunks / len(matches)) ** 3
+            before = (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
+        theirs.append((now, before))
+    assert module._nltk(pairs, "blanks", home) == theirs
+    assert sum(now != before for now, before in theirs) > 50
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
@@ -173,11 +209,11 @@ def test_a_forked_process_reads_wordnet_for_itself(wordnet, nowhere):
             data.write(f"{at} 06 n 02 one{n} 0 other{n} 0 000 | a word\n")
             index.write(f"one{n} n 1 0 1 0 {at}\nother{n} n 1 0 1 0 {at}\n")
     home = module._wordnet_home()
-    assert module._nltk([("car", ["auto"])], "nltk", home) == [0.5]  # WordNet is open now
-    texts = [(f"one{n}", [f"other{n}"]) for n in words]
+    assert module._nltk([("car", "auto")], "blanks", home) == [(0.5, 0.5)]  # WordNet is open now
+    texts = [(f"one{n}", f"other{n}") for n in words]
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        jobs = [pool.apply_async(module._nltk, (texts[::step], "nltk", home)) for step in (1, -1, 1)]
-        assert [set(job.get(60)) for job in jobs] == [{0.5}] * 3
+        jobs = [pool.apply_async(module._nltk, (texts[::step], "blanks", home)) for step in (1, -1, 1)]
+        assert [set(job.get(60)) for job in jobs] == [{(0.5, 0.5)}] * 3
 
 
 def test_unknown_variant_and_missing_references(wordnet):

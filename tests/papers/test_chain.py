@@ -271,7 +271,7 @@ def test_the_plan_counts_calls_and_cost_beforehand(live):
     assert plan_coascore(items, "dialogue", "overall")["cost"].isna().all()
 
 
-def planted(number=1200, aspects=20, *, rating=0.6, view=0.8, aspect=0.8, shared=0.0, seed=0):
+def planted(number=600, aspects=20, *, rating=0.6, view=0.8, aspect=0.8, shared=0.0, seed=0):
     rng = np.random.default_rng(seed)
     items = frame(number)
     names = [f"Quality {i}" for i in range(aspects)]
@@ -297,8 +297,8 @@ def test_planted_aspects_help_and_random_scores_hurt_as_derived(shared):
     theory = {"alone": expected_chain(0, shared=shared)} | {
         label: expected_chain(n, shared=shared, **options) for n in (5, 20) for label, options in (
             (n, {}), (f"{n} random", {"random": True}), (f"{n} average", {"own": 0}))}
-    # Four standard errors of a correlation of 1200 items, and a hundredth for clipping to the scale.
-    assert r == pytest.approx({k: float(v) for k, v in theory.items()}, abs=4 / np.sqrt(1200) * 0.6 + 0.01)
+    # Four standard errors of a correlation of 600 items, and a hundredth for clipping to the scale.
+    assert r == pytest.approx({k: float(v) for k, v in theory.items()}, abs=4 / np.sqrt(600) * 0.6 + 0.01)
     assert r["20 random"] < r["5 random"] < r["alone"] < r[5] < r[20]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.ledger import reruns
+from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import asking
 from nlgjudge.papers.protocol import SCORING, rows
@@ -38,12 +38,12 @@ def test_each_protocol_is_complete():
             assert None not in (one.parameters | dict(one.estimate[1:])).values()
 
 
-@pytest.mark.parametrize("paper", reruns.PAPERS)
+@pytest.mark.parametrize("paper", model_rows.PAPERS)
 def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = 0
-    for artefact in reruns.tables_of(paper):
-        for part in reruns.parts_of(paper, artefact):
+    for artefact in model_rows.tables_of(paper):
+        for part in model_rows.parts_of(paper, artefact):
             for asked, _ in part.scope.aspects.values():
                 found = asking.row_prompt(part.row, part.scope, asked)
                 assert found.aspect == asked
@@ -56,10 +56,10 @@ def test_every_prompt_of_every_row_can_be_had(paper):
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """761 printed cells; averages over aspects or datasets follow from the others."""
     covered = []
-    for paper in reruns.PAPERS:
-        for version in reruns.PAPERS[paper].VERSIONS:
-            for artefact in reruns.tables_of(paper):
-                for part in reruns.parts_of(paper, artefact):
+    for paper in model_rows.PAPERS:
+        for version in model_rows.PAPERS[paper].VERSIONS:
+            for artefact in model_rows.tables_of(paper):
+                for part in model_rows.parts_of(paper, artefact):
                     cells = nj.published(version, artefact)
                     cells = cells[(cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)]
                     cells = cells[cells["aspect"].isin(part.scope.aspects_of(part.row.row))]

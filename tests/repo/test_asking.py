@@ -125,6 +125,13 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys,
     assert judge(tmp_path, *options) == exits.DONE and len(server.requests) == 12
 
 
+def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
+    serve(lambda *_: completion(['=HYPERLINK("http://example.com", "Score: 4")']))
+    out = tmp_path / "replies.csv"
+    assert judge(tmp_path, "--limit", "2", "-o", str(out)) == exits.DONE
+    assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
+
+
 def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
     serve(right)
     out = tmp_path / "replies.csv"
@@ -244,7 +251,12 @@ sys.exit(main(sys.argv[1:]))
 def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path):
     command = [sys.executable, "-c", COMMAND, "judge", "summeval", "openai:m", "--prompts", FLUENCY,
                "--concurrency", "2", "--limit", "60", "--store", str(tmp_path / "s.sqlite")]
-    with Loopback(right, delay=0.05) as server:
+
+    def slower(number, *call):
+        """Calls behind the twelfth take a second, so that the run lasts until it is interrupted."""
+        return 200, right(number, *call), {"delay": 0.05 if number <= 12 else 1}
+
+    with Loopback(slower) as server:
         environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
                                     "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -253,7 +265,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
             try:
-                said = process.communicate(timeout=60)[1]
+                said = process.communicate(timeout=120)[1]
             finally:
                 process.kill()
         assert process.returncode == exits.INTERRUPTED and "Traceback" not in said
@@ -263,8 +275,8 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
         assert last == (f"nlgjudge: interrupted: {stored} replies of this run are stored, {stored} in all, "
                         f"in {tmp_path / 's.sqlite'}; the same command goes on from there")
         assert stored >= 8
-        before = len(server.requests)
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        before, server.answer = len(server.requests), right
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
         assert done.returncode == exits.DONE
         assert len(server.requests) - before == len(set(server.requests)) - stored  # nothing is paid twice
 

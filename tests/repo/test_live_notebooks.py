@@ -47,10 +47,18 @@ def silent_on_damage(text):
     return "3" if damage_is_better(text) == "1" else "I would rather not say."
 
 
+@pytest.fixture(scope="module")
+def lexical(tmp_path_factory):
+    """A folder for ROUGE, BLEU and METEOR of the sample, which are the same whoever judges."""
+    return tmp_path_factory.mktemp("lexical")
+
+
 @pytest.fixture
-def ask(tmp_path, monkeypatch):
+def ask(tmp_path, monkeypatch, lexical):
     """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
     house = tmp_path / "house"
+    (house / "data" / "cache").mkdir(parents=True)
+    (house / "data" / "cache" / "lexical").symlink_to(lexical)
     for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables", "notebooks", "site"):
         (house / name).parent.mkdir(parents=True, exist_ok=True)
         (house / name).symlink_to(root() / name)

@@ -13,7 +13,7 @@ import pytest
 import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
-from nlgjudge.ledger import ledger, reruns
+from nlgjudge.ledger import ledger, model_rows
 from nlgjudge.repo import exits, rerunning
 from planted_judges import People
 
@@ -34,7 +34,7 @@ def house(tmp_path):
 def people(targets):
     """A judge that answers with people's ratings on the sample, and what it says to each prompt."""
     tables = rerunning.wanted(targets)
-    parts = [part for paper, artefacts in tables.items() for part in reruns.parts_of(paper, artefacts)]
+    parts = [part for paper, artefacts in tables.items() for part in model_rows.parts_of(paper, artefacts)]
     judge = People([nj.load(name, "sample") for name in dict.fromkeys(part.scope.benchmark for part in parts)])
     cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun").cells
              for paper, artefacts in tables.items()]
@@ -153,7 +153,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
         asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun", resamples=20)
         assert asked[name].enters and set(asked[name].cells["evidence"]) == {"rejudged"}
         kept_reruns.keep(name, asked[name].cells)
-    kept = kept_reruns.read_all()
+    kept = kept_reruns.kept_cells()
     assert kept.groupby("judge")["ours"].mean().round(2).to_dict() == {"one": 1.0, "two": -1.0}
     taken = kept_reruns.by_rank(kept)
     assert len(taken) == 40 and (taken["ours"] > 0.9).all()  # as many cells each: the first by name

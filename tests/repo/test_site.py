@@ -1,5 +1,6 @@
 """The site: what its pages are made from, the pages themselves, and what a browser makes of them."""
 
+import json
 import re
 import runpy
 import subprocess
@@ -45,14 +46,20 @@ def books():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def source(tmp_path_factory):
+    """The folder that Sphinx reads, written once for all tests."""
+    folder = tmp_path_factory.mktemp("site") / "source"
+    runpy.run_path(str(root() / "site" / "build.py"))["write"](folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(source):
     """The folder of the built site; a warning of Sphinx is an error."""
-    base = tmp_path_factory.mktemp("site")
-    for command in ([str(root() / "site" / "build.py"), base / "source"],
-                    ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees",
-                     base / "source", base / "html"]):
-        ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+    base = source.parent
+    command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees", source, base / "html"]
+    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     return base / "html"
 
 
@@ -65,17 +72,16 @@ def page():
 # ---- what the pages are made from
 
 
-def test_another_models_verdicts_have_no_verdicts_colour(rows, tmp_path):
+def test_another_models_verdicts_have_no_verdicts_colour(rows, source):
     """Its cells carry the class of another model in place of their verdict's, which may mean failure."""
-    runpy.run_path(str(root() / "site" / "build.py"))["write"](tmp_path / "source")
-    text = (tmp_path / "source" / "ledger.md").read_text(encoding="utf-8")
+    text = (source / "ledger.md").read_text(encoding="utf-8")
     found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)
     another = rows["evidence"].isin(ANOTHER_MODEL)
     words = rows["verdict"].str.replace("_", " ")
     assert [word for _, word in found] == words.tolist()
     wanted = words.str.replace(" ", "-").where(~another, "another-model")
     assert another.any() and [name for name, _ in found] == wanted.tolist()
-    assert ".v-another-model" in (tmp_path / "source" / "_static" / "site.css").read_text(encoding="utf-8")
+    assert ".v-another-model" in (source / "_static" / "site.css").read_text(encoding="utf-8")
 
 
 def test_every_notebook_is_taken_with_its_title_verdict_and_figures(books):
@@ -268,14 +274,35 @@ OVERFLOW = """[document.documentElement.scrollWidth - document.documentElement.c
         (e) => e.getBoundingClientRect().left < 0).length]"""
 
 
+# Shows another page's body in the place of this one's, when its images are there. What costs most of a page's load
+# are the theme's scripts, which are the same on every page.
+SWAP = """(async (address, text) => {
+    const base = document.head.querySelector("base") ?? document.head.appendChild(document.createElement("base"));
+    base.href = address;
+    const other = new DOMParser().parseFromString(text, "text/html");
+    document.body.replaceWith(document.adoptNode(other.body));
+    const shown = [...document.images].filter((i) => i.checkVisibility());
+    await Promise.all(shown.map((i) => { i.loading = "eager"; return i.decode() }));
+    return [document.querySelectorAll("article").length, shown.length] })"""
+
+
 @browser_test
 def test_pages_load_quietly_and_fit_a_phone(page, built, parsed):
+    """Every page is laid out; those at the top, and the first of each folder, are loaded with their scripts."""
     page.show(390, 844)
-    wide = []
+    wide, images, loaded = [], 0, set()
     for path in parsed:
-        page.open(path.as_uri())
+        if path.parent == built or path.parent not in loaded:
+            loaded.add(path.parent)
+            page.open(path.as_uri())
+        else:
+            given = ", ".join(map(json.dumps, (path.as_uri(), path.read_text("utf-8"))))
+            articles, drawn = page.js(f"{SWAP}({given})")
+            assert articles == 1, path
+            images += drawn
         wide += [(path.name, found) for found in page.js(OVERFLOW) if found]
     assert not wide
+    assert images > 10
     assert not page.errors
     assert not [url for url in page.requests if not url.startswith((built.as_uri(), "data:", "about:"))]
 

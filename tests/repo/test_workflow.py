@@ -43,8 +43,6 @@ class House:
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "notebooks").mkdir()
-        self.notebook("stories", STORIES)
-        self.notebook("dialogues", DIALOGUES)
         # The options are the Makefile's own, or the test would not say anything about it.
         line = re.search(r"^SNAKEMAKE := snakemake (.*)$", (home / "Makefile").read_text("utf-8"), re.M)
         self.options = line.group(1).split()
@@ -52,19 +50,26 @@ class House:
     def path(self, name):
         return self.folder / "notebooks" / f"{name}.ipynb"
 
-    def notebook(self, name, code):
+    def notebook(self, name, code, **declared):
         start = f"open('../ran.txt', 'a').write('{name} ')"
         cells = [new_markdown_cell(f"# {name}"), new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
                  new_code_cell(start), new_code_cell(code),
                  new_code_cell("import nlgjudge as nj\nnj.signature()")]
-        nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), self.path(name))
+        nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": declared}),
+                       self.path(name))
 
     def edit(self, name, change):
         notebook = nbformat.read(self.path(name), as_version=4)
-        change(notebook.cells)
+        change(notebook)
         nbformat.write(notebook, self.path(name))
 
-    def make(self):
+    def sources(self, **found):
+        """Say where data and resources came from, as `nlgjudge resolve` does."""
+        path = self.folder / "build" / "sources.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(found), encoding="utf-8")
+
+    def make(self, *options):
         """Run Snakemake; return what it returned and the names of the notebooks that started."""
         log = self.folder / "ran.txt"
         log.write_text("", encoding="utf-8")
@@ -72,26 +77,69 @@ class House:
             "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
             "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run([sys.executable, "-m", "snakemake", *self.options], cwd=self.folder,
+        done = subprocess.run([sys.executable, "-m", "snakemake", *(options or self.options)], cwd=self.folder,
                               env=environment, capture_output=True, text=True, check=False)
         return done, sorted(log.read_text(encoding="utf-8").split())
 
-    def reruns(self):
-        done, ran = self.make()
-        assert done.returncode == 0, done.stdout + done.stderr
-        return ran
+    def planned(self):
+        """Names of the notebooks that Snakemake would run; none of them runs."""
+        spoken = [option for option in self.options if option != "--quiet"]
+        done, ran = self.make(*spoken, "--dry-run")
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and not ran, said
+        names = sorted(re.findall(r"^ +wildcards: name=(.*)$", said, re.M))
+        assert names or "Nothing to be done" in said, said
+        return names
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    """A house in which everything is up to date; each test leaves it so."""
+def first_run(tmp_path_factory):
+    """A house, and what its first run returned, in which the only notebook fails."""
     house = House(tmp_path_factory.mktemp("house"))
-    assert house.reruns() == ["dialogues", "stories"]
+    house.sources(openmeva=["sample", "a"], wordnet=["real", ""])
+    house.notebook("broken", "assert size > 5, 'size is too small'")
+    done, ran = house.make()
+    failed = house.folder / "build" / "executed" / "broken.failed.txt"
+    return house, done, ran, failed.read_text("utf-8"), sorted(p.name for p in failed.parent.iterdir())
+
+
+@pytest.fixture(scope="module")
+def complete(first_run):
+    """The same house when that notebook is mended and two others are there, all up to date."""
+    house = first_run[0]
+    house.notebook("broken", "size")
+    house.notebook("stories", STORIES, benchmarks=["openmeva"])
+    house.notebook("dialogues", DIALOGUES, resources=["wordnet"])
+    done, ran = house.make()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ran == ["broken", "dialogues", "stories"]
     return house
+
+
+@pytest.fixture
+def house(complete):
+    """The complete house; what a test changes there is undone, times of the files included."""
+    kept = {path: (path.read_bytes(), path.stat()) for folder in ("notebooks", "data", "src", "build")
+            for path in (complete.folder / folder).rglob("*")
+            if path.suffix in (".ipynb", ".jsonl", ".py", ".json")}
+    yield complete
+    for path, (content, known) in kept.items():
+        if path.stat().st_mtime_ns != known.st_mtime_ns:
+            path.write_bytes(content)
+            os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
 
 
 def append(path, text):
     path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def test_a_failing_notebook_fails_the_command_by_name(first_run, complete):
+    _, done, ran, failed, left = first_run
+    assert done.returncode != 0 and ran == ["broken"]
+    cause = "broken.ipynb, cell 3: AssertionError: size is too small"
+    assert cause in failed and cause in done.stdout + done.stderr
+    assert "broken.ipynb" not in left
+    assert not (complete.folder / "build" / "executed" / "broken.failed.txt").exists()  # mended
 
 
 def test_a_run_leaves_notebooks_coverage_and_ledger(house):
@@ -102,58 +150,34 @@ def test_a_run_leaves_notebooks_coverage_and_ledger(house):
     assert not (house.folder / "paper_tables" / "ledger.csv").exists()
 
 
-def test_what_is_only_touched_runs_nothing(house):
+def test_what_is_only_touched_or_got_outputs_runs_nothing(house):
     for path in (house.path("stories"), house.folder / "build" / "executed" / "stories.ipynb"):
         path.touch()
-    assert house.reruns() == []
-
-
-def test_a_changed_cell_runs_its_notebook_and_outputs_written_into_another_do_not(house):
-    house.edit("stories", lambda cells: cells[3].update(source=STORIES + "\nsize"))
     output = new_output("stream", name="stdout", text="12 dialogues\n")
-    house.edit("dialogues", lambda cells: cells[3].update(outputs=[output], execution_count=4))
-    assert house.reruns() == ["stories"]
+    house.edit("dialogues", lambda notebook: notebook.cells[3].update(outputs=[output], execution_count=4))
+    assert house.planned() == []
 
 
-def test_a_changed_data_file_runs_what_read_it(house):
+def test_a_cell_a_data_file_and_a_declaration_run_their_own_notebook(house):
+    """Three changes at once, each of them of another notebook: Snakemake's start costs more than they do."""
+    house.edit("stories", lambda notebook: notebook.cells[3].update(source=STORIES + "\nsize"))
     append(house.folder / "data" / "sample" / "dialogue.jsonl", "{}\n")
-    assert house.reruns() == ["dialogues"]
+    house.edit("broken", lambda notebook: notebook.metadata.update(nlgjudge={"benchmarks": ["bagel"]}))
+    assert house.planned() == ["broken", "dialogues", "stories"]
 
 
 def test_a_changed_module_runs_what_imported_it(house):
     append(house.folder / "src" / "nlgjudge" / "stats" / "correlations.py", "# changed\n")
     append(house.folder / "src" / "nlgjudge" / "repo" / "coverage.py", "# no notebook's\n")
-    assert house.reruns() == ["dialogues"]
+    assert house.planned() == ["dialogues"]
 
 
 def test_a_changed_source_of_the_data_or_a_resource_runs_the_notebook_that_declares_it(house):
-    """Data and resources that a notebook could not have before, or has no more."""
-    for name, declared in (("stories", {"benchmarks": ["openmeva"]}),
-                           ("dialogues", {"benchmarks": [], "resources": ["wordnet"]})):
-        notebook = nbformat.read(house.path(name), as_version=4)
-        notebook.metadata["nlgjudge"] = declared
-        nbformat.write(notebook, house.path(name))
-    found = {"openmeva": ["sample", "a"], "wordnet": ["absent", ""]}
-    for changed, ran in (({}, ["dialogues", "stories"]),
-                         ({"openmeva": ["real", "b"], "bagel": ["real", "c"]}, ["stories"]),
-                         ({"wordnet": ["real", ""]}, ["dialogues"])):
-        found |= changed
-        (house.folder / "build" / "sources.json").write_text(json.dumps(found), encoding="utf-8")
-        assert house.reruns() == ran
-
-
-def test_a_failing_notebook_fails_the_command_by_name(house):
-    house.notebook("broken", "assert size > 5, 'size is too small'")
-    done, ran = house.make()
-    assert done.returncode != 0 and ran == ["broken"]
-    cause = "broken.ipynb, cell 3: AssertionError: size is too small"
-    failed = house.folder / "build" / "executed" / "broken.failed.txt"
-    assert cause in failed.read_text(encoding="utf-8")
-    assert cause in done.stdout + done.stderr
-    assert not (house.folder / "build" / "executed" / "broken.ipynb").exists()
-    house.notebook("broken", "size")
-    assert house.reruns() == ["broken"]  # mended, it alone runs again
-    assert not failed.exists()
+    """Data that a notebook could not have before, and a resource that it has no more."""
+    house.sources(openmeva=["real", "b"], bagel=["real", "c"], wordnet=["real", ""])
+    assert house.planned() == ["stories"]
+    house.sources(openmeva=["sample", "a"], wordnet=["absent", ""])
+    assert house.planned() == ["dialogues"]
 
 
 @pytest.fixture

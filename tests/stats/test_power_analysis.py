@@ -135,7 +135,7 @@ def test_smallest_detectable_inverts_power():
 def test_smallest_detectable_shrinks_with_documents_and_repeats_within_its_error():
     frame = rated()
     tables = [smallest_detectable(frame, "a", "b", "h", documents=[20, 80], systems=8, rng=rng(seed),
-                                  coefficient="pearson") for seed in range(5)]
+                                  coefficient="pearson", simulations=100) for seed in range(5)]
     effects = np.array([t["effect"] for t in tables])
     assert (effects[:, 0] > effects[:, 1]).all()
     ratio = effects.std(axis=0, ddof=1) / np.mean([t["mc_error"] for t in tables], axis=0)

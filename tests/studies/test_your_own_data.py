@@ -611,6 +611,17 @@ def test_a_judge_whose_calls_all_fail_ends_the_run(server, own_file, tmp_path, c
     assert not (tmp_path / "page.html").exists()
 
 
+def test_a_judge_of_which_nothing_can_be_read_fails_and_the_others_are_reported(serve, own_file, tmp_path, capsys):
+    serve(lambda *_: completion(["It is good."]))
+    call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
+            "--judge", "openai:vague", "--judge", "surface", "--prompts", "style=Rate.\n{{hypothesis}}",
+            "--store", str(tmp_path / "s.sqlite"), "-o", str(tmp_path / "page.html")]
+    assert main(call) == 1
+    said = capsys.readouterr()
+    assert "nlgjudge: openai:vague: no reply could be read, so it is in no comparison" in said.err
+    assert "report: " in said.out and (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize("extra, message", [
     (["--prompts", "stlye={{hypothesis}}"], "no aspect 'stlye': did you mean 'style'"),
     (["--prompts", "style=@nothing.txt"], "there is no file nothing.txt"),

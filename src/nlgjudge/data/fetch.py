@@ -224,6 +224,8 @@ def _from_mirror(entry):
 
 def _from_folder(name, folder, entry):
     path = _inside(folder, entry.location)
+    if path.is_symlink() and not path.exists():
+        return None, f"{name}: {path} is a link to {os.readlink(path)}, where there is nothing"
     if not path.is_file():
         return None, f"{name}: no {path}"
     content = path.read_bytes()

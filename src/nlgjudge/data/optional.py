@@ -12,7 +12,7 @@ from nlgjudge.data import fetch
 
 ABSENT = "not on this machine"
 # What a reader meets in a file that is laid out otherwise than it expects.
-ODD = (ValueError, TypeError, LookupError, AttributeError, RecursionError, pickle.UnpicklingError)
+ODD = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, pickle.UnpicklingError)
 
 
 class Optional:
@@ -91,7 +91,7 @@ def numbers(entry, rows):
     for row in rows:
         try:
             score = float(row[3])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last of a number with hundreds of digits
             score = math.nan
         if math.isfinite(score):
             kept.append((*row[:3], score, *row[4:]))

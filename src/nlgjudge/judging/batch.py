@@ -4,6 +4,8 @@ Half the price and a day's patience. A batch is noted in the store with its endp
 process can collect it; lines that failed are submitted once more, and what is stored is never
 asked for again. That holds for replies that the protocol cannot use, too: `openai:MODEL` at the
 same endpoint and store asks again for those, and `nlgjudge replies forget` makes room for others.
+Requests are claimed while they are submitted, and batches while they are collected, so that two
+processes at once neither pay twice nor submit failed lines twice.
 """
 
 import io
@@ -13,6 +15,7 @@ from contextlib import contextmanager
 import openai
 
 from nlgjudge.judging import planning
+from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.server import Server, columns, message
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
@@ -20,6 +23,8 @@ from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 # Of one batch, the API's limits; of bytes, the older and smaller one.
 LINES = 50_000
 BYTES = 100_000_000
+# How long a claim holds at most while a large batch is on its way; a process that ended holds none.
+CLAIM_SECONDS = 3600
 _OVER = {"completed", "failed", "expired", "cancelled"}
 
 
@@ -63,8 +68,13 @@ class Batch:
                 waiting[batch["id"]] = asked
         if waiting:
             number = len(set().union(*waiting.values()))
-            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the "
-                          "same call again later to collect (a batch takes up to 24 hours)")
+            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the same "
+                          "call again later to collect (a batch takes up to 24 hours)")
+        with self._claims() as claims:
+            elsewhere = [digest for digest in missing if claims.is_taken(digest)]
+        if elsewhere:
+            raise Waiting(f"{self.name}: another run on {self.store.path.name} is asking {len(elsewhere)} of these "
+                          "requests at this moment; run the same call again later")
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
@@ -90,14 +100,13 @@ class Batch:
         int
             Requests submitted.
         """
-        settled = set()  # under way, or failed twice
-        for batch in self.store.batches():
-            if batch["state"] not in _OVER or batch["attempt"] > 1:
-                settled |= set(batch["keys"])
+        settled = self._settled()
         self.server.tell_of_unknown(self.store, tasks)
         lines = {}
+        first_samples = {}
         for task, request, digest, samples in self._missing(tasks):
             if digest not in settled:
+                first_samples[digest] = samples[0]
                 lines[digest] = {
                     "custom_id": f"{digest}-{samples[0]}",
                     "method": "POST",
@@ -105,9 +114,25 @@ class Batch:
                     "body": self.server.body(request, len(samples)),
                 }
                 self.store.add({digest: self.server.kept(task, request)}, [])
-        for part in _parts(lines):
-            self._send(part, attempt=1)
-        return len(lines)
+        with self._claims() as claims:
+            # Before the claim, another process may have submitted or stored some of it.
+            free = claims.take_all(lines) - self._settled()
+            mine = {digest: line for digest, line in lines.items()
+                    if digest in free and first_samples[digest] not in self.store.get(digest)}
+            for part in _parts(mine):
+                self._send(part, attempt=1)
+        return len(mine)
+
+    def _settled(self):
+        """Keys of requests that are under way, or failed twice."""
+        settled = set()
+        for batch in self.store.batches():
+            if batch["state"] not in _OVER or batch["attempt"] > 1:
+                settled |= set(batch["keys"])
+        return settled
+
+    def _claims(self):
+        return Claims(self.store.path, seconds=CLAIM_SECONDS)
 
     def collect(self):
         """Fetch finished batches; failed lines are submitted once more.
@@ -115,14 +140,16 @@ class Batch:
         Returns
         -------
         dict of str to str
-            State by batch.
+            State by batch; one that another process is collecting at this moment is left to it.
         """
         states = {}
         pending = self._pending()
         if not pending:
             return {}
-        with self._client("the batches could not be collected") as client:
+        with self._claims() as claims, self._client("the batches could not be collected") as client:
             for batch in pending:
+                if not claims.take(batch["id"]) or batch not in self._pending():
+                    continue  # another process collects it, or has
                 found = client.batches.retrieve(batch["id"])
                 states[batch["id"]] = found.status
                 if found.status in _OVER:

@@ -2,29 +2,33 @@
 
 Every reply is on disk before the worker that asked for it goes on, so a killed run loses no
 more than the calls under way, and the same call goes on where it stopped. A run first asks
-for what is missing, then once more for the replies that the protocol cannot use.
+for what is missing, leaves out what another run on the same store is asking at this moment, and
+waits for that at the end. Then it asks once more for the replies that the protocol cannot use.
 """
 
 import asyncio
+import sqlite3
 import time
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
 from tqdm import tqdm
 
 from nlgjudge.judging import planning
+from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.planning import prompt_tokens
 from nlgjudge.judging.server import MALFORMED, CallFailed, Malformed, Server
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, used
+from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, told, used
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
+LOOK_AGAIN = 0.2  # seconds after which a request that another run is asking is looked for again
 
 
 class Limits(NamedTuple):
@@ -69,7 +73,7 @@ class Live:
     concurrency : int
         Calls under way at once.
     timeout : float
-        Seconds that one call may take.
+        Seconds that a server may be silent; one try of a call ends at most five later, however it answers.
     progress : bool
         Show a bar with rate, errors and cost.
     ask_again : bool
@@ -187,10 +191,12 @@ class Live:
         self._under_way = 0
         self._whole = 0  # items that have all their samples
         self._failed = Counter()  # items that have not, by reason
+        self._elsewhere = set()  # places of the items that another run is asking
         self._in_a_row = 0
         self._answered_before = self._answered
         # Of replies, by key and sample:
         self._of_no_use = {}  # why
+        self._cut = set()  # of them, and of the others, which ran out of tokens before they said anything
         self._fresh = set()  # which came in this run
         self._repeated = {}  # why they are of no use after they were asked for again, or nothing
         self._in_vain = 0  # repetitions of no use in a row
@@ -200,18 +206,21 @@ class Live:
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
         self._begin()
         size = len(tasks) if hasattr(tasks, "__len__") else None
-        writer = asyncio.create_task(self._write())
-        try:
-            with tqdm(total=size, unit="item", desc="judging", disable=not self.progress) as self._bar:
+        bar = tqdm(total=size, unit="item", desc="judging", disable=not self.progress)
+        with Claims(self.store.path) as self._claims, bar as self._bar:
+            writer = asyncio.create_task(self._write())
+            renewing = asyncio.create_task(self._renew())
+            try:
                 async with self.server.client() as client:
                     await self._all(client, tasks)
                     if self.ask_again:
                         await self._all_again(client, tasks)
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None
-        finally:
-            await self._writes.put(None)
-            await writer
+            except ExceptionGroup as group:
+                raise group.exceptions[0] from None
+            finally:
+                renewing.cancel()
+                await self._writes.put(None)
+                await writer
 
     def _say_how_it_ended(self):
         failed = sum(self._failed.values())
@@ -224,29 +233,35 @@ class Live:
         if self.stopped:
             warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
                           "another run goes on from there", stacklevel=3)
+        if self._elsewhere:
+            warnings.warn(f"{self.name}: another run on {self.store.path.name} was asking {len(self._elsewhere)} "
+                          "of these items at the same time; its replies are used, and none is paid twice",
+                          stacklevel=3)
         if self._repeated:
             warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
         if self._not_again:
             warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
-        latest = self._of_no_use | self._repeated
-        cut = sum(reason == "length" for reason in latest.values())
-        if cut:
-            warnings.warn(f"{self.name}: replies that were cut before their first word (length): {cut}; "
-                          "raise max_tokens, which pays for a reasoning model's thoughts too", stacklevel=3)
+        if self._cut:
+            warnings.warn(f"{self.name}: replies that were cut before they came to the point (length): "
+                          f"{len(self._cut)}; raise max_tokens, which pays for a reasoning model's thoughts too",
+                          stacklevel=3)
 
     async def _all(self, client, tasks):
         """Ask for all that is missing."""
         while True:
-            self._todo = iter(tasks)
             self._asked_as = set()  # how many notices the server had given when an item was asked
             self._whole = 0
             self._failed = Counter()
+            self._elsewhere = set()
+            self._todo = enumerate(tasks)
             # The first call alone: a wrong key or model shows once, and so does what the
             # server supports.
             await self._work(client, until_asked=True)
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self.concurrency):
-                    group.create_task(self._work(client))
+            await self._side_by_side(self._work, client)
+            if self._elsewhere and not self.stopped:
+                self._bar.set_description("waiting for another run")
+                self._todo = ((place, task) for place, task in enumerate(tasks) if place in self._elsewhere)
+                await self._side_by_side(partial(self._work, wait=True), client)
             if self.stopped or self._asked_as <= {len(self.server.notices)}:
                 break
             # A later answer showed what the server does not support: once more from the start,
@@ -255,12 +270,21 @@ class Live:
         self.failures += sum(self._failed.values())
         self.reasons += self._failed
 
-    async def _work(self, client, until_asked=False):
+    async def _side_by_side(self, work, client):
+        """Let so many workers share what is to do."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.concurrency):
+                group.create_task(work(client))
+
+    async def _work(self, client, *, until_asked=False, wait=False):
         """Take one item after the other, to the last or, if so wanted, until one was asked."""
-        for task in self._todo:
+        for place, task in self._todo:
             before = self.server.calls
             try:
-                whole = await self._finish(client, task)
+                whole = await self._finish(client, task, wait)
+                if whole is None:
+                    self._elsewhere.add(place)
+                    continue
                 self._whole += whole  # not in one line, for others count while this one waits
                 self._in_a_row = 0
                 self._asked_as.add(len(self.server.notices))
@@ -277,11 +301,20 @@ class Live:
             if self.stopped or (until_asked and self.server.calls > before):
                 return
 
-    async def _finish(self, client, task):
-        """Ask until the task has its samples, which is True, or a limit is reached."""
-        _, digest, _ = self.server.request(task)
-        async with self._alone(digest):
-            return await self._complete(client, task)
+    async def _finish(self, client, task, wait):
+        """Ask until the task has its samples, which is True, or a limit is reached.
+
+        None where another run is asking the same and is not waited for.
+        """
+        while True:
+            _, digest, _ = self.server.request(task)
+            async with self._alone(digest):
+                whole = await self._complete(client, task)
+            if whole is not None or not wait:
+                return whole
+            if self.stopped:
+                return False
+            await asyncio.sleep(LOOK_AGAIN)
 
     @asynccontextmanager
     async def _alone(self, digest):
@@ -294,34 +327,59 @@ class Live:
         finally:
             self._busy.pop(digest).set()
 
+    @contextmanager
+    def _claimed(self, digest):
+        """Claim a request in the store; None where another run has."""
+        mine = self._claims.take(digest)
+        try:
+            yield mine
+        finally:
+            if mine:
+                self._claims.give_back([digest])
+
+    async def _renew(self):
+        """Keep the claims of this run while it lives."""
+        while True:
+            await asyncio.sleep(self._claims.seconds / 3)
+            with suppress(sqlite3.Error):  # a store that is busy now is not at the next time
+                self._claims.renew()
+
     async def _complete(self, client, task):
+        """Ask until the task has its samples; None where another run is asking the same."""
         malformed = 0
         while True:
-            request, digest, n = self.server.request(task)
+            _, digest, n = self.server.request(task)
             have = self.store.tries(digest)
-            missing = [sample for sample in range(n) if sample not in have]
-            if not missing:
+            if all(sample in have for sample in range(n)):
                 self._note(task, n, digest, {sample: used(task, n, have[sample]) for sample in range(n)})
                 return True
+            if self._claims.is_taken(digest):
+                return None
             if not await self._may_go_on(task):
                 return False
             try:
-                found = await self._ask(client, request, len(missing))
+                if not await self._ask_for_missing(client, task):
+                    return None
             except Malformed as error:
                 malformed += 1
                 if malformed == MALFORMED:
                     raise CallFailed(f"{error}, {MALFORMED} times") from None
-                continue
-            if found is None:  # the request must change
-                continue
-            new = dict(zip(missing, found))
-            rows = [reply | {"key": digest, "sample": sample} for sample, reply in new.items()]
-            await self._keep(task, request, rows)
-            self._fresh |= self._note(task, n, digest, new)
-            if len(new) == len(missing):
-                stored = {sample: used(task, n, have[sample]) for sample in have if sample < n}
-                self._note(task, n, digest, stored)
-                return True
+
+    async def _ask_for_missing(self, client, task):
+        """Ask once for the samples of a task that are not stored; False where another run is asking."""
+        request, digest, n = self.server.request(task)
+        with self._claimed(digest) as mine:
+            if not mine:
+                return False
+            have = self.store.tries(digest)  # what another run stored before the claim
+            missing = [sample for sample in range(n) if sample not in have]
+            found = await self._ask(client, request, len(missing)) if missing else None
+            if found:  # else the request must change
+                new = dict(zip(missing, found))
+                rows = [reply | {"key": digest, "sample": sample} for sample, reply in new.items()]
+                await self._keep(task, request, rows)
+                self._fresh |= self._note(task, n, digest, new)
+        return True
 
     async def _may_go_on(self, task):
         """Wait for the pace; False where a limit is reached."""
@@ -337,17 +395,23 @@ class Live:
             reason = problem(task, n, reply)
             if reason:
                 found[digest, sample] = reason
+            self._note_cut(task, digest, sample, reply)
         self._of_no_use |= found
         return set(found)
+
+    def _note_cut(self, task, digest, sample, reply):
+        """Remember whether a reply in use was cut before anything could be read in it."""
+        if told(task, reply) == "length":
+            self._cut.add((digest, sample))
+        else:
+            self._cut.discard((digest, sample))
 
     async def _all_again(self, client, tasks):
         """Ask again for the replies that are of no use, now that all others are there."""
         if self.stopped or not self._of_no_use:
             return
         self._todo = iter(tasks)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self.concurrency):
-                group.create_task(self._work_again(client))
+        await self._side_by_side(self._work_again, client)
 
     async def _work_again(self, client):
         for task in self._todo:
@@ -367,32 +431,43 @@ class Live:
         if not any((digest, sample) in self._of_no_use for sample in range(n)):
             return
         while not self._not_again:
-            tries = self.store.tries(digest)
-            wanted = [sample for sample in range(n) if sample in tries
-                      and self._may_be_asked_again(task, n, digest, sample, tries[sample])]
-            if not wanted:
-                return
-            async with self._turn:
-                if not self._limit():
-                    await self._pace(prompt_tokens(task))
-                if self._limit():
-                    self._not_again = f"replies of no use were not asked for again: {self._limit()}"
+            with self._claimed(digest) as mine:
+                if mine and not await self._repeat_once(client, task):
                     return
-            found = await self._ask(client, request, len(wanted))
-            if found is None:  # the request must change, and is asked as a whole in another run
-                return
-            new = dict(zip(wanted, found))
-            rows = [reply | {"key": digest, "sample": sample, "attempt": len(tries[sample])}
-                    for sample, reply in new.items()]
-            await self._keep(task, request, rows)
-            for sample, reply in new.items():
-                reason = problem(task, n, reply)
-                self._fresh.add((digest, sample))
-                self._repeated[digest, sample] = reason
-                self._in_vain = self._in_vain + 1 if reason else 0
-            if self._in_vain >= IN_VAIN:
-                self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
-                                   "no more is asked again in this run")
+            if not mine:
+                await asyncio.sleep(LOOK_AGAIN)
+
+    async def _repeat_once(self, client, task):
+        """Ask again for the replies of a task that may be asked again; False where that is the end of it."""
+        request, digest, n = self.server.request(task)
+        tries = self.store.tries(digest)
+        wanted = [sample for sample in range(n) if sample in tries
+                  and self._may_be_asked_again(task, n, digest, sample, tries[sample])]
+        if not wanted:
+            return False
+        async with self._turn:
+            if not self._limit():
+                await self._pace(prompt_tokens(task))
+            if self._limit():
+                self._not_again = f"replies of no use were not asked for again: {self._limit()}"
+                return False
+        found = await self._ask(client, request, len(wanted))
+        if found is None:  # the request must change, and is asked as a whole in another run
+            return False
+        new = dict(zip(wanted, found))
+        rows = [reply | {"key": digest, "sample": sample, "attempt": len(tries[sample])}
+                for sample, reply in new.items()]
+        await self._keep(task, request, rows)
+        for sample, reply in new.items():
+            reason = problem(task, n, reply)
+            self._fresh.add((digest, sample))
+            self._repeated[digest, sample] = reason
+            self._note_cut(task, digest, sample, reply)
+            self._in_vain = self._in_vain + 1 if reason else 0
+        if self._in_vain >= IN_VAIN:
+            self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
+                               "no more is asked again in this run")
+        return True
 
     def _may_be_asked_again(self, task, n, digest, sample, tries):
         reason = problem(task, n, used(task, n, tries))

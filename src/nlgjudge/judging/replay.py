@@ -12,7 +12,7 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.prompts import Prompt, names, prompt
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT, Reply, endpoint, key
-from nlgjudge.judging.usable import used
+from nlgjudge.judging.usable import told, used
 
 _NOTHING_KNOWN = Recorded()
 
@@ -239,7 +239,7 @@ class ReplayStore(_Records):
     def _find(self, task):
         found = self._store.tries(key(task.request(self._model), self._endpoint))
         chosen = {sample: used(task, task.n, tries) for sample, tries in found.items()}
-        return {sample: (reply["text"], reply["reason"], reply["logprobs"])
+        return {sample: (reply["text"], told(task, reply), reply["logprobs"])
                 for sample, reply in chosen.items()}
 
     def _nothing(self, task, name, digest):

@@ -6,6 +6,7 @@ never by another score in silence. The key is read from the environment by the c
 kept out of every message.
 """
 
+import asyncio
 import os
 import re
 import warnings
@@ -15,23 +16,24 @@ import openai
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Request
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, Reply, endpoint, key
-from nlgjudge.judging.usable import problem, used
+from nlgjudge.judging.usable import problem, told, used
 
 RETRIES = 6  # of a call that failed on the way; the client honours Retry-After
 CONNECT_TRIES = 3  # to reach the server at all, before it has answered once
 CONNECT_SECONDS = 5  # at most, of one such try
 MALFORMED = 3  # tries at an answer that is no answer
+LARGEST = 64_000_000  # bytes of an answer, unpacked; twenty long samples with their token probabilities are half
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
 # How servers refuse a parameter; 403 and 500 only for token probabilities.
 _REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError,
             openai.InternalServerError)
-_OF_LOGPROBS_ALONE = (openai.PermissionDeniedError, openai.InternalServerError)
 _REFUSING = re.compile(r"support|not permitted|not allowed|not implemented|unknown|unrecogni[sz]ed|unexpected", re.I)
 _ONE_CHOICE = re.compile(r"(?:one|1|single) (?:completion )?choice", re.I)  # how llama.cpp's server refuses n
 TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
 _AT_MOST = re.compile(r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤)\D{0,12}\b(\d{1,2})\b", re.I)
+_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
 
 
@@ -47,15 +49,32 @@ class _NotReached(openai.OpenAIError):
     """No server is there. The client hands on its own errors without trying again."""
 
 
+class _NoWholeAnswer(openai.OpenAIError):
+    """An answer that does not end, or not in time."""
+
+
 class _Connections(openai.DefaultAsyncHttpxClient):
-    """Connections that give up soon while no server has answered at all, and are patient afterwards."""
+    """Connections that give up soon while no server has answered at all, and are patient afterwards.
+
+    The client's own time-outs are of one piece of an answer; here the whole of it has an end, and a size.
+    """
 
     reached = False
     failed = 0
 
+    def __init__(self, seconds):
+        super().__init__()
+        # Where a server is silent, the client's own time-out comes first, and the client tries again.
+        self.seconds = seconds + CONNECT_SECONDS
+
     async def send(self, request, **options):
         try:
-            response = await super().send(request, **options)
+            async with asyncio.timeout(self.seconds):
+                response = await self._whole(request, options)
+        except TimeoutError:
+            raise _NoWholeAnswer(f"no whole answer within {self.seconds:g} s") from None
+        except _NoWholeAnswer:
+            raise
         except Exception as error:
             # A server that is slow to answer is there.
             if self.reached or type(error).__name__ == "ReadTimeout":
@@ -68,6 +87,24 @@ class _Connections(openai.DefaultAsyncHttpxClient):
         await _keep_from_trying_again(response)
         return response
 
+    async def _whole(self, request, options):
+        """Send, and read the answer as long as it is no larger than one can be."""
+        response = await super().send(request, **options | {"stream": True})
+        pieces = []
+        size = 0
+        try:
+            async for piece in response.aiter_bytes():
+                size += len(piece)
+                if size > LARGEST:
+                    raise _NoWholeAnswer(f"the answer is larger than {LARGEST / 1e6:g} MB")
+                pieces.append(piece)
+        finally:
+            await response.aclose()
+        as_sent = ("content-encoding", "content-length", "transfer-encoding")  # it is unpacked and whole now
+        headers = {name: value for name, value in response.headers.items() if name not in as_sent}
+        return type(response)(response.status_code, headers=headers, content=b"".join(pieces), request=request,
+                              extensions=response.extensions)
+
 
 async def _keep_from_trying_again(response):
     """Tell the client that a parameter that the server cannot serve will not be served at the next try."""
@@ -78,7 +115,7 @@ async def _keep_from_trying_again(response):
 
 
 def _refuses_logprobs(text):
-    return "logprobs" in text and _REFUSING.search(text) is not None
+    return _LOGPROBS.search(text) is not None and _REFUSING.search(text) is not None
 
 
 class Server:
@@ -88,7 +125,7 @@ class Server:
     ----------
     model : str
     timeout : float
-        Seconds that one call may take.
+        Seconds that a server may be silent; a whole answer may take `CONNECT_SECONDS` more.
 
     Attributes
     ----------
@@ -131,7 +168,7 @@ class Server:
         seconds = openai.Timeout(self.timeout, connect=min(self.timeout, CONNECT_SECONDS))
         try:
             return openai.AsyncOpenAI(base_url=self.base_url, max_retries=RETRIES, timeout=seconds,
-                                      http_client=_Connections())
+                                      http_client=_Connections(self.timeout))
         except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
                              "server of your own, OPENAI_BASE_URL") from error
@@ -185,7 +222,7 @@ class Server:
                 found = tries[0] if first else used(task, n, tries)
                 if noted is not None and len(tries) > 1:
                     noted[digest, sample] = problem(task, n, found)
-                yield Reply(task.item_id, task.aspect, sample, found["text"], found["reason"],
+                yield Reply(task.item_id, task.aspect, sample, found["text"], told(task, found),
                             found["logprobs"])
 
     def tell_of_unknown(self, store, tasks):
@@ -248,6 +285,8 @@ class Server:
             if self._adapt(error, body):
                 return None
             raise self._explained(error) from None
+        except _NoWholeAnswer as error:
+            raise Malformed(str(error)) from None
         except openai.OpenAIError as error:
             raise self._explained(error) from None
         except (ValueError, AttributeError, TypeError, KeyError) as error:
@@ -279,14 +318,16 @@ class Server:
         for name in _OPTIONAL:
             if name not in body or not _rejects(error, name):
                 continue
-            if name == "logprobs" and self._takes_fewer_logprobs(message(error)):
+            if name == "logprobs" and self._takes_fewer_logprobs(body, message(error)):
                 return True
             self._without(name, f"the server rejects {name}: {self._instead(name)}")
             return True
         return False
 
-    def _takes_fewer_logprobs(self, text):
+    def _takes_fewer_logprobs(self, body, text):
         """Whether a refusal names a lower number of alternatives, which is then asked for, once."""
+        if body["top_logprobs"] > self._top_logprobs:  # a call that was under way found it out before
+            return True
         limits = [int(number) for number in _AT_MOST.findall(text)]
         lower = [limit for limit in limits if 0 < limit < self._top_logprobs]
         if not lower or self._top_logprobs < TOP_LOGPROBS:
@@ -334,16 +375,21 @@ class Server:
 def _rejects(error, name):
     """Whether a server's error refuses a parameter, by its field `param` or by its words."""
     text = message(error)
-    if isinstance(error, _OF_LOGPROBS_ALONE):
-        return name == "logprobs" and (isinstance(error, openai.PermissionDeniedError) and "logprobs" in text
-                                       or _refuses_logprobs(text))
+    if isinstance(error, openai.InternalServerError):
+        return name == "logprobs" and _refuses_logprobs(text)
+    if isinstance(error, openai.PermissionDeniedError):
+        return name == "logprobs" and _names_logprobs(error, text)
     if getattr(error, "param", None) in (name, f"top_{name}") or re.search(f"['\"`]{name}['\"`]", text):
         return True
     if name == "logprobs":
-        return "logprobs" in text
+        return _names_logprobs(error, text)
     if name == "n" and _ONE_CHOICE.search(text):
         return True
     return re.search(rf"(?<![\w']){name}\b", text) is not None and _REFUSING.search(text) is not None
+
+
+def _names_logprobs(error, text):
+    return getattr(error, "param", None) in ("logprobs", "top_logprobs") or _LOGPROBS.search(text) is not None
 
 
 def columns(answer):
@@ -356,8 +402,8 @@ def columns(answer):
     Returns
     -------
     list of dict
-        A choice without a text has the reason `length` where the server cut it before its first word,
-        `content_filter`, or `empty`.
+        A choice that the server cut has the reason `length`, with or without a text. One without a text
+        has `content_filter` or else `empty`.
     """
     if not isinstance(answer, dict):
         answer = answer.model_dump()
@@ -371,10 +417,12 @@ def columns(answer):
     found = []
     for choice in choices:
         text = _text(choice["message"].get("content"))
+        finish = choice.get("finish_reason")
         reason = ""
-        if not text:
-            finish = choice.get("finish_reason")
-            reason = finish if finish in ("content_filter", "length") else "empty"
+        if finish == "length":
+            reason = finish
+        elif not text:
+            reason = finish if finish == "content_filter" else "empty"
         found.append(shared | {"text": text, "reason": reason, "logprobs": _logprobs(choice)})
     return found
 

@@ -3,7 +3,8 @@
 SQLite with a write-ahead log and a commit per group of replies. A reply is found by the
 digest of its full request with the endpoint that it went to, and by its sample index. It
 never changes and never expires; a reply that was asked for again has further tries beside it.
-Only `drop` takes replies out, when a user says so.
+Only `drop` takes replies out, when a user says so. Beside the replies stands who is asking what
+at this moment (`nlgjudge.judging.claims`), so that two runs share a store and pay once.
 """
 
 import errno
@@ -31,6 +32,8 @@ CREATE TABLE IF NOT EXISTS tries (
     PRIMARY KEY (key, sample, attempt)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, attempt INTEGER NOT NULL, state TEXT NOT NULL, keys TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL) WITHOUT ROWID;
 """
 # What later versions added: stores of earlier ones get it when they are opened.
 _ADDED = [
@@ -43,7 +46,7 @@ _ADDED = [
     ("batches", "endpoint", f"TEXT NOT NULL DEFAULT '{UNKNOWN_ENDPOINT}'"),
 ]
 _INDEX = "CREATE INDEX IF NOT EXISTS requests_by_source ON requests (endpoint, model, prompt)"
-_TABLES = {"requests", "replies", "tries", "batches"}
+_TABLES = {"requests", "replies", "tries", "batches", "claims"}
 _GIVEN = ["text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost", "model", "fingerprint"]
 COLUMNS = ["key", "sample", *_GIVEN]
 # All tries of all replies, the first of each with attempt 0.
@@ -379,7 +382,7 @@ class Store:
         Raises
         ------
         ValueError
-            For a line that is not a reply.
+            For a line that is not a reply, or whose key is another request's.
         """
         requests = {}
         replies = []
@@ -395,7 +398,17 @@ class Store:
                     replies.append(row)
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
+                self._check_key(row["key"], requests[row["key"]], f"{path}, line {number}")
         self.add(requests, replies)
+
+    @staticmethod
+    def _check_key(given, request, place):
+        """Refuse a reply that would be served as the answer to another request."""
+        expected = key(request.body, request.endpoint)
+        if given != expected:
+            raise ValueError(f"{place}: expected the key of its request and endpoint, {expected[:12]}…, got "
+                             f"{str(given)[:12]!r}; the line was changed after the export, so nothing was added: "
+                             "export anew")
 
     def batches(self):
         """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""

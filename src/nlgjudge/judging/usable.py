@@ -13,8 +13,9 @@ a rating and none, so it is asked again; how many were asked again, and how many
 said beside the results. All tries are kept. The first that can be used is used; where none can
 be, the first of all stands.
 
-What a server refused by its content filter is not asked again. A reply that was cut before its
-first word (`length`) is not asked again in the same run, because it would be cut again.
+What a server refused by its content filter is not asked again. A reply that ran out of tokens
+before anything could be read in it (`length`) is not asked again in the same run, because it would
+be cut again. One that was cut behind its rating is as good as any.
 """
 
 import math
@@ -51,6 +52,8 @@ def unread(form, scale, reply, options=None, aspect=""):
     str
         Empty where one can be read, or none is wanted.
     """
+    if _is_cut(reply):
+        return reply["reason"] if unread(form, scale, _as_whole(reply), options, aspect) else ""
     if reply["reason"]:
         return reply["reason"]
     if not reply["text"].strip():
@@ -87,6 +90,8 @@ def problem(task, n, reply):
     >>> problem(task, 20, {"text": "It is good.", "reason": "", "logprobs": []})
     ''
     """
+    if _is_cut(reply):
+        return reply["reason"] if problem(task, n, _as_whole(reply)) else ""
     if reply["reason"]:
         return reply["reason"]
     if not reply["text"].strip():
@@ -96,6 +101,41 @@ def problem(task, n, reply):
     if n > 1:
         return ""
     return unread(task.form, task.scale, reply, task.options, task.aspect)
+
+
+def told(task, reply):
+    """The reason that goes with a reply to its reader.
+
+    Parameters
+    ----------
+    task : nlgjudge.judging.tasks.Task
+    reply : dict
+        With `text, reason, logprobs`.
+
+    Returns
+    -------
+    str
+        As it is stored; that a reply was cut is left out where what was asked for can be read in it.
+
+    Examples
+    --------
+    >>> from nlgjudge.judging.tasks import Task
+    >>> task = Task("item", "fluency", "Rate it.", {}, (1, 5), "form")
+    >>> told(task, {"text": "Fluency: 4. It is", "reason": "length", "logprobs": []})
+    ''
+    >>> told(task, {"text": "Let us look at", "reason": "length", "logprobs": []})
+    'length'
+    """
+    return problem(task, 1, reply) if _is_cut(reply) else reply["reason"]
+
+
+def _is_cut(reply):
+    """Whether a reply has a beginning and was cut by the limit on tokens."""
+    return reply["reason"] == "length" and bool(reply["text"].strip())
+
+
+def _as_whole(reply):
+    return reply | {"reason": ""}
 
 
 def used(task, n, tries):

@@ -5,11 +5,14 @@ from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
 from .entering import is_rule as is_rule
+from .kept_reruns import kept_cells as kept_cells
+from .kept_reruns import write_rerun as write_rerun
 from .ledger import write as write
 from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
+from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
 from .signatures import signature as signature

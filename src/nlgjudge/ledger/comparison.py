@@ -13,6 +13,8 @@ COLUMNS = [
     "paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
     "difference", "verdict", "evidence", "variant", "notebook", "note",
 ]
+# What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
+PART_COLUMNS = [*COLUMNS, "sample"]
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
 EVIDENCE = ["recomputed", "released_scores", "released_responses", "rejudged", "substitute_judge", "none"]
 # Evidence from another model than the paper's: such a cell is no reproduction, and none that failed.
@@ -86,7 +88,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     Returns
     -------
     pandas.DataFrame
-        The ledger's columns, a row per printed cell that we have a value for.
+        The ledger's columns and `sample`, a row per printed cell that we have a value for.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
         rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
-    return rows[COLUMNS]
+    return rows.assign(sample=bool(sample))[PART_COLUMNS]
 
 
 def _with_optional_columns(rows, evidence):

@@ -5,8 +5,8 @@ Judges stand side by side there, and none overwrites another.
 
 import pandas as pd
 
-from nlgjudge.data.paths import root
-from nlgjudge.ledger.ledger import CELL, read, save
+from nlgjudge.data.paths import out, root, use
+from nlgjudge.ledger.ledger import CELL, changes, read, save
 
 
 def folder():
@@ -43,7 +43,50 @@ def keep(name, cells):
     return path
 
 
-def read_all():
+def write_rerun(name, cells):
+    """Save a judge's cells with the results of a run, from where `make refresh` copies them.
+
+    Parameters
+    ----------
+    name : str
+        The file's, without its ending.
+    cells : pandas.DataFrame
+        The ledger's columns.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    path = out() / "reruns" / f"{name}.csv"
+    save(cells, path)
+    return path
+
+
+def differences(made):
+    """Compare the files of a run with those that are committed.
+
+    Parameters
+    ----------
+    made : pathlib.Path
+        Folder of the run's files.
+
+    Returns
+    -------
+    list of str
+        A line for each file that is new or has another content.
+    """
+    lines = []
+    for path in sorted(made.glob("*.csv")):
+        committed = folder() / path.name
+        if not committed.is_file():
+            lines.append(f"paper_tables/reruns/{path.name}: not committed")
+        elif committed.read_bytes() != path.read_bytes():
+            cells = changes(read(committed), read(path))
+            lines.append(f"paper_tables/reruns/{path.name}: {len(cells)} cells differ")
+    return lines
+
+
+def kept_cells():
     """All kept cells.
 
     Returns
@@ -58,7 +101,7 @@ def read_all():
     """
     parts = []
     for path in sorted(folder().glob("*.csv")):
-        rows = read(path)
+        rows = read(use(path))
         twice = int(rows.duplicated(CELL).sum())
         if twice:
             raise ValueError(f"{path.name}: {twice} cells are there twice; keep the run anew")
@@ -72,7 +115,7 @@ def by_rank(rows):
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `read_all`.
+        From `kept_cells`.
 
     Returns
     -------

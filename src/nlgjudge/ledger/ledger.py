@@ -30,7 +30,8 @@ def write(rows):
     Raises
     ------
     ValueError
-        When a cell that is neither exact nor close has no note.
+        When a cell that is neither exact nor close has no note, or the rows do not say whether they are
+        of the sample.
 
     Examples
     --------
@@ -44,15 +45,19 @@ def write(rows):
     Traceback (most recent call last):
     ValueError: 5 cells are neither exact nor close and name no cause, ... give a note for their row
     """
+    if "sample" not in rows:
+        raise ValueError("the rows have no column `sample`, so nobody knows whether they may enter the ledger: "
+                         "give all columns that nj.compare returned")
     agrees = rows["verdict"].isin(["exact", "close"])
     silent = rows[~agrees & (rows["note"].str.strip() == "")]
     if len(silent):
         raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
                          f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
     notebook, = rows["notebook"].unique()
-    sample = bool((rows["note"] == SAMPLE_NOTICE).any())
-    if sample:  # a note of the notebook's own must not carry a sample's value into the ledger
-        rows = rows.assign(note=SAMPLE_NOTICE)
+    # All or nothing, because an average may hold values of both; and whatever a note says.
+    sample = bool(rows["sample"].any())
+    if sample:
+        rows = rows.assign(sample=True, verdict="not_run", evidence="none", note=SAMPLE_NOTICE)
     path = out(sample) / "ledger" / f"{notebook}.csv"
     save(rows, path)
     return path
@@ -84,6 +89,7 @@ def save(rows, path):
     Parameters
     ----------
     rows : pandas.DataFrame
+        With the column `sample` where it is a part; the ledger itself has none and holds nothing of the sample.
     path : pathlib.Path
     """
     rows = rows.copy()
@@ -92,9 +98,10 @@ def save(rows, path):
         rows[column] = rounded + 0.0  # 0.0 in the place of -0.0
     for column in COUNTS:
         rows[column] = pd.to_numeric(rows[column]).astype("Int64")
-    from_sample = rows["note"] == SAMPLE_NOTICE
-    rows.loc[from_sample, VALUES] = np.nan
-    rows.loc[from_sample, COUNTS] = pd.NA
+    if "sample" in rows:
+        from_sample = rows["sample"].astype(bool)
+        rows.loc[from_sample, VALUES] = np.nan
+        rows.loc[from_sample, COUNTS] = pd.NA
     path.parent.mkdir(parents=True, exist_ok=True)
     rows.to_csv(path, index=False, lineterminator="\n")
 

@@ -1,7 +1,6 @@
 """Printed rows of a model, run again with a judge of one's own, cell for cell.
 
-The protocols say how a row is asked for (`nlgjudge.papers`), the printed tables which cells it has. A whole run under
-a paper's protocol may be kept in `paper_tables/reruns/`, a file for each judge.
+A whole run under a paper's protocol may be kept in `paper_tables/reruns/`, a file for each judge.
 """
 
 from typing import NamedTuple
@@ -10,47 +9,15 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.benchmarks import load
-from nlgjudge.data.choices import first, unknown
+from nlgjudge.data.choices import unknown
 from nlgjudge.judging.dry_run import COUNTS, DryRun
 from nlgjudge.judging.errors import Waiting
-from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge
-from nlgjudge.judging.scoring import item_scores
-from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE, averages, compare, side_by_side
+from nlgjudge.ledger.comparison import EVIDENCE, side_by_side
 from nlgjudge.ledger.entering import is_rule, judge_name
-from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.papers import chatgpt, coascore, geval
-from nlgjudge.papers.asking import ask, kept, request, row_prompt
-from nlgjudge.papers.protocol import Protocol, Scope
-from nlgjudge.stats.bootstrap import interval_table
-from nlgjudge.stats.correlations import correlation_table
-
-# Papers that print correlations of models, by the name of their module.
-PAPERS = {"geval": geval, "chatgpt": chatgpt, "coascore": coascore}
-REPLIES = ["judge", "items", "replies", "read", "unread", "missing"]
-# Replies without a rating that a later run may still bring.
-_MISSING = (NOT_ASKED, NOT_ANSWERED)
-
-
-class Part(NamedTuple):
-    """A printed row on one dataset, in all tables that print it there.
-
-    Attributes
-    ----------
-    row : nlgjudge.papers.protocol.Protocol
-    scope : nlgjudge.papers.protocol.Scope
-    artefacts : tuple of str
-    """
-
-    row: Protocol
-    scope: Scope
-    artefacts: tuple
-
-    @property
-    def key(self):
-        """The row's label, the dataset and the tables, which tell one part from another."""
-        return self.row.row, self.scope.dataset, "|".join(self.artefacts)
+from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables
+from nlgjudge.ledger.printed import KEY
+from nlgjudge.papers.asking import row_prompt
 
 
 class Rerun(NamedTuple):
@@ -163,9 +130,9 @@ def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperatur
     rng = np.random.default_rng(seed)
     asked = [run for run in runs if run.responses is not None]
     for run in asked:
-        run.correlate(_printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
-    cells = _compared(paper, asked, notebook=notebook, sample=sample, rng=rng, resamples=resamples)
-    counts = _by_part({run.part.key: run.counts() for run in asked}, REPLIES)
+        run.correlate(printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
+    cells = compared(paper, asked, notebook=notebook, sample=sample, rng=rng, resamples=resamples)
+    counts = by_part({run.part.key: run.counts() for run in asked}, REPLIES)
     said = _said(judges, counts, changes, sample=sample, limit=limit, absent=absent)
     enters = bool(len(cells)) and _may_enter(judges, counts, changes, sample, limit)
     frames = {run.part.key: run.frame for run in asked}
@@ -201,7 +168,7 @@ def _runs(paper, artefacts, judges, source, limit, changes):
     """The parts that are to be run, the benchmarks that they read, and those that are left out."""
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = _benchmarks(parts, source)
-    runs = [_Run(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
+    runs = [PartRun(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
             if part.scope.benchmark in benchmarks]
     return runs, benchmarks, absent
 
@@ -226,133 +193,6 @@ def with_rerun(rows, asked):
     rank = both["evidence"].map(EVIDENCE.index)
     best = both.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates(["paper", "artefact", *KEY])
     return best.sort_index().drop(columns="rank")
-
-
-class _Run:
-    """One part, as it is asked and correlated."""
-
-    def __init__(self, part, judge, benchmark, limit, changes):
-        self.part = part
-        self.judge = judge
-        self.benchmark = benchmark
-        self.items = first(kept(benchmark.items, part.scope), limit)
-        self.changes = changes
-        self.aspects = part.scope.aspects_of(part.row.row)
-        self.responses = None
-        self.frame = None
-        self.cells = None
-
-    def ask(self, judge):
-        """Ask a judge, the run's own or one that only counts."""
-        return ask(self.part.row, self.part.scope, self.items, judge, **self.changes)
-
-    def counts(self):
-        """How many replies there are, by what came of them."""
-        missing = self.responses["reason"].isin(_MISSING).sum()
-        read = self.responses["score"].notna().sum()
-        replies = len(self.responses)
-        return {"judge": judge_name(self.judge), "items": len(self.items), "replies": replies, "read": read,
-                "unread": replies - read - missing, "missing": missing}
-
-    def correlate(self, tables, *, rng, resamples):
-        """Set the judge's scores beside people's ratings, and compute every cell that the tables print."""
-        self.frame = self._joined()
-        scope = self.part.scope
-        printed = pd.concat([published(paper, artefact) for paper, artefact in tables])
-        own = (printed["row"] == self.part.row.row) & (printed["dataset"] == scope.dataset)
-        single = printed[own & printed["aspect"].isin(self.aspects)]
-        found = []
-        for (aspect, level), cells in single.groupby(["aspect", "level"], sort=False):
-            coefficients = tuple(cells["coefficient"].unique())
-            found.append(correlation_table(self.frame, [f"judge:{aspect}"], [aspect], levels=(level,),
-                                           coefficients=coefficients, dataset=scope.dataset, constant=scope.constant))
-        cells = pd.concat(found, ignore_index=True)
-        if resamples:
-            cells = interval_table(self.frame, cells, rng=rng, resamples=resamples, method="bca",
-                                   constant=scope.constant)
-        self.cells = cells.assign(**self._labels())
-
-    def _joined(self):
-        """People's ratings under the aspects' printed names, and beside them the judge's."""
-        people = self.benchmark.human()
-        people = people[people["item_id"].isin(self.items["item_id"])]
-        frame = people[["item_id", "doc_id", "system_id"]]
-        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.aspects.items()})
-        scores = item_scores(self.responses).pivot(index="item_id", columns="aspect", values="score")
-        return frame.join(scores.add_prefix("judge:"), on="item_id")
-
-    def _labels(self):
-        """Row, evidence, variant and note of the cells."""
-        row = self.part.row
-        samples, sampling = request(row, **self.changes)
-        how = [judge_name(self.judge), "one reply" if samples == 1 else f"{samples} replies"]
-        how += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
-        if sampling.get("logprobs"):
-            how.append("weighed by probability")
-        # What the server turned out not to support, and how it was asked instead.
-        adapted = getattr(getattr(self.judge, "server", None), "notices", [])
-        departures = [text for text in (row.note, self.part.scope.note, *adapted) if text]
-        return {"row": row.row, "judge": judge_name(self.judge), "evidence": _evidence(self.judge),
-                "variant": ", ".join(how), "note": "; ".join([f"in the place of {row.model}", *departures])}
-
-
-def parts_of(paper, artefacts):
-    """The printed rows of a model in some tables, by dataset.
-
-    Parameters
-    ----------
-    paper : str
-        One of `PAPERS`.
-    artefacts : str or list of str
-
-    Returns
-    -------
-    list of Part
-
-    Raises
-    ------
-    ValueError
-        For an unknown paper, or a table in which no model's row is printed.
-
-    Examples
-    --------
-    >>> [part.key for part in parts_of("geval", "table2")]
-    [('G-EVAL-3.5', 'topical_chat', 'table2'), ('G-EVAL-4', 'topical_chat', 'table2')]
-    """
-    if paper not in PAPERS:
-        raise ValueError(unknown("paper", paper, PAPERS))
-    wanted = [artefacts] if isinstance(artefacts, str) else list(artefacts)
-    known = tables_of(paper)
-    for artefact in wanted:
-        if artefact not in known:
-            raise ValueError(f"{paper}: {unknown('table', artefact, known)}")
-    found = []
-    for scope in PAPERS[paper].SCOPES:
-        for row in PAPERS[paper].PROTOCOLS:
-            tables = [name for name in wanted if name in scope.artefacts and name in row.artefacts]
-            if tables:
-                found.append(Part(row, scope, tuple(tables)))
-    return found
-
-
-def tables_of(paper):
-    """Tables of a paper in which rows of a model are printed.
-
-    Parameters
-    ----------
-    paper : str
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> tables_of("geval")
-    ['table1', 'table2', 'table3']
-    """
-    names = {artefact for scope in PAPERS[paper].SCOPES for artefact in scope.artefacts}
-    return sorted(names, key=lambda name: int(name.removeprefix("table")))
 
 
 def judges_of_rows(paper, artefacts, judge, **options):
@@ -388,20 +228,6 @@ def judges_of_rows(paper, artefacts, judge, **options):
     return {row: (made[one] if isinstance(one, str) and one else one or None) for row, one in named.items()}
 
 
-def is_recording(judge):
-    """Whether a judge answers with replies that others recorded.
-
-    Parameters
-    ----------
-    judge : object
-
-    Returns
-    -------
-    bool
-    """
-    return isinstance(judge, Replay)
-
-
 def _given(**values):
     return {name: value for name, value in values.items() if value is not None}
 
@@ -425,7 +251,7 @@ def _plan(runs, price):
         before = dict(walk.counts)
         run.ask(walk)
         lines[run.part.key] = {"judge": walk.name} | {name: walk.counts[name] - before[name] for name in COUNTS}
-    found = _by_part(lines, ["judge", *COUNTS])
+    found = by_part(lines, ["judge", *COUNTS])
     if price:
         tokens = found[["prompt_tokens", "completion_tokens"]].astype(float)
         found["cost"] = tokens @ list(price) / 1e6
@@ -454,46 +280,6 @@ def _digests(parts):
         for asked, _ in part.scope.aspects_of(part.row.row).values():
             one = row_prompt(part.row, part.scope, asked)
             found[one.name] = one.digest
-    return found
-
-
-def _by_part(lines, columns):
-    index = pd.MultiIndex.from_tuples(lines, names=["row", "dataset", "tables"]) if lines else None
-    return pd.DataFrame(list(lines.values()), index=index, columns=columns)
-
-
-def _printed_tables(paper, artefacts):
-    return [(version, artefact) for version in PAPERS[paper].VERSIONS for artefact in artefacts]
-
-
-def _evidence(judge):
-    if is_rule(judge):
-        return "none"
-    return "substitute_judge" if is_recording(judge) else "rejudged"
-
-
-def _compared(paper, runs, *, notebook, sample, rng, resamples):
-    """Our cells beside each printed table, averages with intervals of their own."""
-    found = []
-    artefacts = list(dict.fromkeys(name for run in runs for name in run.part.artefacts))
-    for version, artefact in _printed_tables(paper, artefacts):
-        table = published(version, artefact)
-        cells = []
-        for row, same_row in _by_row(runs, artefact).items():
-            own = pd.concat([run.cells for run in same_row], ignore_index=True).merge(table[KEY])
-            frames = {run.part.scope.dataset: run.frame for run in same_row} if resamples else None
-            cells += [own, averages(table[table["row"] == row], own, frames, rng=rng, resamples=resamples)]
-        ours = pd.concat(cells, ignore_index=True).drop(columns=["metric", "reason"], errors="ignore")
-        if len(ours):
-            found.append(compare(version, artefact, table, ours, evidence="none", notebook=notebook, sample=sample))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
-
-
-def _by_row(runs, artefact):
-    found = {}
-    for run in runs:
-        if artefact in run.part.artefacts:
-            found.setdefault(run.part.row.row, []).append(run)
     return found
 
 

@@ -1,65 +1,208 @@
-"""Tables of longest common subsequences for rouge-score, in a fraction of its time.
+"""Longest common subsequences of words, as ROUGE-L needs them, and rouge-score's counting with them.
 
-The package fills the table by a Python loop over all pairs of words, which is most of what ROUGE-L costs.
-A row's steps fit into the bits of one integer (Hyyrö 2004, "Bit-parallel LCS-length computation
-revisited"), from which the package reads the same lengths.
+rouge-score fills a table by a Python loop over all pairs of words, which is most of what ROUGE-L costs, and
+cuts each text anew for each pair it stands in. Here a row of the table fits into the bits of one integer
+(Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), and a text is cut and counted once. The
+numbers are the package's own, to the last digit (tests/metrics/test_lcs.py).
 """
 
-import importlib.util
-from collections import defaultdict
+from collections import Counter
+from functools import cached_property
 
 
-class _Row(int):
-    """A row of the table: bit j is set where the length grows between the first j and j + 1 words."""
-
-    def __getitem__(self, j):
-        if j == -1:
-            return self.bit_count()
-        first_words = (1 << j) - 1
-        return (self & first_words).bit_count()
-
-
-def table(reference, hypothesis):
-    """Lengths of the longest common subsequences of all prefixes.
+class Sequence:
+    """Words of a text or sentence, and what is needed of them for each text that they are compared with.
 
     Parameters
     ----------
-    reference, hypothesis : list of str
-        Words.
+    words : iterable of str
+    """
+
+    def __init__(self, words):
+        self.words = tuple(words)
+
+    def __len__(self):
+        return len(self.words)
+
+    @cached_property
+    def counts(self):
+        """How often each word stands in it."""
+        return Counter(self.words)
+
+    @cached_property
+    def pairs(self):
+        """How often each two neighbours stand in it."""
+        return Counter(zip(self.words, self.words[1:]))
+
+    @cached_property
+    def places(self):
+        """Of each word the positions it stands at, as bits."""
+        found = {}
+        for position, word in enumerate(self.words):
+            found[word] = found.get(word, 0) | 1 << position
+        return found
+
+
+def overlap(counts, others):
+    """Total of the smaller of both counts.
+
+    Parameters
+    ----------
+    counts, others : collections.Counter
 
     Returns
     -------
-    list
-        ``[i][j]`` is the length for the first i and j words, ``[-1][-1]`` that of the whole.
+    int
 
     Examples
     --------
-    >>> table("the cat sat".split(), "the dog sat".split())[-1][-1]
+    >>> overlap(Counter("aab"), Counter("abb"))
     2
     """
-    places = defaultdict(int)
-    for j, word in enumerate(hypothesis):
-        places[word] |= 1 << j
-    all_words = (1 << len(hypothesis)) - 1
-    level = all_words  # bits where the length does not grow
-    rows = [_Row(0)]
-    for word in reference:
-        common = level & places.get(word, 0)
-        level = ((level + common) | (level - common)) & all_words
-        rows.append(_Row(~level & all_words))
-    return rows
+    if len(counts) > len(others):
+        counts, others = others, counts
+    total = 0
+    for gram in counts.keys() & others.keys():
+        total += min(counts[gram], others[gram])
+    return total
 
 
-def _own_copy():
-    """Load rouge-score's module once more, for this package alone, with the table above.
+def length(reference, hypothesis):
+    """Length of the longest common subsequence.
 
-    The module that a user imports is another object, and stays as its authors wrote it.
+    Parameters
+    ----------
+    reference, hypothesis : Sequence
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> length(Sequence("the cat sat".split()), Sequence("the dog sat".split()))
+    2
     """
-    spec = importlib.util.find_spec("rouge_score.rouge_scorer")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module._lcs_table = table
-    return module
+    level = everywhere = (1 << len(hypothesis)) - 1
+    places = hypothesis.places
+    for word in reference.words:
+        at = places.get(word)
+        if at:
+            common = level & at
+            level = ((level + common) | (level - common)) & everywhere
+    return len(hypothesis) - level.bit_count()
 
 
-RougeScorer = _own_copy().RougeScorer
+def positions(reference, hypothesis):
+    """Where in the reference one of the longest common subsequences stands: the one that rouge-score finds.
+
+    Parameters
+    ----------
+    reference, hypothesis : Sequence
+
+    Returns
+    -------
+    list of int
+        From the last to the first.
+
+    Examples
+    --------
+    >>> positions(Sequence("the cat sat".split()), Sequence("the dog sat".split()))
+    [2, 0]
+    """
+    # A word that the hypothesis lacks changes no length, and is passed by on the way back.
+    places = hypothesis.places
+    shared = [position for position, word in enumerate(reference.words) if word in places]
+    if not shared:
+        return []
+    # After i shared words, bit j is set where the length grows from the first j to j + 1 words.
+    level = everywhere = (1 << len(hypothesis)) - 1
+    matches = [places[reference.words[position]] for position in shared]
+    rows = [0]
+    for at in matches:
+        common = level & at
+        level = ((level + common) | (level - common)) & everywhere
+        rows.append(everywhere & ~level)
+    found = []
+    i = len(shared)
+    last = 1 << (len(hypothesis) - 1)
+    longest = rows[i].bit_count()
+    while longest:
+        if matches[i - 1] & last:
+            i -= 1
+            last >>= 1
+            longest -= 1
+            found.append(shared[i])
+        elif rows[i] & last or (rows[i - 1] & (2 * last - 1)).bit_count() == longest:
+            i -= 1  # nothing is lost without this word of the reference
+        else:
+            last >>= 1
+    return found
+
+
+class Sentences:
+    """A text as its sentences.
+
+    Parameters
+    ----------
+    sentences : list of Sequence
+    """
+
+    def __init__(self, sentences):
+        self.sentences = sentences
+        self.counts = Counter(word for sentence in sentences for word in sentence.words)
+        self.length = sum(map(len, sentences))
+
+
+def union_hits(reference, hypothesis):
+    """Words of the reference's sentences in the union of their common subsequences with the hypothesis's.
+
+    A word counts at most as often as it stands in both texts (ROUGE-1.5.5, and rouge-score's `rougeLsum`).
+
+    Parameters
+    ----------
+    reference, hypothesis : Sentences
+
+    Returns
+    -------
+    int
+    """
+    found = Counter()
+    for sentence in reference.sentences:
+        union = set()
+        for other in hypothesis.sentences:
+            union.update(positions(sentence, other))
+        for position in union:
+            found[sentence.words[position]] += 1
+    return overlap(found, hypothesis.counts)
+
+
+def unigrams(hypothesis, reference):
+    """ROUGE-1 of two sequences: precision, recall and F."""
+    return _shares(overlap(hypothesis.counts, reference.counts), len(hypothesis), len(reference))
+
+
+def bigrams(hypothesis, reference):
+    """ROUGE-2 of two sequences: precision, recall and F."""
+    hits = overlap(hypothesis.pairs, reference.pairs)
+    return _shares(hits, max(len(hypothesis) - 1, 0), max(len(reference) - 1, 0))
+
+
+def as_one(hypothesis, reference):
+    """ROUGE-L of two sequences: precision, recall and F."""
+    return _shares(length(reference, hypothesis), len(hypothesis), len(reference))
+
+
+def by_sentence(hypothesis, reference):
+    """ROUGE-L of two texts as sentences: precision, recall and F (rouge-score's `rougeLsum`)."""
+    return _shares(union_hits(reference, hypothesis), hypothesis.length, reference.length)
+
+
+def _shares(hits, hypothesis, reference):
+    """Shares of the hits in both lengths, and their harmonic mean, as rouge-score forms them."""
+    precision = hits / max(hypothesis, 1)
+    recall = hits / max(reference, 1)
+    f = 0.0
+    if precision + recall > 0:
+        f = 2 * precision * recall / (precision + recall)
+    return precision, recall, f

@@ -1,8 +1,8 @@
 """ROUGE against each reference, kept per reference, and all lexical baselines at once.
 
-rouge-score does the counting. Published ROUGE differs in stemmer, sentence splitting,
-precision or recall or F, and in what is done with several references; the papers rarely
-say which, so the parts are kept apart.
+The counting is rouge-score's (`nlgjudge.metrics.lcs`). Published ROUGE differs in stemmer,
+sentence splitting, precision or recall or F, and in what is done with several references;
+the papers rarely say which, so the parts are kept apart.
 """
 
 import re
@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from nlgjudge.metrics import cached
+from nlgjudge.metrics import cached, lcs
+from nlgjudge.metrics.lcs import Sentences, Sequence
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 
@@ -286,22 +287,28 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
 
 def _score(pairs, stemmer, kind):
     """Rows of precision, recall and F: of ROUGE-1 and 2 for `ngrams`, else of ROUGE-L in a split."""
+    tokenize = _tokenizer(stemmer).tokenize
     boundary = SPLITS.get(kind)
-    if kind == "ngrams":
-        metrics = ["rouge1", "rouge2"]
-    elif boundary:
-        metrics = ["rougeLsum"]
-    else:
-        metrics = ["rougeL"]
-    scorer = _scorer(stemmer, *metrics)
+
+    @cache
+    def whole(text):
+        return Sequence(tokenize(text))
+
+    @cache
+    def sentences(text):
+        lines = re.sub(boundary, "\n", text).split("\n")
+        return Sentences([Sequence(tokenize(line)) for line in lines])
+
     rows = []
     for hypothesis, reference in pairs:
-        if boundary:
-            hypothesis = re.sub(boundary, "\n", hypothesis)
-            reference = re.sub(boundary, "\n", reference)
-        found = scorer.score(reference, hypothesis)
-        rows.append([value for metric in metrics for value in found[metric]])
-    return np.array(rows).reshape(-1, 3 * len(metrics))
+        if kind == "ngrams":
+            rows.append([*lcs.unigrams(whole(hypothesis), whole(reference)),
+                         *lcs.bigrams(whole(hypothesis), whole(reference))])
+        elif boundary:
+            rows.append(lcs.by_sentence(sentences(hypothesis), sentences(reference)))
+        else:
+            rows.append(lcs.as_one(whole(hypothesis), whole(reference)))
+    return np.array(rows).reshape(-1, 6 if kind == "ngrams" else 3)
 
 
 def _score_sets(pairs):
@@ -318,8 +325,6 @@ def _score_sets(pairs):
 
 
 @cache
-def _scorer(stemmer, *metrics):
-    from nlgjudge.metrics.lcs import RougeScorer
-
-    tokenizer = _Spaces() if stemmer == "spaces" else _Tokenizer(stemmer)
-    return RougeScorer(list(metrics), tokenizer=tokenizer)
+def _tokenizer(stemmer):
+    """One for all calls, since it keeps the stems."""
+    return _Spaces() if stemmer == "spaces" else _Tokenizer(stemmer)

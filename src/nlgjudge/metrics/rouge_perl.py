@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 from nltk.stem.porter import PorterStemmer
 
-from nlgjudge.metrics import cached
-from nlgjudge.metrics.lcs import RougeScorer
+from nlgjudge.metrics import cached, lcs
+from nlgjudge.metrics.lcs import Sentences, Sequence
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}
-_KINDS = ("rouge1", "rouge2", "rougeLsum")
 _FOURTH_STEP = ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ou", "ism", "ate", "iti",
                 "ous", "ive", "ize")
 
@@ -99,26 +98,37 @@ def rouge155(items, *, ends="period"):
 
 
 def _score(pairs, ends):
-    scorer = RougeScorer(_KINDS, tokenizer=_Tokenizer())
-    end = ENDS[ends]
-    return np.array([_row(scorer, _as_html(hypothesis, end), _as_html(reference, end))
-                     for hypothesis, reference in pairs])
+    tokenize = _tokenizer().tokenize
+
+    @cache
+    def cut(text):
+        """The whole text and its sentences, each without what the script takes for a tag."""
+        lines = [sentence.partition("<")[0] for sentence in re.split(ENDS[ends], text)]
+        whole = "\n".join(lines)
+        sentences = [Sequence(tokenize(line)) for line in whole.split("\n")]
+        return Sequence(tokenize(whole)), Sentences(sentences)
+
+    rows = []
+    for hypothesis, reference in pairs:
+        mine, my_sentences = cut(hypothesis)
+        theirs, their_sentences = cut(reference)
+        found = (lcs.unigrams(mine, theirs), lcs.bigrams(mine, theirs),
+                 lcs.by_sentence(my_sentences, their_sentences))
+        rows.append([value for precision, recall, _ in found for value in _rounded(precision, recall)])
+    return np.array(rows)
 
 
-def _as_html(text, end):
-    """A sentence a line, each without what the script takes for a tag."""
-    return "\n".join(sentence.partition("<")[0] for sentence in re.split(end, text))
+@cache
+def _tokenizer():
+    """One for all calls, since it keeps the stems."""
+    return _Tokenizer()
 
 
-def _row(scorer, hypothesis, reference):
-    """Precision, recall and F of each kind, with F from the rounded two."""
-    found = scorer.score(reference, hypothesis)
-    row = []
-    for kind in _KINDS:
-        precision = round(found[kind].precision, 5)
-        recall = round(found[kind].recall, 5)
-        f_score = 0.0
-        if precision + recall:
-            f_score = round(2 * precision * recall / (precision + recall), 5)
-        row += [precision, recall, f_score]
-    return row
+def _rounded(precision, recall):
+    """Precision, recall, and F from the rounded two."""
+    precision = round(precision, 5)
+    recall = round(recall, 5)
+    f = 0.0
+    if precision + recall:
+        f = round(2 * precision * recall / (precision + recall), 5)
+    return precision, recall, f

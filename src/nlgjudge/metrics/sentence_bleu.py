@@ -1,12 +1,14 @@
 """Sentence BLEU in the ways that papers compute it without saying which.
 
-sacrebleu and nltk do the counting, and the COCO caption metrics' BLEU is written out here. They
-differ in what becomes of an order of n-grams without a match, which on short texts decides the score.
+All count the same matches, sacrebleu in tokens of its own and the others in words cut at blanks, so that
+the counting is done once here. What they make of an order of n-grams without a match, which on short texts
+decides the score, is sacrebleu's and nltk's own code; the COCO caption metrics' is written out.
 """
 
 import math
 import warnings
 from collections import Counter
+from functools import cache
 
 import pandas as pd
 
@@ -66,8 +68,10 @@ def bleu(items, variant="sacrebleu, exp"):
     texts = [(hypothesis, list(references))
              for hypothesis, references in zip(items["hypothesis"], items["references"])]
     library, smoothing, constant = VARIANTS[variant]
-    libraries = () if library == "COCO" else (library,)
-    values = cached.scores(_score, texts, library, smoothing, constant, libraries=libraries)
+    cut = "sacrebleu" if library == "sacrebleu" else "blanks"
+    counts = cached.scores(_counts, texts, cut, libraries=["sacrebleu"] if library == "sacrebleu" else [])
+    smooth = {"COCO": _coco, "nltk": _nltk, "sacrebleu": _sacrebleu}[library](smoothing, constant)
+    values = [smooth(row[:4], row[4:8], row[8], row[9]) for row in counts.astype(int).tolist()]
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
@@ -90,57 +94,79 @@ def bleu_variants(items):
         yield "bleu4", variant, bleu(items, variant)
 
 
-def _score(texts, library, method, constant):
-    if library == "COCO":
-        score = _coco
-    elif library == "nltk":
-        score = _nltk(method, constant)
-    else:
-        score = _sacrebleu(method)
-    return [score(hypothesis, references) for hypothesis, references in texts]
+def _counts(texts, tokens):
+    """What all variants are formed from: matches and n-grams of each order, and both lengths.
+
+    The reference's length is the one closest to the hypothesis's, of two the shorter.
+    """
+    tokenize = _sacrebleu_tokenizer() if tokens == "sacrebleu" else str.split
+
+    @cache
+    def cut(text):
+        words = tokenize(text)
+        return len(words), [_ngrams(words, order) for order in range(1, 5)]
+
+    rows = []
+    for hypothesis, references in texts:
+        size, own = cut(hypothesis)
+        others = [cut(reference) for reference in references]
+        matches = []
+        for order, grams in enumerate(own):
+            found = 0
+            for gram, count in grams.items():
+                found += min(count, max(other[order].get(gram, 0) for _, other in others))
+            matches.append(found)
+        guesses = [max(0, size - order) for order in range(4)]
+        _, closest = min((abs(length - size), length) for length, _ in others)
+        rows.append([*matches, *guesses, size, closest])
+    return rows
+
+
+def _sacrebleu_tokenizer():
+    from sacrebleu.metrics import BLEU
+
+    tokenizer = BLEU(effective_order=True).tokenizer
+    return lambda text: tokenizer(text.rstrip()).split()
 
 
 def _nltk(method, epsilon):
-    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+    from nltk.translate.bleu_score import Fraction, SmoothingFunction, brevity_penalty
 
     functions = SmoothingFunction() if epsilon is None else SmoothingFunction(epsilon=epsilon)
     smoothing = getattr(functions, method)
 
-    def score(hypothesis, references):
-        words = hypothesis.split()
-        others = [reference.split() for reference in references]
+    def score(matches, guesses, size, closest):
+        """What `sentence_bleu` does behind its counting."""
+        if not matches[0]:
+            return 0.0
+        precisions = [Fraction(found, max(1, total), _normalize=False) for found, total in zip(matches, guesses)]
         with warnings.catch_warnings():  # nltk warns of each order without a match
             warnings.simplefilter("ignore")
-            return float(sentence_bleu(others, words, smoothing_function=smoothing))
+            smoothed = smoothing(precisions, references=[], hypothesis=[], hyp_len=size)
+        logs = [0.25 * math.log(precision) for precision in smoothed if precision > 0]
+        return float(brevity_penalty(closest, size) * math.exp(math.fsum(logs)))
     return score
 
 
-def _sacrebleu(method):
+def _sacrebleu(method, _):
     from sacrebleu.metrics import BLEU
 
-    metric = BLEU(smooth_method=method, effective_order=True)  # as it advises for sentences
-
-    def score(hypothesis, references):
-        return metric.sentence_score(hypothesis, references).score / 100
+    def score(matches, guesses, size, closest):
+        return BLEU.compute_bleu(matches, guesses, size, closest, smooth_method=method,
+                                 effective_order=True).score / 100  # as it advises for sentences
     return score
 
 
-def _coco(hypothesis, references, *, small=1e-9, tiny=1e-15):
-    """BLEU-4 of pycocoevalcap's `bleu_scorer.py`, with the length of the closest reference."""
-    words = hypothesis.split()
-    others = [reference.split() for reference in references]
-    product = 1.0
-    for order in range(1, 5):
-        most = Counter()
-        for other in others:
-            most |= _ngrams(other, order)
-        matches = (_ngrams(words, order) & most).total()
-        guesses = max(0, len(words) - order + 1)
-        product *= (matches + tiny) / (guesses + small)
-    _, closest = min((abs(len(other) - len(words)), len(other)) for other in others)
-    ratio = (len(words) + tiny) / (closest + small)
-    brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
-    return brevity * product ** 0.25
+def _coco(*_, small=1e-9, tiny=1e-15):
+    def score(matches, guesses, size, closest):
+        """BLEU-4 of pycocoevalcap's `bleu_scorer.py`, with the length of the closest reference."""
+        product = 1.0
+        for found, total in zip(matches, guesses):
+            product *= (found + tiny) / (total + small)
+        ratio = (size + tiny) / (closest + small)
+        brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
+        return brevity * product ** 0.25
+    return score
 
 
 def _ngrams(words, order):

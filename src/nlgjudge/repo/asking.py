@@ -9,13 +9,14 @@ from typing import NamedTuple
 import pandas as pd
 
 import nlgjudge as nj
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.sample import task
-from nlgjudge.judging.live import NOT_ASKED, Limits, told_again
+from nlgjudge.judging.live import Limits, told_again
 from nlgjudge.judging.planning import assumption
 from nlgjudge.judging.prompts import check_fit
-from nlgjudge.judging.tasks import Tasks
+from nlgjudge.judging.tasks import NOT_ASKED, Tasks
 from nlgjudge.repo import exits
 from nlgjudge.repo import prompts as named_prompts
 from nlgjudge.repo.replies import open_store
@@ -180,7 +181,7 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
     prompts : list of str
         As for `nlgjudge.repo.prompts.chosen`; so are `aspect`, `scale`, `form` and `options`.
     output : path-like or None
-        A CSV file for the replies.
+        A CSV file for the replies; a text that a spreadsheet would compute has an apostrophe in front.
     **asked
         The attributes of `Asking`.
 
@@ -212,7 +213,7 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
         found = _asked(opened, items, chosen, asking)
         responses = pd.concat(found, ignore_index=True)
         if output:
-            responses.to_csv(output, index=False)
+            spreadsheets.write(responses, output)
         status = _told_end(opened, responses, planned, rated.notice)
         _told_agreement(rated, chosen, found)
         return status

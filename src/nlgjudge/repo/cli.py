@@ -330,6 +330,12 @@ def _add_steps_of_make(commands):
         _does(step, home, name)
     commands.choices["validate"].add_argument("--with-data", action="store_true",
                                               help="only the notebooks that declare data")
+    serve = _command(commands, "serve", "run a command, and its notebooks in processes that start at once",
+                     "nlgjudge serve snakemake --cores all", listed=False,
+                     description="Run a command. Each `nlgjudge run` in it is done by a copy of this process, "
+                                 "which has imported what notebooks need. `make` calls it.")
+    serve.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments")
+    _does(serve, "serving", "serve")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data import own_files
+from nlgjudge.data import own_files, spreadsheets
 from nlgjudge.judging.live import Live
 from nlgjudge.repo import exits
 from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
@@ -83,10 +83,23 @@ def _compared(benchmark, judges, protocols, asking, notes, output, scores, seed)
     for line in found.notes:
         print(f"note: {line}")
     if scores:
-        found.scores.to_csv(scores, index=False)
+        spreadsheets.write(found.scores, scores)
         print(f"scores: {scores}")
     print(f"report: {report.page(found, output, notes=notes)}")
-    return _status(live)
+    return _told_unread(live, found) or _status(live)
+
+
+def _told_unread(live, found):
+    """Exit status, with a line for each live judge of which not one reply could be read."""
+    status = exits.DONE
+    for judge in live:
+        own = found.table[found.table["judge"] == judge.name]
+        columns = [f"{row.aspect}:{row.method}" for row in own.itertuples()]
+        if len(own) and not judge.stopped and found.scores[columns].isna().all(axis=None):
+            print(f"nlgjudge: {judge.name}: no reply could be read, so it is in no comparison; the report has the "
+                  "other methods alone", file=sys.stderr)
+            status = exits.FAILED
+    return status
 
 
 def _say_spent(judge, planned, price):

@@ -9,9 +9,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -21,7 +18,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
-from nlgjudge.repo import default_run, workflow
+from nlgjudge.repo import default_run, forked, workflow
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
@@ -187,7 +184,8 @@ def refresh(say=print):
             say(f"{name}: ran without some of its data, left as it is")
         elif path.read_bytes() != before:
             say(f"{name}: outputs changed")
-    targets = {"figures": root() / "figures", "settings": root() / "paper_tables" / "settings"}
+    tables = root() / "paper_tables"
+    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns"}
     for folder, target in targets.items():
         for path in sorted((results() / folder).glob("*")):
             _copy(path, target / path.name, say)
@@ -249,37 +247,44 @@ def validate(with_data=False):
     NotebookError
         Naming the notebooks that failed; their reports are printed.
     """
+    forked.preload()  # before pandas is imported here
     workflow.resolve()
     os.environ |= {"NLGJUDGE_OFFLINE": "1", "NLGJUDGE_OUT": str(root() / "build" / "validated")}
     names = [n for n in workflow.notebooks() if workflow.data(n) or not with_data]
-    same = [n for n in names if workflow.committed(n) == workflow.data(n)]
-    failed = []
-    if same:
-        print(f"comparing the outputs of {', '.join(same)}", flush=True)
-        failed += _compare_outputs([root() / "notebooks" / f"{n}.ipynb" for n in same])
+    same = {n for n in names if workflow.committed(n) == workflow.data(n)}
     rest = [n for n in names if n not in same]
     if rest:
-        print(f"running on other data than committed, without comparing: {', '.join(rest)}", flush=True)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            failed += [n for n, status in zip(rest, pool.map(_run_apart, rest)) if status]
+        print(f"on other data than committed, run without comparing: {', '.join(rest)}", flush=True)
+    tasks = {n: (_compare_outputs if n in same else _run_apart, str(root() / "notebooks" / f"{n}.ipynb"))
+             for n in names}
+    failed = []
+    for name, status, printed in forked.each(tasks):
+        if status:
+            failed.append(name)
+            print(printed, flush=True)
+        print(f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}", flush=True)
     if failed:
-        raise NotebookError(f"validation failed: {', '.join(failed)}")
+        raise NotebookError(f"validation failed: {', '.join(sorted(failed))}")
     print(f"{len(same)} notebooks compared, {len(rest)} run")
 
 
-def _compare_outputs(paths):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval",
-               "--nbval-current-env", "--nbval-cell-timeout=600", "-n", str(os.cpu_count()),
-               "--dist", "loadfile", *map(str, paths)]
-    status = subprocess.run(command, cwd=root(), check=False).returncode
-    return ["compared outputs"] if status else []
+def _compare_outputs(path):
+    """Run a notebook's cells and compare what they give with what is kept; the status is pytest's."""
+    import pytest
+
+    return pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={root()}", "--nbval",
+                        "--nbval-current-env", "--nbval-cell-timeout=600", path])
 
 
-def _run_apart(name):
-    output = root() / "build" / "validated" / "executed" / f"{name}.ipynb"
-    command = [sys.executable, "-m", "nlgjudge.repo.cli", "run", str(root() / "notebooks" / f"{name}.ipynb"),
-               "-o", str(output)]
-    return subprocess.run(command, check=False).returncode
+def _run_apart(path):
+    """Run a notebook into the folder of what is validated; the status is 1 where it fails."""
+    output = root() / "build" / "validated" / "executed" / Path(path).name
+    try:
+        run(path, output)
+    except NotebookError as error:
+        print(error)
+        return 1
+    return 0
 
 
 def _last_cell(executed):

@@ -19,7 +19,7 @@ import nlgjudge as nj
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, endpoint
-from nlgjudge.ledger import kept_reruns, ledger, reruns
+from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import exits, notebooks, workflow
 from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
@@ -119,11 +119,11 @@ def wanted(targets):
     {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
     """
     found = {}
-    for target in targets or reruns.PAPERS:
+    for target in targets or model_rows.PAPERS:
         paper, _, artefact = target.partition("/")
-        if paper not in reruns.PAPERS:
-            raise ValueError(f"{target}: {unknown('paper', paper, reruns.PAPERS)}")
-        known = reruns.tables_of(paper)
+        if paper not in model_rows.PAPERS:
+            raise ValueError(f"{target}: {unknown('paper', paper, model_rows.PAPERS)}")
+        known = model_rows.tables_of(paper)
         if artefact and artefact not in known:
             raise ValueError(f"{target}: {unknown('table', artefact, known)}")
         chosen = found.setdefault(paper, [])
@@ -133,7 +133,7 @@ def wanted(targets):
 
 def rows_of(paper, artefacts):
     """Labels of the rows of a model in some tables."""
-    return list(dict.fromkeys(part.row.row for part in reruns.parts_of(paper, artefacts)))
+    return list(dict.fromkeys(part.row.row for part in model_rows.parts_of(paper, artefacts)))
 
 
 def judges(given, tables):

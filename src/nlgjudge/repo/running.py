@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from nlgjudge.repo import notebooks
+from nlgjudge.repo import serving
 
 
 def run(notebook, output, parameters):
@@ -19,11 +19,22 @@ def run(notebook, output, parameters):
     parameters : list of (str, str)
         Names and values as they were typed; a value is read as `value` does.
 
+    Returns
+    -------
+    int or None
+        The exit status, where a server did the work (`nlgjudge.repo.serving`) and said what there was to say.
+
     Raises
     ------
     nlgjudge.repo.notebooks.NotebookError
         As for `nlgjudge.repo.notebooks.run`.
     """
+    status = serving.ask(_arguments(notebook, output, parameters))
+    if status is not None:
+        return status
+    # Inside the function: who only asks a server has no need of it.
+    from nlgjudge.repo import notebooks
+
     given = {name: value(text) for name, text in parameters}
     folder = notebooks.place(notebook, given)
     os.environ.setdefault("NLGJUDGE_OUT", str(folder))  # the workflow has set its own
@@ -40,6 +51,17 @@ def run(notebook, output, parameters):
     print(f"ran {notebook.stem} in {time.monotonic() - start:.1f} s")
     if os.environ["NLGJUDGE_OUT"] == str(folder):
         print(f"the executed notebook is {output}, its results are in {folder}")
+    return None
+
+
+def _arguments(notebook, output, parameters):
+    """The command line that says the same."""
+    given = ["run", str(notebook)]
+    if output:
+        given += ["--output", str(output)]
+    for name, text in parameters:
+        given += ["--parameter", name, text]
+    return given
 
 
 def value(text):

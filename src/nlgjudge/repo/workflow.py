@@ -325,7 +325,7 @@ def finish(say=print):
     say : callable
         Called with each line of the summary.
     """
-    from nlgjudge.ledger import figures, ledger
+    from nlgjudge.ledger import figures, kept_reruns, ledger
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
 
@@ -336,7 +336,7 @@ def finish(say=print):
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in lines:
+    for line in [*lines, *kept_reruns.differences(results() / "reruns")]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
@@ -356,7 +356,7 @@ def merge_ledger():
     """
     from nlgjudge.ledger import kept_reruns, ledger
 
-    rows = ledger.merge(_parts(), kept_reruns.by_rank(kept_reruns.read_all()))
+    rows = ledger.merge(_parts(), kept_reruns.by_rank(kept_reruns.kept_cells()))
     path = results() / "ledger.csv"
     committed = root() / "paper_tables" / "ledger.csv"
     if not committed.exists():

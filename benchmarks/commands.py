@@ -1,0 +1,100 @@
+"""What the commands of the README cost, in seconds of processor time, all their processes together.
+
+Notebooks in copies of one process beside notebooks that each start Python and a kernel, on a notebook that does
+nothing. With ``--long``, in a clone of the last commit with an environment and a cache of its own: installation,
+`make reproduce` with nothing but the data at hand, again with nothing to do, again with the scores at hand,
+`nlgjudge validate` and `make test`. That takes some twenty minutes on two cores.
+``python benchmarks/commands.py [--long]``
+"""
+
+import ctypes
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+from run import options, record
+
+from nlgjudge.data.paths import root
+
+RUN = [sys.executable, "-m", "nlgjudge.repo.cli"]
+_ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux's prctl
+
+
+def seconds(command, **given):
+    """Run a command; processor time of it and of all that it started, also of what outlived it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **given)
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def empty_notebook(path):
+    """Write a notebook that does no more than every notebook has to."""
+    cells = [new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
+             new_code_cell("import nlgjudge as nj\nnj.load\nnj.stats.holm\nnj.signature()")]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+
+
+def starts(count):
+    """Processor time of so many empty notebooks, in copies and anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "empty.ipynb")
+        empty_notebook(path)
+        run = " ".join([*RUN, "run", str(path), "-o", str(Path(folder, "out.ipynb"))])
+        script = ["sh", "-ec", f"for i in $(seq {count}); do {run}; done"]
+        ours = seconds([*RUN, "serve", *script], stderr=subprocess.DEVNULL)
+        theirs = seconds(script, stderr=subprocess.DEVNULL)
+    print(f"{count} empty notebooks: {ours:.1f} s in copies of one process, {theirs:.1f} s anew")
+    record(f"CPU of {count} empty notebooks; theirs: a new process and kernel each", ours, theirs)
+
+
+def commands():
+    """Processor time of each command, in a clone of the last commit."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder, "nlgjudge")
+        subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
+        given = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "NLGJUDGE_OUT")}
+        given |= {"NLGJUDGE_CACHE": str(Path(folder, "cache"))}
+        how = {"cwd": clone, "env": given}
+        nlgjudge = clone / ".venv" / "bin" / "nlgjudge"
+        timed("installation", ["make", f"PYTHON={sys.executable}", ".venv/stamp"], **how)
+        seconds([nlgjudge, "resolve"], **how)  # the data, over a network whose speed is nobody's merit
+        timed("make reproduce, no scores at hand", ["make", "reproduce"], **how)
+        timed("make reproduce, nothing to do", ["make", "reproduce"], **how)
+        shutil.rmtree(clone / "build")
+        timed("make reproduce, scores at hand", ["make", "reproduce"], **how)
+        shutil.rmtree(Path(folder, "cache", "lexical"))
+        timed("nlgjudge validate, no scores at hand", [nlgjudge, "validate"], **how)
+        timed("make test, scores at hand", ["make", "test"], **how)
+
+
+def timed(what, command, **how):
+    """Print and record a command's processor time."""
+    ours = seconds(command, **how)
+    print(f"{what}: {ours:.0f} s", flush=True)
+    record(f"CPU of {what}", ours)
+
+
+def main():
+    chosen = options(__doc__).parse_args()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1)
+    starts(1 if chosen.quick else 6)
+    if chosen.long:
+        commands()
+
+
+if __name__ == "__main__":
+    main()

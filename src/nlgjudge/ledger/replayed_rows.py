@@ -1,0 +1,86 @@
+"""Recorded judges beside the printed rows for which their replies may stand."""
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.benchmarks import load
+from nlgjudge.data.choices import unknown
+from nlgjudge.data.recordings import available, recorded, recording
+from nlgjudge.judging.dry_run import COUNTS
+from nlgjudge.judging.scoring import responses
+from nlgjudge.ledger.comparison import COLUMNS
+from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables, tables_of
+from nlgjudge.ledger.reruns import Rerun
+from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
+
+
+def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
+    """Set a recorded judge beside the printed rows for which its replies may stand.
+
+    Parameters
+    ----------
+    judge : str
+        One of `nlgjudge.papers.recorded_rows.recorded_judges`.
+    source, notebook, resamples, seed
+        As for `rerun`.
+
+    Returns
+    -------
+    Rerun
+        Of all papers; no plan, and no cells where the recording cannot be had.
+
+    Raises
+    ------
+    ValueError
+        For an unknown judge.
+    """
+    entries = [one for one in RECORDED_ROWS if one.judge == judge]
+    if not entries:
+        raise ValueError(unknown("recorded judge", judge, recorded_judges(), most=len(recorded_judges())))
+    rng = np.random.default_rng(seed)
+    runs, cells, absent = [], [], []
+    for entry in entries:
+        benchmark = load(entry.benchmark, source)
+        if benchmark.is_sample or not available(entry.recording):
+            absent.append(entry.recording)
+            continue
+        replies = responses(recording(entry.recording, benchmark.items), scale=recorded(entry.recording).scales)
+        known = {}
+        for paper in dict.fromkeys(paper for paper, _ in entry.rows):
+            own = [_Replayed(part, entry, benchmark, replies, known) for part in parts_of(paper, tables_of(paper))
+                   if (paper, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+            for run in own:
+                run.correlate(printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
+            cells.append(compared(paper, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
+            runs += own
+    cells = pd.concat(cells, ignore_index=True) if cells else pd.DataFrame(columns=COLUMNS)
+    counts = by_part({run.part.key: run.counts() for run in runs}, REPLIES)
+    said = f"cannot be had here: {', '.join(absent)}" if absent else ""
+    frames = {run.part.key: run.frame for run in runs}
+    return Rerun(cells, counts, by_part({}, ["judge", *COUNTS]), bool(len(cells)), said, frames, {})
+
+
+class _Replayed(PartRun):
+    """One part, as a recorded judge answers it."""
+
+    def __init__(self, part, entry, benchmark, replies, known):
+        super().__init__(part, entry.judge, benchmark, 0, {})
+        self.entry = entry
+        self.known = known  # cells of these replies, which several rows share
+        printed = {asked: name for name, (asked, _) in self.aspects.items()}
+        own = replies[replies["aspect"].isin(printed) & replies["item_id"].isin(self.items["item_id"])]
+        self.responses = own.assign(aspect=own["aspect"].map(printed))
+        self.items = self.items[self.items["item_id"].isin(own["item_id"])]
+
+    def _cell(self, aspect, level, coefficient, rng, resamples):
+        scope = self.part.scope
+        key = (scope.dataset, scope.left_out, scope.constant, aspect, level, coefficient)
+        if key not in self.known:
+            self.known[key] = super()._cell(aspect, level, coefficient, rng, resamples)
+        return self.known[key]
+
+    def _labels(self):
+        row = self.part.row
+        note = f"in the place of {row.model}: {self.entry.note}"
+        return {"row": row.row, "judge": self.entry.judge, "evidence": "substitute_judge",
+                "variant": f"{self.entry.judge}, {self.entry.recording}", "note": note}

@@ -1,0 +1,24 @@
+"""Texts that a spreadsheet would compute are written as texts, and numbers as numbers."""
+
+import pandas as pd
+import pytest
+
+from nlgjudge.data import spreadsheets
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1 is my rating", "-- none", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\n=1"])
+def test_a_formula_gets_an_apostrophe(text):
+    assert spreadsheets.as_text(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["", "4", "-4", "+0.5", "-1e-3", "a = b", "4 - good", -4, -0.5, None, True])
+def test_anything_else_stays(value):
+    assert spreadsheets.as_text(value) is value
+
+
+def test_cells_and_heads_of_a_table(tmp_path):
+    frame = pd.DataFrame({"=head": ["=1+1", "fine", None], "n": [-1.5, 2.0, 3.0], "mixed": ["-x", -2, "-2"]})
+    before = frame.copy()
+    spreadsheets.write(frame, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "'=head,n,mixed\n'=1+1,-1.5,'-x\nfine,2.0,-2\n,3.0,-2\n"
+    pd.testing.assert_frame_equal(frame, before)
