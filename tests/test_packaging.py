@@ -58,6 +58,12 @@ def test_the_lock_has_no_neural_package():
     assert not {"torch", "transformers", "bert-score"} & set(lock())
 
 
+def test_the_lock_has_no_model_server():
+    """It has to be compiled; one test file wants it, and skips without."""
+    assert "served" in EXTRAS
+    assert not set(specifiers(EXTRAS["served"])) & set(lock())
+
+
 def test_the_conda_environment_names_the_same_packages():
     environment = yaml.safe_load((root() / "environment.yml").read_text(encoding="utf-8"))
     plain = [d for d in environment["dependencies"] if isinstance(d, str)]

@@ -277,6 +277,18 @@ def test_intervals_are_seen_in_full_where_zero_is_far(closing):
         assert not axis.patches
 
 
+def test_a_second_value_is_a_hollow_diamond_with_a_name_of_its_own(closing):
+    """As by another formula; where there is none, nothing is drawn."""
+    frame = INTERVALS.assign(**{"as printed": [0.94, np.nan, 0.91]})
+    figure = intervals(frame, column="world", title="t", bars=True, also="as printed")
+    drawn = [line for axis in figure.axes for line in axis.lines]
+    assert [line.get_marker() for line in drawn] == ["D", "D"]
+    assert [line.get_markerfacecolor() for line in drawn] == ["none", "none"]
+    new, same = (np.asarray(line.get_xydata(), float) for line in drawn)
+    assert new[0].tolist() == [0.94, 0] and np.isnan(new[1, 0]) and same.tolist() == [[0.91, 1]]
+    assert words(figure.legends[0].get_texts()) == ["documents", "both", "as printed"]
+
+
 def test_bars_of_intervals_start_at_zero(closing):
     figure = intervals(INTERVALS.assign(value=[0.93, -0.2, 0.9]), column="world", title="t", bars=True)
     for axis, values in zip(figure.axes, ([0.93, -0.2], [0.9])):

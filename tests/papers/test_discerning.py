@@ -169,3 +169,10 @@ def test_d_above_one_under_no_discernment(form, low, high):
 def test_wrong_input_says_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_chosen_form_comes_first_and_an_unknown_one_is_refused():
+    assert nj.dhp.forms("normalised") == ["normalised", "as_printed"]
+    assert nj.dhp.forms("as_printed") == ["as_printed", "normalised"]
+    with pytest.raises(ValueError, match="form='printed': expected one of"):
+        nj.dhp.forms("printed")

@@ -5,6 +5,7 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
+import re
 from functools import cache
 
 import nbformat
@@ -105,6 +106,54 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
     assert len(requests) >= 4 * 2 * 4  # texts, versions, aspects; what cannot be read may be asked again
     text = "\n".join(said(notebook))
     assert JUDGE in text and "The rule's two histograms" not in text
+
+
+def test_several_judges_share_figure_4(ask):
+    """One for a printed row and one for another; both formulas are there, and no expert weights."""
+    judges = {"GPT4-Turbo": JUDGE, "Qwen1.5-4B": "surface"}
+    notebook, requests = ask("dhp_figure4_discernment", damage_is_better, judge=judges, limit=3, resamples=10,
+                             form="as_printed")
+    assert {json.loads(body)["n"] for body in requests} == {5}
+    text = "\n".join(said(notebook))
+    assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
+    assert "D, normalised" in text and "EW" not in printed_table(notebook, "dhp-figure4-discernm-15b")
+
+
+def printed_table(notebook, cell_id):
+    """Plain text of a cell's outputs."""
+    cell, = [cell for cell in notebook.cells if cell.id == cell_id]
+    return "\n".join(output["data"]["text/plain"] for output in cell.outputs)
+
+
+def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
+    """Votes on summaries give the two summary datasets a weighed D; the other four have none to be drawn."""
+    votes = tmp_path / "votes.csv"
+    names = sorted({damage.name for dataset in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(dataset)})
+    lines = [f"summarization,{name},fluency" for name in names]
+    votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
+    notebook, _ = ask("dhp_figure4_discernment", constant, judge="surface", limit=3, resamples=10, votes=str(votes))
+    cell, = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
+    html = "".join(output["data"]["text/html"] for output in cell.outputs)
+    weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
+    values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
+    assert len(values) == 1 + 3  # the rule and the simulated judges; a lexical metric has nothing to weigh
+    assert all([bool(value) for value in line] == [True, True, False, False, False, False] for line in values)
+
+
+@pytest.mark.parametrize("parameters, message", [
+    ({"judge": {"GPT4": JUDGE}}, "no printed row of a model 'GPT4'"),
+    ({"form": "printed"}, "form='printed': expected one of"),
+])
+@pytest.mark.parametrize("name", ["dhp_figure2_response_styles", "dhp_figure4_discernment"])
+def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(name, parameters, message, ask):
+    paid = []
+
+    def count(text):
+        paid.append(text)
+        return "1"
+    with pytest.raises(NotebookError, match=message):
+        ask(name, count, limit=2, **parameters)
+    assert paid == []
 
 
 def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):

@@ -26,8 +26,13 @@ LARGEST = 64_000_000  # bytes of an answer, unpacked; twenty long samples with t
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
-# How servers refuse a parameter; 403 only for token probabilities.
-_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError)
+# How servers refuse a parameter; 403 and 500 only for token probabilities.
+_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError,
+            openai.InternalServerError)
+_REFUSING = re.compile(r"support|not permitted|not allowed|not implemented|unknown|unrecogni[sz]ed|unexpected", re.I)
+_ONE_CHOICE = re.compile(r"(?:one|1|single) (?:completion )?choice", re.I)  # how llama.cpp's server refuses n
+TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
+_AT_MOST = re.compile(r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤)\D{0,12}\b(\d{1,2})\b", re.I)
 _LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
 
@@ -79,6 +84,7 @@ class _Connections(openai.DefaultAsyncHttpxClient):
                 raise
             raise _NotReached(str(error) or type(error).__name__) from None
         self.reached = True
+        await _keep_from_trying_again(response)
         return response
 
     async def _whole(self, request, options):
@@ -98,6 +104,18 @@ class _Connections(openai.DefaultAsyncHttpxClient):
         headers = {name: value for name, value in response.headers.items() if name not in as_sent}
         return type(response)(response.status_code, headers=headers, content=b"".join(pieces), request=request,
                               extensions=response.extensions)
+
+
+async def _keep_from_trying_again(response):
+    """Tell the client that a parameter that the server cannot serve will not be served at the next try."""
+    if response.status_code in (500, 501):
+        await response.aread()
+        if _refuses_logprobs(response.text):
+            response.headers["x-should-retry"] = "false"
+
+
+def _refuses_logprobs(text):
+    return _LOGPROBS.search(text) is not None and _REFUSING.search(text) is not None
 
 
 class Server:
@@ -136,6 +154,7 @@ class Server:
         self.calls = 0
         self._unsupported = set()
         self._gives_logprobs = False
+        self._top_logprobs = TOP_LOGPROBS
         self._told_of_unknown = False
 
     def client(self):
@@ -237,7 +256,7 @@ class Server:
         if count > 1 and self.takes_n:
             body["n"] = count
         if body.pop("logprobs", False):
-            body |= {"logprobs": True, "top_logprobs": 20}
+            body |= {"logprobs": True, "top_logprobs": self._top_logprobs}
         return body
 
     async def ask(self, client, request, count):
@@ -283,6 +302,10 @@ class Server:
         if body.get("n", 1) > 1 and len(found) == 1:
             self._without("n", f"the server gave one of {body['n']} samples: the rest is asked for one by "
                           "one")
+        if "seed" in body and not self.takes_n:
+            self._without("seed", "asked for one by one, samples with one seed would all be alike: the seed is left "
+                          "out")
+            return True
         if not body.get("logprobs") or not any(reply["text"] for reply in found):
             return False
         self._gives_logprobs |= any(reply["logprobs"] for reply in found)
@@ -292,19 +315,27 @@ class Server:
 
     def _adapt(self, error, body):
         """Leave out what the server rejects; False when that is not the trouble."""
-        text = message(error)
         for name in _OPTIONAL:
-            if name not in body:
+            if name not in body or not _rejects(error, name):
                 continue
-            named = getattr(error, "param", None) in (name, f"top_{name}")
-            # A refusal of token probabilities comes as 403 too, and then in plain words.
-            quoted = f"'{name}'" in text or (name == "logprobs" and _LOGPROBS.search(text))
-            if isinstance(error, openai.PermissionDeniedError) and name != "logprobs":
-                continue
-            if named or quoted:
-                self._without(name, f"the server rejects {name}: {self._instead(name)}")
+            if name == "logprobs" and self._takes_fewer_logprobs(body, message(error)):
                 return True
+            self._without(name, f"the server rejects {name}: {self._instead(name)}")
+            return True
         return False
+
+    def _takes_fewer_logprobs(self, body, text):
+        """Whether a refusal names a lower number of alternatives, which is then asked for, once."""
+        if body["top_logprobs"] > self._top_logprobs:  # a call that was under way found it out before
+            return True
+        limits = [int(number) for number in _AT_MOST.findall(text)]
+        lower = [limit for limit in limits if 0 < limit < self._top_logprobs]
+        if not lower or self._top_logprobs < TOP_LOGPROBS:
+            return False
+        self._top_logprobs = max(lower)
+        self._tell(f"the server names {self._top_logprobs} alternatives of a token at most, not {TOP_LOGPROBS}: "
+                   "a rating that is not among them counts as impossible")
+        return True
 
     def _instead(self, name):
         if name == "logprobs":
@@ -316,8 +347,11 @@ class Server:
     def _without(self, name, notice):
         if name not in self._unsupported:
             self._unsupported.add(name)
-            self.notices.append(notice)
-            warnings.warn(f"{self.model}: {notice}", stacklevel=3)
+            self._tell(notice)
+
+    def _tell(self, notice):
+        self.notices.append(notice)
+        warnings.warn(f"{self.model}: {notice}", stacklevel=3)
 
     def _explained(self, error):
         """What is raised in the place of the client's error: its meaning in words, without the key."""
@@ -336,6 +370,26 @@ class Server:
         if "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None)):
             return JudgeError(f"the account has no quota left: {text}")
         return CallFailed(text)
+
+
+def _rejects(error, name):
+    """Whether a server's error refuses a parameter, by its field `param` or by its words."""
+    text = message(error)
+    if isinstance(error, openai.InternalServerError):
+        return name == "logprobs" and _refuses_logprobs(text)
+    if isinstance(error, openai.PermissionDeniedError):
+        return name == "logprobs" and _names_logprobs(error, text)
+    if getattr(error, "param", None) in (name, f"top_{name}") or re.search(f"['\"`]{name}['\"`]", text):
+        return True
+    if name == "logprobs":
+        return _names_logprobs(error, text)
+    if name == "n" and _ONE_CHOICE.search(text):
+        return True
+    return re.search(rf"(?<![\w']){name}\b", text) is not None and _REFUSING.search(text) is not None
+
+
+def _names_logprobs(error, text):
+    return getattr(error, "param", None) in ("logprobs", "top_logprobs") or _LOGPROBS.search(text) is not None
 
 
 def columns(answer):
@@ -375,8 +429,14 @@ def columns(answer):
 
 def _logprobs(choice):
     """Per token its alternatives with their logarithms, where the server gives any."""
+    given = choice.get("logprobs") or {}
     found = []
-    for token in (choice.get("logprobs") or {}).get("content") or []:
+    if given.get("tokens") and not given.get("content"):  # the layout of completions, as some local servers give it
+        for token, alternatives in zip(given["tokens"], given.get("top_logprobs") or []):
+            if alternatives:
+                found.append([_text(token), [[_text(other), value] for other, value in alternatives.items()]])
+        return found
+    for token in given.get("content") or []:
         if token.get("top_logprobs"):
             alternatives = [[_text(other["token"]), other["logprob"]] for other in token["top_logprobs"]]
             found.append([_text(token["token"]), alternatives])

@@ -247,7 +247,7 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     return figure
 
 
-def intervals(frame, *, column, title, lines=(), notice="", bars=False):
+def intervals(frame, *, column, title, lines=(), notice="", bars=False, also=""):
     """Draw values with their intervals, a panel for each value of a column.
 
     Parameters
@@ -262,6 +262,8 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
         Written on the figure when the values come from the sample.
     bars : bool
         Draw bars from zero in the place of dots; without them an axis spans its data, zero or not.
+    also : str
+        A further column of values, drawn as hollow diamonds under this name; NaN for none.
 
     Returns
     -------
@@ -286,6 +288,8 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
                                     squeeze=False)
         for axis, panel in zip(axes.flat, panels):
             _draw_intervals(axis, frame[frame[column] == panel], labels, colours, bars)
+            if also:
+                _draw_diamonds(axis, frame[frame[column] == panel], labels, also)
             if panel in lines:
                 axis.axvline(lines[panel], color="#333333", ls="--", lw=1)
             axis.set(title=panel)
@@ -295,9 +299,20 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False):
         first.set_ylim(len(labels) - 0.5, -0.5)
         marker = "s" if bars else "o"
         handles = [plt.Line2D([], [], marker=marker, color=colours[group], label=group) for group in groups]
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), frameon=False)
+        if also:
+            handles.append(plt.Line2D([], [], linestyle="", label=also, **_HOLLOW))
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
         _write_title(figure, title, notice)
     return figure
+
+
+_HOLLOW = {"marker": "D", "color": "#222222", "markerfacecolor": "none", "markersize": 5}
+
+
+def _draw_diamonds(axis, panel, labels, column):
+    """Draw a second value beside each of a panel."""
+    place = panel["label"].map(labels.index)
+    axis.plot(panel[column], place, linestyle="", zorder=4, **_HOLLOW)
 
 
 def _draw_intervals(axis, panel, labels, colours, bars):

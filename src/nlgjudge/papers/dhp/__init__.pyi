@@ -1,7 +1,9 @@
 from .chosen_texts import originals as originals
 from .chosen_texts import text_statistics as text_statistics
+from .discerning import FORMS as FORMS
 from .discerning import discernment as discernment
 from .discerning import discernment_interval as discernment_interval
+from .discerning import forms as forms
 from .discerning import harmonic_mean_p as harmonic_mean_p
 from .discerning import log_p as log_p
 from .discerning import overall_discernment as overall_discernment
@@ -13,4 +15,7 @@ from .perturbing import perturbations as perturbations
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES
 from .protocols import VERSIONS as VERSIONS
+from .rating import judges_of_rows as judges_of_rows
+from .rating import rate as rate
+from .rating import rating_plan as rating_plan
 from .rewriting import rewrite as rewrite

@@ -27,6 +27,33 @@ _LOG20 = np.log(20)
 STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
 
 
+def forms(first="normalised"):
+    """The two forms of the formula, the chosen one first.
+
+    Parameters
+    ----------
+    first : str
+        One of `FORMS`.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        For an unknown form.
+
+    Examples
+    --------
+    >>> forms("as_printed")
+    ['as_printed', 'normalised']
+    """
+    if first not in FORMS:
+        raise ValueError(f"form={first!r}: expected one of {FORMS}")
+    return sorted(FORMS, key=lambda form: form != first)
+
+
 class SignedRank(NamedTuple):
     """One-sided test that originals are rated higher.
 
@@ -209,8 +236,7 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
     as_printed 0.008
     """
     log_p = np.asarray(log_p, float)
-    if form not in FORMS:
-        raise ValueError(f"form={form!r}: expected one of {FORMS}")
+    forms(form)  # refuses an unknown one
     if weights is None:
         share = 1.0 if form == "as_printed" else 1 / log_p.shape[-1]
         return -logsumexp(-log_p, b=share, axis=-1)
