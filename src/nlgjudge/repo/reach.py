@@ -108,7 +108,8 @@ def markdown(rows):
     printed = rows[rows["published"] != ""]
     another = int((of_another_model(printed) & (printed["verdict"] != "not_run")).sum())
     lines.append("")
-    lines.append(f"Of the {totals['here']:,} with nothing {another} are another model's than the paper's, from "
-                 f"recorded replies. Estimates at ${PRICE[0]} and ${PRICE[1]} for a million prompt and reply tokens and "
-                 f"{CALLS_A_MINUTE} calls a minute, one call for all samples of an item; stored replies cost nothing.")
+    with_nothing = f"Of the {totals['here']:,} with nothing {another} are another model's than the paper's, from replies"
+    at = f"${PRICE[0]} and ${PRICE[1]:.2f} for a million prompt and reply tokens and {CALLS_A_MINUTE} calls a minute"
+    lines.append(f"{with_nothing} that others recorded. Estimates at {at}, one call for all samples of an item; stored "
+                 "replies cost nothing.")
     return "\n".join(lines)
