@@ -37,11 +37,16 @@ def refresh():
     bool
         Whether the file was written.
     """
+    if not path().exists():
+        return False
     lines = []
     for paper in model_rows.PAPERS:
         tables = model_rows.tables_of(paper)
         names = {part.scope.benchmark for part in model_rows.parts_of(paper, tables)}
-        on_request = [name for name in names if load(name).is_sample]
+        try:
+            on_request = [name for name in names if load(name).is_sample]
+        except KeyError:  # a registry of somebody's own, without these papers' files
+            return False
         if set(on_request) - {"iwslt14"}:
             return False
         amounts = reruns.plan(paper, tables)[AMOUNTS].sum()
@@ -108,7 +113,7 @@ def markdown(rows):
     printed = rows[rows["published"] != ""]
     another = int((of_another_model(printed) & (printed["verdict"] != "not_run")).sum())
     lines.append("")
-    with_nothing = f"Of the {totals['here']:,} with nothing {another} are another model's than the paper's, from replies"
+    with_nothing = f"Of the {totals['here']:,} with nothing {another} are of another model, from replies"
     at = f"${PRICE[0]} and ${PRICE[1]:.2f} for a million prompt and reply tokens and {CALLS_A_MINUTE} calls a minute"
     lines.append(f"{with_nothing} that others recorded. Estimates at {at}, one call for all samples of an item; stored "
                  "replies cost nothing.")
