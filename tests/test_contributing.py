@@ -118,8 +118,8 @@ class House:
         self.folder = folder
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("data/registry.csv", "data/README.md", "paper_tables/needs.csv", "site/artefacts.csv",
-                     "paper_tables/README.md", "site/benchmarks.csv", "README.md"):
+        for name in ("data/registry.csv", "data/README.md", "paper_tables/needs.csv", "paper_tables/reach.csv",
+                     "site/artefacts.csv", "paper_tables/README.md", "site/benchmarks.csv", "README.md"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
         self.upstream = folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"

@@ -37,7 +37,9 @@ def checkout(tmp_path):
 
 def planned(checkout, **environment):
     """What `make lint` would do."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    # Nor what the make sets that runs these tests.
+    others = ("VIRTUAL_ENV", "CONDA_PREFIX", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    kept = {name: value for name, value in os.environ.items() if name not in others}
     found = subprocess.run(["make", "--dry-run", "lint"], cwd=checkout, env=kept | environment,
                            capture_output=True, text=True, check=True)
     return found.stdout

@@ -77,9 +77,14 @@ def table(rows):
         "here": printed[here].groupby("paper").size(),
         "key": printed[~here & of_model].groupby("paper").size(),
         "more": printed[~here & ~of_model].groupby("paper").size(),
-    }).reindex([paper for paper in PAPERS if paper in set(printed["paper"])])
+    }).reindex([paper for paper in PAPERS if paper in set(printed["paper"])]).fillna(0)
     taken = pd.read_csv(use(path())).set_index("paper")
     return found.join(taken[AMOUNTS])
+
+
+def _versions():
+    """Second printed versions of a paper, whose rows are asked for with the first's."""
+    return [version for module in model_rows.PAPERS.values() for version in module.VERSIONS[1:]]
 
 
 def markdown(rows):
@@ -101,7 +106,7 @@ def markdown(rows):
     for paper, row in found.iterrows():
         counts = [f"{int(row[name]):,}" for name in ("printed", "here", "key", "more")]
         if pd.isna(row["calls"]):
-            taken = ["as above"] + [""] * 4
+            taken = ["as above" if paper in _versions() else "none", "", "", "", ""]
         else:
             prompt, reply = row["prompt_tokens"] / 1e6, row["completion_tokens"] / 1e6
             cost = prompt * PRICE[0] + reply * PRICE[1]
