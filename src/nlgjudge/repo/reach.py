@@ -87,6 +87,18 @@ def _versions():
     return [version for module in model_rows.PAPERS.values() for version in module.VERSIONS[1:]]
 
 
+def _amounts(paper, row):
+    """Calls, tokens, cost and hours of a paper's rows, as the table shows them."""
+    calls = row["calls"]
+    if pd.isna(calls):
+        return ["as above" if paper in _versions() else "none", "", "", "", ""]
+    prompt = row["prompt_tokens"] / 1e6
+    reply = row["completion_tokens"] / 1e6
+    cost = prompt * PRICE[0] + reply * PRICE[1]
+    hours = calls / CALLS_A_MINUTE / 60
+    return [f"{int(calls):,}", f"{prompt:.1f} M", f"{reply:.1f} M", f"${cost:.0f}", f"{hours:.1f}"]
+
+
 def markdown(rows):
     """The README's table.
 
@@ -105,13 +117,7 @@ def markdown(rows):
              "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for paper, row in found.iterrows():
         counts = [f"{int(row[name]):,}" for name in ("printed", "here", "key", "more")]
-        if pd.isna(row["calls"]):
-            taken = ["as above" if paper in _versions() else "none", "", "", "", ""]
-        else:
-            prompt, reply = row["prompt_tokens"] / 1e6, row["completion_tokens"] / 1e6
-            cost = prompt * PRICE[0] + reply * PRICE[1]
-            taken = [f"{int(row['calls']):,}", f"{prompt:.1f} M", f"{reply:.1f} M", f"${cost:.0f}",
-                     f"{row['calls'] / CALLS_A_MINUTE / 60:.1f}"]
+        taken = _amounts(paper, row)
         lines.append(f"| {PAPERS[paper]} | {' | '.join([*counts, *taken])} |")
     totals = found[["printed", "here", "key", "more"]].sum().astype(int)
     lines.append(f"| all | {' | '.join(f'{value:,}' for value in totals)} | | | | | |")
