@@ -94,6 +94,16 @@ def test_one_table_of_each_paper_over_http(house):
         assert float(line.split()[-1]) > 0.9
 
 
+def test_a_store_of_its_own_leaves_the_notebooks_out(house, tmp_path):
+    """They would not find its replies, and ask for them again."""
+    texts, _ = people(["geval/table2"])
+    with answering(texts) as server:
+        found = run(house, server, "geval/table2", "--judge", "openai:m", "--limit", "2", "--store",
+                    str(tmp_path / "own.sqlite"))
+    assert found.returncode == exits.DONE, found.stderr
+    assert "the notebooks are left out" in found.stdout and not list((house / "build").rglob("*.ipynb"))
+
+
 def test_a_plan_asks_nothing(house):
     with answering({}) as server:
         found = run(house, server, "geval", "--judge", "openai:m", "--plan", "--price", "1", "2")

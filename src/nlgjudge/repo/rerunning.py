@@ -89,7 +89,9 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
     if stopped:
         print(f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", file=sys.stderr)
         return exits.UNFINISHED
-    if status == exits.DONE and not without_notebooks:
+    if asking.store and not without_notebooks:
+        print("the notebooks are left out: they read replies from the usual store, and --store names another")
+    elif status == exits.DONE and not without_notebooks:
         _run_notebooks(tables, named, changes, asking, folder)
     print(f"all tables side by side: {folder / 'index.html'}")
     if keep:
