@@ -68,7 +68,7 @@ def test_peoples_own_ratings_reach_the_maximum_of_every_cell(paper, artefacts, t
         expected = by_hand(human, judge, documents, cell.level, cell.coefficient)
         assert cell.ours == pytest.approx(expected, abs=1e-9)
         is_fine = "Stars" not in cell.row and cell.dataset not in ("qags_cnn", "qags_xsum", "realsumm")
-        least = 0.9985 if is_fine else 0.6
+        least = 0.9985 if is_fine else 0.55  # yes or no, stars, whole numbers
         assert (-cell.ours if turned else cell.ours) > least, cell
 
 
