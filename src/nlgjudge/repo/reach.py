@@ -96,7 +96,13 @@ def _amounts(paper, row):
     reply = row["completion_tokens"] / 1e6
     cost = prompt * PRICE[0] + reply * PRICE[1]
     hours = calls / CALLS_A_MINUTE / 60
-    return [f"{int(calls):,}", f"{prompt:.1f} M", f"{reply:.1f} M", f"${cost:.0f}", f"{hours:.1f}"]
+    return [
+        f"{int(calls):,}",
+        f"{prompt:.1f} M",
+        f"{reply:.1f} M",
+        f"${cost:.0f}",
+        f"{hours:.1f}",
+    ]
 
 
 def markdown(rows):
