@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import chain
 
 import nbformat
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import all_published
 from nlgjudge.repo import default_run
+from prose_numbers import shown, unshown
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
 DECIMAL = re.compile(r"(?<![\w.])[-−]?(\d*\.\d{3,})(?![\w.]*\d)")
@@ -43,7 +45,8 @@ def texts(output):
     yield output.get("text", "")
     data = output.get("data", {})
     yield data.get("text/plain", "")
-    yield re.sub(r"<style.*?</style>|<[^>]*>", "", data.get("text/html", ""), flags=re.S)
+    yield re.sub(r"<style.*?</style>|<[^>]*>", " ", data.get("text/html", ""), flags=re.S)
+    yield data.get("text/markdown", "")
 
 
 def test_one_cell_holds_commented_parameters(notebook):
@@ -190,3 +193,23 @@ def test_outputs_are_committed_from_real_data(notebook):
                 *data.get("prompts", []), *data.get("resources", []), *optional}
     assert set(data.get("data", {})) == declared
     assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
+
+
+def test_prose_states_no_number_that_nothing_shows(notebook, request):
+    paper = request.node.callspec.params["notebook"].stem.split("_")[0]
+    printed = (root() / "paper_tables" / "published").glob(f"{paper}_*.csv")
+    files = [root() / "site" / "benchmarks.csv", *printed]
+    known = set().union(*(shown(path.read_text(encoding="utf-8").replace(",", " ")) for path in files))
+    assert unshown(notebook.cells, lambda cell: " ".join(chain(*map(texts, cell.outputs))), known) == []
+
+
+@pytest.mark.parametrize("prose, found", [
+    ("It rises from 0.67 to 0.93.", [".67"]),
+    ("It wins in 97% of 1,600 cases and nine of twelve.", ["12"]),
+    ("`0.67`, $0.67$, [Table 67](t_67.ipynb), section 6.7, Tables 66 and 67, Liu et al. 1967, gpt-6.7-turbo", []),
+    ('The paper says "more than 67 of them".', []),
+    ("Two forms, four aspects and seven judges.", ["7"])])
+def test_the_search_for_numbers_that_nothing_shows(prose, found):
+    output = nbformat.v4.new_output("stream", text="0.932, share 0.97, 1600 cases, 9 wins")
+    cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell("6", outputs=[output])]
+    assert [number for number, _ in unshown(cells, lambda cell: cell.outputs[0].text)] == found
