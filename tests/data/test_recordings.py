@@ -116,7 +116,7 @@ def test_what_is_not_known_of_a_recording_is_not_stated():
     for name, held in RECORDINGS.items():
         assert held.benchmark in benchmarks.READERS and set(held.scales), name
         assert held.prompt or "not registered" in held.note or "without prompt" in held.note, name
-        assert held.samples in (1, 20), name
+        assert held.samples in (1, 5, 20), name
     # Chiang and Lee 2023, appendix C; G-Eval's paper and script contradict each other on the temperature.
     assert recordings.recorded("closer_look/geval").sampling == {"temperature": 1, "top_p": 1}
     assert recordings.recorded("geval/gpt-4").sampling == {"top_p": 1}
@@ -134,7 +134,9 @@ def test_every_recording_has_registered_files():
     assert found == {**{f"closer_look/{form}": 4 for form in CLOSER_LOOK}, "alttest": 1, "geval/gpt-4": 4,
                      "closer_look_summeval/geval": 4, "closer_look_summeval/geval_no_auto_cot": 4,
                      "llm_summeval/gpt-3.5/stars": 48, "llm_summeval/gpt-3.5/reason_then_score": 48,
-                     "llm_summeval/gpt-4/reason_then_score": 48}
+                     "llm_summeval/gpt-4/reason_then_score": 48, "uncertainty/gpt-4o-mini": 4,
+                     "uncertainty/qwen2.5-72b": 4, "uncertainty/deepseek-r1-32b": 4,
+                     "uncertainty_prompts/gpt-4o-mini": 4, "uncertainty_prompts/gpt-4o": 4}
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 gpt-3.5-turbo-0613 on Topical-Chat and SummEval (Chiang and Lee 2023: 20 samples),
 gpt-3.5-turbo-0301 and gpt-4-0314 on twelve of SummEval's systems (Shen et al. 2023), six
-judges of 2024 on all of SummEval (Calderon et al. 2025, scores alone), and G-Eval's GPT-4.
+judges of 2024 on all of SummEval (Calderon et al. 2025, scores alone), G-Eval's GPT-4, and token
+probabilities of four models on all of SummEval (Sheng et al. 2025).
 """
 
 import json
@@ -10,12 +11,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data import benchmarks, fetch
+from nlgjudge.data import benchmarks, fetch, rating_logprobs
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.optional import ODD
 from nlgjudge.data.registry import entries, prompt_files
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text"]
+_WITH_LOGPROBS = [*COLUMNS, "logprobs"]
 _NO_ITEMS = pd.DataFrame(columns=["item_id", "source", "context", "system_id"])
 _ASPECTS = {
     "coh": "coherence",
@@ -124,6 +126,35 @@ RECORDINGS["geval/gpt-4"] = Recorded(
     scales=_SUMMARIES | {"fluency": (1, 3)},
     note="the paper states a temperature of 1, the released script has 2",
 )
+# Sheng et al. 2025 (arXiv 2509.18658). gpt-4o-mini's file of one prompt is, row by row, the third prompt of its file of
+# five; which of the five released texts that is, and what the others were asked, is not known. The released texts
+# ask for 1 to 5 in fluency too, where G-Eval asks for 1 to 3 (tests/data/test_rating_logprobs.py).
+_NO_PROMPT = "which prompt was asked, and at which sampling parameters, is not registered here"
+# By model, its folder and the order of its rows.
+_LOGPROBS = {"gpt-4o-mini": ("4omini", "sorted"), "qwen2.5-72b": ("qwen", "released"),
+             "deepseek-r1-32b": ("dsr1", "released")}
+_PARAPHRASED = {"gpt-4o-mini": "4omini", "gpt-4o": "4o"}
+_FULL_NAMES = {"qwen2.5-72b": "Qwen2.5-72B-Instruct", "deepseek-r1-32b": "DeepSeek-R1-Distill-Qwen-32B"}
+for _model, (_folder, _) in _LOGPROBS.items():
+    RECORDINGS[f"uncertainty/{_model}"] = Recorded(
+        benchmark="summeval",
+        files=f"model_logits/{_folder}/Summeval_*_logits.csv",
+        model=_FULL_NAMES.get(_model, _model),
+        sampling={"logprobs": True},
+        samples=1,
+        scales=_SUMMARIES,
+        note=f"log-probabilities of the ratings, whose likeliest is the text; {_NO_PROMPT}",
+    )
+for _model, _folder in _PARAPHRASED.items():
+    RECORDINGS[f"uncertainty_prompts/{_model}"] = Recorded(
+        benchmark="summeval",
+        files=f"prompt_sensitivity/logits/{_folder}_*.csv",
+        model=_model,
+        sampling={"logprobs": True},
+        samples=rating_logprobs.PROMPTS,
+        scales=_SUMMARIES,
+        note=f"log-probabilities under five prompts of one meaning, which the samples number; {_NO_PROMPT}",
+    )
 
 
 def recording(name, items=None, *, files=None):
@@ -142,8 +173,8 @@ def recording(name, items=None, *, files=None):
     Returns
     -------
     pandas.DataFrame
-        `item_id, aspect, sample_index, text`, in the recording's order. Items that were
-        not recorded are absent.
+        `item_id, aspect, sample_index, text`, in the recording's order; and `logprobs` of a recording
+        that holds token probabilities, as a `Reply` has them. Items that were not recorded are absent.
 
     Raises
     ------
@@ -166,7 +197,8 @@ def recording(name, items=None, *, files=None):
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
     if files is None:
         files = {}
-    frame = pd.DataFrame(_rows(name, items, files, print), columns=COLUMNS)
+    columns = _WITH_LOGPROBS if name.startswith("uncertainty") else COLUMNS
+    frame = pd.DataFrame(_rows(name, items, files, print), columns=columns)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
         print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
@@ -204,7 +236,7 @@ def recorded(name):
     if family == "alttest":
         return RECORDINGS["alttest"]._replace(model=model or None)
     if name not in RECORDINGS:
-        raise KeyError(unknown("recording", name, RECORDINGS))
+        raise KeyError(unknown("recording", name, RECORDINGS, most=len(RECORDINGS)))
     return RECORDINGS[name]
 
 
@@ -294,6 +326,8 @@ def _rows(name, items, files, say):
     """Read every file of a recording; `say` takes a line for rows that are left out."""
     rows = []
     family, _, model = name.partition("/")
+    if family in ("uncertainty", "uncertainty_prompts"):  # which name no items, but repeat people's ratings
+        items = benchmarks.load("summeval", "real").human()
     for entry in recorded_files(name):
         content = fetch.read(entry)
         files[entry.path] = entry.blob
@@ -347,6 +381,34 @@ def _geval(entry, content, items, _, say):
     return rows
 
 
+def _uncertainty(entry, content, items, model, _):
+    """A file whose sixth column, people's mean rating, shows the order of its rows."""
+    aspect = entry.path.split("Summeval_")[1].removesuffix("_logits.csv")
+    people = rating_logprobs.in_order(items, _LOGPROBS[model][1])
+    logarithms, given = rating_logprobs.table(content, aspect)
+    rating_logprobs.check_people(given, people[aspect].to_numpy())
+    return rating_logprobs.replies(people["item_id"], aspect, logarithms, 0)
+
+
+def _uncertainty_prompts(entry, content, items, model, say):
+    """A file of five prompts, item by item; one whose order cannot be shown is left out, and `say` has a line."""
+    aspect = entry.path.split("_")[-1].removesuffix(".csv")
+    people = rating_logprobs.in_order(items, "sorted")
+    rows = rating_logprobs.table(content)[0]
+    if len(rows) != len(people) * rating_logprobs.PROMPTS:
+        raise ValueError(f"expected {rating_logprobs.PROMPTS} rows for each of {len(people)} items, got {len(rows)}")
+    by_prompt = rows.reshape(len(people), rating_logprobs.PROMPTS, -1)
+    try:
+        rating_logprobs.check_prompts(by_prompt, people["doc_id"])
+    except ValueError as error:
+        say(f"{entry.path} of {entry.repository} is left out: {error}")
+        return []
+    found = []
+    for prompt in range(rating_logprobs.PROMPTS):
+        found += rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
+    return found
+
+
 def _complete(entry, rows, keys, say):
     """Rows that have all the keys; how many have not is said. None at all is another layout."""
     kept = [row for row in rows if not set(keys) - set(row)]
@@ -377,4 +439,6 @@ _READERS = {
     "llm_summeval": _llm_summeval,
     "alttest": _alttest,
     "geval": _geval,
+    "uncertainty": _uncertainty,
+    "uncertainty_prompts": _uncertainty_prompts,
 }

@@ -1,9 +1,11 @@
+from . import heads as heads
 from .live import Limits as Limits
 from .prompts import Prompt as Prompt
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt
 from .run import get_judge as get_judge
 from .run import judge_items as judge_items
+from .scoring import distributions as distributions
 from .scoring import expected_score as expected_score
 from .scoring import item_scores as item_scores
 from .scoring import responses as responses

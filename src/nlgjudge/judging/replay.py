@@ -92,8 +92,8 @@ class Replay(_Records):
     Parameters
     ----------
     recording : pandas.DataFrame
-        `item_id, aspect, sample_index, text`, as `nlgjudge.data.recordings.recording`
-        reads them.
+        `item_id, aspect, sample_index, text` and perhaps `logprobs`, as
+        `nlgjudge.data.recordings.recording` reads them.
     name : str
     held : nlgjudge.data.recordings.Recorded
         What was asked for. Without it nothing is known, and only tasks without a prompt's text and without
@@ -116,7 +116,8 @@ class Replay(_Records):
         self._judged = texts or {}
         self._texts = {}
         for row in recording.itertuples():
-            self._texts.setdefault((row.item_id, row.aspect), {})[row.sample_index] = (row.text,)
+            reply = (row.text, "", row.logprobs) if "logprobs" in recording else (row.text,)
+            self._texts.setdefault((row.item_id, row.aspect), {})[row.sample_index] = reply
 
     @property
     def holds(self):

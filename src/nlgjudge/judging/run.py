@@ -8,10 +8,11 @@ import pandas as pd
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.judging.heads import get_head
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay, ReplayStore
-from nlgjudge.judging.scoring import COLUMNS, expected_score, responses
+from nlgjudge.judging.scoring import COLUMNS, responses, weighed
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
@@ -20,7 +21,7 @@ KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL,
 _KINDS = ("openai", "batch", "replay", "surface")
 # Sampling parameters that have an option of their own, under the same name everywhere.
 SAMPLING = ("temperature", "top_p", "max_tokens", "logprobs")
-_OPTIONS = ("samples", *SAMPLING, "sampling", "policy", "limit", "price", "max_cost", "store")
+_OPTIONS = ("samples", *SAMPLING, "sampling", "policy", "head", "limit", "price", "max_cost", "store")
 
 
 def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **options):
@@ -88,7 +89,8 @@ def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **opti
 
 
 def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=None, max_tokens=None,
-                logprobs=None, sampling=None, policy="nan", limit=None, price=None, max_cost=None, **options):
+                logprobs=None, sampling=None, policy="nan", head="expected", limit=None, price=None, max_cost=None,
+                **options):
     """Let a judge rate items under prompts.
 
     Everything is checked before the judge is asked: the prompts against the items, what a recording holds,
@@ -105,13 +107,15 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     samples : int
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
-        Sampling parameters. `logprobs=True` makes the score the expected one (G-Eval, equation 1) where the
-        judge gives token probabilities, and NaN with the reason `no_score_token` where no token of them is
-        an allowed score.
+        Sampling parameters. `logprobs=True` makes the score that of `head`, by default the expected one (G-Eval,
+        equation 1), where the judge gives token probabilities, and NaN with the reason `no_score_token` where no
+        token of them is an allowed score.
     sampling : dict, optional
         Any other parameters of the request.
     policy : str
         What an unparsed reply counts as; see `nlgjudge.judging.parsing.parse_all`.
+    head : str
+        Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
     limit : int, optional
         Judge the first so many items; None or 0 is all.
     price, max_cost, **options
@@ -139,6 +143,7 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
                                  logprobs=logprobs, sampling=sampling)
     check_samples(samples)
     check_policy(policy)
+    get_head(head)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
     asked = [as_prompt(one) for one in (prompts if several else [prompts])]
     if not asked:
@@ -154,7 +159,7 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
         for part in tasks:
             judge.submit(part)
-    return pd.concat([_parsed(judge, part, policy) for part in tasks], ignore_index=True)
+    return pd.concat([_parsed(judge, part, policy, head) for part in tasks], ignore_index=True)
 
 
 def check(judge, tasks):
@@ -265,15 +270,9 @@ def _check_no_options(judge, options):
                             f"judge {getattr(judge, 'name', judge)} is made")
 
 
-def _parsed(judge, tasks, policy):
+def _parsed(judge, tasks, policy, head):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
     frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
-    logprobs = replies.loc[frame.index, "logprobs"]
-    weighed = logprobs.map(len) > 0
-    scores = pd.Series([expected_score(found, asked.scale, form=asked.form)[0] for found in logprobs[weighed]],
-                       index=frame.index[weighed], dtype=float)
-    frame.loc[weighed, "score"] = scores
-    frame.loc[weighed, "reason"] = scores.isna().map({True: "no_score_token", False: ""})
-    return frame
+    return weighed(frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head)

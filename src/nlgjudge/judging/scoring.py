@@ -6,8 +6,10 @@ samples the same sum is their mean. What could not be parsed stays visible as a 
 
 import math
 
+import numpy as np
 import pandas as pd
 
+from nlgjudge.judging.heads import from_logprobs, get_head
 from nlgjudge.judging.parsing import parse_all
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
@@ -113,8 +115,8 @@ def wide(scores):
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
 
 
-def expected_score(logprobs, scale=(1, 5), *, form="form"):
-    """Weigh the allowed scores by their token probability (G-Eval, equation 1).
+def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
+    """Find the log-probabilities of the allowed ratings in a reply.
 
     Parameters
     ----------
@@ -122,23 +124,18 @@ def expected_score(logprobs, scale=(1, 5), *, form="form"):
         Per token ``[token, [[alternative, logprob], ...]]``, as a `Reply` holds them.
     scale : (int, int)
     form : str
-        With ``yes_no`` the allowed scores are the words yes (1) and no (0), and not those of the scale.
+        With ``yes_no`` the allowed ratings are the words yes (1) and no (0), and not those of the scale.
 
     Returns
     -------
-    score : float
-        Over the first token that is an allowed score, renormalised over the allowed
-        scores among its alternatives; NaN where there is none.
-    outside : float
-        Probability that lies on none of them, in [0, 1].
+    list of (int, float) or None
+        Rating and log-probability, over the first token that is an allowed rating; a rating that several
+        alternatives spell is there several times. None where no token is one.
 
     Examples
     --------
-    >>> score, outside = expected_score([["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]])
-    >>> round(score, 2), round(outside, 2)
-    (4.25, 0.2)
-    >>> expected_score([["No", [["No", math.log(0.75)], [" Yes", math.log(0.25)]]]], form="yes_no")
-    (0.25, 0.0)
+    >>> rating_logprobs([["4", [["4", -0.5], [" 4", -2.0], ["5", -1.5], ["I", -3.0]]]])
+    [(4, -0.5), (4, -2.0), (5, -1.5)]
     """
     if form == "yes_no":
         allowed = {"yes": 1, "no": 0}
@@ -152,12 +149,125 @@ def expected_score(logprobs, scale=(1, 5), *, form="form"):
         # A logarithm that is none (null, NaN, minus infinity) is left out; what rounding put above 0 is 0.
         found = [(allowed[alternative.strip().lower()], min(logprob, 0.0)) for alternative, logprob in alternatives
                  if alternative.strip().lower() in allowed and logprob is not None and logprob > -math.inf]
-        if not found:  # a server that names no alternatives, or gives none of them a probability
-            found = [(allowed[said], 0.0)]
-        # Relative to the likeliest, because the exponential of a small logarithm is 0.
-        likeliest = max(logprob for _, logprob in found)
-        weights = [(score, math.exp(logprob - likeliest)) for score, logprob in found]
-        total = sum(weight for _, weight in weights)
-        expected = sum(score * weight for score, weight in weights) / total
-        return expected, max(0.0, 1 - total * math.exp(likeliest))
-    return math.nan, 1.0
+        return found or [(allowed[said], 0.0)]  # a server that names no alternatives, or gives none a probability
+    return None
+
+
+def expected_score(logprobs, scale=(1, 5), *, form="form", head="expected"):
+    """Weigh the allowed scores by their token probability (G-Eval, equation 1).
+
+    Parameters
+    ----------
+    logprobs, scale, form
+        As for `rating_logprobs`.
+    head : str
+        Which number the probabilities give: one of `nlgjudge.judging.heads.HEADS`.
+
+    Returns
+    -------
+    score : float
+        Over the first token that is an allowed score, renormalised over the allowed
+        scores among its alternatives; NaN where there is none.
+    outside : float
+        Probability that lies on none of them, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For an unknown head.
+
+    Examples
+    --------
+    >>> score, outside = expected_score([["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]])
+    >>> round(score, 2), round(outside, 2)
+    (4.25, 0.2)
+    >>> expected_score([["No", [["No", math.log(0.75)], [" Yes", math.log(0.25)]]]], form="yes_no")
+    (0.25, 0.0)
+    >>> expected_score([["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]], head="mode")[0]
+    4.0
+    """
+    take = get_head(head)
+    found = rating_logprobs(logprobs, scale, form=form)
+    if found is None:
+        return math.nan, 1.0
+    # Relative to the likeliest, because the exponential of a small logarithm is 0.
+    likeliest = max(logprob for _, logprob in found)
+    weights = {}
+    for rating, logprob in found:
+        weights[rating] = weights.get(rating, 0.0) + math.exp(logprob - likeliest)
+    total = sum(weights.values())
+    outside = max(0.0, 1 - total * math.exp(likeliest))
+    if head == "expected":
+        return sum(rating * weight for rating, weight in weights.items()) / total, outside
+    ratings = sorted(weights)
+    return float(take(np.array([weights[rating] for rating in ratings]) / total, ratings)), outside
+
+
+def weighed(parsed, logprobs, *, scale=(1, 5), form="form", head="expected"):
+    """Give replies that have token probabilities the score that these give.
+
+    Parameters
+    ----------
+    parsed : pandas.DataFrame
+        From `responses`.
+    logprobs : pandas.Series
+        By the rows of `parsed`, as a `Reply` holds them; empty where a reply has none.
+    scale : (int, int) or dict
+        A dict by aspect.
+    form, head : str
+        As for `expected_score`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `score` and `reason` of those replies anew: NaN and `no_score_token` where no token is a rating.
+
+    Examples
+    --------
+    >>> parsed = pd.DataFrame({"aspect": ["fluency"], "score": [4.0], "reason": [""]})
+    >>> likely = pd.Series([[["4", [["4", math.log(0.75)], ["5", math.log(0.25)]]]]])
+    >>> weighed(parsed, likely)["score"].tolist()
+    [4.25]
+    """
+    parsed = parsed.copy()
+    have = logprobs.map(len) > 0
+    scores = [expected_score(found, scale[aspect] if isinstance(scale, dict) else scale, form=form, head=head)[0]
+              for found, aspect in zip(logprobs[have], parsed.loc[have, "aspect"])]
+    scores = pd.Series(scores, index=parsed.index[have], dtype=float)
+    parsed.loc[have, "score"] = scores
+    parsed.loc[have, "reason"] = scores.isna().map({True: "no_score_token", False: ""})
+    return parsed
+
+
+def distributions(replies, scale=(1, 5)):
+    """Lay out the token probabilities of replies, for `nlgjudge.judging.heads`.
+
+    Parameters
+    ----------
+    replies : pandas.DataFrame
+        `item_id, aspect, sample_index, logprobs`, as of a recording with token probabilities.
+    scale : (int, int)
+
+    Returns
+    -------
+    pandas.DataFrame
+        By `item_id, aspect, sample_index`: a column of probabilities for each rating, which add to 1, and `outside`,
+        what the judge gave to other words. NaN where no rating was among the alternatives.
+
+    Examples
+    --------
+    >>> likely = [["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]]
+    >>> replies = pd.DataFrame({"item_id": ["a"], "aspect": "fluency", "sample_index": 0, "logprobs": [likely]})
+    >>> distributions(replies, (3, 5)).round(2).values.tolist()
+    [[0.0, 0.75, 0.25, 0.2]]
+    """
+    low, high = scale
+    ratings = list(range(int(low), int(high) + 1))
+    logarithms = np.full((len(replies), len(ratings)), -math.inf)
+    for row, logprobs in enumerate(replies["logprobs"]):
+        for rating, logprob in rating_logprobs(logprobs, scale) or []:
+            column = rating - ratings[0]
+            logarithms[row, column] = np.logaddexp(logarithms[row, column], logprob)
+    index = pd.MultiIndex.from_frame(replies[["item_id", "aspect", "sample_index"]])
+    found = pd.DataFrame(from_logprobs(logarithms), index=index, columns=ratings)
+    return found.assign(outside=np.maximum(0.0, 1 - np.exp(logarithms).sum(axis=1)))

@@ -7,7 +7,7 @@ from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import available, recorded, recording
 from nlgjudge.judging.dry_run import COUNTS
-from nlgjudge.judging.scoring import responses
+from nlgjudge.judging.scoring import responses, weighed
 from nlgjudge.ledger.comparison import COLUMNS
 from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables, tables_of
 from nlgjudge.ledger.reruns import Rerun
@@ -44,7 +44,7 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
         if benchmark.is_sample or not available(entry.recording):
             absent.append(entry.recording)
             continue
-        replies = responses(recording(entry.recording, benchmark.items), scale=recorded(entry.recording).scales)
+        replies = _scored(entry.recording, benchmark.items)
         known = {}
         for paper in dict.fromkeys(paper for paper, _ in entry.rows):
             own = [_Replayed(part, entry, benchmark, replies, known) for part in parts_of(paper, tables_of(paper))
@@ -58,6 +58,14 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
     said = f"cannot be had here: {', '.join(absent)}" if absent else ""
     frames = {run.part.key: run.frame for run in runs}
     return Rerun(cells, counts, by_part({}, ["judge", *COUNTS]), bool(len(cells)), said, frames, {})
+
+
+def _scored(name, items):
+    """Replies of a recording with their scores, by token probabilities where it has them."""
+    given = recording(name, items)
+    scales = recorded(name).scales
+    parsed = responses(given, scale=scales)
+    return weighed(parsed, given.loc[parsed.index, "logprobs"], scale=scales) if "logprobs" in given else parsed
 
 
 class _Replayed(PartRun):

@@ -1,7 +1,8 @@
 """Which recorded judges may stand beside which printed rows, by what their replies are and never by their results.
 
 A recording stands for a row where it rates the same texts on the same aspects, without a reference if the row has
-none, by as many replies as the row's label says: a single one, or twenty whose mean is taken.
+none, by as many replies as the row's label says: a single one, or twenty whose mean is taken, in the place of which
+token probabilities stand, whose mean the twenty estimate.
 """
 
 from typing import NamedTuple
@@ -12,6 +13,8 @@ _SINGLE = (
     ("chatgpt", "ChatGPT (Stars w/o ref)"),
     ("coascore", "LLMScore"),
 )
+_PROBABILITIES = ("ratings 1 to 5 weighed by their token probabilities, under a prompt that is not known to be "
+                  "G-Eval's, which asks for 1 to 3 in fluency (Sheng et al. 2025)")
 _SCORES = "one score each, without prompt and settings; a reply that could not be read was stored as 3"
 
 
@@ -56,6 +59,9 @@ RECORDED_ROWS = (
     *(RecordedRows(judge, f"alttest/{key}", "summeval", _SINGLE, f"{_SCORES} (Calderon et al. 2025)")
       for judge, key in (("gpt-4o", "gpt-4o"), ("gpt-4o-mini", "gpt-4o-mini"), ("gemini-flash", "gemini_flash"),
                          ("gemini-pro", "gemini_pro"), ("llama-3.1", "llama-31"), ("mistral-v0.3", "mistral-v03"))),
+    *(RecordedRows(f"{judge}-weighed", f"uncertainty/{judge}", "summeval",
+                   (("geval", "G-EVAL-3.5"), ("geval", "G-EVAL-4")), _PROBABILITIES)
+      for judge in ("gpt-4o-mini", "qwen2.5-72b", "deepseek-r1-32b")),
 )
 
 

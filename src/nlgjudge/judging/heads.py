@@ -1,0 +1,306 @@
+"""Heads: which number a judge's distribution over ratings gives.
+
+A distribution is a row of probabilities, one for each rating of the scale; it comes from the probabilities of a
+reply's tokens (`from_logprobs`) or from the ratings of several replies (`from_samples`). G-Eval's equation 1 is
+`expected`; Wang et al. 2025 (arXiv 2503.03064) compare it with others. A row without any rating is NaN throughout,
+and so is its score.
+"""
+
+import math
+
+import numpy as np
+
+from nlgjudge.data.choices import unknown
+
+# Two ratings are tied where their probabilities differ by no more: above what rounding adds, below what a reply shows.
+_TIED = 1e-9
+
+
+def from_logprobs(logarithms):
+    """Turn log-probabilities of the ratings into distributions.
+
+    Parameters
+    ----------
+    logarithms : array_like
+        Items by ratings; NaN or minus infinity where a rating has none. They need not add up: what a judge gave to
+        other words is left out, and the rest is scaled to 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        Rows add to 1. However small the probabilities are, none is lost: each is taken relative to the row's largest.
+
+    Examples
+    --------
+    >>> from_logprobs([[-2000.0, -2000.0, math.nan]]).tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    given = np.array(logarithms, dtype=float)
+    given[np.isnan(given)] = -math.inf
+    largest = given.max(axis=-1, keepdims=True)
+    found = np.exp(given - np.where(np.isfinite(largest), largest, 0.0))
+    total = found.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, found / np.where(total > 0, total, 1.0), math.nan)
+
+
+def from_samples(scores, ratings):
+    """Turn the ratings of several replies into distributions: how often each was given.
+
+    Parameters
+    ----------
+    scores : array_like
+        Items by replies; NaN where a reply could not be read.
+    ratings : array_like
+        The scale's ratings. A score that is none of them is refused.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ValueError
+        For a score that is none of the ratings.
+
+    Examples
+    --------
+    >>> from_samples([[4, 4, 5, math.nan]], [3, 4, 5]).round(2).tolist()
+    [[0.0, 0.67, 0.33]]
+    """
+    scores = np.atleast_2d(np.asarray(scores, dtype=float))
+    counts = np.stack([(scores == rating).sum(axis=1) for rating in ratings], axis=1)
+    read = np.isfinite(scores).sum(axis=1)
+    if (counts.sum(axis=1) != read).any():
+        odd = scores[np.isfinite(scores) & ~np.isin(scores, ratings)][0]
+        raise ValueError(f"scores: expected one of the ratings {list(ratings)}, got {odd:g}")
+    return np.where(read[:, None] > 0, counts / np.maximum(read, 1)[:, None], math.nan)
+
+
+def expected(p, ratings):
+    """The mean of the distribution (G-Eval, equation 1).
+
+    Parameters
+    ----------
+    p : array_like
+        Items by ratings, rows that add to 1.
+    ratings : array_like
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> expected([[0.5, 0.25, 0.25]], [1, 2, 3]).tolist()
+    [1.75]
+    """
+    return np.asarray(p, dtype=float) @ np.asarray(ratings, dtype=float)
+
+
+def mode(p, ratings):
+    """The likeliest rating; of several, their mean, as an ablation's estimator `mode` takes it.
+
+    Parameters
+    ----------
+    p, ratings : array_like
+        As for `expected`.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> mode([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]], [1, 2, 3]).tolist()
+    [2.0, 2.0]
+    """
+    p = np.asarray(p, dtype=float)
+    likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
+    return _unknown_stays(p, likeliest @ np.asarray(ratings, dtype=float) / np.maximum(likeliest.sum(axis=-1), 1))
+
+
+def median(p, ratings):
+    """The rating that splits the distribution into halves; between two of them, their mean.
+
+    Parameters
+    ----------
+    p, ratings : array_like
+        As for `expected`; the ratings ascend.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> median([[0.2, 0.5, 0.3], [0.5, 0.1, 0.4]], [1, 2, 3]).tolist()
+    [2.0, 1.5]
+    """
+    p = np.asarray(p, dtype=float)
+    ratings = np.asarray(ratings, dtype=float)
+    below = np.cumsum(p, axis=-1)
+    low = np.argmax(below >= 0.5 - _TIED, axis=-1)
+    high = np.argmax(below > 0.5 + _TIED, axis=-1)
+    return _unknown_stays(p, (ratings[low] + ratings[high]) / 2)
+
+
+def risk_averse(p, ratings, aversion=1.0):
+    """The mean, less how far the distribution reaches below it.
+
+    Parameters
+    ----------
+    p, ratings : array_like
+        As for `expected`.
+    aversion : float
+        How many lower semi-deviations are taken off: the root of the mean square of what lies below the mean, where
+        a rating above it counts as 0.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> risk_averse([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]], [1, 2, 3]).round(2).tolist()
+    [1.29, 2.0]
+    """
+    p = np.asarray(p, dtype=float)
+    centre = expected(p, ratings)
+    below = np.maximum(centre[..., None] - np.asarray(ratings, dtype=float), 0.0)
+    return centre - aversion * np.sqrt((p * below**2).sum(axis=-1))
+
+
+def spread(p, ratings):
+    """The standard deviation of the distribution.
+
+    Parameters
+    ----------
+    p, ratings : array_like
+        As for `expected`.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> spread([[0.5, 0.0, 0.5]], [1, 2, 3]).tolist()
+    [1.0]
+    """
+    away = np.asarray(ratings, dtype=float) - expected(p, ratings)[..., None]
+    return np.sqrt((np.asarray(p, dtype=float) * away**2).sum(axis=-1))
+
+
+def drawn(p, ratings, samples, rng):
+    """The mean of so many ratings drawn from the distribution: what a judge gives that is asked so often.
+
+    Parameters
+    ----------
+    p, ratings : array_like
+        As for `expected`.
+    samples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> drawn([[0.0, 1.0, 0.0]], [1, 2, 3], 5, np.random.default_rng(0)).tolist()
+    [2.0]
+    """
+    p = np.asarray(p, dtype=float)
+    known = np.isfinite(p).all(axis=-1)
+    counts = rng.multinomial(samples, np.where(known[..., None], p, 1 / p.shape[-1]))
+    return np.where(known, counts @ np.asarray(ratings, dtype=float) / samples, math.nan)
+
+
+def tempered(p, temperature):
+    """Raise or lower the temperature of a distribution afterwards.
+
+    Parameters
+    ----------
+    p : array_like
+        Items by ratings.
+    temperature : float
+        1 changes nothing; near 0 the likeliest rating has all, and with a high one every rating that has some
+        probability has as much as another.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ValueError
+        For a temperature that is not above 0; `mode` is the limit there.
+
+    Examples
+    --------
+    >>> tempered([[0.8, 0.2, 0.0]], 0.5).round(3).tolist()
+    [[0.941, 0.059, 0.0]]
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature={temperature!r}: expected a number above 0; at 0 take the mode")
+    with np.errstate(divide="ignore"):
+        return from_logprobs(np.log(np.asarray(p, dtype=float)) / temperature)
+
+
+def pooled(distributions):
+    """Average distributions of the same items: an ensemble of prompts, or a panel of judges.
+
+    Parameters
+    ----------
+    distributions : sequence of array_like
+        Each items by ratings. Those that are NaN are left out of an item's average.
+
+    Returns
+    -------
+    numpy.ndarray
+        NaN where all are.
+
+    Examples
+    --------
+    >>> pooled([[[1.0, 0.0]], [[0.5, 0.5]]]).tolist()
+    [[0.75, 0.25]]
+    """
+    stacked = np.stack([np.asarray(one, dtype=float) for one in distributions])
+    known = np.isfinite(stacked)
+    count = known.sum(axis=0)
+    return np.where(count > 0, np.where(known, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), math.nan)
+
+
+# Heads that need a distribution and nothing else, by the names under which a live judge takes them.
+HEADS = {"expected": expected, "mode": mode, "median": median, "risk_averse": risk_averse}
+
+
+def get_head(name):
+    """A head by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `HEADS`.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    ValueError
+        For another name.
+
+    Examples
+    --------
+    >>> get_head("mode")([[0.1, 0.9]], [0, 1]).tolist()
+    [1.0]
+    """
+    if name not in HEADS:
+        raise ValueError(unknown("head", name, HEADS))
+    return HEADS[name]
+
+
+def _unknown_stays(p, scores):
+    return np.where(np.isfinite(p).all(axis=-1), scores, math.nan)

@@ -1,0 +1,139 @@
+"""Heads: which number a distribution over ratings gives, by hand and where the truth is known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.judging import heads
+from nlgjudge.judging.run import judge_items
+from nlgjudge.judging.scoring import distributions, expected_score, weighed
+from nlgjudge.judging.tasks import Reply
+from nlgjudge.studies.ablation_setups import ESTIMATORS
+
+RATINGS = [1, 2, 3, 4, 5]
+# Two humps, a tie of the likeliest, halves that meet between 2 and 4, one rating alone, nothing known.
+P = np.array([[0.4, 0.0, 0.1, 0.0, 0.5],
+              [0.3, 0.1, 0.3, 0.2, 0.1],
+              [0.2, 0.3, 0.0, 0.4, 0.1],
+              [0.0, 0.0, 0.0, 1.0, 0.0],
+              [math.nan] * 5])
+BY_HAND = {
+    "expected": [3.2, 2.7, 2.9, 4.0, math.nan],
+    "mode": [5.0, 2.0, 4.0, 4.0, math.nan],
+    "median": [3.5, 3.0, 3.0, 4.0, math.nan],
+    # 3.2 - sqrt(.4 * 2.2^2 + .1 * .2^2); 2.7 - sqrt(.3 * 1.7^2 + .1 * .7^2); 2.9 - sqrt(.2 * 1.9^2 + .3 * .9^2)
+    "risk_averse": [3.2 - math.sqrt(1.94), 2.7 - math.sqrt(0.916), 2.9 - math.sqrt(0.965), 4.0, math.nan],
+}
+
+
+@pytest.mark.parametrize("name", heads.HEADS)
+def test_heads_by_hand(name):
+    distribution = P.copy()
+    if name == "median":
+        distribution[0] = [0.4, 0.0, 0.1, 0.1, 0.4]  # a half is reached at 3 and passed at 4
+    np.testing.assert_allclose(heads.get_head(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12)
+
+
+def test_an_unknown_head_is_refused():
+    with pytest.raises(ValueError, match="no head 'means': did you mean 'median'. There are expected, mode"):
+        heads.get_head("means")
+
+
+def test_a_tie_of_modes_is_treated_as_by_the_ablations():
+    """By the mean of the likeliest, for replies and probabilities alike."""
+    rng = np.random.default_rng(5)
+    scores = rng.integers(1, 6, (200, 6)).astype(float)
+    frequencies = heads.from_samples(scores, RATINGS)
+    for name in ("mode", "median"):
+        of_replies = [pd.Series(row).agg(ESTIMATORS[name]) for row in scores]
+        np.testing.assert_allclose(heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12)
+    assert np.mean([len(pd.Series(row).mode()) > 1 for row in scores]) > 0.2  # so ties are tested
+    np.testing.assert_allclose(heads.expected(frequencies, RATINGS), scores.mean(axis=1), atol=1e-12)
+
+
+def test_small_probabilities_do_not_vanish():
+    found = heads.from_logprobs([[-5000.0, -5001.0, math.nan, -math.inf, math.nan], [math.nan] * 5])
+    share = 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(found[0], [share, 1 - share, 0, 0, 0], rtol=1e-12)
+    assert np.isnan(found[1]).all()
+    cold = heads.tempered([[0.6, 0.4, 0.0]], 1e-6)  # 0.6 ** 1e6 is 0 in floating point
+    assert cold.tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_temperature_lies_between_the_mode_and_the_flat():
+    p = np.array([[0.5, 0.3, 0.2, 0.0, 0.0]])
+    np.testing.assert_allclose(heads.tempered(p, 1), p, rtol=1e-12)
+    np.testing.assert_allclose(heads.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(heads.tempered(p, 1e9), [[1 / 3, 1 / 3, 1 / 3, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(heads.expected(heads.tempered(p, 1e-6), RATINGS), heads.mode(p, RATINGS))
+    for wrong in (0, -1, math.nan):
+        with pytest.raises(ValueError, match="expected a number above 0; at 0 take the mode"):
+            heads.tempered(p, wrong)
+
+
+def test_draws_estimate_the_expectation_with_the_right_noise():
+    p = np.tile(P[1], (20000, 1))
+    for samples in (1, 5, 20):
+        found = heads.drawn(p, RATINGS, samples, np.random.default_rng(samples))
+        assert found.mean() == pytest.approx(2.7, abs=0.03)
+        assert found.std() == pytest.approx(heads.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05)
+    assert set(heads.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert np.isnan(heads.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [False] * 4 + [True]
+
+
+def test_a_pool_leaves_out_what_is_not_known():
+    other = np.array([[1.0, 0, 0, 0, 0]] * 5)
+    found = heads.pooled([P, other])
+    np.testing.assert_allclose(found[0], [0.7, 0, 0.05, 0, 0.25])
+    np.testing.assert_allclose(found[4], other[4])
+    assert np.isnan(heads.pooled([P, P])[4]).all()
+
+
+def test_samples_that_are_no_ratings_are_refused():
+    assert np.isnan(heads.from_samples([[math.nan, math.nan]], RATINGS)).all()
+    with pytest.raises(ValueError, match=r"expected one of the ratings \[1, 2, 3, 4, 5\], got 2.5"):
+        heads.from_samples([[1, 2.5]], RATINGS)
+
+
+LIKELY = [["4", [["4", math.log(0.5)], ["2", math.log(0.25)], [" 2", math.log(0.125)], ["no", math.log(0.125)]]]]
+
+
+@pytest.mark.parametrize("head, score", [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)])
+def test_a_reply_is_scored_by_the_head_that_is_asked_for(head, score):
+    found, outside = expected_score(LIKELY, head=head)
+    assert found == pytest.approx(score) and outside == pytest.approx(0.125)
+
+
+class Likely:
+    """A live judge that gives token probabilities."""
+
+    name = "likely"
+
+    def replies(self, tasks):
+        for task in tasks:
+            yield Reply(task.item_id, task.aspect, 0, "4", "", LIKELY)
+
+
+def test_a_live_judge_takes_the_same_heads():
+    import nlgjudge as nj
+
+    items = nj.load("summeval", "sample").items
+    asked = {head: judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, limit=2, head=head)
+             for head in heads.HEADS}
+    layout = distributions(pd.DataFrame(
+        {"item_id": ["a"], "aspect": "coherence", "sample_index": 0, "logprobs": [LIKELY]}))
+    assert layout["outside"].tolist() == [pytest.approx(0.125)]
+    for head, found in asked.items():
+        by_layout = heads.get_head(head)(layout[RATINGS].to_numpy(), RATINGS)[0]
+        assert found["score"].tolist() == [pytest.approx(by_layout)] * 2
+    with pytest.raises(ValueError, match="no head 'average'.*expected, mode"):
+        judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, head="average")
+
+
+def test_no_rating_among_the_alternatives_is_no_score():
+    parsed = pd.DataFrame({"aspect": ["fluency"] * 2, "score": [3.0, 3.0], "reason": ["", ""]})
+    found = weighed(parsed, pd.Series([[["", []]], []]), scale={"fluency": (1, 5)})
+    assert found["reason"].tolist() == ["no_score_token", ""]
+    assert math.isnan(found["score"][0]) and found["score"][1] == 3.0
