@@ -17,6 +17,7 @@ from nlgjudge.data.fetch import DataUnavailable
 # Documents, items, ratings: items x aspects x raters (three experts, five crowd workers).
 COUNTS = {
     "summeval": (100, 1600, 1600 * 4 * 3), "summeval_crowd": (100, 1200, 1200 * 4 * 5),
+    "summeval_crowd_all": (100, 1600, 1600 * 4 * 5), "topical_chat_raters": (60, 360, 360 * 6 * 3),
     "newsroom": (60, 60 * 7, 420 * 4), "realsumm": (100, 100 * 24, 2400), "qags_cnn": (235, 235, 235),
     "qags_xsum": (239, 239, 239), "bagel": (404, 404, 404 * 3), "openmeva": (200, 200 * 5, 1000),
     "topical_chat": (60, 60 * 6, 360 * 6), "news": (76, 188, 599 * 2), "wmt22_de_en": (1984, 1984, 0),

@@ -56,7 +56,7 @@ class _Unpickler(pickle.Unpickler):
             "so it was not read: loading it could run foreign code")
 
 
-def unpickle(content, *, scores=False):
+def unpickle(content, *, scores=False, calls=None):
     """Read a pickle of plain containers.
 
     Parameters
@@ -65,6 +65,8 @@ def unpickle(content, *, scores=False):
     scores : bool
         Let numpy scalars and torch tensors of one element through, as score files hold them; the
         tensors come as floats, and torch is not needed.
+    calls : dict of (str, str) to callable, optional
+        Globals that the file may name, by module and name, and what is called in their place.
 
     Raises
     ------
@@ -72,7 +74,8 @@ def unpickle(content, *, scores=False):
         When it names any other global, or is cut short.
     """
     allowed = _NUMPY if scores else ()
-    calls = torch_scalars.CALLS if scores else {}
+    if calls is None:
+        calls = torch_scalars.CALLS if scores else {}
     try:
         return _Unpickler(content, allowed, calls).load()
     except (EOFError, ValueError, IndexError, KeyError, AttributeError, TypeError, struct.error) as error:

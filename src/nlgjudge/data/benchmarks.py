@@ -12,6 +12,7 @@ from nlgjudge.data.registry import entries
 READERS = {
     "summeval": "others:read_with_unieval",
     "summeval_crowd": "others:read_summeval_crowd",
+    "summeval_crowd_all": "others:read_summeval_crowd_all",
     "newsroom": "bartscore:read",
     "realsumm": "bartscore:read",
     "qags_cnn": "others:read_with_unieval",
@@ -19,6 +20,7 @@ READERS = {
     "bagel": "bartscore:read",
     "openmeva": "others:read_openmeva",
     "topical_chat": "others:read_topical_chat",
+    "topical_chat_raters": "others:read_topical_chat_raters",
     "news": "others:read_news",
     "wmt22_de_en": "perturbable:read_wmt22",
     "wmt22_zh_en": "perturbable:read_wmt22",
@@ -132,6 +134,17 @@ _OTHERS = {
         {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
     ],
     "summeval_crowd": [{"benchmark": "summeval", "path": "_outputs_annotations.jsonl"}],
+    "summeval_crowd_all": [
+        {"benchmark": "summeval", "role": "data"},
+        {"benchmark": "summeval", "role": "scores"},
+        {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
+        {"benchmark": "summeval", "path": "fabbri2020/relevance.jsonl"},
+    ],
+    "topical_chat_raters": [
+        {"benchmark": "topical_chat", "role": "data"},
+        {"benchmark": "topical_chat", "role": "scores"},
+        {"benchmark": "topical_chat", "path": "usr_topical_chat.json"},
+    ],
     "answer_equivalence": [{"benchmark": "answer_equivalence", "path": "ae_dev.jsonl"}],
     "story_cloze": [],  # of the user's own
     "iwslt14": [],
@@ -149,7 +162,7 @@ def files(name):
     Returns
     -------
     list of nlgjudge.data.registry.Entry
-        Those of another role than `data` are optional, but for `summeval_crowd`.
+        Those of another role than `data` are optional, but for the benchmarks of single raters.
 
     Examples
     --------

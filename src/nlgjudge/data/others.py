@@ -1,7 +1,7 @@
-"""Readers for OpenMEVA-ROC, Topical-Chat, the news preferences and SummEval's crowd.
+"""Readers for OpenMEVA-ROC, Topical-Chat and its raters, the news preferences and SummEval's crowd.
 
-The files come from the ChatGPT study, UniEval (Zhong et al. 2022), Zhang et al. 2024 and
-Shen et al. 2023; each is JSON.
+The files come from the ChatGPT study, UniEval (Zhong et al. 2022), Nedelchev et al. 2021, Zhang et al.
+2024, Shen et al. 2023 and Deutsch et al. 2021; each is JSON.
 """
 
 import json
@@ -66,6 +66,52 @@ def read_topical_chat(name):
     scores = _unieval(optional, lambda row: keys[row["source"], row["context"], row["system_id"]])
     return build(name, items, ratings, scores, files=files | optional.files, left_out=optional.left_out,
                  expect=(60, 360))
+
+
+# USR's names of the aspects, and UniEval's.
+_USR = {
+    "Understandable": "understandability",
+    "Natural": "naturalness",
+    "Maintains Context": "coherence",
+    "Engaging": "engagingness",
+    "Uses Knowledge": "groundedness",
+    "Overall": "overall",
+}
+
+
+def read_topical_chat_raters(name):
+    """Read each rater's scores of the 360 responses: three of five people rated a dialogue.
+
+    Dialogues are known by their text, fact and system, and a rater by the name in the file, because the three are
+    not the same people everywhere. Their mean is UniEval's, or the file is refused.
+    """
+    chats = read_topical_chat("topical_chat")
+    files = dict(chats.files)
+    keys = {(item.source, item.context, item.system_id): item.item_id for item in chats.items.itertuples()}
+    ratings = []
+    for dialogue in _json(entries("topical_chat", path="usr_topical_chat.json")[0], files):
+        raters = [f"rater_{initials}" for initials in dialogue["annotators"]]
+        for response in dialogue["responses"]:
+            item_id = keys[dialogue["context"], dialogue["fact"], response["model"]]
+            for theirs, aspect in _USR.items():
+                for rater, score in zip(raters, response[theirs], strict=True):
+                    ratings.append((item_id, aspect, rater, float(score)))
+    found = build(name, chats.items.itertuples(index=False), ratings, files=files, expect=(60, 360))
+    _check_means(name, found.human(), chats.human(), raters=3, ratings=found.ratings)
+    return found
+
+
+def _check_means(name, ours, published, *, raters, ratings):
+    """Refuse single ratings whose number or mean is not the published one."""
+    counts = ratings.groupby(["item_id", "aspect"]).size()
+    aspects = list(published.columns[3:])
+    if len(counts) != len(published) * len(aspects) or not (counts == raters).all():
+        raise ValueError(f"{name}: expected {raters} ratings of each of {len(published)} items and "
+                         f"{len(aspects)} aspects, got {len(ratings)} ratings")
+    apart = (ours.set_index("item_id")[aspects] - published.set_index("item_id")[aspects]).abs()
+    if not apart.max().max() <= 1e-6:
+        raise ValueError(f"{name}: expected raters whose mean is the published one, got means up to "
+                         f"{apart.max().max():.3g} away; check the file")
 
 
 def read_with_unieval(name):
@@ -146,3 +192,25 @@ def read_summeval_crowd(name):
                 for aspect, score in worker.items():
                     ratings.append((key, aspect, f"crowd_{number}", score))
     return build(name, items, ratings, files=files, expect=(100, 1200))
+
+
+def read_summeval_crowd_all(name):
+    """Read SummEval's five crowd workers a summary, on all 16 systems, as Deutsch et al. 2021 publish them."""
+    from nlgjudge.data import bartscore
+
+    summaries = bartscore.read("summeval")
+    files = dict(summaries.files)
+    entry = entries("summeval", path="fabbri2020/relevance.jsonl")[0]
+    files[entry.path] = entry.blob
+    ratings = []
+    for line in fetch.read(entry).splitlines():
+        row = json.loads(line)
+        item_id = f"{row['instance_id']}/{row['summarizer_id']}"
+        for aspect, scores in row["metrics"]["turker"].items():
+            for number, score in enumerate(scores, 1):
+                ratings.append((item_id, aspect, f"crowd_{number}", float(score)))
+    found = build(name, summaries.items.itertuples(index=False), ratings, files=files, expect=(100, 1600))
+    if len(found.ratings) != 1600 * 4 * 5:
+        raise ValueError(f"{name}: expected five ratings of 1600 summaries on four aspects, got "
+                         f"{len(found.ratings)}; check the file")
+    return found

@@ -19,8 +19,9 @@ class Entry(NamedTuple):
     Attributes
     ----------
     benchmark, role : str
-        What the file serves: `data`, `scores`, `annotations`, `recording`, `prompt`,
-        `copy` (the same data in another layout), `resource` (what a metric needs) or `extra`.
+        What the file serves: `data`, `scores`, `other_run` (a metric that somebody else ran),
+        `annotations`, `recording`, `prompt`, `copy` (the same data in another layout), `resource`
+        (what a metric needs) or `extra`.
     repository, commit, path : str
         Where it is published.
     blob : str

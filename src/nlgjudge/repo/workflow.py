@@ -31,6 +31,11 @@ def recordings(name):
     return [f"replay:{recording}" for recording in _declared(name, "recordings")]
 
 
+def other_runs(name):
+    """Benchmarks on which a notebook's metadata declares others' runs of metrics, as ``run:BENCHMARK``."""
+    return [f"run:{benchmark}" for benchmark in _declared(name, "other_runs")]
+
+
 def prompts(name):
     """Upstream's prompts that a notebook's metadata declares, as ``upstream:OWNER/NAME``.
 
@@ -59,7 +64,8 @@ def _declared(name, kind):
 def needs(name):
     """All that a notebook declares, in the order of `data`."""
     return list(dict.fromkeys(
-        [*benchmarks(name), *recordings(name), *prompts(name), *resources(name), *optional(name)]))
+        [*benchmarks(name), *recordings(name), *other_runs(name), *prompts(name), *resources(name),
+         *optional(name)]))
 
 
 def declared_files(name):
@@ -178,18 +184,19 @@ def resolve(say=print):
 
 
 def _kind(need):
-    kinds = {"replay:": "recording", "upstream:": "prompt"}
+    kinds = {"replay:": "recording", "run:": "other run", "upstream:": "prompt"}
     found = next((kind for start, kind in kinds.items() if need.startswith(start)), None)
     return found or ("resource" if need in RESOURCES else "benchmark")
 
 
 def _order(need):
-    return ("benchmark", "recording", "prompt", "resource").index(_kind(need)), need
+    return ("benchmark", "recording", "other run", "prompt", "resource").index(_kind(need)), need
 
 
 def _files(need):
     """Registered files of a benchmark, recording, prompt or resource."""
     from nlgjudge.data import benchmarks as readers
+    from nlgjudge.data.published_runs import other_run_files
     from nlgjudge.data.recordings import recorded_files
     from nlgjudge.data.registry import entries, prompt_files
 
@@ -198,6 +205,8 @@ def _files(need):
         return entries(need) if need == "wordnet" else []  # METEOR 1.5 is a package
     if kind == "recording":
         return recorded_files(need.removeprefix("replay:"))
+    if kind == "other run":
+        return other_run_files(need.removeprefix("run:"))
     if kind == "prompt":
         return prompt_files(need)
     if need not in readers.READERS:
@@ -264,6 +273,8 @@ def _find(need, say):
         found = _resource(need)
     elif kind == "recording":
         found = _recording(need.removeprefix("replay:"))
+    elif kind == "other run":
+        found = _other_run(need.removeprefix("run:"))
     else:
         found = _prompt(need)
     say(f"  {need:44} {found[0]}")
@@ -294,6 +305,21 @@ def _recording(name):
         return ["real", _blobs(files)]
     here = all(local(entry) for entry in files)
     return ["unreadable" if here else "absent", _blobs(files)]
+
+
+def _other_run(name):
+    from nlgjudge.data.benchmarks import load
+    from nlgjudge.data.optional import ABSENT
+    from nlgjudge.data.published_runs import other_run_files, other_runs
+
+    files = other_run_files(name)
+    benchmark = load(name)
+    if benchmark.is_sample:  # nobody ran a metric on its texts
+        return ["absent", _blobs(files)]
+    left_out = set(other_runs(benchmark).left_out.values())
+    if not left_out:
+        return ["real", _blobs(files)]
+    return ["absent" if ABSENT in left_out else "unreadable", _blobs(files)]
 
 
 def _prompt(name):

@@ -1,0 +1,277 @@
+"""Metrics that somebody else ran on a benchmark's texts, joined to its items by key.
+
+Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter on Topical-Chat too, and
+Bhandari et al. (2020) on RealSumm. None is a run of one of the four papers, so none reproduces a printed row.
+"""
+
+import csv
+import json
+from functools import partial
+from typing import NamedTuple
+
+import pandas as pd
+
+from nlgjudge.data.bartscore import unpickle
+from nlgjudge.data.numpy_scalars import CALLS
+from nlgjudge.data.optional import Optional, numbers
+from nlgjudge.data.registry import entries
+from nlgjudge.data.schema import SCORES
+
+EVIDENCE = "other_run"
+# Who ran the metrics, by the name that stands before a column.
+PUBLICATIONS = {
+    "deutsch2021": "Deutsch, Dror and Roth 2021",
+    "colombo2022": "Colombo et al. 2022",
+    "bhandari2020": "Bhandari et al. 2020",
+}
+# Items of each file that has scores: all of SummEval; RealSumm's systems with BART among both the abstractive and
+# the extractive ones, which makes the paper's 25; Topical-Chat without the original responses.
+COUNTS = {
+    "fabbri2020": 1600,
+    "abs.pkl": 1400,
+    "ext.pkl": 1100,
+    "SUM_EVAL.csv": 1600,
+    "DIALOG_tc.csv": 300,
+}
+# The aspect behind each column of Colombo's people.
+_RATED = {
+    "H:coherence": "coherence",
+    "H:consistency": "consistency",
+    "H:fluency": "fluency",
+    "H:relevance": "relevance",
+    "H:engaging": "engagingness",
+    "H:context": "coherence",
+    "H:natural": "naturalness",
+    "H:overall": "overall",
+    "H:understandable": "understandability",
+    "H:useknowledge": "groundedness",
+}
+_KEYS = ("", "System", "Utterance")
+_PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
+_NAMES = {"mover": "moverscore", "bert": "bertscore", "METEOR": "meteor", "MoverScore": "moverscore",
+          "BERTScore": "bertscore"}
+_CLOSE = 1e-6  # between two means of the same ratings
+
+
+class OtherRuns(NamedTuple):
+    """What others' runs hold for a benchmark.
+
+    Attributes
+    ----------
+    scores : pandas.DataFrame
+        `item_id` and a column for each metric, as ``deutsch2021:bertscore-f``; no line where nothing is here.
+    files : dict of str to str
+        Each file that was had, with its git blob id.
+    left_out : dict of str to str
+        Each file that was not used, and why.
+    """
+
+    scores: pd.DataFrame
+    files: dict
+    left_out: dict
+
+
+def other_run_files(name):
+    """Registered files of others' runs on a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        The benchmark.
+
+    Returns
+    -------
+    list of nlgjudge.data.registry.Entry
+
+    Examples
+    --------
+    >>> [entry.path for entry in other_run_files("topical_chat")]
+    ['final_df/DIALOG_tc.csv']
+    """
+    return entries(name, role="other_run")
+
+
+def other_runs(benchmark):
+    """Read the scores of metrics that others ran on a benchmark's texts.
+
+    A file that cannot be had, or is laid out otherwise than expected, is left out, the latter with a line that names
+    it.
+
+    Parameters
+    ----------
+    benchmark : nlgjudge.data.schema.Benchmark
+        The real one: no run is of the sample's texts.
+
+    Returns
+    -------
+    OtherRuns
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> len(other_runs(load("summeval", "sample")).scores)
+    0
+    """
+    rows = []
+    optional = Optional(benchmark.name)
+    if not benchmark.is_sample:
+        for entry in other_run_files(benchmark.name):
+            before = {(item_id, metric): score for item_id, metric, _, score, *_ in rows}
+            rows += optional.read(entry, partial(_rows, entry, benchmark, before))
+    table = pd.DataFrame(rows, columns=SCORES)
+    columns = list(dict.fromkeys(table["metric"]))
+    wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
+    in_order = [item_id for item_id in benchmark.items["item_id"] if item_id in wide.index]
+    return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), optional.files, optional.left_out)
+
+
+def _rows(entry, benchmark, before, content):
+    """A file's scores in the schema's order, without those that another file had; all of its items or none."""
+    ending = entry.path.split("/")[-1]
+    if ending.endswith(".jsonl"):
+        run, found = "deutsch2021", _of_lines(content)
+    elif ending.endswith(".pkl"):
+        run, found = "bhandari2020", _of_pickle(content)
+    else:
+        run, found = "colombo2022", _of_table(content, benchmark)
+    _check(entry, found, benchmark)
+    rows = []
+    for item_id, scores in found.items():
+        for metric, score in scores.items():
+            rows.append((item_id, f"{run}:{metric}", "", score, "", EVIDENCE))
+    new = []
+    for row in numbers(entry, rows):
+        item_id, metric, _, score, *_ = row
+        known = before.get((item_id, metric))
+        if known is None:
+            new.append(row)
+        elif known != score:  # BART stands in both files of RealSumm, with the same scores
+            raise ValueError(f"{metric} of {item_id} is {score:g} here and {known:g} in another file")
+    return new
+
+
+def _check(entry, found, benchmark):
+    """Refuse items that the benchmark has not, another number of them, and scores that some of them lack."""
+    strange = sorted(set(found) - set(benchmark.items["item_id"]))
+    if strange:
+        raise ValueError(f"expected scores of {benchmark.name}'s items, got {len(strange)} others, "
+                         f"as {strange[0]!r}")
+    expected = next(count for part, count in COUNTS.items() if part in entry.path)
+    if len(found) != expected:
+        raise ValueError(f"expected scores of {expected} items, got {len(found)}")
+    metrics = {tuple(sorted(scores)) for scores in found.values()}
+    if len(metrics) != 1:
+        raise ValueError(f"expected the same metrics for every item, got {len(metrics)} sets of them")
+
+
+def _of_lines(content):
+    """A line for each item, with document and system named."""
+    found = {}
+    for line in content.decode("utf-8").splitlines():
+        row = json.loads(line)
+        scores = {}
+        for metric, values in row["metrics"].items():
+            name = _NAMES.get(metric, metric.replace("rouge-", "rouge").replace("rougel", "rougeL").replace("su", "SU"))
+            if isinstance(values, dict):
+                scores |= {f"{name}-{_PARTS[part]}": score for part, score in values.items()}
+            else:
+                scores[name] = values
+        _add(found, f"{row['instance_id']}/{row['summarizer_id']}", scores)
+    return found
+
+
+def _of_pickle(content):
+    """REALSumm's dictionaries of documents and systems; people's recall is no metric."""
+    found = {}
+    for doc_id, document in unpickle(content, calls=CALLS).items():
+        for system_id, output in document["system_summaries"].items():
+            scores = {_of_realsumm(name): score for name, score in output["scores"].items()
+                      if name != "litepyramid_recall"}
+            _add(found, f"{doc_id}/{system_id}", scores)
+    return found
+
+
+def _of_realsumm(name):
+    """As ``bertscore-r`` for ``bert_recall_score``."""
+    words = [word for word in name.split("_") if word != "score"]
+    parts = [_PARTS[word] for word in words if word in _PARTS]
+    metric = "".join(word for word in words if word not in _PARTS).replace("rougel", "rougeL")
+    return "-".join([_NAMES.get(metric, metric), *parts])
+
+
+def _add(found, item_id, scores):
+    if item_id in found:
+        raise ValueError(f"two lines for {item_id}")
+    found[item_id] = scores
+
+
+def _of_table(content, benchmark):
+    """A table whose documents and systems have numbers of its own, known by people's ratings beside them."""
+    rows = list(csv.DictReader(content.decode("utf-8").splitlines()))
+    rated = {column: _RATED[column] for column in rows[0] if column.startswith("H:")}
+    if not rated:
+        raise KeyError("no column of people's ratings, by which the items are known")
+    theirs = {(row["System"], row["Utterance"]): tuple(float(row[column]) for column in rated) for row in rows}
+    if len(theirs) != len(rows):
+        raise ValueError(f"{len(rows) - len(theirs)} lines repeat a document and system")
+    people = benchmark.human()
+    ours = {(item.doc_id, item.system_id): tuple(float(getattr(item, aspect)) for aspect in rated.values())
+            for item in people.itertuples()}
+    keys = _known(theirs, ours)
+    found = {}
+    for row in rows:
+        doc_id, system_id = keys[row["System"], row["Utterance"]]
+        scores = {_of_colombo(column): score for column, score in row.items()
+                  if column not in rated and column not in _KEYS}
+        _add(found, f"{doc_id}/{system_id}", scores)
+    return found
+
+
+def _of_colombo(column):
+    name = column.replace("ROUGE_", "rouge") if column.startswith("ROUGE_") else column
+    return _NAMES.get(name, name)
+
+
+def _known(theirs, ours):
+    """Which document and system each of their numbers is, by people's ratings of all its items.
+
+    Their files number documents and systems in an order that they do not state. A system is the one of ours with
+    the same ratings over all documents; then a document is the one of ours with the same ratings system by system.
+    Both have to be one alone, and every single rating has to agree.
+    """
+    labels = sorted({system for _, system in theirs})
+    systems = {}
+    for label in labels:
+        own = _rounded(ratings for (_, system), ratings in theirs.items() if system == label)
+        alike = [name for name in dict.fromkeys(name for _, name in ours)
+                 if _rounded(ratings for (_, system), ratings in ours.items() if system == name) == own]
+        systems[label] = _only(alike, "system", label)
+    by_ratings = {}
+    for doc_id in dict.fromkeys(doc_id for doc_id, _ in ours):
+        key = _rounded_in_order(ours.get((doc_id, systems[label])) for label in labels)
+        by_ratings.setdefault(key, []).append(doc_id)
+    documents = {}
+    for number in dict.fromkeys(number for number, _ in theirs):
+        key = _rounded_in_order(theirs.get((number, label)) for label in labels)
+        documents[number] = _only(by_ratings.get(key, []), "document", number)
+    keys = {(number, label): (documents[number], systems[label]) for number, label in theirs}
+    for key, ratings in theirs.items():
+        apart = max(abs(a - b) for a, b in zip(ratings, ours[keys[key]], strict=True))
+        if not apart <= _CLOSE:
+            raise ValueError(f"people's ratings of {'/'.join(keys[key])} differ by {apart:.3g}")
+    return keys
+
+
+def _rounded(several):
+    return sorted(tuple(round(value, 5) for value in ratings) for ratings in several)
+
+
+def _rounded_in_order(several):
+    return tuple(None if ratings is None else tuple(round(value, 5) for value in ratings) for ratings in several)
+
+
+def _only(alike, what, label):
+    if len(alike) != 1:
+        raise ValueError(f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
+                         "cannot be told apart")
+    return alike[0]

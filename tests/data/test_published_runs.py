@@ -1,0 +1,304 @@
+"""Others' runs of metrics and single raters: counts of the real files, joins by key, and odd files refused."""
+
+import csv
+import json
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nlgjudge.data import benchmarks, others, published_runs, registry
+from nlgjudge.data.bartscore import unpickle
+from nlgjudge.data.numpy_scalars import CALLS
+from nlgjudge.data.schema import build
+from nlgjudge.metrics.rouge_perl import rouge155
+from nlgjudge.stats.correlations import correlation
+
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+# Lines and metrics: Deutsch's 23 and Colombo's 13; Bhandari's 14 on 24 systems; Colombo's 13 on 300 responses.
+SHAPES = {"summeval": (1600, 23 + 13), "realsumm": (2400, 14), "topical_chat": (300, 13)}
+
+
+@pytest.fixture
+def runs(real):
+    """Others' runs on a real benchmark; skip where a file cannot be had."""
+    def read(name):
+        benchmark = real(name)
+        found = published_runs.other_runs(benchmark)
+        if found.left_out:
+            pytest.skip(f"needs the mirror or a network: {next(iter(found.left_out))}")
+        return benchmark, found
+    return read
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_item_of_a_real_run_has_every_score(runs, name):
+    benchmark, found = runs(name)
+    assert (len(found.scores), found.scores.shape[1] - 1) == SHAPES[name]
+    assert not found.scores.isna().any(axis=None) and not found.scores["item_id"].duplicated().any()
+    assert set(found.scores["item_id"]) <= set(benchmark.items["item_id"])
+    assert len(found.files) == len(published_runs.other_run_files(name))
+    assert list(benchmark.with_scores(found.scores)["item_id"]) == list(benchmark.items["item_id"])
+
+
+def test_topical_chats_run_is_of_the_responses_without_the_original(runs):
+    benchmark, found = runs("topical_chat")
+    systems = benchmark.items.set_index("item_id")["system_id"]
+    assert set(systems) - set(systems[found.scores["item_id"]]) == {"Original Ground Truth"}
+
+
+@pytest.mark.parametrize("kind", "12")
+def test_deutschs_rouge_is_the_perl_scripts_with_the_first_reference(runs, kind):
+    """The two were computed apart, so a join that is off by one line shows."""
+    benchmark, found = runs("summeval")
+    items = benchmark.items.iloc[::16]
+    items = items.assign(references=items["references"].str[:1])
+    ours = rouge155(items).set_index("item_id")
+    theirs = found.scores.set_index("item_id").loc[items["item_id"]]
+    apart = (ours[f"rouge{kind}-f"] - theirs[f"deutsch2021:rouge{kind}-f"] / 100).abs()
+    # Most summaries are the same in all five decimals; some texts were cut into words otherwise.
+    assert len(apart) == 100 and (apart <= 0.00001).mean() > 0.6 and (apart <= 0.02).mean() > 0.9
+
+
+def test_realsumms_bertscore_is_near_what_bartscores_demonstration_prints(runs):
+    """Spearman 0.440398 and Kendall 0.346489 of BERTScore's recall, in its notebook on this benchmark."""
+    benchmark, found = runs("realsumm")
+    frame = benchmark.with_scores(found.scores)
+    for coefficient, printed in (("spearman", 0.440398), ("kendall", 0.346489)):
+        ours = correlation(frame, "bhandari2020:bertscore-r", "pyramid_recall", coefficient=coefficient).value
+        assert abs(ours - printed) < 0.002
+    assert abs(correlation(frame, "bhandari2020:moverscore", "pyramid_recall").value - 0.372353) > 0.01
+
+
+def test_colombos_table_of_realsumm_is_a_copy(runs, content):
+    """All of its 2,500 lines are Bhandari's, BART's a second time, which makes the paper's 25 systems of 24."""
+    _, found = runs("realsumm")
+    lines = pd.DataFrame(csv.DictReader(content("realsumm", role="copy").decode().splitlines()))
+    pairs = {"bert_recall_score": "bertscore-r", "mover_score": "moverscore", "rouge_1_recall": "rouge1-r"}
+    ours = set(found.scores[[f"bhandari2020:{name}" for name in pairs.values()]].round(5).itertuples(index=False,
+                                                                                                   name=None))
+    theirs = list(lines[list(pairs)].astype(float).round(5).itertuples(index=False, name=None))
+    assert len(theirs) == 2500 and set(theirs) <= ours and lines["Utterance"].nunique() == 25
+
+
+PEOPLE = {("d1", "A"): (1.0, 2.0), ("d1", "B"): (2.0, 2.0), ("d2", "A"): (3.0, 1 / 3), ("d2", "B"): (1.0, 4.0)}
+
+
+@pytest.fixture
+def small(tree, monkeypatch):
+    """A benchmark of two documents and two systems, whose runs are the files that a test gives."""
+    items = [(None, doc, system, "s", f"{doc} {system}", ["r"], "") for doc, system in PEOPLE]
+    ratings = [(f"{doc}/{system}", aspect, "mean", score) for (doc, system), scores in PEOPLE.items()
+               for aspect, score in zip(("coherence", "fluency"), scores)]
+    benchmark = build("small", items, ratings)
+    monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
+
+    def read(**contents):
+        for path, text in contents.items():
+            path = path.replace("_", ".")
+            tree.add(path, text if isinstance(text, bytes) else text.encode(), "small", role="other_run")
+        return published_runs.other_runs(benchmark)
+    return SimpleNamespace(read=read, benchmark=benchmark)
+
+
+def lines(scores):
+    return "\n".join(json.dumps({"instance_id": doc, "summarizer_id": system, "summarizer_type": "peer", "metrics": {
+        "bertscore": {"precision": score, "recall": score + 1, "f1": score + 2}, "MoverScore": score}})
+        for (doc, system), score in scores.items())
+
+
+def table(order=("d1", "d2"), changed=None, without=()):
+    """Colombo's layout: documents and systems by numbers of its own, people's ratings, one metric."""
+    rows = [[f"{number}", f"M{place}", *(changed or PEOPLE)[doc, system], f"0.{number}{place}"]
+            for number, doc in enumerate(order) for place, system in enumerate("BA") if (doc, system) not in without]
+    heads = ["", "System", "Utterance", "H:coherence", "H:fluency", "BERTScore"]
+    return "\n".join(",".join(map(str, line)) for line in [heads, *([index, *row] for index, row in enumerate(rows))])
+
+
+SCORES = {key: number / 4 for number, key in enumerate(PEOPLE)}
+
+
+def test_lines_are_joined_by_key_in_whatever_order(small):
+    found = small.read(a_jsonl=lines(dict(reversed(SCORES.items()))))
+    assert found.left_out == {} and list(found.files) == ["a.jsonl"]
+    assert found.scores["item_id"].tolist() == ["d1/A", "d1/B", "d2/A", "d2/B"]
+    assert found.scores["deutsch2021:moverscore"].tolist() == [0, 0.25, 0.5, 0.75]
+    assert found.scores["deutsch2021:bertscore-r"].tolist() == [1, 1.25, 1.5, 1.75]
+    assert found.scores["deutsch2021:bertscore-f"].tolist() == [2, 2.25, 2.5, 2.75]
+
+
+@pytest.mark.parametrize("order, expected", [
+    (("d1", "d2"), [0.01, 0.0, 0.11, 0.1]),  # systems are B and A there, so A's score ends with the 1 of its place
+    (("d2", "d1"), [0.11, 0.1, 0.01, 0.0]),
+])
+def test_numbered_items_are_known_by_peoples_ratings(small, order, expected):
+    found = small.read(t_csv=table(order))
+    assert found.left_out == {} and found.scores["item_id"].tolist() == ["d1/A", "d1/B", "d2/A", "d2/B"]
+    assert found.scores["colombo2022:bertscore"].tolist() == expected
+
+
+ALIKE = {key: (1.0, 1.0) for key in PEOPLE}
+SWAPPED = PEOPLE | {("d1", "A"): PEOPLE["d2", "A"], ("d2", "A"): PEOPLE["d1", "A"]}
+OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
+
+
+@pytest.mark.parametrize("name, text, why", [
+    ("t_csv", table(changed=ALIKE), "expected one system with the ratings of their M0, got 0"),
+    ("t_csv", table(changed=SWAPPED), "expected one document with the ratings of their 0, got 0"),
+    ("t_csv", table(changed=OFF), "expected one system with the ratings of their M0, got 0"),
+    ("t_csv", table(without=[("d2", "A")]), "expected one system with the ratings of their M1, got 0"),
+    ("t_csv", table().replace("H:", "P:"), "no column of people's ratings"),
+    ("t_csv", table().replace("2.0", "nan", 1), "expected one system"),
+    ("t_csv", table() + "\n" + table().splitlines()[-1], "1 lines repeat a document and system"),
+    ("a_jsonl", lines({key: SCORES[key] for key in list(SCORES)[:3]}), "expected scores of 4 items, got 3"),
+    ("a_jsonl", lines(SCORES | {("d9", "A"): 1}), "small's items, got 1 others, as 'd9/A'"),
+    ("a_jsonl", lines(SCORES) + "\n" + lines(SCORES).splitlines()[0], "two lines for d1/A"),
+    ("a_jsonl", lines(SCORES).replace('"MoverScore": 0.5', '"other": 0.5'), "the same metrics for every item, got 2"),
+    ("a_jsonl", lines(SCORES).replace("instance_id", "id"), "KeyError: 'instance_id'"),
+    ("a_jsonl", lines(SCORES)[:-9], "JSONDecodeError"),
+])
+def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, text, why):
+    found = small.read(**{name: text})
+    assert len(found.scores) == 0 and found.scores["item_id"].tolist() == []
+    assert why in found.left_out[name.replace("_", ".")]
+    assert f"{name.replace('_', '.')} of owner/name is left out" in capsys.readouterr().out
+
+
+def test_two_systems_that_cannot_be_told_apart_are_refused(tree, monkeypatch):
+    monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
+    items = [(None, doc, system, "s", f"{doc} {system}", ["r"], "") for doc, system in PEOPLE]
+    ratings = [(f"{doc}/{system}", aspect, "mean", 1.0) for doc, system in PEOPLE
+               for aspect in ("coherence", "fluency")]
+    tree.add("t.csv", table(changed=ALIKE).encode(), "small", role="other_run")
+    found = published_runs.other_runs(build("small", items, ratings))
+    assert "got 2; the items cannot be told apart" in found.left_out["t.csv"]
+
+
+def test_a_score_that_is_no_number_is_named_and_the_others_stay(small, capsys):
+    found = small.read(a_jsonl=lines(SCORES).replace('"MoverScore": 0.5', '"MoverScore": NaN'))
+    assert "1 of 16 scores are no finite numbers and are left out" in capsys.readouterr().out
+    assert found.scores["deutsch2021:moverscore"].isna().tolist() == [False, False, True, False]
+
+
+def test_one_odd_file_does_not_cost_the_others(small):
+    found = small.read(a_jsonl="no json", t_csv=table())
+    assert list(found.left_out) == ["a.jsonl"] and list(found.scores) == ["item_id", "colombo2022:bertscore"]
+
+
+def test_no_run_is_of_the_samples_texts():
+    found = published_runs.other_runs(benchmarks.load("summeval", "sample"))
+    assert found.files == {} and found.left_out == {} and list(found.scores) == ["item_id"]
+
+
+def dictionary(scores, kind=float):
+    documents = {}
+    for (doc, system), score in scores.items():
+        document = documents.setdefault(doc, {"doc_id": doc, "ref_summ": "r", "system_summaries": {}})
+        document["system_summaries"][system] = {"system_summary": "t", "scores": {
+            "bert_f_score": kind(score), "mover_score": score, "litepyramid_recall": 0.5}}
+    return pickle.dumps(documents, protocol=3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.float64])
+def test_realsumms_layout_with_numbers_of_numpys(small, kind):
+    found = small.read(a_pkl=dictionary(SCORES, kind))
+    assert found.left_out == {} and list(found.scores) == ["item_id", "bhandari2020:bertscore-f",
+                                                           "bhandari2020:moverscore"]
+    assert found.scores["bhandari2020:bertscore-f"].tolist() == [0, 0.25, 0.5, 0.75]
+
+
+def test_a_system_in_two_files_has_one_score_or_the_second_is_left_out(small):
+    same = small.read(a_pkl=dictionary(SCORES), b_pkl=dictionary(SCORES))
+    assert same.left_out == {} and len(same.scores) == 4
+
+
+def test_two_files_that_contradict_each_other(small):
+    found = small.read(a_pkl=dictionary(SCORES), b_pkl=dictionary(SCORES | {("d1", "A"): 9}))
+    assert "bertscore-f of d1/A is 9 here and 0 in another file" in found.left_out["b.pkl"]
+    assert found.scores["bhandari2020:moverscore"].tolist() == [0, 0.25, 0.5, 0.75]
+
+
+@pytest.mark.parametrize("value, why", [
+    (np.int64(3), "type 'i8'; expected f4 or f8"),
+    (np.array([1.0]), "names numpy"),
+    (print, "names builtins.print"),
+])
+def test_realsumms_pickles_name_two_globals_alone(value, why):
+    written = pickle.dumps({"a": value}, protocol=3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    with pytest.raises(pickle.UnpicklingError, match=why):
+        unpickle(written, calls=CALLS)
+    assert set(CALLS) == {("numpy.core.multiarray", "scalar"), ("numpy", "dtype")}
+
+
+def test_nowhere_else_are_they_allowed():
+    written = pickle.dumps({"a": np.float32(0.5)}, protocol=3).replace(b"numpy._core.", b"numpy.core.")
+    assert unpickle(written, calls=CALLS) == {"a": 0.5}
+    with pytest.raises(pickle.UnpicklingError, match="names numpy"):
+        unpickle(written)
+
+
+def test_topical_chats_raters_are_three_of_five_people(real):
+    made = real("topical_chat_raters")
+    means = real("topical_chat").human().set_index("item_id")
+    dialogues = made.ratings.merge(made.items[["item_id", "doc_id"]]).groupby("rater")["doc_id"].nunique()
+    assert sorted(dialogues) == [30, 30, 30, 30, 60]  # one person rated all, and every pair of the rest is met
+    assert (made.ratings.groupby(["item_id", "aspect"])["rater"].nunique() == 3).all()
+    ours = made.human().set_index("item_id")
+    np.testing.assert_allclose(ours[made.aspects], means[made.aspects], atol=1e-9)
+    scales = {aspect: (part.min(), part.max()) for aspect, part in made.ratings.groupby("aspect")["score"]}
+    assert scales == {"understandability": (0, 1), "groundedness": (0, 1), "naturalness": (1, 3),
+                      "coherence": (1, 3), "engagingness": (1, 3), "overall": (1, 5)}
+
+
+@pytest.mark.parametrize("change, why", [
+    (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "mean is the published one, got means up to"),
+    (lambda rows: rows[0]["responses"].pop(), "expected 3 ratings of each of 360 items and 6 aspects"),
+    (lambda rows: rows[0]["responses"][0].update(Natural=[3, 3]), "zip"),
+    (lambda rows: rows[0].update(fact="another"), "another"),
+    (lambda rows: rows[0].update(annotators=["a", "b", "b"]), "repeat"),
+])
+def test_raters_that_do_not_give_the_published_means_are_refused(real, content, monkeypatch, change, why):
+    real("topical_chat")
+    rows = json.loads(content("topical_chat", path="usr_topical_chat.json"))
+    change(rows)
+    kept = others._json
+
+    def changed(entry, files):
+        return rows if entry.path.endswith("usr_topical_chat.json") else kept(entry, files)
+    monkeypatch.setattr(others, "_json", changed)
+    with pytest.raises((ValueError, KeyError), match=why):
+        others.read_topical_chat_raters("topical_chat_raters")
+
+
+def test_summevals_crowd_on_all_systems_is_that_of_twelve_and_more(real, content):
+    every = real("summeval_crowd_all").ratings
+    twelve = real("summeval_crowd").ratings
+    keys = ["item_id", "aspect", "rater"]
+    joined = twelve.merge(every, on=keys, suffixes=("", "_all"))
+    assert (len(every), len(joined)) == (1600 * 4 * 5, len(twelve))
+    assert (joined["score"] == joined["score_all"]).all()
+
+
+def test_the_experts_beside_the_crowd_are_alttests(real, content):
+    """The order of the file is SummEval's own, and the three experts stand in AltTest's order."""
+    ratings = real("summeval").ratings
+    if set(ratings["rater"]) != {"expert_1", "expert_2", "expert_3"}:
+        pytest.skip("needs the mirror or a network: AltTest's human_annotations.json")
+    ours = ratings.pivot(index=["item_id", "aspect"], columns="rater", values="score")
+    found = 0
+    for line in content("summeval", path="fabbri2020/relevance.jsonl").splitlines():
+        row = json.loads(line)
+        for aspect in ASPECTS:
+            item_id = f"{row['instance_id']}/{row['summarizer_id']}"
+            found += ours.loc[(item_id, aspect)].tolist() == row["metrics"]["expert"][aspect]
+    assert found == 1600 * 4
+
+
+def test_every_run_has_a_publication():
+    for name in SHAPES:
+        for entry in published_runs.other_run_files(name):
+            assert any(part in entry.path for part in published_runs.COUNTS), entry.path
+            assert entry.citation.startswith(tuple(published_runs.PUBLICATIONS)), entry.citation
+    assert {e.benchmark for e in registry.entries(role="other_run")} == set(SHAPES)
