@@ -122,6 +122,14 @@ def test_what_upstream_did_instead(policy, scores):
         assert (found.loc[["b", "e"], "reason"] == "no_rating").all()
 
 
+# What `re.search("^ ?([\\d\\.]+)", reply)` and `float` give in meta_eval_summeval.py of nlpyang/geval, commit 8f54105.
+@pytest.mark.parametrize("reply, score", [
+    ("4", 4), (" 4", 4), ("  4", 0), ("\n4", 0), ("70", 70), ("4.", 4), ("4/5", 4), ("4.5.6", 0), ("...", 0),
+    ("- Fluency: 2", 0), ("2 of 3", 2)])
+def test_g_evals_script_takes_a_number_after_one_blank_at_most(reply, score):
+    assert parse_all([reply], policy="leading_or_0")["score"].tolist() == [score]
+
+
 def test_equal_replies_are_parsed_once(monkeypatch):
     asked = Counter()
 

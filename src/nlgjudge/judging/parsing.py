@@ -124,7 +124,7 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
         As for `parse`.
     policy : {"nan", "leading_or_0", "store_3", "drop"}
         What an unparsed reply counts as. `nan`, the default, says so. The others repeat
-        upstream's scripts: G-Eval's takes a leading number, else 0, and checks no range;
+        upstream's scripts: G-Eval's takes a number at the start, after one blank at most, else 0, and checks no range;
         AltTest's stores 3; `drop` leaves the row out.
 
     Returns
@@ -155,11 +155,12 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
 
 
 def _leading(text):
-    """As G-Eval's script: a number at the start, else 0."""
-    found = re.match(r"\s*(\d(?:\.\d+)?)", text or "")
-    if found:
+    """As G-Eval's script (`meta_eval_summeval.py`): a number at the start, at most a blank before it, else 0."""
+    found = re.match(r" ?([\d.]+)", text or "")
+    try:
         return Score(float(found[1]))
-    return Score(0.0, "no_rating")
+    except (TypeError, ValueError):  # nothing found, or dots alone
+        return Score(0.0, "no_rating")
 
 
 def _decided(readings, text, scale=None):
