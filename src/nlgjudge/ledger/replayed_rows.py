@@ -14,20 +14,24 @@ from nlgjudge.ledger.reruns import Rerun
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
 
 
-def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
+def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resamples=1000, seed=0):
     """Set a recorded judge beside the printed rows for which its replies may stand.
 
     Parameters
     ----------
     judge : str
         One of `nlgjudge.papers.recorded_rows.recorded_judges`.
+    paper : str
+        Of this paper alone; empty for all.
+    artefacts : sequence of str
+        Of these tables alone; empty for all.
     source, notebook, resamples, seed
         As for `rerun`.
 
     Returns
     -------
     Rerun
-        Of all papers; no plan, and no cells where the recording cannot be had.
+        No plan, and no cells where the recording cannot be had.
 
     Raises
     ------
@@ -40,24 +44,35 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
     rng = np.random.default_rng(seed)
     runs, cells, absent = [], [], []
     for entry in entries:
+        papers = [name for name in dict.fromkeys(name for name, _ in entry.rows) if paper in ("", name)]
+        if not papers:
+            continue
         benchmark = load(entry.benchmark, source)
         if benchmark.is_sample or not available(entry.recording):
             absent.append(entry.recording)
             continue
-        replies = responses(recording(entry.recording, benchmark.items), scale=recorded(entry.recording).scales)
+        replies = responses(_replies(entry, benchmark.items), scale=recorded(entry.recording).scales)
         known = {}
-        for paper in dict.fromkeys(paper for paper, _ in entry.rows):
-            own = [_Replayed(part, entry, benchmark, replies, known) for part in parts_of(paper, tables_of(paper))
-                   if (paper, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+        for name in papers:
+            own = [_Replayed(part, entry, benchmark, replies, known)
+                   for part in parts_of(name, artefacts or tables_of(name))
+                   if (name, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+            own = [run for run in own if run.aspects]
             for run in own:
-                run.correlate(printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
-            cells.append(compared(paper, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
+                run.correlate(printed_tables(name, run.part.artefacts), rng=rng, resamples=resamples)
+            cells.append(compared(name, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
             runs += own
     cells = pd.concat(cells, ignore_index=True) if cells else pd.DataFrame(columns=COLUMNS)
     counts = by_part({run.part.key: run.counts() for run in runs}, REPLIES)
     said = f"cannot be had here: {', '.join(absent)}" if absent else ""
     frames = {run.part.key: run.frame for run in runs}
     return Rerun(cells, counts, by_part({}, ["judge", *COUNTS]), bool(len(cells)), said, frames, {})
+
+
+def _replies(entry, items):
+    """The recorded replies, of each item the first ones where an entry says how many."""
+    found = recording(entry.recording, items)
+    return found[found["sample_index"] < entry.replies] if entry.replies else found
 
 
 class _Replayed(PartRun):
@@ -67,6 +82,8 @@ class _Replayed(PartRun):
         super().__init__(part, entry.judge, benchmark, 0, {})
         self.entry = entry
         self.known = known  # cells of these replies, which several rows share
+        answered = set(replies["aspect"])
+        self.aspects = {name: pair for name, pair in self.aspects.items() if pair[0] in answered}
         printed = {asked: name for name, (asked, _) in self.aspects.items()}
         own = replies[replies["aspect"].isin(printed) & replies["item_id"].isin(self.items["item_id"])]
         self.responses = own.assign(aspect=own["aspect"].map(printed))
