@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import ANOTHER_MODEL
+from nlgjudge.ledger.comparison import OF_OTHERS
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage, site
 
@@ -44,7 +44,7 @@ def write(folder):
     papers = [key for key in PAPERS if key in site.GROUPS]
     overview = coverage.coverage(rows).to_dict("index")
     page("index", "index.md", overview=overview, papers=papers, rooms=list(api))
-    another = [evidence.replace("_", " ") for evidence in ANOTHER_MODEL]
+    another = [evidence.replace("_", " ") for evidence in OF_OTHERS]
     page("ledger", "ledger.md", cells=site.cells(rows, books), another=another)
     for key in papers:
         page(f"papers/{key}", "paper.md", key=key, **site.paper(key, rows, books))

@@ -8,6 +8,7 @@ from .entering import is_rule as is_rule
 from .kept_reruns import kept_cells as kept_cells
 from .kept_reruns import write_rerun as write_rerun
 from .ledger import write as write
+from .other_run_cells import beside_other_runs as beside_other_runs
 from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings

@@ -16,9 +16,16 @@ COLUMNS = [
 # What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
 PART_COLUMNS = [*COLUMNS, "sample"]
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
-EVIDENCE = ["recomputed", "released_scores", "released_responses", "rejudged", "substitute_judge", "none"]
-# Evidence from another model than the paper's: such a cell is no reproduction, and none that failed.
+EVIDENCE = ["recomputed", "released_scores", "released_responses", "other_run", "rejudged", "substitute_judge",
+            "third_party", "none"]
+# Evidence from another model than the paper's.
 ANOTHER_MODEL = ["substitute_judge", "rejudged"]
+# The same metric, run by somebody else.
+ANOTHER_RUN = "other_run"
+# What somebody else computed from the paper's own scores or replies, and published.
+THIRD_PARTY = "third_party"
+# A cell with one of these is no reproduction, and none that failed.
+OF_OTHERS = [ANOTHER_RUN, *ANOTHER_MODEL, THIRD_PARTY]
 CLOSE = 0.01
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 
@@ -64,6 +71,8 @@ def verdict(printed, ours, ci=(np.nan, np.nan)):
 
 def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, judge=""):
     """Set our values against a printed table.
+
+    A cell of another run of the metric, or computed by others, is at best `close`: it is no reproduction of ours.
 
     Parameters
     ----------
@@ -115,6 +124,9 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     rows = _with_optional_columns(rows, evidence)
     rows["difference"] = rows["ours"] - rows["value"]
     rows["verdict"] = _verdicts(rows)
+    # Somebody else's run has the printed digits by chance, and a value of others was not computed here.
+    not_ours = rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])
+    rows["verdict"] = rows["verdict"].mask(not_ours & (rows["verdict"] == "exact"), "close")
     not_printed = rows["published"] == ""
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
@@ -240,8 +252,9 @@ def averages(table, ours, frames=None, **options):
     found = printed_averages[KEY].merge(found.reset_index(), on=group).dropna(subset=["ours"])
     if frames is None:
         return found
+    formed = set(found[group].itertuples(index=False, name=None))
     cells = {line: [(frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()]
-             for line, part in lines}
+             for line, part in lines if line in formed}
     low = []
     high = []
     for line in found.itertuples():
@@ -262,8 +275,8 @@ def _common(values):
     return values.iloc[0] if values.nunique(dropna=False) == 1 else None
 
 
-def of_another_model(rows):
-    """Tell which rows of a ledger rest on another model than the paper's.
+def of_others(rows):
+    """Tell which rows of a ledger rest on another model than the paper's, or on another run of the metric.
 
     Parameters
     ----------
@@ -276,12 +289,12 @@ def of_another_model(rows):
 
     Examples
     --------
-    >>> of_another_model(pd.DataFrame({"evidence": ["recomputed", "rejudged"]})).tolist()
-    [False, True]
+    >>> of_others(pd.DataFrame({"evidence": ["recomputed", "rejudged", "other_run"]})).tolist()
+    [False, True, True]
     """
     if "evidence" not in rows:
         return pd.Series(False, rows.index)
-    return rows["evidence"].isin(ANOTHER_MODEL)
+    return rows["evidence"].isin(OF_OTHERS)
 
 
 def with_interval(rows, value="ours", *, digits=2):

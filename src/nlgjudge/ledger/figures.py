@@ -9,7 +9,7 @@ import seaborn as sns
 from matplotlib.textpath import TextPath
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.comparison import of_another_model
+from nlgjudge.ledger.comparison import of_others
 
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {
@@ -21,8 +21,8 @@ COLOURS = {
     "relabelled": "#2166ac",
     "not_run": "#bbbbbb",
 }
-# Another model's cell is neither met nor missed, so it has a colour and a marker of its own.
-ANOTHER = {"color": "#737373", "marker": "D", "label": "another model"}
+# A cell of another model or another run is neither met nor missed: it has a colour and a marker of its own.
+ANOTHER = {"color": "#737373", "marker": "D", "label": "another model or run"}
 STYLE = {
     "svg.hashsalt": "nlgjudge",
     "svg.fonttype": "none",
@@ -51,7 +51,8 @@ def comparison(rows, *, title, notice=""):
     matplotlib.figure.Figure
         Left, printed values (rings) and ours (dots) by row; right, ours minus printed in
         thousandths, on a scale that is linear up to one and logarithmic beyond. Dots have the colour
-        of their verdict; cells of another model than the paper's are grey diamonds.
+        of their verdict; cells of another model than the paper's, or of another run of the metric, are grey
+        diamonds.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def _draw_cells(left, right, rows, labels):
     """Draw the cells: printed values and ours on the left, what lies between them on the right."""
     place = rows["row"].map(labels.index) + _spread(rows)
     away = 1000 * rows["difference"]
-    another = of_another_model(rows)
+    another = of_others(rows)
     own = ~another
     left.scatter(rows["published"].astype(float), place, s=34, facecolors="none", edgecolors="#555555",
                  linewidths=0.9)
@@ -123,8 +124,8 @@ def _finish_differences(axis, rows):
 
 
 def _keys_of_verdicts(rows):
-    """The legend's entries: printed values, the verdicts that occur, another model where there is one."""
-    another = of_another_model(rows)
+    """The legend's entries: printed values, the verdicts that occur, another model or run where there is one."""
+    another = of_others(rows)
     occurring = set(rows.loc[~another, "verdict"])
     dot = {"marker": "o", "linestyle": ""}
     handles = [plt.Line2D([], [], markerfacecolor="none", color="#555555", label="printed", **dot)]

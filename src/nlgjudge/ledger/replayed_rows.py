@@ -14,20 +14,24 @@ from nlgjudge.ledger.reruns import Rerun
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
 
 
-def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
+def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resamples=1000, seed=0):
     """Set a recorded judge beside the printed rows for which its replies may stand.
 
     Parameters
     ----------
     judge : str
         One of `nlgjudge.papers.recorded_rows.recorded_judges`.
+    paper : str
+        Of this paper alone; empty for all.
+    artefacts : sequence of str
+        Of these tables alone; empty for all.
     source, notebook, resamples, seed
         As for `rerun`.
 
     Returns
     -------
     Rerun
-        Of all papers; no plan, and no cells where the recording cannot be had.
+        No plan, and no cells where the recording cannot be had.
 
     Raises
     ------
@@ -40,18 +44,23 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
     rng = np.random.default_rng(seed)
     runs, cells, absent = [], [], []
     for entry in entries:
+        papers = [name for name in dict.fromkeys(name for name, _ in entry.rows) if paper in ("", name)]
+        if not papers:
+            continue
         benchmark = load(entry.benchmark, source)
         if benchmark.is_sample or not available(entry.recording):
             absent.append(entry.recording)
             continue
-        replies = _scored(entry.recording, benchmark.items)
+        replies = _scored(entry, benchmark.items)
         known = {}
-        for paper in dict.fromkeys(paper for paper, _ in entry.rows):
-            own = [_Replayed(part, entry, benchmark, replies, known) for part in parts_of(paper, tables_of(paper))
-                   if (paper, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+        for name in papers:
+            own = [_Replayed(part, entry, benchmark, replies, known)
+                   for part in parts_of(name, artefacts or tables_of(name))
+                   if (name, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+            own = [run for run in own if run.aspects]
             for run in own:
-                run.correlate(printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
-            cells.append(compared(paper, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
+                run.correlate(printed_tables(name, run.part.artefacts), rng=rng, resamples=resamples)
+            cells.append(compared(name, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
             runs += own
     cells = pd.concat(cells, ignore_index=True) if cells else pd.DataFrame(columns=COLUMNS)
     counts = by_part({run.part.key: run.counts() for run in runs}, REPLIES)
@@ -60,10 +69,14 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
     return Rerun(cells, counts, by_part({}, ["judge", *COUNTS]), bool(len(cells)), said, frames, {})
 
 
-def _scored(name, items):
-    """Replies of a recording with their scores, by token probabilities where it has them."""
-    given = recording(name, items)
-    scales = recorded(name).scales
+def _scored(entry, items):
+    """A recording's replies with their scores: the first of each item where the entry says how many, by token
+    probabilities where it has them.
+    """
+    given = recording(entry.recording, items)
+    if entry.replies:
+        given = given[given["sample_index"] < entry.replies]
+    scales = recorded(entry.recording).scales
     parsed = responses(given, scale=scales)
     return weighed(parsed, given.loc[parsed.index, "logprobs"], scale=scales) if "logprobs" in given else parsed
 
@@ -75,6 +88,8 @@ class _Replayed(PartRun):
         super().__init__(part, entry.judge, benchmark, 0, {})
         self.entry = entry
         self.known = known  # cells of these replies, which several rows share
+        answered = set(replies["aspect"])
+        self.aspects = {name: pair for name, pair in self.aspects.items() if pair[0] in answered}
         printed = {asked: name for name, (asked, _) in self.aspects.items()}
         own = replies[replies["aspect"].isin(printed) & replies["item_id"].isin(self.items["item_id"])]
         self.responses = own.assign(aspect=own["aspect"].map(printed))

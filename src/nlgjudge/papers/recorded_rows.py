@@ -33,6 +33,8 @@ class RecordedRows(NamedTuple):
         Paper and label.
     note : str
         What the replies are.
+    replies : int
+        How many of each item's replies are taken, from the first; 0 for all.
     """
 
     judge: str
@@ -40,12 +42,17 @@ class RecordedRows(NamedTuple):
     benchmark: str
     rows: tuple
     note: str
+    replies: int = 0
 
 
 RECORDED_ROWS = (
     RecordedRows("gpt-3.5-turbo-0613", "closer_look/geval", "topical_chat",
                  (("geval", "G-EVAL-3.5"), ("geval", "G-EVAL-4")),
                  "twenty replies at temperature 1 to G-Eval's own prompts (Chiang and Lee 2023)"),
+    RecordedRows("gpt-3.5-turbo-0613", "closer_look/geval_no_auto_cot", "topical_chat",
+                 (("coascore", "LLMScore"),),
+                 "the first of twenty replies at temperature 1 to G-Eval's prompts without steps, on the aspects that "
+                 "both have (Chiang and Lee 2023)", 1),
     RecordedRows("gpt-3.5-turbo-0613", "closer_look_summeval/geval", "summeval",
                  (("geval", "G-EVAL-3.5"), ("geval", "G-EVAL-4")),
                  "twenty replies at temperature 1 to G-Eval's own prompts (Chiang and Lee 2023)"),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.ledger.comparison import ANOTHER_MODEL, of_another_model
+from nlgjudge.ledger.comparison import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY, of_others
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.words import listed
 from nlgjudge.repo import reach
@@ -84,10 +84,10 @@ def by_table(rows):
 
 
 def _groups(rows):
-    """Under which head each cell counts; another model's is `other`, however near it comes."""
+    """Under which head each cell counts; another model's or run's is `other`, however near it comes."""
     groups = rows["verdict"].map(GROUPS).fillna("other")
     ran = rows["verdict"] != "not_run"
-    return groups.mask(of_another_model(rows) & ran, "other")
+    return groups.mask(of_others(rows) & ran, "other")
 
 
 def _listed_once(names):
@@ -223,6 +223,8 @@ def _line(part):
         "relabelled": part["verdict"].eq("relabelled").any(),
         "tried": int(tried[1]) if tried else 0,
         "substitute": part["evidence"].isin(ANOTHER_MODEL).all(),
+        "other run": part["evidence"].eq(ANOTHER_RUN).all(),
+        "third party": part["evidence"].eq(THIRD_PARTY).all(),
     }
 
 
@@ -277,6 +279,10 @@ def _explained(part):
     variant = f"*{part['variant'].iloc[0] or 'what was run'}*"
     if part["substitute"].all():
         return f"another judge, {variant}"
+    if part["other run"].all():
+        return f"another run of the metric, {variant}"
+    if part["third party"].all():
+        return f"computed by others, {variant}"
     if part["near"].all():
         return f"not explained, nearest is {variant}"
     return f"explained by {variant}"

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from nlgjudge.ledger.comparison import of_another_model
+from nlgjudge.ledger.comparison import of_others
 from nlgjudge.ledger.figures import ANOTHER, COLOURS, STYLE
 
 MARKERS = dict(zip(COLOURS, "osD^vX."))
@@ -16,7 +16,7 @@ FAR = 0.1  # a cell further away than this may be named
 def summary(rows, *, title, notice=""):
     """Draw all that the ledger has of a paper: printed values against ours, and how many of each verdict.
 
-    A cell whose value comes from another model than the paper's is no reproduction, so it is neither met nor
+    A cell whose value comes from another model, or another run of the metric, is no reproduction: it is neither met nor
     missed: such cells have a panel and a bar of their own, and no verdict's colour.
 
     Parameters
@@ -37,8 +37,8 @@ def summary(rows, *, title, notice=""):
     """
     ran = rows[rows["verdict"] != "not_run"]
     ran = ran.assign(x=pd.to_numeric(ran["published"]))
-    another = ran[of_another_model(ran)]
-    own = ran[~of_another_model(ran)]
+    another = ran[of_others(ran)]
+    own = ran[~of_others(ran)]
     if another.empty:
         size = (10, 5.4)
         widths = (3, 2)
@@ -65,13 +65,13 @@ def _counts(rows, own, another):
     same = own["verdict"].isin(["exact", "close"]).sum()
     text = f"{len(rows):,} printed cells, {len(own):,} compared, {same:,} of them exact or close"
     if len(another):
-        text += f"; {len(another):,} more are another model's"
+        text += f"; {len(another):,} more are another model's or another run's"
     return text
 
 
 def _count(axis, rows, others):
-    """Bars of cells by verdict, and one of another model's cells."""
-    another = of_another_model(rows) & (rows["verdict"] != "not_run")
+    """Bars of cells by verdict, and one of the cells of another model or run."""
+    another = of_others(rows) & (rows["verdict"] != "not_run")
     counts = rows.loc[~another, "verdict"].value_counts().reindex(COLOURS, fill_value=0)
     counts.index = [verdict.replace("_", " ") for verdict in COLOURS]
     colours = dict(zip(counts.index, COLOURS.values()))
@@ -115,12 +115,12 @@ def _against(axis, own, ran):
 
 
 def _of_others(axis, another, ran):
-    """Another model's cells in one colour, whatever their verdict."""
+    """Cells of another model or run in one colour, whatever their verdict."""
     _frame(axis, ran)
     axis.vlines(another["x"], another["ci_low"], another["ci_high"], colors=ANOTHER["color"], lw=0.7,
                 alpha=0.3)
     axis.scatter(another["x"], another["ours"], s=22, alpha=0.8, zorder=3, **ANOTHER)
-    axis.set_ylabel("another model's, with 95% interval")
+    axis.set_ylabel("another model's or run's, with 95% interval")
     axis.legend(loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
 
 

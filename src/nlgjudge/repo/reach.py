@@ -9,7 +9,7 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger import model_rows, reruns
-from nlgjudge.ledger.comparison import of_another_model
+from nlgjudge.ledger.comparison import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
 from nlgjudge.ledger.printed import PAPERS
 
 # What the README states its estimate at: a small model's usual price, and a common limit of a new account.
@@ -128,10 +128,15 @@ def markdown(rows):
     totals = found[["printed", "here", "key", "more"]].sum().astype(int)
     lines.append(f"| all | {' | '.join(f'{value:,}' for value in totals)} | | | | | |")
     printed = rows[rows["published"] != ""]
-    another = int((of_another_model(printed) & (printed["verdict"] != "not_run")).sum())
+    counts = printed.loc[printed["verdict"] != "not_run", "evidence"].value_counts()
+    judges = sum(counts.get(evidence, 0) for evidence in ANOTHER_MODEL)
+    runs = counts.get(ANOTHER_RUN, 0)
     lines.append("")
-    with_nothing = f"Of the {totals['here']:,} with nothing {another} are of another model, from replies"
+    others = counts.get(THIRD_PARTY, 0)
+    with_nothing = (f"Of the {totals['here']:,} with nothing {judges} are of another model, from replies that others "
+                    f"recorded, {runs} of somebody else's run of the metric, and {others} were computed and published "
+                    "by others.")
     at = f"${PRICE[0]} and ${PRICE[1]:.2f} for a million prompt and reply tokens and {CALLS_A_MINUTE} calls a minute"
-    lines.append(f"{with_nothing} that others recorded. Estimates at {at}, one call for all samples of an item; stored "
+    lines.append(f"{with_nothing} Estimates at {at}, one call for all samples of an item; stored "
                  "replies cost nothing.")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
-from nlgjudge.ledger.comparison import of_another_model
+from nlgjudge.ledger.comparison import of_others
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import coverage
 
@@ -152,7 +152,7 @@ def _table(printed):
     """Status of a printed table, from its cells."""
     full = printed[printed["published"] != ""]
     ran = full["verdict"] != "not_run"
-    agrees = full["verdict"].isin(coverage.AGREES) & ~of_another_model(full)
+    agrees = full["verdict"].isin(coverage.AGREES) & ~of_others(full)
     status = "partly"
     if agrees.all():
         status = "reproduced"

@@ -14,6 +14,7 @@ from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .power_analysis import power as power
 from .power_analysis import smallest_detectable as smallest_detectable
+from .rater_bootstrap import rater_interval as rater_interval
 from .testing import holm as holm
 from .testing import permutation_test as permutation_test
 from .testing import williams_test as williams_test

@@ -1,0 +1,108 @@
+"""How much a correlation with people owes to the people who happened to rate.
+
+A document's raters are drawn with replacement, the same for all its systems, and their mean is correlated anew. Beside
+it stands the draw of documents, systems and raters together.
+"""
+
+import numpy as np
+
+from nlgjudge.stats.bootstrap import Interval
+from nlgjudge.stats.correlations import LEVELS, check_options, grouped
+
+RATER_UNITS = ("raters", "all")
+
+
+def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coefficient="spearman", resamples=1000,
+                   confidence=0.95):
+    """Bootstrap interval of a judge's correlation with people, with the raters drawn anew.
+
+    Parameters
+    ----------
+    ratings : pandas.DataFrame
+        Columns `doc_id, system_id, rater, score` of one aspect, as many ratings for every item.
+    scores : pandas.DataFrame
+        Columns `doc_id, system_id, score` of the judge; an item without one is left out.
+    rng : numpy.random.Generator
+    units : {"raters", "all"}
+        The raters of each document, or documents, systems and raters.
+    level : {"sample", "dataset"}
+    coefficient : {"pearson", "spearman", "kendall"}
+    resamples : int
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    nlgjudge.stats.bootstrap.Interval
+        Plain quantiles.
+
+    Raises
+    ------
+    ValueError
+        For unknown options, and where items have no judge's score or different numbers of ratings.
+
+    Examples
+    --------
+    Two raters who agree leave nothing to chance.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> ratings = pd.DataFrame({"doc_id": "d", "system_id": list("xyzxyz"), "rater": list("pppqqq"),
+    ...                         "score": [1, 2, 3, 1, 2, 3]})
+    >>> scores = pd.DataFrame({"doc_id": "d", "system_id": list("xyz"), "score": [1, 3, 2]})
+    >>> found = rater_interval(ratings, scores, rng=np.random.default_rng(0), resamples=20)
+    >>> [round(value, 3) for value in found[:3]]
+    [0.5, 0.5, 0.5]
+    """
+    check_options(units=(units, RATER_UNITS), level=(level, LEVELS[:2]))
+    if not 0 < confidence < 1 or resamples < 1:
+        raise ValueError(f"{confidence=}, {resamples=}: expected a share in (0, 1) and at least 1")
+    people, judge = _laid_out(ratings, scores)
+    means = people.mean(axis=2)
+    value = _correlated(judge, means, level, coefficient)
+    draws = np.array([_draw(judge, people, units, level, coefficient, rng) for _ in range(resamples)])
+    draws = draws[~np.isnan(draws)]
+    if not len(draws):
+        return Interval(value, np.nan, np.nan, 0)
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(value, float(low), float(high), len(draws))
+
+
+def _draw(judge, people, units, level, coefficient, rng):
+    """One resample's correlation."""
+    documents, systems, raters = people.shape
+    if units == "all":
+        rows = rng.integers(0, documents, documents)
+        columns = rng.integers(0, systems, systems)
+        judge = judge[rows][:, columns]
+        people = people[rows][:, columns]
+    chosen = rng.integers(0, raters, (documents, 1, raters))
+    means = np.take_along_axis(people, chosen, axis=2).mean(axis=2)
+    return _correlated(judge, means, level, coefficient)
+
+
+def _correlated(judge, means, level, coefficient):
+    """The mean over documents, those without variation left out, or one correlation over all items."""
+    if level == "dataset":
+        return float(grouped(judge.reshape(1, -1), means.reshape(1, -1), coefficient)[0])
+    values = grouped(judge, means, coefficient)
+    return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
+
+
+def _laid_out(ratings, scores):
+    """Ratings as documents x systems x raters, and the judge's scores as documents x systems; NaN where none is."""
+    keys = ["doc_id", "system_id"]
+    kept = ratings.merge(scores.rename(columns={"score": "judge"}).dropna(subset=["judge"]), on=keys)
+    counts = kept.groupby(keys)["rater"].nunique()
+    if not len(kept) or counts.nunique() != 1 or len(kept) != counts.sum():
+        raise ValueError(f"expected as many ratings for every item and a judge's score of some, got {len(kept)} "
+                         f"ratings of {len(counts)} items; give one aspect, and items that all raters rated")
+    kept = kept.sort_values([*keys, "rater"])
+    kept["place"] = kept.groupby(keys).cumcount()
+    documents, systems = (sorted(kept[key].unique()) for key in keys)
+    people = np.full((len(documents), len(systems), int(counts.iloc[0])), np.nan)
+    judge = np.full(people.shape[:2], np.nan)
+    row, column = kept["doc_id"].map(documents.index), kept["system_id"].map(systems.index)
+    people[row, column, kept["place"]] = kept["score"]
+    judge[row, column] = kept["judge"]
+    return people, judge
