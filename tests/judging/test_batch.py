@@ -12,13 +12,15 @@ import pandas as pd
 import pytest
 
 from loopback import Loopback, completion
-from nlgjudge.judging import batch
+from nlgjudge.judging import batch, pending
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.live import Live
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
+from nlgjudge.repo.cli import main
 
 KEY = "sk-loopback-1234567890"
 COLLECT = """
@@ -26,6 +28,7 @@ import json, sys
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
+from nlgjudge.repo.cli import main
 with Store(sys.argv[1]) as store:
     print(json.dumps(list(Batch("m", store).replies([Task(**t) for t in json.loads(sys.argv[2])]))))
 """
@@ -173,6 +176,119 @@ def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
     for name in list(api.batches):
         api.finish(name)
     assert len(judge_items(items, prompts, "batch:m", store=store)) == 2 == len(api.batches)
+
+
+def live_too(api):
+    """Let the server answer live calls beside its batches; what they asked for."""
+    asked = []
+    batches = api.server.answer
+
+    def answer(number, request, body):
+        if not request[1].endswith("/chat/completions"):
+            return batches(number, request, body)
+        asked.append(json.loads(body)["messages"][0]["content"])
+        return completion([f"live {asked[-1]}"] * json.loads(body).get("n", 1))
+    api.server.answer = answer
+    return asked
+
+
+def test_a_live_run_leaves_to_a_batch_what_waits_in_it(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a", "b"))
+    live = Live("m", store)
+    with pytest.raises(Waiting, match="openai:m: 2 requests wait in batch_0, submitted by batch:m to the same store"):
+        list(live.replies(tasks("a", "b", "c")))
+    assert asked == ["c"]
+    with pytest.warns(UserWarning, match="2 of the planned requests wait in batch_0: a run leaves them to it"):
+        live.plan(tasks("a", "b", "c"))
+    api.finish("batch_0")
+    found = texts(live, tasks("a", "b", "c"))
+    assert found == [reply("a"), reply("b"), ("item-c", 0, "live c", "")]
+    assert asked == ["c"] and len(api.batches) == 1
+
+
+def test_lines_that_failed_in_a_batch_are_asked_live(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a", "b"))
+    api.fails = {"b"}
+    api.finish("batch_0")
+    assert texts(Live("m", store), tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b", "")]
+    assert asked == ["b"] and len(api.batches) == 1
+    assert texts(judge, tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b", "")]
+
+
+@pytest.mark.parametrize("way", ["despite", "given up"])
+def test_a_live_run_goes_on_without_a_batch_where_it_is_told_to(api, judge, store, way):
+    asked = live_too(api)
+    judge.submit(tasks("a"))
+    if way == "despite":
+        live = Live("m", store, despite_batches=True)
+    else:
+        assert pending.give_up(store, "batch_0") == 1
+        live = Live("m", store)
+        with pytest.raises(ValueError, match="waits for no batch batch_0; none is under way"):
+            pending.give_up(store, "batch_0")
+    assert texts(live, tasks("a")) == [("item-a", 0, "live a", "")] and asked == ["a"]
+
+
+def test_a_batch_that_is_given_up_can_be_submitted_anew(api, judge, store):
+    judge.submit(tasks("a"))
+    pending.give_up(store, "batch_0")
+    assert judge.submit(tasks("a")) == 1 and len(api.batches) == 2
+
+
+def test_a_batch_that_cannot_be_looked_up_is_named_and_left(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a"))
+    api.refuse = {"batches/batch_0": (404, {"error": {"message": "No batch found"}})}
+    with (pytest.warns(UserWarning, match="could not be collected: .*No batch found"),
+          pytest.raises(Waiting, match="wait in batch_0.* --give-up batch_0")):
+        list(Live("m", store).replies(tasks("a", "b")))
+    assert asked == ["b"]
+
+
+def test_a_batch_that_is_submitted_while_a_live_run_asks_is_left_alone(api, judge, store):
+    """The live run looks once more after its claim, as the batch was not there when it began."""
+    asked = live_too(api)
+    answer = api.server.answer
+
+    def submitting(number, request, body):
+        found = answer(number, request, body)
+        if asked == ["a"]:
+            store.note_batch("batch_x", 1, "submitted", [judge.server.request(tasks("c")[0])[1]])
+        return found
+    api.server.answer = submitting
+    with pytest.raises(Waiting, match="1 requests wait in batch_x"):
+        list(Live("m", store, concurrency=1).replies(tasks("a", "b", "c")))
+    assert asked == ["a", "b"]
+
+
+def test_the_command_lists_batches_and_gives_one_up(api, judge, store, capsys):
+    judge.submit(tasks("a", "b"))
+    path = str(store.path)
+    assert main(["replies", "batches", "--store", path]) == 0
+    said = capsys.readouterr().out
+    assert f"batch_0 at {judge.server.endpoint}: 2 requests, attempt 1" in said and "1 batches under way" in said
+    assert main(["replies", "batches", "--store", path, "--give-up", "batch_9"]) != 0
+    assert "waits for no batch batch_9; under way are batch_0" in capsys.readouterr().err
+    assert main(["replies", "batches", "--store", path, "--give-up", "batch_0"]) == 0
+    capsys.readouterr()
+    assert main(["replies", "batches", "--store", path]) == 0
+    assert "0 batches under way" in capsys.readouterr().out
+
+
+def test_the_judge_command_names_the_batch_and_goes_on_where_it_is_told_to(api, tmp_path, capsys):
+    asked = live_too(api)
+    prompts = ["--prompts", "geval/dialogue/naturalness", "geval/dialogue/coherence"]
+    common = ["--limit", "2", "--store", str(tmp_path / "s.sqlite")]
+    batched = ["judge", "topical_chat", "batch:m", *prompts[:2], *common]
+    assert main(batched) == Waiting.status
+    live = ["judge", "topical_chat", "openai:m", *prompts, *common]
+    assert main(live) == Waiting.status
+    assert "2 requests wait in batch_0" in capsys.readouterr().err
+    assert len(asked) == 2  # the other prompt was asked
+    main([*live, "--despite-batches"])
+    assert len(asked) == 4
 
 
 def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):
