@@ -187,7 +187,7 @@ def live_too(api):
         if not request[1].endswith("/chat/completions"):
             return batches(number, request, body)
         asked.append(json.loads(body)["messages"][0]["content"])
-        return completion([f"live {asked[-1]}"] * json.loads(body).get("n", 1))
+        return completion([f"live {asked[-1][-9:]}: 2"] * json.loads(body).get("n", 1))
     api.server.answer = answer
     return asked
 
@@ -195,7 +195,7 @@ def live_too(api):
 def test_a_live_run_leaves_to_a_batch_what_waits_in_it(api, judge, store):
     asked = live_too(api)
     judge.submit(tasks("a", "b"))
-    live = Live("m", store)
+    live = Live("m", store, ask_again=False)
     with pytest.raises(Waiting, match="openai:m: 2 requests wait in batch_0, submitted by batch:m to the same store"):
         list(live.replies(tasks("a", "b", "c")))
     assert asked == ["c"]
@@ -203,7 +203,7 @@ def test_a_live_run_leaves_to_a_batch_what_waits_in_it(api, judge, store):
         live.plan(tasks("a", "b", "c"))
     api.finish("batch_0")
     found = texts(live, tasks("a", "b", "c"))
-    assert found == [reply("a"), reply("b"), ("item-c", 0, "live c", "")]
+    assert found == [reply("a"), reply("b"), ("item-c", 0, "live c: 2", "")]
     assert asked == ["c"] and len(api.batches) == 1
 
 
@@ -212,9 +212,9 @@ def test_lines_that_failed_in_a_batch_are_asked_live(api, judge, store):
     judge.submit(tasks("a", "b"))
     api.fails = {"b"}
     api.finish("batch_0")
-    assert texts(Live("m", store), tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b", "")]
+    assert texts(Live("m", store, ask_again=False), tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
     assert asked == ["b"] and len(api.batches) == 1
-    assert texts(judge, tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b", "")]
+    assert texts(judge, tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
 
 
 @pytest.mark.parametrize("way", ["despite", "given up"])
@@ -222,13 +222,13 @@ def test_a_live_run_goes_on_without_a_batch_where_it_is_told_to(api, judge, stor
     asked = live_too(api)
     judge.submit(tasks("a"))
     if way == "despite":
-        live = Live("m", store, despite_batches=True)
+        live = Live("m", store, ask_again=False, despite_batches=True)
     else:
         assert pending.give_up(store, "batch_0") == 1
-        live = Live("m", store)
+        live = Live("m", store, ask_again=False)
         with pytest.raises(ValueError, match="waits for no batch batch_0; none is under way"):
             pending.give_up(store, "batch_0")
-    assert texts(live, tasks("a")) == [("item-a", 0, "live a", "")] and asked == ["a"]
+    assert texts(live, tasks("a")) == [("item-a", 0, "live a: 2", "")] and asked == ["a"]
 
 
 def test_a_batch_that_is_given_up_can_be_submitted_anew(api, judge, store):
@@ -243,7 +243,7 @@ def test_a_batch_that_cannot_be_looked_up_is_named_and_left(api, judge, store):
     api.refuse = {"batches/batch_0": (404, {"error": {"message": "No batch found"}})}
     with (pytest.warns(UserWarning, match="could not be collected: .*No batch found"),
           pytest.raises(Waiting, match="wait in batch_0.* --give-up batch_0")):
-        list(Live("m", store).replies(tasks("a", "b")))
+        list(Live("m", store, ask_again=False).replies(tasks("a", "b")))
     assert asked == ["b"]
 
 
@@ -259,7 +259,7 @@ def test_a_batch_that_is_submitted_while_a_live_run_asks_is_left_alone(api, judg
         return found
     api.server.answer = submitting
     with pytest.raises(Waiting, match="1 requests wait in batch_x"):
-        list(Live("m", store, concurrency=1).replies(tasks("a", "b", "c")))
+        list(Live("m", store, ask_again=False, concurrency=1).replies(tasks("a", "b", "c")))
     assert asked == ["a", "b"]
 
 
@@ -286,9 +286,9 @@ def test_the_judge_command_names_the_batch_and_goes_on_where_it_is_told_to(api, 
     live = ["judge", "topical_chat", "openai:m", *prompts, *common]
     assert main(live) == Waiting.status
     assert "2 requests wait in batch_0" in capsys.readouterr().err
-    assert len(asked) == 2  # the other prompt was asked
+    assert len(set(asked)) == 2  # the other prompt was asked
     main([*live, "--despite-batches"])
-    assert len(asked) == 4
+    assert len(set(asked)) == 4
 
 
 def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):

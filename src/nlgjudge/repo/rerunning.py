@@ -16,6 +16,7 @@ import pandas as pd
 from tqdm import tqdm
 
 import nlgjudge as nj
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, endpoint
@@ -255,7 +256,7 @@ def write(found, folder, name):
     lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
     write_cells(_cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip())
     counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
-    counts.reset_index().to_csv(folder / "replies.csv", index=False, lineterminator="\n")
+    spreadsheets.write(counts.reset_index(), folder / "replies.csv", lineterminator="\n")
 
 
 def write_cells(cells, folder, title, said):
