@@ -209,7 +209,7 @@ def test_no_text_in_the_table_is_a_formula(folder):
     (executed.parent / "ablation" / "t.csv").write_text("aspect,difference\n=HYPERLINK(1),-1\n", encoding="utf-8")
     assert sweeps.finish_without(grid) == ""
     assert (grid.folder / "results.csv").read_text(encoding="utf-8") == (
-        "aspect,difference,x,odd,cell,data\n'=HYPERLINK(1),-1,1,'=1+1,0,real\n")
+        "aspect,difference,odd,x,cell,data\n'=HYPERLINK(1),-1,'=1+1,1,0,real\n")
 
 
 def test_a_notebook_that_leaves_no_table_is_told_so(folder):

@@ -68,14 +68,13 @@ class Batch:
             if asked:
                 waiting[batch["id"]] = asked
         if waiting:
-            number = len(set().union(*waiting.values()))
-            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the same "
-                          "call again later to collect (a batch takes up to 24 hours)")
+            raise Waiting(self.name, waiting,
+                          "run the same call again later to collect (a batch takes up to 24 hours)")
         with self._claims() as claims:
-            elsewhere = [digest for digest in missing if claims.is_taken(digest)]
+            elsewhere = {digest for digest in missing if claims.is_taken(digest)}
         if elsewhere:
-            raise Waiting(f"{self.name}: another run on {self.store.path.name} is asking {len(elsewhere)} of these "
-                          "requests at this moment; run the same call again later")
+            raise Waiting(self.name, {f"another run on {self.store.path.name}": elsewhere},
+                          "run the same call again later")
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):

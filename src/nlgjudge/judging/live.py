@@ -33,6 +33,10 @@ CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
 DEADLINE = 900  # seconds; six tries after the first and their pauses fit in
 LOOK_AGAIN = 0.2  # seconds after which a request that another run is asking is looked for again
+# What to do where requests are left to a batch.
+_LEFT = ("batch:{model} submitted them to the same store, so they are not asked and paid for again; all else is asked "
+         "and stored. Run the same call again later: what a batch has brought is collected then. To pay for them now, "
+         "give --despite-batches (despite_batches=True); `nlgjudge replies batches` gives a batch up")
 
 
 class Limits(NamedTuple):
@@ -265,13 +269,10 @@ class Live:
     def _say_how_it_ended(self):
         self._say_what_came()
         if self._left:
-            batches = list(dict.fromkeys(self._left.values()))
-            each = " and ".join(f"`nlgjudge replies batches --give-up {batch}`" for batch in batches)
-            raise Waiting(
-                f"{self.name}: {len(self._left)} requests wait in {', '.join(batches)}, submitted by batch:"
-                f"{self.server.model} to the same store, and are not asked again, so that nobody pays twice; all else "
-                "is asked and stored. Run the same call again later: what the batch has brought is collected then. "
-                f"To pay for them now, give --despite-batches (despite_batches=True), or give the batch up: {each}")
+            where = {}
+            for digest, batch in self._left.items():
+                where.setdefault(batch, set()).add(digest)
+            raise Waiting(self.name, where, _LEFT.format(model=self.server.model))
 
     def _say_what_came(self):
         failed = sum(self._failed.values())

@@ -9,7 +9,7 @@ import pandas as pd
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
-from nlgjudge.judging.errors import Waiting
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay, ReplayStore
@@ -182,9 +182,9 @@ def all_or_waiting(steps):
         try:
             found.append(step())
         except Waiting as error:
-            waiting.append(str(error))
+            waiting.append(error)
     if waiting:
-        raise Waiting("; ".join(dict.fromkeys(waiting)))
+        raise AllWaiting(waiting)
     return found
 
 

@@ -19,6 +19,7 @@ import nlgjudge as nj
 from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, endpoint
 from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
@@ -309,6 +310,7 @@ def _asked(tables, by_paper, plans, asking, changes):
     """Ask for all rows of all papers, under one bar."""
     total = sum(int(plan["samples"].sum()) for plan in plans.values())
     found = {}
+    waiting = []
     with tqdm(total=total, unit="reply", desc="rows", disable=not total, file=sys.stderr) as bar:
         def told(part, judge, replies):
             said = {"row": part.row.row}
@@ -317,9 +319,14 @@ def _asked(tables, by_paper, plans, asking, changes):
             bar.set_postfix(said, refresh=False)
             bar.update(replies)
 
-        for paper in plans:
-            found[paper] = nj.rerun(paper, tables[paper], by_paper[paper], limit=asking.limit, price=asking.price,
-                                    notebook="rerun", told=told, **changes)
+        for paper in plans:  # a batch is submitted for each before anything is waited for
+            try:
+                found[paper] = nj.rerun(paper, tables[paper], by_paper[paper], limit=asking.limit, price=asking.price,
+                                        notebook="rerun", told=told, **changes)
+            except Waiting as error:
+                waiting.append(error)
+    if waiting:
+        raise AllWaiting(waiting)
     return found
 
 
