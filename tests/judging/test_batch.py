@@ -11,14 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
+from batch_api import Api
 from loopback import Loopback, completion
-from nlgjudge.judging import batch
+from nlgjudge.judging import batch, pending
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.live import Live
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
+from nlgjudge.repo.cli import main
 
 KEY = "sk-loopback-1234567890"
 COLLECT = """
@@ -26,78 +29,10 @@ import json, sys
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
+from nlgjudge.repo.cli import main
 with Store(sys.argv[1]) as store:
     print(json.dumps(list(Batch("m", store).replies([Task(**t) for t in json.loads(sys.argv[2])]))))
 """
-
-
-class Api:
-    """The endpoints of the Batch API; a batch runs when `finish` is called.
-
-    `batches` holds the batches, each with its `lines`; `fails` says which prompts fail.
-    """
-
-    def __init__(self):
-        self.files, self.batches, self.fails, self.refuse, self.at_once = {}, {}, set(), {}, False
-
-    def __call__(self, number, request, body):
-        method, path = request[0], request[1].removeprefix("/v1/")
-        if path in self.refuse:
-            return self.refuse[path]
-        parts = path.split("/")
-        if path == "files":
-            return self.upload(body)
-        if parts[0] == "files":
-            return self.files[parts[1]]
-        if method == "POST" and path == "batches":
-            made = self.create(json.loads(body))
-            return self.finish(made["id"]) if self.at_once else made
-        found = self.batches[parts[1]]
-        if parts[2:] == ["cancel"]:
-            if found["status"] == "completed":
-                return 409, {"error": {"message": "cannot cancel a completed batch"}}
-            found["status"] = "cancelling"
-        return found
-
-    def upload(self, body):
-        boundary = body.split(b"\r\n", 1)[0]
-        part = next(p for p in body.split(boundary) if b'name="file"' in p.split(b"\r\n\r\n", 1)[0])
-        content = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
-        return {"id": self.put(content), "object": "file", "purpose": "batch", "bytes": len(content)}
-
-    def put(self, content):
-        name = f"file-{len(self.files)}"
-        self.files[name] = content
-        return name
-
-    def create(self, asked):
-        lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
-        made = {"id": f"batch_{len(self.batches)}", "object": "batch", "status": "validating",
-                "output_file_id": None, "error_file_id": None, "lines": lines, **asked}
-        self.batches[made["id"]] = made
-        return made
-
-    def finish(self, name, status="completed", *, only=None, odd=()):
-        """Answer a batch's lines (the first `only`), `odd` lines of output in front."""
-        made, output, errors = self.batches[name], [*odd], []
-        for line in made["lines"][:only]:
-            prompt, n = line["body"]["messages"][0]["content"], line["body"].get("n", 1)
-            start = int(line["custom_id"].rsplit("-", 1)[1])
-            texts = [f"{prompt}\u2028 reply {start + i}" for i in range(n)]
-            body, status_code = self.completion(texts), 200
-            if prompt in self.fails:
-                body, status_code = {"error": {"message": "overloaded"}}, 500
-            (errors if prompt in self.fails else output).append(
-                {"id": "r", "custom_id": line["custom_id"], "error": None,
-                 "response": {"status_code": status_code, "request_id": "q", "body": body}})
-        files = {name: self.put("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
-                 for name, rows in (("output_file_id", output), ("error_file_id", errors)) if rows}
-        return made.update(files, status=status) or made
-
-    def asked(self, name):
-        """Prompt and number of samples of each line."""
-        return [(line["body"]["messages"][0]["content"], line["body"].get("n", 1))
-                for line in self.batches[name]["lines"]]
 
 
 def tasks(*prompts, n=1, **settings):
@@ -119,7 +54,6 @@ def unanswered(prompt, i=0):
 @pytest.fixture
 def api(monkeypatch):
     made = Api()
-    made.completion = completion
     with Loopback(made) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -167,12 +101,125 @@ def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
     items = pd.DataFrame({"item_id": ["i/s"], "source": "s", "hypothesis": "h", "references": [[]],
                           "context": "c"})
     prompts = [f"geval/dialogue/{a}" for a in ("naturalness", "coherence")]
-    with pytest.raises(JudgeError, match="1 requests are waiting for batch_0;"):
+    with pytest.raises(JudgeError, match="2 requests are waiting for batch_0, batch_1; run the same call"):
         judge_items(items, prompts, "batch:m", store=store)
     assert sum(len(b["lines"]) for b in api.batches.values()) == 2
     for name in list(api.batches):
         api.finish(name)
     assert len(judge_items(items, prompts, "batch:m", store=store)) == 2 == len(api.batches)
+
+
+def live_too(api):
+    """Let the server answer live calls beside its batches; what they asked for."""
+    asked = []
+    batches = api.server.answer
+
+    def answer(number, request, body):
+        if not request[1].endswith("/chat/completions"):
+            return batches(number, request, body)
+        asked.append(json.loads(body)["messages"][0]["content"])
+        return completion([f"live {asked[-1][-9:]}: 2"] * json.loads(body).get("n", 1))
+    api.server.answer = answer
+    return asked
+
+
+def test_a_live_run_leaves_to_a_batch_what_waits_in_it(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a", "b"))
+    live = Live("m", store, ask_again=False)
+    with pytest.raises(Waiting, match="openai:m: 2 requests are waiting for batch_0; batch:m submitted them"):
+        list(live.replies(tasks("a", "b", "c")))
+    assert asked == ["c"]
+    with pytest.warns(UserWarning, match="2 of the planned requests wait in batch_0: a run leaves them to it"):
+        live.plan(tasks("a", "b", "c"))
+    api.finish("batch_0")
+    found = texts(live, tasks("a", "b", "c"))
+    assert found == [reply("a"), reply("b"), ("item-c", 0, "live c: 2", "")]
+    assert asked == ["c"] and len(api.batches) == 1
+
+
+def test_lines_that_failed_in_a_batch_are_asked_live(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a", "b"))
+    api.fails = {"b"}
+    api.finish("batch_0")
+    assert texts(Live("m", store, ask_again=False), tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
+    assert asked == ["b"] and len(api.batches) == 1
+    assert texts(judge, tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
+
+
+@pytest.mark.parametrize("way", ["despite", "given up"])
+def test_a_live_run_goes_on_without_a_batch_where_it_is_told_to(api, judge, store, way):
+    asked = live_too(api)
+    judge.submit(tasks("a"))
+    if way == "despite":
+        live = Live("m", store, ask_again=False, despite_batches=True)
+    else:
+        assert pending.give_up(store, "batch_0") == 1
+        live = Live("m", store, ask_again=False)
+        with pytest.raises(ValueError, match="waits for no batch batch_0; none is under way"):
+            pending.give_up(store, "batch_0")
+    assert texts(live, tasks("a")) == [("item-a", 0, "live a: 2", "")] and asked == ["a"]
+
+
+def test_a_batch_that_is_given_up_can_be_submitted_anew(api, judge, store):
+    judge.submit(tasks("a"))
+    pending.give_up(store, "batch_0")
+    assert judge.submit(tasks("a")) == 1 and len(api.batches) == 2
+
+
+def test_a_batch_that_cannot_be_looked_up_is_named_and_left(api, judge, store):
+    asked = live_too(api)
+    judge.submit(tasks("a"))
+    api.refuse = {"batches/batch_0": (404, {"error": {"message": "No batch found"}})}
+    with (pytest.warns(UserWarning, match="could not be collected: .*No batch found"),
+          pytest.raises(Waiting, match="waiting for batch_0; .*`nlgjudge replies batches` gives a batch up")):
+        list(Live("m", store, ask_again=False).replies(tasks("a", "b")))
+    assert asked == ["b"]
+
+
+def test_a_batch_that_is_submitted_while_a_live_run_asks_is_left_alone(api, judge, store):
+    """The live run looks once more after its claim, as the batch was not there when it began."""
+    asked = live_too(api)
+    answer = api.server.answer
+
+    def submitting(number, request, body):
+        found = answer(number, request, body)
+        if asked == ["a"]:
+            store.note_batch("batch_x", 1, "submitted", [judge.server.request(tasks("c")[0])[1]])
+        return found
+    api.server.answer = submitting
+    with pytest.raises(Waiting, match="1 requests are waiting for batch_x"):
+        list(Live("m", store, ask_again=False, concurrency=1).replies(tasks("a", "b", "c")))
+    assert asked == ["a", "b"]
+
+
+def test_the_command_lists_batches_and_gives_one_up(api, judge, store, capsys):
+    judge.submit(tasks("a", "b"))
+    path = str(store.path)
+    assert main(["replies", "batches", "--store", path]) == 0
+    said = capsys.readouterr().out
+    assert f"batch_0 at {judge.server.endpoint}: 2 requests, attempt 1" in said and "1 batches under way" in said
+    assert main(["replies", "batches", "--store", path, "--give-up", "batch_9"]) != 0
+    assert "waits for no batch batch_9; under way are batch_0" in capsys.readouterr().err
+    assert main(["replies", "batches", "--store", path, "--give-up", "batch_0"]) == 0
+    capsys.readouterr()
+    assert main(["replies", "batches", "--store", path]) == 0
+    assert "0 batches under way" in capsys.readouterr().out
+
+
+def test_the_judge_command_names_the_batch_and_goes_on_where_it_is_told_to(api, tmp_path, capsys):
+    asked = live_too(api)
+    prompts = ["--prompts", "geval/dialogue/naturalness", "geval/dialogue/coherence"]
+    common = ["--limit", "2", "--store", str(tmp_path / "s.sqlite")]
+    batched = ["judge", "topical_chat", "batch:m", *prompts[:2], *common]
+    assert main(batched) == Waiting.status
+    live = ["judge", "topical_chat", "openai:m", *prompts, *common]
+    assert main(live) == Waiting.status
+    assert "2 requests are waiting for batch_0; batch:m submitted them" in capsys.readouterr().err
+    assert len(set(asked)) == 2  # the other prompt was asked
+    main([*live, "--despite-batches"])
+    assert len(set(asked)) == 4
 
 
 def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):
@@ -328,7 +375,7 @@ def test_what_another_run_is_asking_is_waited_for(api, store):
     batch_judge = Batch("m", store)
     with Claims(store.path) as live_run:
         assert live_run.take(batch_judge.server.request(tasks("a")[0])[1])
-        with pytest.raises(Waiting, match="another run on replies.sqlite is asking 1 of these requests"):
+        with pytest.raises(Waiting, match="1 requests are waiting for another run on replies.sqlite"):
             list(batch_judge.replies(tasks("a")))
     assert api.batches == {}
 

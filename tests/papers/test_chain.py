@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -214,7 +215,7 @@ def test_every_rated_aspect_of_the_papers_benchmarks_has_words(task, benchmark):
 def test_ablations_are_a_parameter_each():
     judge, items = Chained(Surface(), FIVE), frame(4)
     inter = coascore(items, judge, "dialogue", "overall", aspects="inter")
-    assert inter.aspects == [a for key, a in dataset_aspects("dialogue").items() if key != "overall"]
+    assert [one.name for one in inter.aspects] == ["Naturalness", "Understandability", "Interest", "Maintains Context"]
     none = coascore(items, judge, "dialogue", "overall", scores="none")
     assert none.responses["score"].tolist() == llmscore(items, judge, "dialogue", "overall")["score"].tolist()
     assert set(none.aspect_scores["reason"]) == {"not_asked"} and none.aspect_scores["score"].isna().all()
@@ -228,6 +229,23 @@ def test_ablations_are_a_parameter_each():
     assert not draws[0].aspect_scores.equals(draws[2].aspect_scores)
     assert set(draws[0].aspect_scores["score"]) <= {1, 2, 3, 4, 5}
     assert len(coascore(items, judge, "dialogue", "overall", n=2).aspects) == 2
+
+
+def test_inter_takes_the_other_aspects_of_table_5():
+    """Topical-Chat has a sixth, which Table 5 does not have."""
+    path = Path(__file__).parents[2] / "paper_tables" / "published" / "coascore_table5.csv"
+    printed = set(pd.read_csv(path)["aspect"])
+    names = {"interest": "engagingness", "context": "coherence"}
+    keys = {names.get(aspect, aspect) for aspect in printed}
+    assert len(keys) == 5
+    known = dataset_aspects("dialogue")
+    for target in keys:
+        assert set(nj.coascore.other_rated_aspects("dialogue", target)) == {known[key] for key in keys - {target}}
+    summaries = dataset_aspects("summarization")
+    assert nj.coascore.other_rated_aspects("summarization", "fluency") == [
+        summaries[key] for key in ("coherence", "consistency", "relevance")]
+    with pytest.raises(ValueError, match="aspects='others': expected a list of aspects, or 'inter'"):
+        coascore(frame(1), Surface(), "dialogue", "overall", aspects="others")
 
 
 def test_without_scores_no_score_is_shown_or_promised(live):

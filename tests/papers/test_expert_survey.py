@@ -30,3 +30,15 @@ def test_the_survey_s_form_saves_complete_votes(tmp_path):
     button.click()
     assert path.read_text() == "task,perturbation,metric\n" + 2 * (
         "summarization,typos,fluency\nsummarization,reordering,coherence\n")
+
+
+def test_a_name_in_the_votes_is_no_formula_and_is_counted_by_its_name(tmp_path):
+    widgets = pytest.importorskip("ipywidgets")
+    path = tmp_path / "votes.csv"
+    form = nj.dhp.survey("summarization", {"=SUM(1)": "order", "fluency": "grammar"}, {"-typos": "t"}, path)
+    choice, = (c for c in form.children if isinstance(c, widgets.RadioButtons))
+    choice.value = "=SUM(1)"
+    next(c for c in form.children if isinstance(c, widgets.Button)).click()
+    assert path.read_text() == "task,perturbation,metric\nsummarization,'-typos,'=SUM(1)\n"
+    weights = nj.dhp.expert_weights(pd.read_csv(path), ["=SUM(1)", "fluency"])
+    assert weights.loc["-typos"].tolist() == [1, 0]

@@ -28,7 +28,7 @@ class Late(Scripted):
 
     def replies(self, tasks):
         self.asked += list(tasks)
-        raise Waiting("a batch is under way")
+        raise Waiting("batch:m", {"batch_0": {"key"}}, "run it again")
 
 
 class Counting(Scripted):

@@ -132,6 +132,17 @@ def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
     assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
 
 
+def test_a_call_ends_at_the_deadline_that_is_named(serve, tmp_path, capsys):
+    slow = (429, {"error": {"message": "slow down"}}, {"retry-after": "2"})
+    server = serve(lambda number, path, body: right(number, path, body) if number == 1 else slow)
+    assert judge(tmp_path, "--limit", "2", "--deadline", "0.5") == exits.FAILED
+    assert "1 items failed, most often with: no answer within 0.5 s in all" in capsys.readouterr().err
+    assert len(server.requests) == 2
+    with pytest.raises(SystemExit):
+        judge(tmp_path, "--deadline", "0")
+    assert "--deadline: expected seconds, as 60, got 0" in capsys.readouterr().err
+
+
 def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
     serve(right)
     out = tmp_path / "replies.csv"

@@ -4,13 +4,16 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 
 import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from batch_api import Api
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger, model_rows
@@ -43,10 +46,17 @@ def people(targets):
 
 def run(house, server, *arguments):
     """The command in a process of its own."""
+    with start(house, server, *arguments) as process:
+        said, errors = process.communicate(timeout=600)
+    return subprocess.CompletedProcess(process.args, process.returncode, said, errors)
+
+
+def start(house, server, *arguments):
+    """The command in a process of its own, on its way."""
     environment = os.environ | {"NLGJUDGE_ROOT": str(house), "NLGJUDGE_OFFLINE": "1", "NLGJUDGE_MIRROR": "",
                                 "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
-    return subprocess.run([sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments], env=environment,
-                          capture_output=True, text=True, timeout=600)
+    return subprocess.Popen([sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments], env=environment,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def answering(texts):
@@ -125,6 +135,64 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house):
         assert 0 < paid < len(texts)
         assert run(house, server, *arguments).returncode == exits.DONE
         assert len(server.requests) == len(texts)  # each distinct prompt once
+
+
+def tables_of(house):
+    """What the only run below a checkout wrote."""
+    folder, = (house / "build" / "reruns").iterdir()
+    return {name: (folder / name).read_text(encoding="utf-8") for name in ("cells.csv", "replies.csv", "index.html")}
+
+
+def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, tmp_path):
+    """Only the calls that were under way at the kill are paid twice."""
+    texts, _ = people(["chatgpt/table6"])
+    arguments = ["chatgpt/table6", "--judge", "openai:m", "--concurrency", "4", "--without-notebooks"]
+    with answering(texts) as server:
+        assert run(house, server, *arguments).returncode == exits.DONE
+        calls = len(server.requests)
+    whole = tables_of(house)
+    shutil.rmtree(house / "build")
+    with answering(texts) as server:
+        server.delay = 0.1
+        with start(house, server, *arguments, "--store", str(tmp_path / "s.sqlite")) as killed:
+            until = time.monotonic() + 120
+            while len(server.requests) < calls // 2:
+                assert killed.poll() is None and time.monotonic() < until
+                time.sleep(0.01)
+            killed.kill()
+        assert not (house / "build").exists()
+        server.delay = 0
+        found = run(house, server, *arguments, "--store", str(tmp_path / "s.sqlite"))
+        paid = len(server.requests)
+    assert found.returncode == exits.DONE, found.stderr
+    # The folder's name has the server's address, and nothing in it has.
+    assert tables_of(house) == whole
+    assert calls <= paid <= calls + 4
+
+
+def test_batches_are_submitted_left_and_collected_for_all_rows(house):
+    texts, _ = people(["geval/table2", "chatgpt/table6"])
+    arguments = ["geval/table2", "chatgpt/table6", "--judge", "batch:m", "--without-logprobs", "--without-notebooks"]
+    api = Api(lambda prompt, _: texts[prompt])
+    with Loopback(api) as server:
+        submitted = run(house, server, *arguments)
+        names = list(api.batches)
+        early = run(house, server, *arguments)
+        for left in (submitted, early):
+            assert left.returncode == exits.UNFINISHED, left.stderr
+            assert "requests are waiting for batch_0" in left.stderr and not (house / "build").exists()
+        for name in names:
+            api.finish(name)
+        found = run(house, server, *arguments)
+    assert found.returncode == exits.DONE, found.stderr
+    assert list(api.batches) == names  # nothing was submitted twice
+    lines = [line for name in names for line in api.batches[name]["lines"]]
+    assert len({line["custom_id"] for line in lines}) == len(lines) > 300
+    replies = pd.read_csv(next((house / "build").rglob("replies.csv")))
+    assert (replies["read"] == replies["replies"]).all() and replies["row"].nunique() == 6
+    shown = found.stdout.split("this judge\n")[1].splitlines()
+    means = [float(line.split()[-1]) for line in shown if re.match(r" *(geval|geval_v1|chatgpt) +table", line)]
+    assert len(means) > 10 and min(means) > 0.9
 
 
 @pytest.mark.parametrize("arguments, message", [

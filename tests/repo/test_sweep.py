@@ -200,6 +200,18 @@ def test_a_file_that_is_gone_is_newer_than_what_used_it(tmp_path):
     assert sweeps.used(tmp_path / "never.ipynb") == []
 
 
+def test_no_text_in_the_table_is_a_formula(folder):
+    write_grid(folder, {"x": 1, "odd": "=1+1"})
+    grid = sweeps.read(folder / "grid.yaml")
+    executed = grid.executed(*grid.names)
+    (executed.parent / "ablation").mkdir(parents=True)
+    executed.touch()
+    (executed.parent / "ablation" / "t.csv").write_text("aspect,difference\n=HYPERLINK(1),-1\n", encoding="utf-8")
+    assert sweeps.finish_without(grid) == ""
+    assert (grid.folder / "results.csv").read_text(encoding="utf-8") == (
+        "aspect,difference,odd,x,cell,data\n'=HYPERLINK(1),-1,'=1+1,1,0,real\n")
+
+
 def test_a_notebook_that_leaves_no_table_is_told_so(folder):
     write_grid(folder, {"x": 1})
     with pytest.raises(ValueError, match="tiny.ipynb left no table: expected ablation/"):

@@ -6,23 +6,47 @@ import pandas as pd
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write(frame, path):
+def write(frame, path, **options):
     """Write a table as CSV in which no text is a formula.
 
     A text that a spreadsheet would compute gets an apostrophe in front, which a spreadsheet takes for "this
-    is text". Numbers stay as they are.
+    is text". Numbers stay as they are. `plain` takes the apostrophes off again.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Written without its index.
     path : path-like
+    **options
+        For `pandas.DataFrame.to_csv`.
     """
     safe = frame.rename(columns=as_text)
     for place, kind in enumerate(safe.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
             safe.isetitem(place, safe.iloc[:, place].map(as_text))
-    safe.to_csv(path, index=False)
+    safe.to_csv(path, index=False, **options)
+
+
+def plain(value):
+    """What was written, from what stands for it.
+
+    Parameters
+    ----------
+    value : object
+        As `as_text` gives it.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> plain("'- Fluency: 4"), plain("'tis fine"), plain(4)
+    ('- Fluency: 4', "'tis fine", 4)
+    """
+    if isinstance(value, str) and as_text(value[1:]) == value:
+        return value[1:]
+    return value
 
 
 def as_text(value):

@@ -5,7 +5,8 @@ process can collect it; lines that failed are submitted once more, and what is s
 asked for again. That holds for replies that the protocol cannot use, too: `openai:MODEL` at the
 same endpoint and store asks again for those, and `nlgjudge replies forget` makes room for others.
 Requests are claimed while they are submitted, and batches while they are collected, so that two
-processes at once neither pay twice nor submit failed lines twice.
+processes at once neither pay twice nor submit failed lines twice. A live run on the same store leaves
+what waits in a batch to it.
 """
 
 import io
@@ -17,6 +18,7 @@ import openai
 from nlgjudge.judging import planning
 from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.pending import OVER, under_way
 from nlgjudge.judging.server import Server, columns, message
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 
@@ -25,7 +27,6 @@ LINES = 50_000
 BYTES = 100_000_000
 # How long a claim holds at most while a large batch is on its way; a process that ended holds none.
 CLAIM_SECONDS = 3600
-_OVER = {"completed", "failed", "expired", "cancelled"}
 
 
 class Batch:
@@ -36,7 +37,7 @@ class Batch:
     model : str
     store : nlgjudge.judging.store.Store
     timeout : float
-        Seconds that one call may take.
+        Seconds that the server may be silent in one try of a call.
     price : (float, float), optional
         Of a million prompt and a million completion tokens, in a batch, for `plan`.
     """
@@ -62,19 +63,18 @@ class Batch:
         self.submit(tasks)
         missing = {digest for _, _, digest, _ in self._missing(tasks)}
         waiting = {}
-        for batch in self.store.batches():
+        for batch in under_way(self.store):
             asked = missing & set(batch["keys"])
-            if asked and batch["state"] not in _OVER:
+            if asked:
                 waiting[batch["id"]] = asked
         if waiting:
-            number = len(set().union(*waiting.values()))
-            raise Waiting(f"{self.name}: {number} requests are waiting for {', '.join(waiting)}; run the same "
-                          "call again later to collect (a batch takes up to 24 hours)")
+            raise Waiting(self.name, waiting,
+                          "run the same call again later to collect (a batch takes up to 24 hours)")
         with self._claims() as claims:
-            elsewhere = [digest for digest in missing if claims.is_taken(digest)]
+            elsewhere = {digest for digest in missing if claims.is_taken(digest)}
         if elsewhere:
-            raise Waiting(f"{self.name}: another run on {self.store.path.name} is asking {len(elsewhere)} of these "
-                          "requests at this moment; run the same call again later")
+            raise Waiting(self.name, {f"another run on {self.store.path.name}": elsewhere},
+                          "run the same call again later")
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
@@ -127,15 +127,20 @@ class Batch:
         """Keys of requests that are under way, or failed twice."""
         settled = set()
         for batch in self.store.batches():
-            if batch["state"] not in _OVER or batch["attempt"] > 1:
+            if batch["state"] not in OVER or batch["attempt"] > 1:
                 settled |= set(batch["keys"])
         return settled
 
     def _claims(self):
         return Claims(self.store.path, seconds=CLAIM_SECONDS)
 
-    def collect(self):
+    def collect(self, *, submit_again=True):
         """Fetch finished batches; failed lines are submitted once more.
+
+        Parameters
+        ----------
+        submit_again : bool
+            Whether failed lines are submitted at once; else another call of `submit` does it.
 
         Returns
         -------
@@ -152,22 +157,21 @@ class Batch:
                     continue  # another process collects it, or has
                 found = client.batches.retrieve(batch["id"])
                 states[batch["id"]] = found.status
-                if found.status in _OVER:
-                    self._keep(client, batch, found)
+                if found.status in OVER:
+                    self._keep(client, batch, found, submit_again)
         return states
 
     def cancel(self):
         """Cancel what is under way; replies that are done can still be collected."""
         with self._client("the batches could not be cancelled") as client:
             for batch in self._pending():
-                if client.batches.retrieve(batch["id"]).status not in _OVER:
+                if client.batches.retrieve(batch["id"]).status not in OVER:
                     client.batches.cancel(batch["id"])
 
     def _pending(self):
         """Batches that are not collected; those of another endpoint are not known here."""
         here = (self.server.endpoint, UNKNOWN_ENDPOINT)
-        return [batch for batch in self.store.batches()
-                if batch["state"] not in _OVER and batch["endpoint"] in here]
+        return [batch for batch in under_way(self.store) if batch["endpoint"] in here]
 
     def _missing(self, tasks):
         """Yield task, request, key and sample numbers of what is not stored."""
@@ -178,7 +182,7 @@ class Batch:
             if samples:
                 yield task, request, digest, samples
 
-    def _keep(self, client, batch, found):
+    def _keep(self, client, batch, found, submit_again):
         """Store what a finished batch brought, and submit its failed lines once more."""
         rows = []
         for line in self._lines(client, found.output_file_id):
@@ -187,7 +191,7 @@ class Batch:
         answered = {row["key"] for row in rows}
         failed = [digest for digest in batch["keys"] if digest not in answered]
         self.store.note_batch(batch["id"], batch["attempt"], found.status, failed, batch["endpoint"])
-        if failed and batch["attempt"] == 1 and found.status != "cancelled":
+        if submit_again and failed and batch["attempt"] == 1 and found.status != "cancelled":
             sent = {}
             for line in self._lines(client, found.input_file_id):
                 digest, _ = line["custom_id"].rsplit("-", 1)

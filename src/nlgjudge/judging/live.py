@@ -3,7 +3,8 @@
 Every reply is on disk before the worker that asked for it goes on, so a killed run loses no
 more than the calls under way, and the same call goes on where it stopped. A run first asks
 for what is missing, leaves out what another run on the same store is asking at this moment, and
-waits for that at the end. Then it asks once more for the replies that the protocol cannot use.
+waits for that at the end. What a batch on the same store was submitted for is left to the
+batch. Then it asks once more for the replies that the protocol cannot use.
 """
 
 import asyncio
@@ -19,8 +20,10 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from nlgjudge.judging import planning
+from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.claims import Claims
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.pending import Pending
 from nlgjudge.judging.planning import prompt_tokens
 from nlgjudge.judging.server import MALFORMED, CallFailed, Malformed, Server
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
@@ -28,7 +31,12 @@ from nlgjudge.judging.usable import IN_VAIN, may_be_asked_again, problem, told, 
 
 CONCURRENCY = 64
 GIVE_UP = 20  # failed items in a row
+DEADLINE = 900  # seconds; six tries after the first and their pauses fit in
 LOOK_AGAIN = 0.2  # seconds after which a request that another run is asking is looked for again
+# What to do where requests are left to a batch.
+_LEFT = ("batch:{model} submitted them to the same store, so they are not asked and paid for again; all else is asked "
+         "and stored. Run the same call again later: what a batch has brought is collected then. To pay for them now, "
+         "give --despite-batches (despite_batches=True); `nlgjudge replies batches` gives a batch up")
 
 
 class Limits(NamedTuple):
@@ -74,12 +82,18 @@ class Live:
         Calls under way at once.
     timeout : float
         Seconds that a server may be silent; one try of a call ends at most five later, however it answers.
+    deadline : float
+        Seconds that a call may take in all, with its further tries and the pauses before them, also those that
+        the server asks for. Then its item counts as failed.
     progress : bool
         Show a bar with rate, errors and cost.
     ask_again : bool
         Ask again for replies that the protocol cannot use, by the rule of
         `nlgjudge.judging.usable`. Without it the first reply counts, as it did in upstream's
         scripts.
+    despite_batches : bool
+        Ask, and pay, also for what waits in a batch on the same store. Without it a run asks for all else and
+        then says which batch has the rest.
 
     Attributes
     ----------
@@ -98,8 +112,8 @@ class Live:
         they are still of no use, or nothing where they can be used now.
     """
 
-    def __init__(self, model, store, *, limits=_NO_LIMITS, concurrency=CONCURRENCY, timeout=60,
-                 progress=False, ask_again=True):
+    def __init__(self, model, store, *, limits=_NO_LIMITS, concurrency=CONCURRENCY, timeout=60, deadline=DEADLINE,
+                 progress=False, ask_again=True, despite_batches=False):
         if limits.cost is not None and not limits.price:
             raise JudgeError("a limit on cost needs a price: say what a million prompt and a million "
                              "completion tokens cost")
@@ -107,9 +121,12 @@ class Live:
         self.store = store
         self.limits = limits
         self.server = Server(model, timeout=timeout)
+        self.deadline = deadline
         self.concurrency = concurrency
         self.progress = progress
         self.ask_again = ask_again
+        self.despite_batches = despite_batches
+        self._pending = Pending(store)
         self.cost = 0.0
         self.failures = 0
         self.reasons = Counter()
@@ -144,8 +161,11 @@ class Live:
         JudgeError
             For a server that is not reached, a wrong key, an unknown model, an empty account, too many
             failures, or a run of which no call was answered.
+        Waiting
+            When all is asked but what waits in a batch on the same store.
         """
         self.server.tell_of_unknown(self.store, tasks)
+        self._collect(tasks)
         self._wait(tasks)
         self._say_how_it_ended()
         missing = NOT_ASKED if self.stopped else NOT_ANSWERED
@@ -165,7 +185,30 @@ class Live:
             As from `nlgjudge.judging.planning.plan`.
         """
         self.server.tell_of_unknown(self.store, tasks)
+        waiting = self._in_batches(tasks)
+        if waiting and not self.despite_batches:
+            warnings.warn(f"{self.name}: {waiting.total()} of the planned requests wait in {', '.join(waiting)}: a run "
+                          "leaves them to it", stacklevel=2)
         return planning.plan(self.server, self.store, tasks, self.limits.price, again=self.ask_again)
+
+    def _in_batches(self, tasks):
+        """How many requests of these tasks that lack a sample wait in which batch."""
+        found = {}
+        for task in tasks:
+            _, digest, n = self.server.request(task)
+            batch = self._pending.batch(digest)
+            if batch and any(sample not in self.store.get(digest) for sample in range(n)):
+                found[digest] = batch
+        return Counter(found.values())
+
+    def _collect(self, tasks):
+        """Fetch what batches on this store have ready, where these tasks wait for one."""
+        if not self._in_batches(tasks):
+            return
+        try:
+            Batch(self.server.model, self.store, timeout=self.server.timeout).collect(submit_again=False)
+        except JudgeError as error:
+            warnings.warn(str(error), stacklevel=3)
 
     def _wait(self, tasks):
         """Run to the end, also where an event loop is running already."""
@@ -192,6 +235,7 @@ class Live:
         self._whole = 0  # items that have all their samples
         self._failed = Counter()  # items that have not, by reason
         self._elsewhere = set()  # places of the items that another run is asking
+        self._left = {}  # by key of a request that is left to a batch, which one
         self._in_a_row = 0
         self._answered_before = self._answered
         # Of replies, by key and sample:
@@ -223,28 +267,36 @@ class Live:
                 await writer
 
     def _say_how_it_ended(self):
+        self._say_what_came()
+        if self._left:
+            where = {}
+            for digest, batch in self._left.items():
+                where.setdefault(batch, set()).add(digest)
+            raise Waiting(self.name, where, _LEFT.format(model=self.server.model))
+
+    def _say_what_came(self):
         failed = sum(self._failed.values())
         nothing_came = not self._whole and self._answered == self._answered_before
         if failed and nothing_came and not self.stopped:
             raise JudgeError(f"no item was answered: {failed} failed, {_commonest(self._failed)}")
         if failed:
             warnings.warn(f"{self.name}: {failed} of {failed + self._whole} items failed, "
-                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=3)
+                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=4)
         if self.stopped:
             warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
-                          "another run goes on from there", stacklevel=3)
+                          "another run goes on from there", stacklevel=4)
         if self._elsewhere:
             warnings.warn(f"{self.name}: another run on {self.store.path.name} was asking {len(self._elsewhere)} "
                           "of these items at the same time; its replies are used, and none is paid twice",
-                          stacklevel=3)
+                          stacklevel=4)
         if self._repeated:
-            warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=3)
+            warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=4)
         if self._not_again:
-            warnings.warn(f"{self.name}: {self._not_again}", stacklevel=3)
+            warnings.warn(f"{self.name}: {self._not_again}", stacklevel=4)
         if self._cut:
             warnings.warn(f"{self.name}: replies that were cut before they came to the point (length): "
                           f"{len(self._cut)}; raise max_tokens, which pays for a reasoning model's thoughts too",
-                          stacklevel=3)
+                          stacklevel=4)
 
     async def _all(self, client, tasks):
         """Ask for all that is missing."""
@@ -253,6 +305,7 @@ class Live:
             self._whole = 0
             self._failed = Counter()
             self._elsewhere = set()
+            self._left = {}
             self._todo = enumerate(tasks)
             # The first call alone: a wrong key or model shows once, and so does what the
             # server supports.
@@ -347,6 +400,7 @@ class Live:
     async def _complete(self, client, task):
         """Ask until the task has its samples; None where another run is asking the same."""
         malformed = 0
+        ends = self._end()
         while True:
             _, digest, n = self.server.request(task)
             have = self.store.tries(digest)
@@ -355,25 +409,41 @@ class Live:
                 return True
             if self._claims.is_taken(digest):
                 return None
+            if self._is_left(digest):
+                return False
             if not await self._may_go_on(task):
                 return False
             try:
-                if not await self._ask_for_missing(client, task):
+                if not await self._ask_for_missing(client, task, ends):
                     return None
+                ends = self._end()
             except Malformed as error:
                 malformed += 1
                 if malformed == MALFORMED:
                     raise CallFailed(f"{error}, {MALFORMED} times") from None
 
-    async def _ask_for_missing(self, client, task):
+    def _is_left(self, digest):
+        """Whether a request waits in a batch, and is left to it."""
+        batch = "" if self.despite_batches else self._pending.batch(digest)
+        if batch:
+            self._left[digest] = batch
+        return bool(batch)
+
+    def _end(self):
+        """When a call that begins now has to be over."""
+        return asyncio.get_running_loop().time() + self.deadline
+
+    async def _ask_for_missing(self, client, task, ends):
         """Ask once for the samples of a task that are not stored; False where another run is asking."""
         request, digest, n = self.server.request(task)
         with self._claimed(digest) as mine:
             if not mine:
                 return False
+            if self._is_left(digest):  # a batch that was submitted before the claim
+                return True
             have = self.store.tries(digest)  # what another run stored before the claim
             missing = [sample for sample in range(n) if sample not in have]
-            found = await self._ask(client, request, len(missing)) if missing else None
+            found = await self._ask(client, request, len(missing), ends) if missing else None
             if found:  # else the request must change
                 new = dict(zip(missing, found))
                 rows = [reply | {"key": digest, "sample": sample} for sample, reply in new.items()]
@@ -451,7 +521,7 @@ class Live:
             if self._limit():
                 self._not_again = f"replies of no use were not asked for again: {self._limit()}"
                 return False
-        found = await self._ask(client, request, len(wanted))
+        found = await self._ask(client, request, len(wanted), self._end())
         if found is None:  # the request must change, and is asked as a whole in another run
             return False
         new = dict(zip(wanted, found))
@@ -473,11 +543,14 @@ class Live:
         reason = problem(task, n, used(task, n, tries))
         return may_be_asked_again(reason, len(tries), in_this_run=(digest, sample) in self._fresh)
 
-    async def _ask(self, client, request, count):
+    async def _ask(self, client, request, count, ends):
         """Call the server, and count what its replies cost."""
         self._under_way += 1
         try:
-            found = await self.server.ask(client, request, count)
+            async with asyncio.timeout_at(ends):
+                found = await self.server.ask(client, request, count)
+        except TimeoutError:
+            raise CallFailed(f"no answer within {self.deadline:g} s in all, with further tries") from None
         finally:
             self._under_way -= 1
         for reply in found or []:

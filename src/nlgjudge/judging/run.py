@@ -1,5 +1,6 @@
 """From items and prompts to parsed responses, by any judge."""
 
+from functools import partial
 from inspect import signature
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.heads import get_head
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
@@ -159,7 +161,36 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
         for part in tasks:
             judge.submit(part)
-    return pd.concat([_parsed(judge, part, policy, head) for part in tasks], ignore_index=True)
+    return pd.concat(all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks), ignore_index=True)
+
+
+def all_or_waiting(steps):
+    """Take several steps that ask a judge, to the last also where replies to one are still to come.
+
+    Parameters
+    ----------
+    steps : iterable of callable
+
+    Returns
+    -------
+    list
+        What each gave.
+
+    Raises
+    ------
+    Waiting
+        After the last step, with the words of all that wait.
+    """
+    found = []
+    waiting = []
+    for step in steps:
+        try:
+            found.append(step())
+        except Waiting as error:
+            waiting.append(error)
+    if waiting:
+        raise AllWaiting(waiting)
+    return found
 
 
 def check(judge, tasks):

@@ -417,6 +417,10 @@ class Store:
         batches = [dict(zip(names, row)) for row in rows]
         return [batch | {"keys": json.loads(batch["keys"])} for batch in batches]
 
+    def batch_states(self):
+        """Of each batch its id, its state and which attempt it is, without the keys, which may be thousands."""
+        return self._reader.execute("SELECT id, state, attempt FROM batches ORDER BY rowid").fetchall()
+
     def note_batch(self, batch_id, attempt, state, keys, endpoint=UNKNOWN_ENDPOINT):
         """Keep or update a batch."""
         with self._db:

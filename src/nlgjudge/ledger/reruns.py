@@ -11,7 +11,7 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import unknown
 from nlgjudge.judging.dry_run import COUNTS, DryRun
-from nlgjudge.judging.errors import Waiting
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.run import get_judge
 from nlgjudge.ledger.comparison import EVIDENCE, side_by_side
 from nlgjudge.ledger.entering import is_rule, judge_name
@@ -277,12 +277,12 @@ def _ask_all(runs, told):
         try:
             run.responses = run.ask(run.judge)
         except Waiting as error:
-            waiting.append(str(error))
+            waiting.append(error)
             continue
         if told:
             told(run.part, run.judge, len(run.responses))
     if waiting:
-        raise Waiting("; ".join(dict.fromkeys(waiting)))
+        raise AllWaiting(waiting)
 
 
 def _digests(parts):

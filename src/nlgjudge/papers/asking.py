@@ -4,7 +4,7 @@ import pandas as pd
 
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge, judge_items
-from nlgjudge.papers.coascore.aspects import dataset_aspects, stage
+from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
 
 # Prompts whose words a paper prints for one task, and which are put into the words of others.
@@ -143,10 +143,7 @@ def _chained(row, scope, items, judge, aspect, samples, sampling):
     if samples != 1:
         raise ValueError(f"{row.row}: samples={samples}: each step of a chain is one reply; leave samples out")
     final = "average" if row.scoring == "mean of aspects" else "judge"
-    aspects = None
-    if row.scoring == "chain of rated aspects":
-        known = dataset_aspects(scope.task)
-        aspects = [known[asked] for asked, _ in scope.aspects.values() if asked != aspect]
+    aspects = "inter" if row.scoring == "chain of rated aspects" else None
     found = coascore(items, judge, scope.task, aspect, n=row.aspects, aspects=aspects, final=final, settings=sampling)
     return found.responses.drop(columns="used")
 

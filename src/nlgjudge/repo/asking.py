@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -16,6 +17,7 @@ from nlgjudge.data.sample import task
 from nlgjudge.judging.live import Limits, told_again
 from nlgjudge.judging.planning import assumption
 from nlgjudge.judging.prompts import check_fit
+from nlgjudge.judging.run import all_or_waiting
 from nlgjudge.judging.tasks import NOT_ASKED, Tasks
 from nlgjudge.repo import exits
 from nlgjudge.repo import prompts as named_prompts
@@ -47,6 +49,10 @@ class Asking(NamedTuple):
         As for `nlgjudge.judging.live.Limits`.
     concurrency : int
         Calls under way at once.
+    timeout, deadline : float
+        Seconds of silence in one try of a call, and of a call in all.
+    despite_batches : bool
+        Ask also for what waits in a batch on the same store.
     store : path-like or None
         Where replies are kept.
     """
@@ -64,6 +70,9 @@ class Asking(NamedTuple):
     per_minute: float | None
     tokens_per_minute: float | None
     concurrency: int
+    timeout: float
+    deadline: float
+    despite_batches: bool
     store: object
 
     @property
@@ -99,7 +108,8 @@ def open_judge(spec, asking, *, items=None, store=None):
         limits = Limits(asking.max_calls, asking.max_cost, asking.per_minute, asking.tokens_per_minute, price)
         # Upstream's scripts, which a policy repeats, took the first reply as it came.
         extra = {"limits": limits, "concurrency": asking.concurrency, "progress": True,
-                 "ask_again": asking.policy == "nan"}
+                 "timeout": asking.timeout, "deadline": asking.deadline, "ask_again": asking.policy == "nan",
+                 "despite_batches": asking.despite_batches}
     if kind == "batch":
         extra = {"price": price}
     return nj.get_judge(spec, items=items, store=store, **extra)
@@ -257,12 +267,11 @@ def _check_batch(total, asking):
 
 def _asked(judge, items, prompts, asking):
     """Responses of each prompt, asked one prompt after another."""
-    parts = []
-    for one in prompts:
+    def ask(one):
         found = nj.judge_items(items, [one], judge, samples=asking.samples, policy=asking.policy,
                                sampling=asking.sampling)
-        parts.append(found.assign(prompt=one.name))
-    return parts
+        return found.assign(prompt=one.name)
+    return all_or_waiting(partial(ask, one) for one in prompts)
 
 
 def _told_end(judge, responses, planned, notice):

@@ -169,7 +169,7 @@ def _add_judge(commands):
 
 
 def _add_replies(commands):
-    replies = _command(commands, "replies", "the store of replies: export, import, count, adopt, forget",
+    replies = _command(commands, "replies", "the store of replies: export, import, count, batches, adopt, forget",
                        "nlgjudge replies totals")
     actions = replies.add_subparsers(required=True, metavar="ACTION")
 
@@ -183,6 +183,11 @@ def _add_replies(commands):
                              ("import", "load", "add the replies of an exported file")):
         made = action(name, work, text, f"nlgjudge replies {name} replies.jsonl.gz")
         made.add_argument("file", type=Path, help="ends in .jsonl or .jsonl.gz")
+    batches = action("batches", "batches", "list the batches that are under way, or give one up",
+                     "nlgjudge replies batches --give-up batch_abc",
+                     "List the batches that were submitted and not collected. A batch that is given up is waited for "
+                     "no longer: its requests are asked, and paid for, anew.")
+    batches.add_argument("--give-up", metavar="BATCH", default="", help="wait for this one no longer")
     action("totals", "totals", "count replies, tokens and cost, and say which model and endpoint they are of",
            "nlgjudge replies totals --store data/cache/replies.sqlite")
     adopt = action("adopt", "adopt", "say which endpoint gave the replies that are stored without one",
@@ -332,8 +337,22 @@ def _add_spending(command):
     spent.add_argument("--per-minute", type=float, metavar="N", help="calls a minute at most")
     spent.add_argument("--tokens-per-minute", type=float, metavar="N", help="prompt tokens a minute at most")
     spent.add_argument("--concurrency", type=int, default=64, metavar="N", help="calls under way at once")
+    spent.add_argument("--timeout", type=_seconds, default=60, metavar="SECONDS",
+                       help="of silence, after which a call is tried again")
+    spent.add_argument("--deadline", type=_seconds, default=900, metavar="SECONDS",
+                       help="of a call in all, with its further tries and their pauses")
+    spent.add_argument("--despite-batches", action="store_true",
+                       help="ask, and pay, also for what waits in a batch on the same store")
     spent.add_argument("--store", type=Path, metavar="FILE",
                        help=f"where replies are kept (default: {_STORE})")
+
+
+def _seconds(text):
+    """A length of time."""
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds, as 60, got {text}")
+    return seconds
 
 
 def _add_steps_of_make(commands):

@@ -5,6 +5,7 @@ import sys
 import pandas as pd
 from tqdm import tqdm
 
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.metric_runs import metric_parts, rows_of, run_metrics
@@ -107,7 +108,7 @@ def rerun_metrics(targets, weights, batch_size, device, model, limit, plan):
     write_cells(cells, folder, "The papers' rows that need weights, computed anew",
                 "Each cell: this run, its 95% interval, and the printed value in brackets. "
                 + "; ".join(dict.fromkeys(said.values())))
-    whole.to_csv(folder / "plan.csv", index=False, lineterminator="\n")
+    spreadsheets.write(whole, folder / "plan.csv", lineterminator="\n")
     print(summary(cells).rename(columns={"this judge": "this run"}).to_string(index=False, na_rep=""))
     for paper, text in said.items():
         print(f"{paper}: {text}")

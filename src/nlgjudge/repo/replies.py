@@ -2,6 +2,7 @@
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import cache
+from nlgjudge.judging import pending
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 from nlgjudge.judging.tasks import endpoint as written_endpoint
@@ -49,6 +50,26 @@ def totals(store):
         print(", ".join(f"{name} {value}" for name, value in opened.totals().items()))
         for (model, endpoint), number in opened.endpoints().items():
             print(f"{model}@{endpoint}: {number} replies")
+
+
+def batches(store, give_up):
+    """Print the batches that are under way, or give one up.
+
+    Raises
+    ------
+    ValueError
+        For a batch that is not under way.
+    """
+    with open_store(store) as opened:
+        if give_up:
+            number = pending.give_up(opened, give_up)
+            print(f"{give_up} is waited for no longer: its {number} requests are asked anew; cancel it at the server "
+                  "too, where it may still be paid for")
+            return
+        found = pending.under_way(opened)
+        for batch in found:
+            print(f"{batch['id']} at {batch['endpoint']}: {len(batch['keys'])} requests, attempt {batch['attempt']}")
+        print(f"{len(found)} batches under way in {opened.path}")
 
 
 def adopt(store, model, endpoint):

@@ -16,8 +16,10 @@ import pandas as pd
 from tqdm import tqdm
 
 import nlgjudge as nj
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, endpoint
 from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
@@ -255,7 +257,7 @@ def write(found, folder, name):
     lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
     write_cells(_cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip())
     counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
-    counts.reset_index().to_csv(folder / "replies.csv", index=False, lineterminator="\n")
+    spreadsheets.write(counts.reset_index(), folder / "replies.csv", lineterminator="\n")
 
 
 def write_cells(cells, folder, title, said):
@@ -308,6 +310,7 @@ def _asked(tables, by_paper, plans, asking, changes):
     """Ask for all rows of all papers, under one bar."""
     total = sum(int(plan["samples"].sum()) for plan in plans.values())
     found = {}
+    waiting = []
     with tqdm(total=total, unit="reply", desc="rows", disable=not total, file=sys.stderr) as bar:
         def told(part, judge, replies):
             said = {"row": part.row.row}
@@ -316,9 +319,14 @@ def _asked(tables, by_paper, plans, asking, changes):
             bar.set_postfix(said, refresh=False)
             bar.update(replies)
 
-        for paper in plans:
-            found[paper] = nj.rerun(paper, tables[paper], by_paper[paper], limit=asking.limit, price=asking.price,
-                                    notebook="rerun", told=told, **changes)
+        for paper in plans:  # a batch is submitted for each before anything is waited for
+            try:
+                found[paper] = nj.rerun(paper, tables[paper], by_paper[paper], limit=asking.limit, price=asking.price,
+                                        notebook="rerun", told=told, **changes)
+            except Waiting as error:
+                waiting.append(error)
+    if waiting:
+        raise AllWaiting(waiting)
     return found
 
 

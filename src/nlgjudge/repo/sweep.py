@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.words import in_words, named
 
@@ -184,7 +185,7 @@ def finish(grid):
     if not len(table):
         raise ValueError(f"{grid.notebook.name} left no table: expected ablation/*.csv or ledger/*.csv, as "
                          "nj.ablate and nj.ledger.write leave them")
-    table.to_csv(grid.folder / "results.csv", index=False)
+    spreadsheets.write(table, grid.folder / "results.csv")
     draw(grid, table)
 
 
@@ -199,7 +200,7 @@ def finish_without(grid):
     for kind in ("svg", "png"):
         (grid.folder / f"results.{kind}").unlink(missing_ok=True)
     grid.folder.mkdir(parents=True, exist_ok=True)
-    collect(grid).to_csv(grid.folder / "results.csv", index=False)
+    spreadsheets.write(collect(grid), grid.folder / "results.csv")
     lacking = {name: cell for name, cell in zip(grid.names, grid.cells) if not grid.executed(name).exists()}
     if not lacking:
         return ""

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import out
 from nlgjudge.judging.prompts import Prompt
@@ -92,7 +93,7 @@ class Ablation(NamedTuple):
         """Write `result` to `ablation/<name>.csv` of this run, where a sweep finds it; return the path."""
         path = out(self.sample) / "ablation" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.result.to_csv(path, index=False)
+        spreadsheets.write(self.result, path)
         return path
 
 

@@ -1,5 +1,6 @@
 from .aspects import Aspect as Aspect
 from .aspects import dataset_aspects as dataset_aspects
+from .aspects import other_rated_aspects as other_rated_aspects
 from .chain import coascore as coascore
 from .chain import llmscore as llmscore
 from .chain import plan_coascore as plan_coascore

@@ -23,7 +23,7 @@ from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
-from nlgjudge.papers.coascore.protocols import SAMPLING
+from nlgjudge.papers.coascore.protocols import SAMPLING, SCOPES
 
 _WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
           "seventeen eighteen nineteen twenty")
@@ -58,7 +58,7 @@ class Aspect(NamedTuple):
 
 
 def dataset_aspects(task):
-    """Rated aspects of a task, as the ablation CoAScore_inter uses them (section 4.6).
+    """Rated aspects of a task with the words that ask about them.
 
     Parameters
     ----------
@@ -81,6 +81,35 @@ def dataset_aspects(task):
     ['coherence', 'consistency', 'fluency', 'relevance']
     """
     return {key: Aspect(*words) for key, words in _task(task)["aspects"].items()}
+
+
+def other_rated_aspects(task, aspect):
+    """What the ablation CoAScore_inter shows in the place of generated aspects (section 4.6).
+
+    The paper experiments "with five aspects in the TopicalChat dataset", those of Table 5, and takes "other
+    aspects already present in the evaluation dataset". Topical-Chat has a sixth, the use of knowledge, which
+    Table 5 does not have: it is not among them. For a task that Table 5 does not print all its rated aspects
+    count.
+
+    Parameters
+    ----------
+    task, aspect : str
+        As for `stage`.
+
+    Returns
+    -------
+    list of Aspect
+        Without the target itself, in the table's order.
+
+    Examples
+    --------
+    >>> [one.name for one in other_rated_aspects("dialogue", "overall")]
+    ['Naturalness', 'Understandability', 'Interest', 'Maintains Context']
+    """
+    known = dataset_aspects(task)
+    printed = [scope for scope in SCOPES if "table5" in scope.artefacts and scope.task == task]
+    keys = [asked for scope in printed for asked, _ in scope.aspects.values()]
+    return [known[key] for key in keys or known if key != aspect]
 
 
 def stage(name, task, aspect, scale=(1, 5)):

@@ -14,8 +14,8 @@ import pandas as pd
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses
 from nlgjudge.papers.coascore.aspects import (
-    dataset_aspects,
     item_tasks,
+    other_rated_aspects,
     relevant_aspects,
     score_aspects,
     stage,
@@ -90,7 +90,8 @@ def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", 
     n : int
         Aspects to generate; section 4.6 goes from 5 to 20.
     aspects : list of Aspect or "inter", optional
-        Instead of generated ones; ``"inter"`` takes the task's other rated aspects.
+        Instead of generated ones; ``"inter"`` takes the other rated aspects of Table 5, as
+        `nlgjudge.papers.coascore.aspects.other_rated_aspects` gives them.
     scores : {"judged", "none", "random"}
         The judge's own, definitions alone, or whole numbers drawn evenly from the scale.
     final : {"judge", "average"}
@@ -112,6 +113,7 @@ def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", 
     --------
     >>> from nlgjudge.data.benchmarks import load
     >>> from nlgjudge.judging.surface import Surface
+    >>> from nlgjudge.papers.coascore.aspects import dataset_aspects
     >>> from nlgjudge.papers.coascore.chained import Chained
     >>> judge = Chained(Surface(), list(dataset_aspects("dialogue").values()))
     >>> chain = coascore(load("topical_chat", "sample").items.head(2), judge, "dialogue", "coherence", n=3)
@@ -123,7 +125,9 @@ def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", 
                          "and scores to average")
     judge = get_judge(judge) if isinstance(judge, str) else judge
     if isinstance(aspects, str):
-        aspects = [one for key, one in dataset_aspects(task).items() if key != aspect]
+        if aspects != "inter":
+            raise ValueError(f"aspects={aspects!r}: expected a list of aspects, or 'inter' for the other rated ones")
+        aspects = other_rated_aspects(task, aspect)
     aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
     if scores == "judged":
         found = score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)

@@ -4,6 +4,8 @@ import html
 
 import pandas as pd
 
+from nlgjudge.data import spreadsheets
+
 
 def survey(task, metrics, issues, path):
     """Show the expert survey of Figure 5, for one task, as a form that writes votes.
@@ -17,7 +19,8 @@ def survey(task, metrics, issues, path):
     issues : dict of str to str
         Description of a quality issue by perturbation.
     path : str or pathlib.Path
-        A CSV; each press of the button adds a line per issue: `task, perturbation, metric`.
+        A CSV; each press of the button adds a line per issue: `task, perturbation, metric`. A name that a
+        spreadsheet would compute has an apostrophe in front, which `expert_weights` takes off.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def survey(task, metrics, issues, path):
         votes = pd.DataFrame({"task": task, "perturbation": list(choices),
                               "metric": [choice.value for choice in choices.values()]})
         new = not pd.io.common.file_exists(path)
-        votes.to_csv(path, mode="a", header=new, index=False, lineterminator="\n")
+        spreadsheets.write(votes, path, mode="a", header=new, lineterminator="\n")
         said.value = f"{len(votes)} votes added to {path}"
 
     button.on_click(save)
@@ -84,6 +87,7 @@ def expert_weights(votes, metrics):
     >>> expert_weights(votes, ["coherence", "relevance", "fluency"]).loc["typos"].to_dict()
     {'coherence': 0.4, 'relevance': 0.1, 'fluency': 0.5}
     """
+    votes = votes[["perturbation", "metric"]].map(spreadsheets.plain)
     if not set(votes["metric"]) <= set(metrics):
         raise ValueError(f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}")
     counts = pd.crosstab(votes["perturbation"], votes["metric"]).reindex(columns=metrics, fill_value=0)

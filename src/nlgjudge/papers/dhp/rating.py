@@ -8,7 +8,7 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.judging.dry_run import COUNTS, DryRun
-from nlgjudge.judging.errors import Waiting
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.surface import Surface
@@ -106,11 +106,11 @@ def rate(versions, prompts, judges, *, samples=None, temperature=None):
             try:
                 replies = judge_items(items, prompts[dataset], judge, samples=count, sampling=settings)
             except Waiting as error:
-                waiting.append(str(error))
+                waiting.append(error)
                 continue
             found[dataset, label] = item_scores(replies).merge(items[_KEYS], on="item_id")
     if waiting:
-        raise Waiting("; ".join(dict.fromkeys(waiting)))
+        raise AllWaiting(waiting)
     return found
 
 
