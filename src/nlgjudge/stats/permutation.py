@@ -170,16 +170,15 @@ def differences(x, y, human, bits, *, level, coefficient, constant, kendall):
         y = y.reshape(1, -1)
         human = human.reshape(1, -1)
         bits = bits.reshape(1, -1, bits.shape[-1])
-    resamples = 8 * bits.shape[-1]
-    total = np.zeros((2, resamples))
-    count = np.zeros((2, resamples))
-    for group in range(len(x)):
-        keep = ~np.isnan(x[group])
-        items = (part[group][keep] for part in (x, y, human, bits))
-        values = _of_group(*items, coefficient, kendall)
-        defined = ~np.isnan(values)
-        total += values if constant == "nan" else np.where(defined, values, 0)
-        count += defined if constant == "skip" else 1
+    total = np.zeros((2, 8 * bits.shape[-1]))
+    count = np.zeros((2, 8 * bits.shape[-1]))
+    for values in _of_groups(x, y, human, bits, coefficient, kendall):
+        undefined = np.isnan(values) if constant != "nan" else np.zeros(1, bool)
+        if undefined.any():
+            total += np.where(undefined, 0, values).sum(axis=0)
+        else:
+            total += values.sum(axis=0)
+        count += len(values) - (undefined.sum(axis=0) if constant == "skip" else 0)
     with np.errstate(invalid="ignore"):
         first, second = total / count
     return first - second
@@ -205,23 +204,60 @@ def _of_systems(x, y, human, bits, coefficient, kendall):
     return np.concatenate(values, axis=1)
 
 
-def _of_group(x, y, human, bits, coefficient, kendall):
-    """Both correlations of one document's (or all) items, shape (2, n_resamples)."""
-    if len(x) < 2:
-        return np.full((2, 8 * bits.shape[-1]), np.nan)
-    # A statistic takes swap bits of a type of its own, shape (n_items, n_resamples).
+def _of_groups(x, y, human, bits, coefficient, kendall):
+    """Yield both correlations of groups of items, shape (n_groups, 2, n_resamples), some groups at a time.
+
+    A group is a document's items, or all of them. Those with as many items are taken together.
+    """
+    there = ~np.isnan(x)
+    sizes = there.sum(axis=1)
+    resamples = 8 * bits.shape[-1]
+    for size in map(int, np.unique(sizes)):
+        groups = np.flatnonzero(sizes == size)
+        if size < 2:
+            yield np.broadcast_to(np.nan, (len(groups), 2, resamples))
+            continue
+        numbers = 3 * size * min(resamples, 2 ** (size - 1))  # of one group, roughly
+        for some in np.array_split(groups, math.ceil(len(groups) / max(1, _CELLS // numbers))):
+            items = [part[some][there[some]].reshape(len(some), size, *part.shape[2:])
+                     for part in (x, y, human, bits)]
+            yield _of_equal_groups(*items, coefficient, kendall)
+
+
+def _of_equal_groups(x, y, human, bits, coefficient, kendall):
+    """Both correlations of groups with as many items each, shape (n_groups, 2, n_resamples)."""
+    size = x.shape[1]
+    resamples = 8 * bits.shape[-1]
+    # A statistic takes swap bits of a type of its own, shape (n_groups, n_items, n_resamples) or, for the
+    # same in all groups, without the first.
     if coefficient == "pearson":
-        statistic, dtype = _moments(x, y, human)
-    elif len(x) <= _PAIRWISE:
+        statistic, dtype = _each(_moments, x, y, human)
+    elif size <= _PAIRWISE:
         statistic, dtype = _comparisons(x, y, human, coefficient, kendall)
     else:
-        statistic = partial(_one_by_one, x, y, human, coefficient=coefficient, kendall=kendall)
-        dtype = bool
-    values = []
-    for chunk in _chunks(bits, len(x)):
-        swapped = np.unpackbits(chunk, axis=1).astype(dtype)
-        values.append(statistic(swapped))
-    return np.concatenate(values, axis=1)
+        statistic, dtype = _each(partial(_swapping, coefficient=coefficient, kendall=kendall), x, y, human)
+    if 2 ** (size - 1) <= resamples:
+        return _looked_up(statistic(_every_half(size).astype(dtype)), bits)
+    values = [statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, size)]
+    return np.concatenate(values, axis=2)
+
+
+def _every_half(size):
+    """Swap bits of so many items in which the last one is not swapped, shape (n_items, 2^(n_items - 1))."""
+    return np.arange(2 ** (size - 1)) >> np.arange(size)[:, None] & 1
+
+
+def _looked_up(values, bits):
+    """Values for swap bits, from those for `_every_half`; a swap's mirror has the two exchanged."""
+    table = np.concatenate([values, values[:, ::-1, ::-1]], axis=2)
+    swapped = np.unpackbits(bits, axis=2)
+    number = np.zeros((len(bits), swapped.shape[2]), int)
+    for first in range(0, swapped.shape[1], 8):
+        byte = np.zeros(number.shape, np.uint8)  # several times as fast as shifting long numbers
+        for place, of_item in enumerate(swapped[:, first:first + 8].swapaxes(0, 1)):
+            byte |= of_item << place
+        number += byte.astype(int) << first
+    return np.stack([of_group.take(numbers, axis=1) for of_group, numbers in zip(table, number)])
 
 
 def _chunks(bits, cells):
@@ -233,11 +269,27 @@ def _chunks(bits, cells):
 
 def _product(matrix, swapped):
     """`matrix @ swapped` in tiles that stay on one thread: waiting for a busy one costs far more."""
-    width = min(_TILE, 2 ** int(math.log2(max(_ALONE // matrix.size, 1))))
+    rows, inner = matrix.shape[-2:]
+    width = min(_TILE, 2 ** int(math.log2(max(_ALONE // (rows * inner), 1))))
     if width < 8:  # large enough for several threads
         return matrix @ swapped
-    tiles = matrix @ swapped.reshape(len(swapped), -1, width).swapaxes(0, 1)
-    return tiles.swapaxes(0, 1).reshape(len(matrix), -1)
+    shape = np.broadcast_shapes(matrix.shape[:-2], swapped.shape[:-2])
+    found = np.empty((*shape, rows, swapped.shape[-1]), matrix.dtype)
+    for start in range(0, found.shape[-1], width):
+        tile = slice(start, start + width)
+        np.matmul(matrix, swapped[..., tile], out=found[..., tile])
+    return found
+
+
+def _each(prepare, x, y, human):
+    """A statistic of several groups, from what prepares that of one; and the type of bits that it takes."""
+    prepared = [prepare(*one) for one in zip(x, y, human)]
+
+    def statistic(swapped):
+        swapped = np.broadcast_to(swapped, (len(prepared), *swapped.shape[-2:]))
+        return np.stack([of_one(bits) for (of_one, _), bits in zip(prepared, swapped)])
+
+    return statistic, float if all(dtype is float for _, dtype in prepared) else bool
 
 
 def _one_by_one(x, y, human, swapped, coefficient, kendall):
@@ -245,6 +297,11 @@ def _one_by_one(x, y, human, swapped, coefficient, kendall):
     of_a = np.where(swapped.T, y, x)
     of_b = np.where(swapped.T, x, y)
     return np.stack([_with_human(scores, human, coefficient, kendall) for scores in (of_a, of_b)])
+
+
+def _swapping(x, y, human, coefficient, kendall):
+    """`_one_by_one` for one group, and the type of bits that it takes."""
+    return partial(_one_by_one, x, y, human, coefficient=coefficient, kendall=kendall), bool
 
 
 def _with_human(scores, human, coefficient, kendall):
@@ -294,59 +351,81 @@ def _comparisons(x, y, human, coefficient, kendall):
     tables (x or y against x or y) a pair takes depends on its two bits: a quadratic form in the
     bits. Ties enter through the number of chosen scores of each value, which is linear in the bits.
     """
-    n = len(x)
-    weight = np.sign(human[:, None] - human)
-    classes = len(np.unique(human)) if kendall == "c" else n
+    n = x.shape[1]
+    weight = np.sign(_gaps(human, human))
+    if kendall == "c":
+        classes = np.array([len(np.unique(one)) for one in human])[:, None]
+    else:
+        classes = n
     if coefficient == "spearman":
-        rank = weight.sum(axis=1)
-        weight = rank[:, None] - rank
-        variation = 4 * rank @ rank
+        rank = weight.sum(axis=2)
+        weight = _gaps(rank, rank)
+        variation = 4 * (rank * rank).sum(axis=1)
         largest = 2 * n  # weight
     else:
-        variation = np.abs(weight).sum()
+        variation = np.abs(weight).sum(axis=(1, 2))
         largest = 1
     dtype = np.float32 if 4 * largest * n * n < 2**24 else float  # single precision holds these integers
-    xx = weight * np.sign(x[:, None] - x)
-    xy = weight * np.sign(x[:, None] - y)
-    yy = weight * np.sign(y[:, None] - y)
-    start = xx.sum(), yy.sum()
-    bends = xx - xy - xy.T + yy
-    slope_a = 2 * (xy.sum(axis=0) - xx.sum(axis=1))
-    slope_b = 2 * (xy.sum(axis=1) - yy.sum(axis=1))
+    xx = weight * np.sign(_gaps(x, x))
+    xy = weight * np.sign(_gaps(x, y))
+    yy = weight * np.sign(_gaps(y, y))
+    start = xx.sum(axis=(1, 2)), yy.sum(axis=(1, 2))
+    bends = xx - xy - xy.swapaxes(1, 2) + yy
+    slope_a = 2 * (xy.sum(axis=1) - xx.sum(axis=2))
+    slope_b = 2 * (xy.sum(axis=2) - yy.sum(axis=2))
     in_x, in_y = _tied_values(x, y)
-    forms = np.concatenate([bends, [slope_a, slope_b], in_y - in_x]).astype(dtype)
-    tied = in_x.sum(axis=1)[:, None], in_y.sum(axis=1)[:, None]
+    forms = np.concatenate([bends, slope_a[:, None], slope_b[:, None], in_y - in_x], axis=1).astype(dtype)
+    tied = in_x.sum(axis=2)[..., None], in_y.sum(axis=2)[..., None]
 
     def statistic(swapped):
         products = _product(forms, swapped)
-        bend = np.einsum("ij,ij->j", products[:n], swapped)
-        values = np.empty((2, swapped.shape[1]))
+        bend = np.einsum("gij,gij->gj", products[:, :n], np.broadcast_to(swapped, (len(forms), *swapped.shape[-2:])))
+        values = np.empty((len(forms), 2, swapped.shape[-1]))
         for row, sign in enumerate((1, -1)):
-            agreement = (start[row] + products[n + row] + bend).astype(float)
-            ties = tied[row].astype(dtype) + sign * products[n + 2:]
-            values[row] = _ratio(agreement, ties, n, variation, classes, coefficient, kendall)
+            agreement = (start[row][:, None] + products[:, n + row] + bend).astype(float)
+            ties = tied[row].astype(dtype) + sign * products[:, n + 2:]
+            values[:, row] = _ratio(agreement, ties, n, variation[:, None], classes, coefficient, kendall)
         return values
 
     return statistic, dtype
 
 
+def _gaps(x, y):
+    """Differences of all pairs of each group, shape (n_groups, n_items, n_items)."""
+    return x[:, :, None] - y[:, None, :]
+
+
 def _tied_values(x, y):
-    """Which items have each value that occurs more than once, in x and in y; rows are values."""
-    _, value, size = np.unique(np.concatenate([x, y]), return_inverse=True, return_counts=True)
-    repeated = np.flatnonzero(size > 1)
-    member = (value == repeated[:, None]).astype(int)
-    return member[:, :len(x)], member[:, len(x):]
+    """Which items have each value that occurs more than once in a group, in x and in y.
+
+    Returns
+    -------
+    in_x, in_y : numpy.ndarray of int, shape (n_groups, n_values, n_items)
+        Rows that a group does not need are 0.
+    """
+    scores = np.concatenate([x, y], axis=1)
+    order = np.argsort(scores, axis=1, kind="stable")
+    inorder = np.take_along_axis(scores, order, axis=1)
+    as_before = np.zeros(scores.shape, bool)
+    as_before[:, 1:] = inorder[:, 1:] == inorder[:, :-1]
+    tied = as_before.copy()
+    tied[:, :-1] |= as_before[:, 1:]
+    value = np.cumsum(tied & ~as_before, axis=1)  # 1 and more, where tied
+    member = np.zeros((len(x), int(value.max()) + 1, scores.shape[1]), int)
+    group, place = np.nonzero(tied)
+    member[group, value[group, place], order[group, place]] = 1
+    return member[:, 1:, :x.shape[1]], member[:, 1:, x.shape[1]:]
 
 
 def _ratio(agreement, ties, n, variation, classes, coefficient, kendall):
     """Coefficients from the quadratic form and the counts of ties; NaN for constant input."""
     if coefficient == "spearman":
-        spread = (n**3 - n - (ties * ties * ties - ties).sum(axis=0).astype(float)) / 3
+        spread = (n**3 - n - (ties * ties * ties - ties).sum(axis=1).astype(float)) / 3
     else:
-        spread = n * n - n - (ties * ties - ties).sum(axis=0).astype(float)
+        spread = n * n - n - (ties * ties - ties).sum(axis=1).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if coefficient == "kendall" and kendall == "c":
-            classes = np.minimum(classes, n - ties.sum(axis=0) + (ties > 0).sum(axis=0))
+            classes = np.minimum(classes, n - ties.sum(axis=1) + (ties > 0).sum(axis=1))
             value = agreement / (n * n * (classes - 1) / classes)
         else:
             value = agreement / np.sqrt(spread * variation)
