@@ -46,6 +46,7 @@ def write(folder):
     page("index", "index.md", overview=overview, papers=papers, rooms=list(api))
     another = [evidence.replace("_", " ") for evidence in OF_OTHERS]
     page("ledger", "ledger.md", cells=site.cells(rows, books), another=another)
+    page("judges", "judges.md", cells=site.judged_cells(), another=another)
     for key in papers:
         page(f"papers/{key}", "paper.md", key=key, **site.paper(key, rows, books))
     page("benchmarks/index", "benchmarks.md", benchmarks=benchmarks)

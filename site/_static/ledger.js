@@ -1,4 +1,4 @@
-// Sorts and filters the ledger. The table stands in the page; rows are hidden or moved, never made.
+// Sorts and filters a table of cells. The table stands in the page; rows are hidden or moved, never made.
 const table = document.querySelector("table.ledger");
 if (table) {
   const body = table.tBodies[0];
@@ -37,7 +37,7 @@ if (table) {
     const down = head.getAttribute("aria-sort") === "ascending";
     for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const numeric = ["printed", "ours", "interval"].includes(head.dataset.name);
+    const numeric = ["printed", "ours", "interval", "difference"].includes(head.dataset.name);
     const sign = down ? -1 : 1;
     rows.sort(({ cells: a }, { cells: b }) => {
       if (!a[column] || !b[column]) return !a[column] - !b[column]; // empty cells come last

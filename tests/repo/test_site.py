@@ -20,6 +20,7 @@ from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.comparison import ANOTHER_MODEL
+from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.repo import site
 
@@ -368,6 +369,21 @@ def test_the_ledger_filters(page, built, rows):
 
 
 @browser_test
+def test_judges_are_sorted_and_filtered_by_paper_and_name(page, built):
+    kept = kept_cells()
+    page.show()
+    page.open((built / "judges.html").as_uri())
+    choose(page, judge="gpt-4o", aspect="fluency")
+    expected = kept[(kept["judge"] == "gpt-4o") & (kept["aspect"] == "fluency")]
+    assert 0 < len(column(page, "row")) == len(expected) < 250
+    click(page, "difference")
+    differences = [float(value) for value in column(page, "difference")]
+    assert differences == sorted(float(f"{value:.3f}") for value in expected["difference"])
+    choose(page, judge="", aspect="")
+    assert page.js("document.querySelector('.ledger-filter output').textContent") == f"{len(kept)} of {len(kept)} cells"
+
+
+@browser_test
 def test_a_coverage_page_opens_its_cells_in_the_ledger(page, built, parsed, rows):
     links = parsed[built / "papers" / "geval.html"].links
     link = next(n for n in links if "G-Eval%20v1" in n and "Table%203" in n)
@@ -393,7 +409,7 @@ CONTRAST = """((selector) => {
 
 @browser_test
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["ledger", "index", "papers/geval", "notebooks/chatgpt_table6_openmeva"])
+@pytest.mark.parametrize("name", ["ledger", "judges", "index", "papers/geval", "notebooks/chatgpt_table6_openmeva"])
 def test_text_is_legible_in_light_and_in_dark(page, built, name, scheme):
     page.show(scheme=scheme)
     page.open((built / f"{name}.html").as_uri())

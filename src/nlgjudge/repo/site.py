@@ -11,7 +11,9 @@ from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
 from nlgjudge.ledger.comparison import of_others
-from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.kept_reruns import kept_cells
+from nlgjudge.ledger.ledger import CELL
+from nlgjudge.ledger.printed import PAPERS, all_published
 from nlgjudge.repo import coverage
 
 # The first of these in a notebook's name, and its heading in the table of contents.
@@ -94,6 +96,37 @@ def cells(rows, books):
     """
     tables = list(zip(rows["paper"], rows["artefact"]))
     covering = {table: _covering(*table, books) for table in set(tables)}
+    return _printed_cells(rows).assign(
+        verdict=rows["verdict"].str.replace("_", " "),
+        evidence=rows["evidence"].str.replace("_", " "),
+        notebook=[[name] if name in books else covering[table] for name, table in zip(rows["notebook"], tables)],
+        note=rows["note"],
+    ).fillna("")
+
+
+def judged_cells():
+    """Lay the cells of kept judges out as a table of the site, a line for each printed cell and judge.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Strings, in the order of the printed tables; no verdict, because no judge is the paper's own model.
+    """
+    rows = kept_cells()
+    order = all_published()[CELL].reset_index().set_index(CELL)["index"]
+    place = order.loc[list(rows[CELL].itertuples(index=False, name=None))].to_numpy()
+    rows = rows.assign(place=place).sort_values(["place", "judge"], kind="stable", ignore_index=True)
+    laid_out = _printed_cells(rows)
+    laid_out.insert(3, "judge", rows["judge"])
+    return laid_out.assign(
+        difference=rows["difference"].map("{:+.3f}".format),
+        evidence=rows["evidence"].str.replace("_", " "),
+        note=rows["note"],
+    ).fillna("")
+
+
+def _printed_cells(rows):
+    """The columns that say which cell it is, what is printed and what we have, as strings."""
     intervals = ["" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
                  for low, high in zip(rows["ci_low"], rows["ci_high"])]
     return pd.DataFrame({
@@ -107,12 +140,7 @@ def cells(rows, books):
         "printed": rows["published"],
         "ours": ["" if pd.isna(value) else f"{value:.3f}" for value in rows["ours"]],
         "interval": intervals,
-        "verdict": rows["verdict"].str.replace("_", " "),
-        "evidence": rows["evidence"].str.replace("_", " "),
-        "notebook": [[name] if name in books else covering[table]
-                     for name, table in zip(rows["notebook"], tables)],
-        "note": rows["note"],
-    }).fillna("")
+    })
 
 
 def paper(key, rows, books):
