@@ -6,7 +6,7 @@ import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
-from nlgjudge.ledger import ledger
+from nlgjudge.ledger import kept_reruns, ledger
 from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE, VERDICTS, averages, compare, side_by_side, verdict
 from nlgjudge.ledger.entering import is_rule
 from nlgjudge.ledger.ledger import merge, write
@@ -318,3 +318,12 @@ def test_the_committed_ledger_is_complete_and_explains_itself():
     stated = ran["verdict"].where(ran["verdict"] != "relabelled", again)
     assert stated.tolist() == again
     assert (ran["difference"] - (ran["ours"] - ran["published"].astype(float))).abs().max() < 2e-6
+
+
+def test_a_judge_with_a_printed_row_stands_beside_the_others_with_the_ledgers_cells():
+    own = kept_reruns.printed_judges(ledger.read(COMMITTED))
+    kept = kept_reruns.kept_cells()
+    assert set(own) == {"unieval"}
+    for name, cells in own.items():
+        assert cells[COLUMNS].reset_index(drop=True).equals(
+            kept.loc[kept["judge"] == name, COLUMNS].reset_index(drop=True))

@@ -8,6 +8,9 @@ import pandas as pd
 from nlgjudge.data.paths import out, root, use
 from nlgjudge.ledger.ledger import CELL, changes, read, save
 
+# Printed rows of a judge whose own predictions were released, and no language model that was prompted.
+PRINTED_JUDGES = ["UniEval"]
+
 
 def folder():
     """Where kept reruns are.
@@ -60,6 +63,27 @@ def write_rerun(name, cells):
     path = out() / "reruns" / f"{name}.csv"
     save(cells, path)
     return path
+
+
+def printed_judges(rows):
+    """Cells of judges that have a printed row of their own, so that they stand beside the others.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The ledger.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        By the file's name, in the ledger's columns; the cells that have a value.
+    """
+    found = {}
+    for row in PRINTED_JUDGES:
+        cells = rows[rows["row"].eq(row) & rows["ours"].notna()]
+        if len(cells):
+            found[row.lower()] = cells
+    return found
 
 
 def differences(made):

@@ -392,6 +392,8 @@ def merge_ledger():
     without = _lacking()
     rows, kept = ledger.keep_committed(rows, before, without)
     ledger.save(rows, path)
+    for name, cells in kept_reruns.printed_judges(rows).items():
+        kept_reruns.write_rerun(name, cells)
     return path, [*_compared(ledger.read(path), before, kept, without)]
 
 
