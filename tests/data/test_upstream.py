@@ -17,6 +17,7 @@ import nlgjudge as nj
 import realistic
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.data.bartscore import unpickle
+from nlgjudge.repo.cli import main
 from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -319,6 +320,38 @@ def test_questions_and_answers_of_upstream_are_read_but_for_odd_lines(whole, cap
     found = benchmarks.load("answer_equivalence", "real")
     assert len(found.items) == 330 - 2 and found.ratings["score"].isin([0, 1]).all()
     assert "v1/ae_dev.jsonl" in (out := capsys.readouterr().out) and "3 lines cannot be read" in out
+
+
+QAGS = ("qags_cnn", "qags_xsum")
+
+
+def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, monkeypatch, capsys):
+    """The table of QAGS, with the scores that the mirror lacks; they are verified like any other file."""
+    for name in ("notebooks", "paper_tables"):
+        (tmp_path / name).symlink_to(TESTS.parent / name)
+    assert main(["data", "fetch", *QAGS]) == 0 and main(["data", "verify", *QAGS]) == 0
+    registered = len([entry for name in QAGS for entry in registry.entries(name)])
+    assert f"{registered} files verified, 0 bad, 0 not here" in capsys.readouterr().out
+    asked = len(whole.asked)
+    executed = tmp_path / "executed.ipynb"
+    environment = os.environ | {"NLGJUDGE_OFFLINE": "1", "NLGJUDGE_OUT": str(tmp_path / "out")}
+    ran = subprocess.run([sys.executable, "-m", "nlgjudge.repo.cli", "run", "notebooks/geval_table3_qags.ipynb", "-o",
+                          str(executed)], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert len(whole.asked) == asked
+    used = json.loads(executed.with_suffix(".deps.json").read_text())
+    assert len([path for path in used if path.endswith("final_p.pkl")]) == len(QAGS)
+    assert "sample data" not in executed.read_text()
+
+
+def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, checkout, capsys):
+    """Their blob ids are not upstream's: nothing of them is kept, and each is named with both ids."""
+    (tmp_path / "data" / "registry.csv").write_bytes((checkout / "data" / "registry.csv").read_bytes())
+    assert main(["data", "fetch", *QAGS]) == 1
+    out, err = capsys.readouterr()
+    assert err.count("final_p.pkl has other content") == len(QAGS) and err.count("expected git blob") == len(QAGS)
+    cached = [path.name for path in (tmp_path / "data" / "cache").rglob("*") if path.is_file()]
+    assert cached and "final_p.pkl" not in cached
 
 
 # Layouts that nobody expects

@@ -89,7 +89,7 @@ def test_samples_and_temperature_can_be_changed_and_a_rule_is_asked_once(version
 
 def test_all_batches_are_submitted_before_anything_is_waited_for(versions, prompts):
     first, second = Late(), Late()
-    with pytest.raises(Waiting, match="a batch is under way"):
+    with pytest.raises(Waiting, match="1 requests are waiting for batch_0; run it again"):
         nj.dhp.rate(versions, prompts, {"one": first, "other": second})
     assert first.asked and second.asked
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -16,7 +17,9 @@ import yaml
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from loopback import completion
 from nlgjudge.data.paths import root
+from nlgjudge.judging.store import Store
 from nlgjudge.ledger import figures
 from nlgjudge.repo import sweep as sweeps
 from nlgjudge.repo.notebooks import NotebookError
@@ -157,6 +160,34 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     nbformat.write(notebook, folder / "tiny.ipynb")
     assert planned(folder) == [0, 1, 3]
     assert ran(folder) == []
+
+
+ASK = """import os
+from pathlib import Path
+import nlgjudge as nj
+items = nj.load("topical_chat", "sample").items
+found = nj.judge_items(items, "geval/dialogue/coherence", "openai:m", samples=x, limit=40)
+assert found["score"].notna().all() and len(found) == 40 * x
+out = Path(os.environ["NLGJUDGE_OUT"], "ablation")
+out.mkdir(parents=True)
+(out / "t.csv").write_text(f"aspect,difference,ci_low,ci_high\\na,{found['score'].mean()},-9,9\\n")"""
+
+
+def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, serve, monkeypatch):
+    """The largest cell's samples are all that is paid for, whoever asks for them first."""
+    write_notebook(folder, "x = 0  # samples", ASK, "nj.signature()")
+    write_grid(folder, {"x": [1, 3, 6, 8]})
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(folder / "cache"))
+    server = serve(lambda number, path, body: completion(["2"] * json.loads(body).get("n", 1)), delay=0.1)
+    assert "sweep of 4 cells: " in go(folder, "JOBS=4")
+    paid = Counter()
+    for body in server.requests:
+        asked = json.loads(body)
+        paid[asked["messages"][0]["content"]] += asked.get("n", 1)
+    assert set(paid.values()) == {8} and len(paid) == 40
+    with Store(folder / "cache" / "replies.sqlite") as store:
+        assert store.totals()["replies"] == 40 * 8
+    assert pd.read_csv(folder / "out" / "sweeps" / "grid" / "results.csv")["difference"].tolist() == [2] * 4
 
 
 def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder):
