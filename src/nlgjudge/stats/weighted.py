@@ -133,6 +133,18 @@ def _standardised(scores, present):
 
 def _constant(scores, counts):
     """Whether all items drawn have one score."""
+    distinct = np.unique(scores)
+    if not len(distinct):
+        return np.ones(len(counts), bool)
+    # Most resamples have items of the upper and of the lower half of the scores.
+    upper = counts @ (scores >= distinct[len(distinct) // 2]).astype(float)
+    unknown = (upper == 0) | (upper == counts.sum(axis=1))
+    found = np.zeros(len(counts), bool)
+    found[unknown] = _same_score(scores, counts[unknown])
+    return found
+
+
+def _same_score(scores, counts):
     drawn = counts > 0
     lowest = np.where(drawn, scores, np.inf).min(axis=1, initial=np.inf)
     highest = np.where(drawn, scores, -np.inf).max(axis=1, initial=-np.inf)
