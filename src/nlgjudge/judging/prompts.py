@@ -7,6 +7,7 @@ pass over the file's own slots, so a text that holds a slot, a brace or "Score: 
 import hashlib
 import re
 import tomllib
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -143,7 +144,7 @@ def prompt(name):
     """
     if name.startswith("upstream:"):
         return _upstream(name)
-    if name not in names():
+    if name not in _names():
         raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
     paper, _, rest = name.partition("/")
     folder = _PAPERS / paper / "prompts"
@@ -315,7 +316,7 @@ def check_fit(asked, items, task=""):
         if field in shown and not filled[field].astype(bool).any():
             raise ValueError(f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
                              "another task, take one of this task")
-    registered = asked.name in names() or asked.name.startswith("upstream:")
+    registered = asked.name in _names() or asked.name.startswith("upstream:")
     if registered and "context" not in shown and filled["context"].astype(bool).all():
         raise ValueError(f"prompt {asked.name} has no place for the context that every item has: it is "
                          "written for another task, take one of this task, or write its text out")
@@ -334,7 +335,13 @@ def names():
     -------
     list of str
     """
-    found = []
+    return sorted(_names())
+
+
+@cache
+def _names():
+    """All names: the package's files stay as they are while a process runs."""
+    found = set()
     for paper in _PAPERS.iterdir():
         folder = paper / "prompts"
         if not folder.is_dir():
@@ -344,22 +351,29 @@ def names():
             filled += [f"/{task}/{aspect}" for aspect in words["aspects"]]
         for path in folder.rglob("*.txt"):
             name = f"{paper.name}/{path.relative_to(folder).as_posix().removesuffix('.txt')}"
-            found += [name + rest for rest in filled or [""]]
-    return sorted(found)
+            found |= {name + rest for rest in filled or [""]}
+    return found
 
 
+@cache
 def _aspects(folder):
-    """What fills a paper's templates, by task; empty where its prompts are no templates."""
+    """What fills a paper's templates, by task; empty where its prompts are no templates. Nobody changes it."""
     path = folder / "aspects.toml"
     if not path.is_file():
         return {}
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _read(name, path):
-    """A prompt from its file: its settings in the first lines, then its words."""
+@cache
+def _parts(path):
+    """A prompt's file: its settings, as TOML in the first lines, and its words."""
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
-    head = tomllib.loads(head)
+    return tomllib.loads(head), body
+
+
+def _read(name, path):
+    """A prompt from its file."""
+    head, body = _parts(path)
     folders = [part.removesuffix("_no_steps") for part in name.split("/")]
     task_of_folder = next((part for part in folders if part in _TASKS), "")
     return Prompt(
@@ -370,7 +384,7 @@ def _read(name, path):
         aspect=head["aspect"],
         scale=tuple(head["scale"]),
         form=head["form"],
-        slots=head["slots"],
+        slots=dict(head["slots"]),
         body=body.removesuffix("\n"),
         constants={},
         task=head.get("task", task_of_folder),

@@ -252,13 +252,21 @@ def check_columns(frame, metric, human, *, keys=True):
     if absent:
         raise ValueError(f"expected columns {needed}, the frame lacks {absent}; it has "
                          f"{list(frame.columns)}")
-    repeated = frame.duplicated(["doc_id", "system_id"]) if keys else np.zeros(0, bool)
-    if repeated.any():
+    if keys and _has_repeated_keys(frame):
+        repeated = frame.duplicated(["doc_id", "system_id"])
         first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
         raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
                          f"repeated, first {first}; aggregate them before correlating")
     if any(np.isinf(frame[column].to_numpy(float)).any() for column in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
+
+
+def _has_repeated_keys(frame):
+    """Whether two rows have the same document and system; a few times as fast as `duplicated`, which says where."""
+    document, _ = pd.factorize(frame["doc_id"], use_na_sentinel=False)
+    system, systems = pd.factorize(frame["system_id"], use_na_sentinel=False)
+    place = document * len(systems) + system
+    return len(place) and np.bincount(place).max() > 1
 
 
 def _scores(frame, column):

@@ -231,11 +231,11 @@ def _of_equal_groups(x, y, human, bits, coefficient, kendall):
     # A statistic takes swap bits of a type of its own, shape (n_groups, n_items, n_resamples) or, for the
     # same in all groups, without the first.
     if coefficient == "pearson":
-        statistic, dtype = _each(_moments, x, y, human)
+        statistic, dtype = _moments(x, y, human)
     elif size <= _PAIRWISE:
         statistic, dtype = _comparisons(x, y, human, coefficient, kendall)
     else:
-        statistic, dtype = _each(partial(_swapping, coefficient=coefficient, kendall=kendall), x, y, human)
+        statistic, dtype = partial(_each_by_itself, x, y, human, coefficient=coefficient, kendall=kendall), bool
     if 2 ** (size - 1) <= resamples:
         return _looked_up(statistic(_every_half(size).astype(dtype)), bits)
     values = [statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, size)]
@@ -281,17 +281,6 @@ def _product(matrix, swapped):
     return found
 
 
-def _each(prepare, x, y, human):
-    """A statistic of several groups, from what prepares that of one; and the type of bits that it takes."""
-    prepared = [prepare(*one) for one in zip(x, y, human)]
-
-    def statistic(swapped):
-        swapped = np.broadcast_to(swapped, (len(prepared), *swapped.shape[-2:]))
-        return np.stack([of_one(bits) for (of_one, _), bits in zip(prepared, swapped)])
-
-    return statistic, float if all(dtype is float for _, dtype in prepared) else bool
-
-
 def _one_by_one(x, y, human, swapped, coefficient, kendall):
     """Both correlations by swapping the scores and nothing more clever."""
     of_a = np.where(swapped.T, y, x)
@@ -299,9 +288,10 @@ def _one_by_one(x, y, human, swapped, coefficient, kendall):
     return np.stack([_with_human(scores, human, coefficient, kendall) for scores in (of_a, of_b)])
 
 
-def _swapping(x, y, human, coefficient, kendall):
-    """`_one_by_one` for one group, and the type of bits that it takes."""
-    return partial(_one_by_one, x, y, human, coefficient=coefficient, kendall=kendall), bool
+def _each_by_itself(x, y, human, swapped, coefficient, kendall):
+    """`_one_by_one` for several groups."""
+    groups = zip(x, y, human, np.broadcast_to(swapped, (len(x), *swapped.shape[-2:])))
+    return np.stack([_one_by_one(*one, coefficient, kendall) for one in groups])
 
 
 def _with_human(scores, human, coefficient, kendall):
@@ -311,27 +301,32 @@ def _with_human(scores, human, coefficient, kendall):
 
 def _moments(x, y, human):
     """Pearson: the sums of h a, a and a a, for ratings h and scores a, are linear in the swap bits."""
-    human = human - human.mean()
-    if np.isnan(grouped(human[None], human[None], "pearson")[0]):  # constant
-        return lambda swapped: np.full((2, swapped.shape[1]), np.nan), bool
-    middle = (x.mean() + y.mean()) / 2
+    human = human - human.mean(axis=1, keepdims=True)
+    constant = np.isnan(grouped(human, human, "pearson"))
+    of_human = (human * human).sum(axis=1)[:, None]
+    middle = (x.mean(axis=1, keepdims=True) + y.mean(axis=1, keepdims=True)) / 2
     of_x = _summands(x - middle, human)
     of_y = _summands(y - middle, human)
-    start_a = of_x.sum(axis=1, keepdims=True)
-    start_b = of_y.sum(axis=1, keepdims=True)
-    size = start_a[2] + start_b[2]
+    start_a = of_x.sum(axis=2, keepdims=True)
+    start_b = of_y.sum(axis=2, keepdims=True)
+    size = (start_a + start_b)[:, 2]
 
     def statistic(swapped):
         moved = _product(of_y - of_x, swapped)
-        values = np.empty((2, swapped.shape[1]))
-        for row, (product, total, square) in enumerate((start_a + moved, start_b - moved)):
-            spread = square - total**2 / len(human)
+        values = np.empty((len(x), 2, swapped.shape[-1]))
+        each = np.broadcast_to(swapped, (len(x), *swapped.shape[-2:]))
+        for row, sums in enumerate((start_a + moved, start_b - moved)):
+            product, total, square = sums.swapaxes(0, 1)
+            spread = square - total**2 / x.shape[1]
             with np.errstate(invalid="ignore", divide="ignore"):
-                values[row] = product / np.sqrt(spread * (human @ human))
+                values[:, row] = product / np.sqrt(spread * of_human)
             doubtful = spread <= 1e-6 * size  # constant, or too close to it for this formula
-            if doubtful.any():
-                these = swapped[:, doubtful] > 0
-                values[row, doubtful] = _one_by_one(x, y, human, these, "pearson", "b")[row]
+            for group in np.flatnonzero(doubtful.any(axis=1) & ~constant):
+                some = doubtful[group]
+                these = each[group][:, some] > 0
+                again = _one_by_one(x[group], y[group], human[group], these, "pearson", "b")
+                values[group, row, some] = again[row]
+        values[constant] = np.nan
         return values
 
     return statistic, float
@@ -339,7 +334,7 @@ def _moments(x, y, human):
 
 def _summands(scores, human):
     """What each item adds to the three sums of Pearson's coefficient."""
-    return np.stack([human * scores, scores, scores * scores])
+    return np.stack([human * scores, scores, scores * scores], axis=1)
 
 
 def _comparisons(x, y, human, coefficient, kendall):

@@ -35,6 +35,9 @@ def resampled(matrices, units, resamples, rng, options):
     _, systems_vary = _varying(units, shape)
     parts = []
     for rows, columns in _indices(shape, units, resamples, options, rng):
+        if options["level"] == "system":
+            parts.append(_of_means(matrices, rows, columns, **options))
+            continue
         if not _counted(shape, options):
             drawn = [matrix[rows[:, :, None], columns[:, None, :]] for matrix in matrices]
             parts.append(_drawn_out(drawn, options))
@@ -172,6 +175,27 @@ def _within(x, y, rows, counts, coefficient, constant, kendall):
         values = np.nan_to_num(values)
     resample = np.arange(len(counts))[:, None]
     return _mean(values[resample, rows], counted[resample, rows])
+
+
+def _of_means(matrices, rows, columns, coefficient, constant, kendall, level):
+    """Statistic over systems' means of each resample: the means over its documents first, then its systems."""
+    *metrics, human = matrices
+    resample = np.arange(len(rows))[:, None]
+    values = []
+    for metric in metrics:
+        missing = np.isnan(metric) | np.isnan(human)
+        if missing.any():
+            drawn = missing[rows]
+            means = [_system_means(scores[rows], drawn) for scores in (metric, human)]
+        else:
+            means = [scores[rows].mean(axis=1) for scores in (metric, human)]
+        x, y = (of_all[resample, columns] for of_all in means)
+        found = grouped(x, y, coefficient, kendall=kendall)
+        if constant == "zero":
+            nothing = missing[rows].all(axis=1)[resample, columns].all(axis=1)
+            found = np.where(nothing, np.nan, np.nan_to_num(found))
+        values.append(found)
+    return values
 
 
 def _across(x, y, level, coefficient, constant, kendall):

@@ -74,8 +74,7 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
     counts = counts[:, complete]
     present = counts.any(axis=1)
     if coefficient == "kendall":
-        values, _ = weighted(x[None], y[None], counts, coefficient, kendall)
-        return values[:, 0], present
+        return _kendall_of_items(x, y, counts, kendall), present
     with np.errstate(invalid="ignore", divide="ignore"):
         if coefficient == "pearson":
             everywhere = np.ones((1, len(x)), bool)
@@ -88,6 +87,49 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
             values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks_y, ranks_y))
     values[_constant(x, counts) | _constant(y, counts)] = np.nan
     return np.clip(values, -1, 1), present
+
+
+def _kendall_of_items(x, y, counts, kendall):
+    """Kendall's coefficient over all items; those with the same two scores are one with their counts together."""
+    first, group = _same_scores(x, y)
+    x = x[first]
+    y = y[first]
+    counts = _together(counts, group)
+    if kendall == "c":
+        values, _ = weighted(x[None], y[None], counts, "kendall", kendall)
+        return values[:, 0]
+    all_pairs = np.ones((1, len(x), len(x)), bool)
+    agreement = _ordered(_signs(x[None], all_pairs) * _signs(y[None], all_pairs), counts)[:, 0]
+    untied_x = _untied(x, counts)
+    untied_y = _untied(y, counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = agreement / (np.sqrt(untied_x) * np.sqrt(untied_y))
+    values[(untied_x == 0) | (untied_y == 0)] = np.nan
+    return np.clip(values, -1, 1)
+
+
+def _same_scores(x, y):
+    """The first item of each pair of scores, and for each item the number of its pair."""
+    _, of_x = np.unique(x, return_inverse=True)
+    distinct, of_y = np.unique(y, return_inverse=True)
+    _, first, group = np.unique(of_x * len(distinct) + of_y, return_index=True, return_inverse=True)
+    return first, group
+
+
+def _together(counts, group):
+    """Counts of each group of items: whole numbers, so exact. Groups are numbered from 0, without a gap."""
+    if not len(group):
+        return counts
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    return np.add.reduceat(counts[:, order], starts, axis=1)
+
+
+def _untied(scores, counts):
+    """Number of pairs of items drawn that have different scores."""
+    _, group = np.unique(scores, return_inverse=True)
+    members = _together(counts, group)
+    return (counts.sum(axis=1)**2 - (members * members).sum(axis=1)) / 2
 
 
 def _signs(scores, both):
@@ -133,6 +175,18 @@ def _standardised(scores, present):
 
 def _constant(scores, counts):
     """Whether all items drawn have one score."""
+    distinct = np.unique(scores)
+    if not len(distinct):
+        return np.ones(len(counts), bool)
+    # Most resamples have items of the upper and of the lower half of the scores.
+    upper = counts @ (scores >= distinct[len(distinct) // 2]).astype(float)
+    unknown = (upper == 0) | (upper == counts.sum(axis=1))
+    found = np.zeros(len(counts), bool)
+    found[unknown] = _same_score(scores, counts[unknown])
+    return found
+
+
+def _same_score(scores, counts):
     drawn = counts > 0
     lowest = np.where(drawn, scores, np.inf).min(axis=1, initial=np.inf)
     highest = np.where(drawn, scores, -np.inf).max(axis=1, initial=-np.inf)
@@ -144,9 +198,7 @@ def _ranks(scores, counts):
     if not len(scores):
         return counts
     _, group = np.unique(scores, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
-    members = np.add.reduceat(counts[:, order], starts, axis=1)  # how often each distinct score was drawn
+    members = _together(counts, group)  # how often each distinct score was drawn
     below = np.cumsum(members, axis=1) - members
     centred = 2 * below + members - members.sum(axis=1, keepdims=True)
     return centred[:, group]

@@ -11,7 +11,7 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -411,9 +411,15 @@ def _value_within(node, value_keys):
     return None
 
 
-def _task(name):
+@cache
+def _tasks():
+    """Words of each task, which nobody changes."""
     path = files("nlgjudge") / "papers" / "coascore" / "prompts" / "tasks.toml"
-    tasks = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _task(name):
+    tasks = _tasks()
     if name not in tasks:
         raise KeyError(f"no words for task {name!r}; there are {', '.join(tasks)}")
     return tasks[name]
