@@ -149,6 +149,13 @@ def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
         60 * math.log(2) / LN20)
 
 
+def test_an_interval_holds_its_estimate_where_every_text_falls():
+    """Unequal falls of all texts: repeated ones tie in a resample, and the normal approximation's D rises."""
+    falls = np.linspace(0.1, 4, 100)
+    found = nj.dhp.discernment_interval(frame(falls), rng=np.random.default_rng(0), resamples=50, method="normal")
+    assert (found["ci_low"] <= found["value"]).all() and (found["value"] < found["ci_high"]).all()
+
+
 @pytest.mark.parametrize("form, low, high", [("normalised", 0.03, 0.09), ("as_printed", 0.20, 0.40)])
 def test_d_above_one_under_no_discernment(form, low, high):
     """Four independent metrics, 100 texts without any difference: the printed sum passes far more often

@@ -333,7 +333,8 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     """Percentile bootstrap over texts of the four overall scores, or of each perturbation's D.
 
     A resample repeats texts, and D follows the sample's size and not only the judge, so an interval is
-    about as many other texts, not about more of them.
+    about as many other texts, not about more of them. Where every text falls, repeated texts tie and
+    move D of all resamples up a little; the interval is stretched to hold its estimate.
 
     Parameters
     ----------
@@ -387,7 +388,7 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
     table = discernment(scores, weights, form=form, zeros=zeros, method=method)
     value = table["D"] if each else overall_discernment(table)
-    return pd.DataFrame({"value": value, "ci_low": low, "ci_high": high})
+    return pd.DataFrame({"value": value, "ci_low": np.fmin(low, value), "ci_high": np.fmax(high, value)})
 
 
 def _differences(scores):
