@@ -62,6 +62,16 @@ def test_small_probabilities_do_not_vanish():
     assert cold.tolist() == [[1.0, 0.0, 0.0]]
 
 
+def test_what_is_equal_but_for_rounding_is_a_tie():
+    """Symmetric around 3, so all have the mean 3; added up as they stand, some are not."""
+    outer = np.random.default_rng(0).uniform(0.01, 0.2, (500, 2))
+    p = np.column_stack([outer[:, 0], outer[:, 1], 1 - 2 * outer.sum(axis=1), outer[:, 1], outer[:, 0]])
+    assert len(set((p * np.array(RATINGS)).sum(axis=1))) > 1
+    assert set(heads.expected(p, RATINGS)) == {3.0}
+    said = [[str(rating), math.log(share)] for rating, share in zip(RATINGS, p[0])]
+    assert expected_score([["3", said]])[0] == 3.0
+
+
 def test_temperature_lies_between_the_mode_and_the_flat():
     p = np.array([[0.5, 0.3, 0.2, 0.0, 0.0]])
     np.testing.assert_allclose(heads.tempered(p, 1), p, rtol=1e-12)

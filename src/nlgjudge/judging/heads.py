@@ -14,6 +14,8 @@ from nlgjudge.data.choices import unknown
 
 # Two ratings are tied where their probabilities differ by no more: above what rounding adds, below what a reply shows.
 _TIED = 1e-9
+# Decimals of an expected rating: what is equal but for the rounding of its sum is a tie.
+DECIMALS = 12
 
 
 def from_logprobs(logarithms):
@@ -77,7 +79,10 @@ def from_samples(scores, ratings):
 
 
 def expected(p, ratings):
-    """The mean of the distribution (G-Eval, equation 1).
+    """The mean of the distribution (G-Eval, equation 1), to twelve decimals.
+
+    Distributions that differ may have one mean, as all that are symmetric around a rating; the last digits of a sum
+    would order them.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ def expected(p, ratings):
     >>> expected([[0.5, 0.25, 0.25]], [1, 2, 3]).tolist()
     [1.75]
     """
-    return np.asarray(p, dtype=float) @ np.asarray(ratings, dtype=float)
+    return np.round(np.asarray(p, dtype=float) @ np.asarray(ratings, dtype=float), DECIMALS)
 
 
 def mode(p, ratings):

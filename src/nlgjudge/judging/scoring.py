@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from nlgjudge.judging.heads import from_logprobs, get_head
+from nlgjudge.judging.heads import DECIMALS, from_logprobs, get_head
 from nlgjudge.judging.parsing import parse_all
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
@@ -198,7 +198,7 @@ def expected_score(logprobs, scale=(1, 5), *, form="form", head="expected"):
     total = sum(weights.values())
     outside = max(0.0, 1 - total * math.exp(likeliest))
     if head == "expected":
-        return sum(rating * weight for rating, weight in weights.items()) / total, outside
+        return round(sum(rating * weight for rating, weight in weights.items()) / total, DECIMALS), outside
     ratings = sorted(weights)
     return float(take(np.array([weights[rating] for rating in ratings]) / total, ratings)), outside
 
