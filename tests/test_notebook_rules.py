@@ -190,7 +190,8 @@ def test_outputs_are_committed_from_real_data(notebook):
     assert not marked or not data["benchmarks"]  # a notebook without a benchmark shows the sample on purpose
     optional = data.get("optional", [])
     declared = {*data["benchmarks"], *(f"replay:{name}" for name in data.get("recordings", [])),
-                *data.get("prompts", []), *data.get("resources", []), *optional}
+                *(f"run:{name}" for name in data.get("other_runs", [])), *data.get("prompts", []),
+                *data.get("resources", []), *optional}
     assert set(data.get("data", {})) == declared
     assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
 

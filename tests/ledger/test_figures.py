@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.ledger.comparison import ANOTHER_MODEL, VERDICTS
+from nlgjudge.ledger.comparison import OF_OTHERS, VERDICTS
 from nlgjudge.ledger.figures import (
     ANOTHER,
     COLOURS,
@@ -85,9 +85,9 @@ def colours_of(figure):
     return found
 
 
-@pytest.mark.parametrize("evidence", ANOTHER_MODEL)
+@pytest.mark.parametrize("evidence", OF_OTHERS)
 def test_another_model_never_has_the_colour_of_a_verdict(evidence, draw):
-    """Row B by another model: its cells are grey diamonds; those of row A keep their colours."""
+    """Row B by another model or run: its cells are grey diamonds; those of row A keep their colours."""
     rows = ROWS.assign(evidence=ROWS["row"].map({"A": "recomputed", "B": evidence}))
     figure = comparison(rows, title="Table 9")
     left, right = figure.axes
@@ -191,7 +191,7 @@ def test_a_summary_draws_another_model_apart_and_in_no_verdicts_colour(summarise
                       "relabelled": 0, ANOTHER["label"]: 2, "not run": 2}
     assert own.get_xlim() == others.get_xlim()
     assert figure.get_suptitle() == (
-        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's")
+        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's or another run's")
 
 
 def test_a_cell_that_another_model_meets_is_not_counted_as_reproduced(summarised):

@@ -152,6 +152,24 @@ def test_compare_refuses(ours, options, message):
         against(ours, **options)
 
 
+@pytest.mark.parametrize("ours, expected", [
+    (0.1, "close"), (0.104, "close"), (0.15, "differs"), (-0.1, "sign_flipped"),
+])
+def test_another_run_of_a_metric_is_never_exact(ours, expected):
+    """It has the printed digits by chance; every other verdict is that of the value."""
+    kept = against(ours_of(A_x=ours), evidence="other_run").set_index("aspect")
+    assert kept.loc["x", ["verdict", "evidence"]].tolist() == [expected, "other_run"]
+    own = against(ours_of(A_x=ours)).set_index("aspect").loc["x", "verdict"]
+    assert own == ("exact" if ours == 0.1 else expected)
+
+
+def test_the_ledger_has_no_exact_cell_of_another_run():
+    kept = ledger.read(root() / "paper_tables" / "ledger.csv")
+    others = kept[kept["evidence"] == "other_run"]
+    assert len(others) and set(others["verdict"]) <= {"close", "within_ci", "not_run"}
+    assert others.loc[others["verdict"] != "not_run", "note"].str.contains("another run of the metric").all()
+
+
 def test_a_near_row_is_named():
     table = published("geval", "table2")
     ours = table[table["row"] == "G-EVAL-3.5"][KEY].assign(ours=0.3, row="G-Eval-3.5")
@@ -268,6 +286,8 @@ def test_merge_prefers_the_better_evidence_in_any_order(tmp_path):
     assert EVIDENCE.index("recomputed") < EVIDENCE.index("released_scores") < EVIDENCE.index("none")
     # The paper's protocol, asked of a live model, before recorded replies to another prompt or model.
     assert EVIDENCE.index("rejudged") < EVIDENCE.index("substitute_judge")
+    # What the paper's authors or its texts give, before somebody else's run of the metric.
+    assert EVIDENCE.index("released_responses") < EVIDENCE.index("other_run") < EVIDENCE.index("rejudged")
     parts = [part(tmp_path, "released", "released_scores", 0.5, ("ROUGE-1", "ROUGE-2")),
              part(tmp_path, "recomputed", "recomputed", 0.25)]
     for order in (parts, parts[::-1]):

@@ -5,6 +5,7 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
+from nlgjudge.ledger.comparison import OF_OTHERS
 from nlgjudge.repo.coverage import (
     BEGIN,
     END,
@@ -42,9 +43,10 @@ def test_by_table_by_hand():
     assert found.loc[("geval", "table2")].tolist() == [2, 0, 0, 1, 1, "c"]
 
 
-def test_another_models_cells_are_neither_exact_nor_close():
+@pytest.mark.parametrize("evidence", OF_OTHERS)
+def test_cells_of_another_model_or_run_are_neither_exact_nor_close(evidence):
     """They are no reproduction, however near they come; those that nobody ran stay so."""
-    other = ROWS.assign(evidence="substitute_judge")
+    other = ROWS.assign(evidence=evidence)
     assert coverage(other).loc["all"].tolist() == [8, 0, 0, 6, 2]
     assert by_table(other).loc[("geval", "table1")].tolist() == [5, 0, 0, 4, 1, "a, b"]
     assert different(other) == (0, 0, 0)
@@ -132,7 +134,9 @@ def test_findings_group_the_rows_that_share_a_variant():
         rows("chatgpt", "table6", "BARTScore", "exact", "bartscore", "one score, no variant to choose; 0.0"),
         rows("chatgpt", "table6", "ROUGE-L", "exact", "rougeL-r", ""),
         rows("geval", "table2", "G-EVAL-4", "close within_ci", "gpt-4o", "not the paper's judge",
-             "substitute_judge")])).splitlines()
+             "substitute_judge"),
+        rows("chatgpt", "table3", "MoverScore", "close within_ci", "Somebody 2020", "not the paper's run",
+             "other_run")])).splitlines()
     study = "- **Is ChatGPT a Good NLG Evaluator?** · "
     assert found == [
         study + "Tables 1 and 4 · ROUGE-1 and ROUGE-2: explained by *F, mean over references, "
@@ -144,7 +148,7 @@ def test_findings_group_the_rows_that_share_a_variant():
         study + "Table 6 · BARTScore: explained by *the one score released*; 1 of 1 cells agree.",
         study + "Table 6 · ROUGE-L: explained by *recall*; 1 of 1 cells agree.",
         "- **G-Eval (EMNLP 2023)** · Table 2 · G-EVAL-4: another judge, *gpt-4o*; 1 of 2 cells agree; "
-        "1 resist: not the paper's judge."]
+        "1 resist: not the paper's judge."]  # and none about somebody else's run
 
 
 def test_findings_name_a_family_and_a_near_miss_as_such():

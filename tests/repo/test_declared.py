@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from nlgjudge.data import fetch, registry
+from nlgjudge.data import fetch, published_runs, registry
 from nlgjudge.data.paths import root
 from nlgjudge.repo import workflow
 from nlgjudge.repo.notebooks import keep_outputs
@@ -163,3 +163,30 @@ def test_outputs_without_an_optional_file_do_not_replace_outputs_with_it(tmp_pat
     path = tmp_path / "one.ipynb"
     nbformat.write(new_notebook(metadata={"nlgjudge": {"optional": ["b"], "data": committed}}), path)
     assert keep_outputs(path, path, found) is kept
+
+
+RUNS = "\n".join(json.dumps({"instance_id": f"d{number}", "summarizer_id": "A", "metrics": {"METEOR": 0.5}})
+                 for number in range(200)).encode()
+
+
+def test_others_runs_are_fetched_and_found(small, monkeypatch):
+    """A run that fits is real; one of another layout is here and cannot be read."""
+    run = small.put("openmeva", "other_run", "fabbri2020/meteor.jsonl", RUNS)
+    small.declare(benchmarks=["openmeva"], other_runs=["openmeva"])
+    server, said = small.resolve()
+    assert str(run.location) in server.asked and (small.cache / run.location).is_file()
+    assert workflow.data("one")["run:openmeva"][0] == "unreadable" and "meteor.jsonl" not in str(workflow.needs("one"))
+    assert workflow.declared_files("one") == [small.story, run]
+    fits = small.put("openmeva", "other_run", "fabbri2020/fits.jsonl", RUNS.replace(b'"d', b'"').replace(
+        b'"A"', b'"a"'))
+    monkeypatch.setattr(published_runs, "COUNTS", {"fits": 200})
+    monkeypatch.setattr(published_runs, "other_run_files", lambda name: [fits])
+    small.resolve()
+    assert workflow.data("one")["run:openmeva"][0] == "real"
+
+
+def test_others_runs_that_cannot_be_had_are_absent(small, monkeypatch):
+    run = small.put("openmeva", "other_run", "fabbri2020/meteor.jsonl", RUNS)
+    small.declare(benchmarks=["openmeva"], other_runs=["openmeva"], optional=["run:openmeva"])
+    small.resolve(missing=[str(run.location)])
+    assert workflow.data("one")["run:openmeva"][0] == "absent"

@@ -19,7 +19,7 @@ from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import ANOTHER_MODEL
+from nlgjudge.ledger.comparison import OF_OTHERS
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.repo import site
@@ -74,10 +74,10 @@ def page():
 
 
 def test_another_models_verdicts_have_no_verdicts_colour(rows, source):
-    """Its cells carry the class of another model in place of their verdict's, which may mean failure."""
+    """Cells of others carry the class of another model in place of their verdict's, which may mean failure."""
     text = (source / "ledger.md").read_text(encoding="utf-8")
     found = re.findall(r'class="verdict v-([\w-]+)">([^<]*)', text)
-    another = rows["evidence"].isin(ANOTHER_MODEL)
+    another = rows["evidence"].isin(OF_OTHERS)
     words = rows["verdict"].str.replace("_", " ")
     assert [word for _, word in found] == words.tolist()
     wanted = words.str.replace(" ", "-").where(~another, "another-model")

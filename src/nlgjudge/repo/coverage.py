@@ -172,7 +172,7 @@ def findings(rows, most=40):
     cause of what resists: its tables, the variant or the family of variants that explains them (every
     cell that was searched rounds to the print) or the nearest one, how many cells agree (exact or close,
     also after a change of sign or under another coefficient's name), how many variants were tried, and
-    the cause.
+    the cause. What others ran or computed explains no row and has no sentence.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def findings(rows, most=40):
     str
         Markdown, a line for each sentence.
     """
-    ran = rows[rows["verdict"] != "not_run"]
+    ran = rows[(rows["verdict"] != "not_run") & ~rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])]
     lines = [_line(part) for _, part in ran.groupby(["paper", "artefact", "row"], sort=False)]
     if not lines:
         return "Nothing has been compared yet."
@@ -223,8 +223,6 @@ def _line(part):
         "relabelled": part["verdict"].eq("relabelled").any(),
         "tried": int(tried[1]) if tried else 0,
         "substitute": part["evidence"].isin(ANOTHER_MODEL).all(),
-        "other run": part["evidence"].eq(ANOTHER_RUN).all(),
-        "third party": part["evidence"].eq(THIRD_PARTY).all(),
     }
 
 
@@ -279,10 +277,6 @@ def _explained(part):
     variant = f"*{part['variant'].iloc[0] or 'what was run'}*"
     if part["substitute"].all():
         return f"another judge, {variant}"
-    if part["other run"].all():
-        return f"another run of the metric, {variant}"
-    if part["third party"].all():
-        return f"computed by others, {variant}"
     if part["near"].all():
         return f"not explained, nearest is {variant}"
     return f"explained by {variant}"

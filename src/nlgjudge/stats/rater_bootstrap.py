@@ -16,6 +16,9 @@ def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coef
                    confidence=0.95):
     """Bootstrap interval of a judge's correlation with people, with the raters drawn anew.
 
+    Fewer different raters are drawn than there are, and their mean is noisier: the draws lie below the value, and
+    the interval may not hold it. Its width says what the choice of raters does.
+
     Parameters
     ----------
     ratings : pandas.DataFrame
