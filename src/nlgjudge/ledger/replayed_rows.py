@@ -14,7 +14,7 @@ from nlgjudge.ledger.reruns import Rerun
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
 
 
-def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
+def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0, loaded=None):
     """Set a recorded judge beside the printed rows for which its replies may stand.
 
     Parameters
@@ -23,6 +23,8 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
         One of `nlgjudge.papers.recorded_rows.recorded_judges`.
     source, notebook, resamples, seed
         As for `rerun`.
+    loaded : dict of str to nlgjudge.data.schema.Benchmark, optional
+        Benchmarks by name, for several judges one after the other: those that are not in it are loaded and put there.
 
     Returns
     -------
@@ -38,9 +40,12 @@ def replayed(judge, *, source="auto", notebook="", resamples=1000, seed=0):
     if not entries:
         raise ValueError(unknown("recorded judge", judge, recorded_judges(), most=len(recorded_judges())))
     rng = np.random.default_rng(seed)
+    loaded = {} if loaded is None else loaded
     runs, cells, absent = [], [], []
     for entry in entries:
-        benchmark = load(entry.benchmark, source)
+        if entry.benchmark not in loaded:
+            loaded[entry.benchmark] = load(entry.benchmark, source)
+        benchmark = loaded[entry.benchmark]
         if benchmark.is_sample or not available(entry.recording):
             absent.append(entry.recording)
             continue
