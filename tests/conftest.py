@@ -15,6 +15,7 @@ import nlgjudge.repo  # noqa: F401  before nbformat: it saves the grammar that j
 from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.judging.store import Store
+from served import Served
 
 # Hundreds of processes import the same modules, and pytest rewrites those of the tests: once, not by each of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -69,6 +70,13 @@ def _or_skip(function, *arguments):
         return function(*arguments)
     except fetch.DataUnavailable as error:
         pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
+
+
+@pytest.fixture(scope="session")
+def served():
+    """`nlgjudge` in copies of one process, for tests that run many commands or notebooks (`Served`)."""
+    with Served() as made:
+        yield made
 
 
 class Tree:

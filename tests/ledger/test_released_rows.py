@@ -19,7 +19,6 @@ from scipy import stats
 import nlgjudge as nj
 from nlgjudge.data import registry
 from nlgjudge.ledger import ledger
-from nlgjudge.repo.notebooks import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
@@ -139,10 +138,10 @@ SLOW = pytest.mark.skipif(not os.environ.get("NLGJUDGE_SLOW"), reason="two minut
 
 
 @pytest.mark.parametrize("name", ["bagel", pytest.param("summeval", marks=SLOW)])
-def test_released_scores_fill_their_rows_and_no_other(checkout, name):
+def test_released_scores_fill_their_rows_and_no_other(checkout, served, name):
     notebook, tables, write, rule, rows = CASES[name]
     where = checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    run(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
+    served.notebook(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
         "resamples": 2, "permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]})
     made = ledger.read(where / "ledger" / f"{notebook}.csv")
     made = made[made["published"] != ""]
@@ -158,10 +157,10 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, name):
     assert not (others["verdict"] == "exact").all()
 
 
-def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout):
+def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, served):
     notebook, tables, write, rule, _ = CASES["bagel"]
     where = checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    run(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
+    served.notebook(REPOSITORY / "notebooks" / f"{notebook}.ipynb", where / "out.ipynb", {
         "resamples": 2, "permutations": 9, "limit": 8, "stemmers": ["porter"]})
     made = ledger.read(where / "ledger" / f"{notebook}.csv")
     assert not made["row"].str.startswith("ChatGPT").any()

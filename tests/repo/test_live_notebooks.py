@@ -15,7 +15,7 @@ import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.repo.notebooks import NotebookError, run
+from nlgjudge.repo.notebooks import NotebookError
 
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
@@ -54,7 +54,7 @@ def lexical(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch, lexical):
+def ask(tmp_path, monkeypatch, lexical, served):
     """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
     house = tmp_path / "house"
     (house / "data" / "cache").mkdir(parents=True)
@@ -76,8 +76,8 @@ def ask(tmp_path, monkeypatch, lexical):
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            run(root() / "notebooks" / f"{name}.ipynb", output,
-                {"source": "sample", "judge": JUDGE, **parameters})
+            served.notebook(root() / "notebooks" / f"{name}.ipynb", output,
+                            {"source": "sample", "judge": JUDGE, **parameters})
         return nbformat.read(output, as_version=4), server.requests
     return asked
 

@@ -44,19 +44,21 @@ def people(targets):
     return judge.texts, pd.concat(cells, ignore_index=True)
 
 
-def run(house, server, *arguments):
-    """The command in a process of its own."""
-    with start(house, server, *arguments) as process:
-        said, errors = process.communicate(timeout=600)
-    return subprocess.CompletedProcess(process.args, process.returncode, said, errors)
+@pytest.fixture
+def run(house, served):
+    """Run the command, in a process of its own."""
+    def command(server, *arguments):
+        return served.run("rerun", *arguments, NLGJUDGE_ROOT=str(house), NLGJUDGE_OFFLINE="1", NLGJUDGE_MIRROR="",
+                          OPENAI_API_KEY="none", OPENAI_BASE_URL=server.url, NO_PROXY="127.0.0.1")
+    return command
 
 
 def start(house, server, *arguments):
-    """The command in a process of its own, on its way."""
+    """The command on its way, in a process that can be killed."""
     environment = os.environ | {"NLGJUDGE_ROOT": str(house), "NLGJUDGE_OFFLINE": "1", "NLGJUDGE_MIRROR": "",
                                 "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
     return subprocess.Popen([sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments], env=environment,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def answering(texts):
@@ -83,13 +85,13 @@ def between_two_grades(rating):
 TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
 
 
-def test_one_table_of_each_paper_over_http(house):
+def test_one_table_of_each_paper_over_http(house, run):
     """The judge's cells over HTTP are those in one process, and the page and the folder are the judge's own."""
     texts, expected = people(TARGETS)
     with answering(texts) as server:
-        found = run(house, server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
+        found = run(server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
         paid = len(server.requests)
-        again = run(house, server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
+        again = run(server, *TARGETS, "--judge", "openai:m", "--price", "1", "2", "--without-notebooks")
         assert len(server.requests) == paid  # everything is stored
     assert found.returncode == exits.DONE == again.returncode, found.stderr
     folder, = (house / "build" / "reruns").iterdir()
@@ -104,19 +106,19 @@ def test_one_table_of_each_paper_over_http(house):
         assert float(line.split()[-1]) > 0.9
 
 
-def test_a_store_of_its_own_leaves_the_notebooks_out(house, tmp_path):
+def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
     """They would not find its replies, and ask for them again."""
     texts, _ = people(["geval/table2"])
     with answering(texts) as server:
-        found = run(house, server, "geval/table2", "--judge", "openai:m", "--limit", "2", "--store",
+        found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "2", "--store",
                     str(tmp_path / "own.sqlite"))
     assert found.returncode == exits.DONE, found.stderr
     assert "the notebooks are left out" in found.stdout and not list((house / "build").rglob("*.ipynb"))
 
 
-def test_a_plan_asks_nothing(house):
+def test_a_plan_asks_nothing(house, run):
     with answering({}) as server:
-        found = run(house, server, "geval", "--judge", "openai:m", "--plan", "--price", "1", "2")
+        found = run(server, "geval", "--judge", "openai:m", "--plan", "--price", "1", "2")
         assert not server.requests
     assert found.returncode == exits.DONE
     # 72 summaries, four aspects, six rows; 50 responses, four aspects, two rows; the sample's 72 summaries twice
@@ -124,16 +126,16 @@ def test_a_plan_asks_nothing(house):
     assert re.search(r"plan: [\d,]+ calls, .* cost \d", found.stdout)
 
 
-def test_a_budget_stops_a_run_and_the_same_command_goes_on(house):
+def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
     texts, _ = people(["chatgpt/table6"])
     arguments = ["chatgpt/table6", "--judge", "openai:m", "--price", "1000", "0", "--concurrency", "4",
                  "--without-notebooks"]
     with answering(texts) as server:
-        stopped = run(house, server, *arguments, "--max-cost", "0.5")
+        stopped = run(server, *arguments, "--max-cost", "0.5")
         paid = len(server.requests)
         assert stopped.returncode == exits.UNFINISHED and "the same command goes on from there" in stopped.stderr
         assert 0 < paid < len(texts)
-        assert run(house, server, *arguments).returncode == exits.DONE
+        assert run(server, *arguments).returncode == exits.DONE
         assert len(server.requests) == len(texts)  # each distinct prompt once
 
 
@@ -143,12 +145,12 @@ def tables_of(house):
     return {name: (folder / name).read_text(encoding="utf-8") for name in ("cells.csv", "replies.csv", "index.html")}
 
 
-def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, tmp_path):
+def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_path):
     """Only the calls that were under way at the kill are paid twice."""
     texts, _ = people(["chatgpt/table6"])
     arguments = ["chatgpt/table6", "--judge", "openai:m", "--concurrency", "4", "--without-notebooks"]
     with answering(texts) as server:
-        assert run(house, server, *arguments).returncode == exits.DONE
+        assert run(server, *arguments).returncode == exits.DONE
         calls = len(server.requests)
     whole = tables_of(house)
     shutil.rmtree(house / "build")
@@ -162,7 +164,7 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, tmp_path):
             killed.kill()
         assert not (house / "build").exists()
         server.delay = 0
-        found = run(house, server, *arguments, "--store", str(tmp_path / "s.sqlite"))
+        found = run(server, *arguments, "--store", str(tmp_path / "s.sqlite"))
         paid = len(server.requests)
     assert found.returncode == exits.DONE, found.stderr
     # The folder's name has the server's address, and nothing in it has.
@@ -170,20 +172,20 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, tmp_path):
     assert calls <= paid <= calls + 4
 
 
-def test_batches_are_submitted_left_and_collected_for_all_rows(house):
+def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     texts, _ = people(["geval/table2", "chatgpt/table6"])
     arguments = ["geval/table2", "chatgpt/table6", "--judge", "batch:m", "--without-logprobs", "--without-notebooks"]
     api = Api(lambda prompt, _: texts[prompt])
     with Loopback(api) as server:
-        submitted = run(house, server, *arguments)
+        submitted = run(server, *arguments)
         names = list(api.batches)
-        early = run(house, server, *arguments)
+        early = run(server, *arguments)
         for left in (submitted, early):
             assert left.returncode == exits.UNFINISHED, left.stderr
             assert "requests are waiting for batch_0" in left.stderr and not (house / "build").exists()
         for name in names:
             api.finish(name)
-        found = run(house, server, *arguments)
+        found = run(server, *arguments)
     assert found.returncode == exits.DONE, found.stderr
     assert list(api.batches) == names  # nothing was submitted twice
     lines = [line for name in names for line in api.batches[name]["lines"]]
@@ -201,17 +203,17 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house):
     (["geval", "--judge", "G-EVAL4=openai:m"], "no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'"),
     (["geval/table2", "--judge", "opneai:m"], "no kind of judge 'opneai': did you mean 'openai'"),
 ])
-def test_a_slip_is_named_before_a_call(house, arguments, message):
+def test_a_slip_is_named_before_a_call(house, run, arguments, message):
     with answering({}) as server:
-        found = run(house, server, *arguments)
+        found = run(server, *arguments)
         assert not server.requests
     assert found.returncode == exits.FAILED and message in found.stderr and "Traceback" not in found.stderr
 
 
-def test_a_rehearsal_and_a_rule_are_not_kept(house):
+def test_a_rehearsal_and_a_rule_are_not_kept(house, run):
     texts, _ = people(["geval/table2"])
     with answering(texts) as server:
-        found = run(house, server, "geval/table2", "--judge", "openai:m", "--limit", "5", "--without-notebooks",
+        found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "5", "--without-notebooks",
                     "--keep")
     assert found.returncode == exits.FAILED and "a rehearsal on the first 5 items" in found.stderr
     assert not (house / "paper_tables" / "reruns").exists()

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from nlgjudge.repo import serving
+from nlgjudge.repo import exits, serving
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
@@ -155,3 +155,10 @@ def test_the_commands_status_is_the_servers(monkeypatch):
     assert serving.ask(["run", "x.ipynb"]) is None
     monkeypatch.setenv(serving.SOCKET, "/nowhere/socket")
     assert serving.ask(["run", "x.ipynb"]) is None  # who served has ended: the caller does it alone
+
+
+def test_a_command_that_starts_no_kernel_ends(served, tmp_path):
+    """Its runner has a kernel ready that nobody takes."""
+    (tmp_path / "no.ipynb").write_text("{}", encoding="utf-8")
+    done = served.run("run", str(tmp_path / "no.ipynb"), "-o", str(tmp_path / "out.ipynb"))
+    assert done.returncode == exits.FAILED and "no.ipynb is not a notebook" in done.stderr

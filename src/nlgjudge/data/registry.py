@@ -7,6 +7,7 @@ so it verifies a file that nobody here has seen.
 import csv
 import hashlib
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -71,9 +72,10 @@ def entries(benchmark=None, *, role=None, path=None):
     >>> [entry.path for entry in entries("openmeva", role="data")]
     ['data/openmeva.json']
     """
-    with open(use(root() / "data" / "registry.csv"), newline="", encoding="utf-8") as handle:
-        rows = [_entry(row) for row in csv.DictReader(handle)]
-    found = rows
+    file = use(root() / "data" / "registry.csv")
+    known = file.stat()
+    rows = _rows(file, known.st_mtime_ns, known.st_size)
+    found = list(rows)
     if benchmark is not None:
         found = [row for row in found if row.benchmark == benchmark]
     if role is not None:
@@ -85,6 +87,13 @@ def entries(benchmark=None, *, role=None, path=None):
         raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
                        f"path={path!r}; benchmarks with files: {known}")
     return found
+
+
+@lru_cache(maxsize=4)
+def _rows(file, changed, size):
+    """All entries of a registry, read again when the file has changed."""
+    with open(file, newline="", encoding="utf-8") as handle:
+        return tuple(_entry(row) for row in csv.DictReader(handle))
 
 
 def _entry(row):

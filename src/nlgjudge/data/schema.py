@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
 
@@ -84,6 +85,11 @@ class Benchmark:
         pandas.DataFrame
             `item_id, doc_id, system_id` and one column per aspect.
         """
+        return self._human.copy()
+
+    @cached_property
+    def _human(self):
+        """What `human` gives, computed once."""
         means = self.ratings.pivot_table(index="item_id", columns="aspect", values="score",
                                          aggfunc="mean", dropna=False)
         means = means[self.aspects].reset_index()

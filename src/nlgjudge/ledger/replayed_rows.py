@@ -14,7 +14,7 @@ from nlgjudge.ledger.reruns import Rerun
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
 
 
-def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resamples=1000, seed=0):
+def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resamples=1000, seed=0, loaded=None):
     """Set a recorded judge beside the printed rows for which its replies may stand.
 
     Parameters
@@ -27,6 +27,8 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
         Of these tables alone; empty for all.
     source, notebook, resamples, seed
         As for `rerun`.
+    loaded : dict of str to nlgjudge.data.schema.Benchmark, optional
+        Benchmarks by name, for several judges one after the other: those that are not in it are loaded and put there.
 
     Returns
     -------
@@ -42,12 +44,15 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
     if not entries:
         raise ValueError(unknown("recorded judge", judge, recorded_judges(), most=len(recorded_judges())))
     rng = np.random.default_rng(seed)
+    loaded = {} if loaded is None else loaded
     runs, cells, absent = [], [], []
     for entry in entries:
         papers = [name for name in dict.fromkeys(name for name, _ in entry.rows) if paper in ("", name)]
         if not papers:
             continue
-        benchmark = load(entry.benchmark, source)
+        if entry.benchmark not in loaded:
+            loaded[entry.benchmark] = load(entry.benchmark, source)
+        benchmark = loaded[entry.benchmark]
         if benchmark.is_sample or not available(entry.recording):
             absent.append(entry.recording)
             continue

@@ -22,6 +22,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -180,6 +181,8 @@ class _Spare:
         self._process.start()
         theirs.close()
         self.pid = self._process.pid
+        # A runner that ends without a kernel, as for an unknown parameter, would wait for it: let it go before.
+        Finalize(None, self._ours.close, exitpriority=0)
 
     def start(self, arguments, environment, folder, quiet):
         """Tell it to become a kernel now."""

@@ -63,13 +63,15 @@ def serve(command):
     return exits.INTERRUPTED if running.returncode == -signal.SIGINT else abs(running.returncode)
 
 
-def ask(arguments):
+def ask(arguments, streams=(0, 1, 2)):
     """Have the server run ``nlgjudge`` with these arguments.
 
     Parameters
     ----------
     arguments : list of str
         Of the command line.
+    streams : sequence of int
+        File descriptors that are to be its standard input, output and error.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def ask(arguments):
             return None
         environment = {name: value for name, value in os.environ.items() if name != SOCKET}
         request = json.dumps([arguments, os.getcwd(), environment]).encode()
-        socket.send_fds(connection, [_LENGTH.pack(len(request))], [0, 1, 2])
+        socket.send_fds(connection, [_LENGTH.pack(len(request))], list(streams))
         connection.sendall(request)
         answer = _receive(connection, _LENGTH.size)
     if answer is None:

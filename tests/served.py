@@ -1,0 +1,59 @@
+"""`nlgjudge` commands in copies of one process, as `make reproduce` runs its notebooks (`nlgjudge.repo.serving`).
+
+A command still has a process, an environment, a folder and streams of its own, and a notebook a kernel; only what
+all of them import is imported once. How a command starts from nothing is tested where it is started so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from unittest.mock import patch
+
+from nlgjudge.repo import serving
+from nlgjudge.repo.notebooks import NotebookError
+
+COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
+
+
+class Served:
+    """The process, as a context manager."""
+
+    def __enter__(self):
+        says_where = ["sh", "-c", f'echo "${serving.SOCKET}"; exec cat']
+        self._server = subprocess.Popen([*COMMAND, "serve", *says_where], text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self._address = self._server.stdout.readline().strip()
+        return self
+
+    def __exit__(self, *_):
+        self._server.stdin.close()
+        self._server.stdout.close()
+        self._server.wait()
+
+    def run(self, *arguments, **environment):
+        """Run a command in this process's folder and environment, and those variables; as `subprocess.run` does."""
+        if not self._address:  # a system where no copies are made
+            return subprocess.run([*COMMAND, *arguments], env=os.environ | environment, capture_output=True,
+                                  text=True, check=False)
+        with ExitStack() as stack:
+            stack.enter_context(patch.dict(os.environ, environment | {serving.SOCKET: self._address}))
+            streams = [stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(3)]
+            status = serving.ask(list(arguments), [stream.fileno() for stream in streams])
+            assert status is not None, "the process that runs commands has ended"
+            said = []
+            for stream in streams[1:]:
+                stream.seek(0)
+                said.append(stream.read())
+        return subprocess.CompletedProcess(arguments, status, *said)
+
+    def notebook(self, path, output, parameters):
+        """Execute a notebook; as `nlgjudge.repo.notebooks.run` does, with the same error."""
+        values = [text for name, value in parameters.items() for text in ("-p", name, json.dumps(value))]
+        failed = output.with_suffix(".failed.txt")
+        done = self.run("run", str(path), "-o", str(output), *values)
+        if failed.exists():
+            raise NotebookError(failed.read_text(encoding="utf-8"))
+        assert done.returncode == 0, done.stdout + done.stderr
