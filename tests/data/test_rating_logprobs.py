@@ -1,5 +1,6 @@
 """Token probabilities that name no item: which row belongs to which summary, and what shows it."""
 
+import json
 import math
 from types import SimpleNamespace
 
@@ -60,6 +61,20 @@ def test_what_the_peoples_column_leaves_open(real):
     shared = {aspect: int(people.duplicated(["doc_id", aspect], keep=False).sum()) for aspect in ASPECTS}
     assert shared == {"coherence": 1213, "consistency": 1386, "fluency": 1389, "relevance": 1358}
     assert people.round(4).duplicated(["doc_id", *ASPECTS], keep=False).sum() == 282
+
+
+def test_the_released_order_is_that_of_another_copy_of_the_annotations(real):
+    """CogComp's file has SummEval's annotations as released, each line with its keys."""
+    try:
+        found = registry.entries(path="fabbri2020/relevance.jsonl")
+    except KeyError:
+        pytest.skip("fabbri2020/relevance.jsonl is not registered")
+    try:
+        lines = [json.loads(line) for line in fetch.read(found[0]).splitlines()]
+    except DataUnavailable:
+        pytest.skip("needs the mirror or a network")
+    items = in_order(real("summeval").items, "released")
+    assert items["item_id"].tolist() == [f"{line['instance_id']}/{line['summarizer_id']}" for line in lines]
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
