@@ -186,6 +186,7 @@ def test_findings_are_cut_to_a_length_and_never_empty():
 def test_findings_of_the_ledger_fit_a_readme_and_miss_no_compared_table():
     kept = ledger.read(root() / "paper_tables" / "ledger.csv")
     text = findings(kept, most=10**6)
-    for artefact, row in kept.loc[kept["verdict"] != "not_run", ["artefact", "row"]].drop_duplicates().values:
+    explained = (kept["verdict"] != "not_run") & (kept["evidence"] != "other_run")
+    for artefact, row in kept.loc[explained, ["artefact", "row"]].drop_duplicates().values:
         assert any(row in line and artefact[-1] in line.split(" · ")[1] for line in text.splitlines())
     assert len(findings(kept).splitlines()) <= 41
