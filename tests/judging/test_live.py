@@ -89,17 +89,19 @@ def test_an_answer_that_comes_drop_by_drop_has_an_end(serve, store, monkeypatch)
         list(Live("m", store, timeout=0.3).replies(tasks(1, top_p=0.5)))
 
 
-@pytest.mark.parametrize("answer", [
-    (200, completion(["late"]), {"drip": 0.1}),
-    (429, {"error": {"message": "slow down"}}, {"retry-after": "1"}),
-    (200, b"{", {"delay": 0.3}),
-], ids=["drips", "asks_to_wait", "is_malformed"])
-def test_a_call_has_an_end_with_all_its_tries(serve, store, monkeypatch, answer):
+@pytest.mark.parametrize("kind, answer", [
+    ("drips", (200, completion(["late"]), {"drip": 0.1})),
+    ("asks", (429, {"error": {"message": "slow down"}}, {"retry-after": "1"})),
+    ("is_malformed", (200, b"{", {"delay": 0.3})),
+])
+def test_a_call_has_an_end_with_all_its_tries(serve, store, monkeypatch, kind, answer):
     """The patience of single tries would last for seven of them."""
     monkeypatch.setattr("nlgjudge.judging.server.CONNECT_SECONDS", 0.5)
     server = serve(lambda number, path, body: answer if "text 1" in words(body) else right(number, path, body))
     live = Live("m", store, timeout=0.5, deadline=1.5 if answer[1] != b"{" else 0.5)
-    with pytest.warns(UserWarning, match="1 of 2 items failed, with: no answer within .* s in all, with further tries"):
+    problem = {"drips": "no whole answer within 1 s", "asks": "429 Too Many Requests"}.get(kind)
+    said = f"in all, with further tries; the last that failed: {problem}" if problem else "in all, with further tries"
+    with pytest.warns(UserWarning, match=f"1 of 2 items failed, with: no answer within .* s {said}"):
         found = [reply.reason for reply in live.replies(tasks(2))]
     assert found == ["", "not answered"]
     assert len(server.requests) < 5

@@ -176,6 +176,19 @@ def test_aspects_are_read_from_lines_and_json(text):
                                    ("Logical flow", "Does it flow: yes or no?")]
 
 
+@pytest.mark.parametrize("piece", [" ", "\t", "- ", "*", "a ", "ab: ", "ab ( ", ", ", "\n ", "1."])
+def test_a_long_reply_is_read_in_one_go(piece):
+    """By the square of its length, as it once was, each of these would take half an hour."""
+    text = piece * (300_000 // len(piece))
+    assert parse_scores(f"{text}\nClear: 4", ["Clear"])[0]["Clear"].score == 4
+    assert parse_aspects(f"{text}\nClear: how clear")[-1] == Aspect("Clear", "how clear")
+
+
+def test_a_number_of_thousands_of_digits_is_no_error():
+    text = '{"Clear": ' + "7" * 5000 + "}"
+    assert math.isnan(parse_scores(text, ["Clear"])[0]["Clear"].score) and parse_aspects(text) == []
+
+
 def test_too_few_aspects_warn_and_none_stop():
     with pytest.warns(UserWarning, match="chained:surface named 5 of 6 aspects of overall"):
         assert relevant_aspects(Chained(Surface(), FIVE), "dialogue", "overall", 6) == FIVE

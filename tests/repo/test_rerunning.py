@@ -16,6 +16,7 @@ import nlgjudge as nj
 from batch_api import Api
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
+from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger import ledger, model_rows
 from nlgjudge.repo import exits, rerunning
 from planted_judges import People
@@ -137,6 +138,28 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
         assert 0 < paid < len(texts)
         assert run(server, *arguments).returncode == exits.DONE
         assert len(server.requests) == len(texts)  # each distinct prompt once
+
+
+def test_a_run_without_one_readable_reply_fails_and_says_why(house):
+    with Loopback(lambda *_: completion(["I cannot do that."])) as server:
+        found = run(house, server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
+    assert found.returncode == exits.FAILED
+    assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
+    assert "of 16 replies none could be read: it enters no ledger" in found.stdout and "ran " not in found.stdout
+
+
+def test_a_row_without_one_readable_reply_is_named():
+    class Stars:
+        """A judge that answers one of the four prompts."""
+
+        name = "stars"
+
+        def replies(self, tasks):
+            for task in tasks:
+                yield Reply(task.item_id, task.aspect, 0, "Stars: 4" if "star" in task.text.lower() else "No.")
+
+    found = nj.rerun("chatgpt", "table6", Stars(), source="sample", limit=4, resamples=0)
+    assert "no reply to ChatGPT (DA w/o ref) could be read" in found.said and "(Stars" not in found.said
 
 
 def tables_of(house):

@@ -550,7 +550,8 @@ class Live:
             async with asyncio.timeout_at(ends):
                 found = await self.server.ask(client, request, count)
         except TimeoutError:
-            raise CallFailed(f"no answer within {self.deadline:g} s in all, with further tries") from None
+            last = f"; the last that failed: {self.server.last_problem}" if self.server.last_problem else ""
+            raise CallFailed(f"no answer within {self.deadline:g} s in all, with further tries{last}") from None
         finally:
             self._under_way -= 1
         for reply in found or []:

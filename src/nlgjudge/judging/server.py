@@ -61,6 +61,7 @@ class _Connections(openai.DefaultAsyncHttpxClient):
 
     reached = False
     failed = 0
+    last_problem = ""  # how the last try ended that failed
 
     def __init__(self, seconds):
         super().__init__()
@@ -72,10 +73,12 @@ class _Connections(openai.DefaultAsyncHttpxClient):
             async with asyncio.timeout(self.seconds):
                 response = await self._whole(request, options)
         except TimeoutError:
-            raise _NoWholeAnswer(f"no whole answer within {self.seconds:g} s") from None
+            self.last_problem = f"no whole answer within {self.seconds:g} s"
+            raise _NoWholeAnswer(self.last_problem) from None
         except _NoWholeAnswer:
             raise
         except Exception as error:
+            self.last_problem = str(error) or type(error).__name__
             # A server that is slow to answer is there.
             if self.reached or type(error).__name__ == "ReadTimeout":
                 raise
@@ -84,6 +87,8 @@ class _Connections(openai.DefaultAsyncHttpxClient):
                 raise
             raise _NotReached(str(error) or type(error).__name__) from None
         self.reached = True
+        if response.is_error:
+            self.last_problem = f"{response.status_code} {response.reason_phrase}"
         await _keep_from_trying_again(response)
         return response
 
@@ -156,6 +161,12 @@ class Server:
         self._gives_logprobs = False
         self._top_logprobs = TOP_LOGPROBS
         self._told_of_unknown = False
+        self._connections = None
+
+    @property
+    def last_problem(self):
+        """How the last try of any call ended that failed, empty where none did."""
+        return self._connections.last_problem if self._connections else ""
 
     def client(self):
         """Open the shared asynchronous client.
@@ -166,9 +177,10 @@ class Server:
             When the environment holds no key.
         """
         seconds = openai.Timeout(self.timeout, connect=min(self.timeout, CONNECT_SECONDS))
+        self._connections = _Connections(self.timeout)
         try:
             return openai.AsyncOpenAI(base_url=self.base_url, max_retries=RETRIES, timeout=seconds,
-                                      http_client=_Connections(self.timeout))
+                                      http_client=self._connections)
         except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
                              "server of your own, OPENAI_BASE_URL") from error

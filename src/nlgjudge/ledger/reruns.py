@@ -298,7 +298,7 @@ def _digests(parts):
 def _may_enter(judges, counts, changes, sample, limit):
     own_way = [name for name in changes if name != "logprobs"]
     rules = any(judge is None or is_rule(judge) for judge in judges.values())
-    return not (rules or own_way or sample or limit or counts["missing"].any())
+    return not (rules or own_way or sample or limit or counts["missing"].any()) and bool(counts["read"].any())
 
 
 def _said(judges, counts, changes, *, sample, limit, absent):
@@ -318,6 +318,12 @@ def _said(judges, counts, changes, *, sample, limit, absent):
     if len(counts) and counts["missing"].any():
         said.append(f"{counts['missing'].sum():,} of {counts['replies'].sum():,} replies are missing: it enters no "
                     "ledger until they are there")
+    answered = counts[counts["missing"] < counts["replies"]] if len(counts) else counts
+    if len(answered) and not answered["read"].any():
+        said.append(f"of {answered['unread'].sum():,} replies none could be read: it enters no ledger")
+    elif len(answered):
+        rows = answered.groupby("row", sort=False)["read"].sum()
+        said += [f"no reply to {row} could be read" for row in rows.index[rows == 0]]
     if absent:
         said.append(f"left out because the data are not here: {', '.join(absent)}")
     return "; ".join(said)

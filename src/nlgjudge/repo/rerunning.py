@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -84,6 +85,9 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
         write(found, folder, ", ".join(opened))
         print(summary(_cells(found)).to_string(index=False, na_rep=""))
         status = max(told_failures(one, name) for name, one in opened.items())
+        if not any(one.counts["read"].any() for one in found.values()):
+            print(f"nlgjudge: no reply could be read{_most_often(opened.values())}", file=sys.stderr)
+            status = exits.FAILED
         stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
     for paper, one in found.items():
         if one.said:
@@ -328,6 +332,14 @@ def _asked(tables, by_paper, plans, asking, changes):
     if waiting:
         raise AllWaiting(waiting)
     return found
+
+
+def _most_often(judges):
+    """Why replies are of no use, most often, as the end of a sentence."""
+    reasons = Counter()
+    for judge in judges:
+        reasons.update(reason for reason in getattr(judge, "asked_again", {}).values() if reason)
+    return f": most often {reasons.most_common(1)[0][0]}" if reasons else ""
 
 
 def _run_notebooks(tables, named, changes, asking, folder):

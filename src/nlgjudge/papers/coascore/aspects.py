@@ -30,9 +30,11 @@ _WORDS = ("one two three four five six seven eight nine ten eleven twelve thirte
 _STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 NUMBERS = dict(enumerate(_WORDS.split(), 1))
 # A line of a list: perhaps a mark or a number, a name of up to 62 characters, perhaps a remark in brackets, a
-# colon or a dash, and what is said of it.
-_LINE = re.compile(r"^[ \t>#*•–-]*(?:\d+[.)])?[ \t*_\"'-]*([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*"
-                   r"(?:\([^)\n]*\))?[ \t*_]*(?::|[ \t][–-])[ \t*_\"']*(\S.*?)[ \t*_\"',]*$", re.MULTILINE)
+# colon or a dash, and what is said of it. No part is tried twice (*+), so that a long reply takes no longer by the
+# square; what stands at the end of a line is taken off afterwards for the same reason.
+_LINE = re.compile(r"^[ \t>#*•–-]*+(?:\d+[.)])?+[ \t*_\"'-]*+([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*+"
+                   r"(?:\([^)\n]*\)[ \t*_]*+)?+(?::|(?<=[ \t])[–-])[ \t*_\"']*+(\S.*)$", re.MULTILINE)
+_END = " \t*_\"',"
 # How judges call the parts of an aspect in JSON.
 _NAME_KEYS = ("aspect", "name")
 _SCORE_KEYS = ("score", "rating", "value")
@@ -374,10 +376,10 @@ def _pairs(text, value_keys):
     try:
         # An object is read as its pairs, because a reply may name one aspect twice.
         return list(_flat(json.loads(text[start:end + 1], object_pairs_hook=list), value_keys))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a ValueError also for a number of thousands of digits
         if "{" in text:  # broken JSON: each of its parts is a line
             text = re.sub(r'[{}]|,\s*(?=")', "\n", text)
-        return _LINE.findall(text)
+        return [(name, said.rstrip(_END)) for name, said in _LINE.findall(text)]
 
 
 def _flat(node, value_keys):
