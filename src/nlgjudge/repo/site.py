@@ -21,6 +21,8 @@ _OF_PAPERS = {key: name.split(" (")[0] for key, name in PAPERS.items() if not ke
 GROUPS = {"": "Start", **_OF_PAPERS, "beyond": "Beyond the papers", "ablation": "Ablations"}
 BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
 COUNTS = ["exact", "close", "other", "not run"]
+# Ends of the names of benchmarks that are another one with its single raters.
+_SINGLE_RATERS = re.compile(r"_(crowd|crowd_all|raters)$")
 
 
 def notebooks():
@@ -223,7 +225,7 @@ def benchmarks(rows, books):
         stand_in = sample.read(name)
         pages.append({
             **item,
-            "files": _files(files, name.removesuffix("_crowd"), sources),
+            "files": _files(files, _SINGLE_RATERS.sub("", name), sources),
             "tables": [(PAPERS[key], key.removesuffix("_v1"), artefact[:5], artefact[5:])
                        for key, artefact in tables.values],
             "notebooks": [using for using, book in books.items() if name in book["benchmarks"]],
