@@ -35,6 +35,8 @@ def p(*shares):
     # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
     ([["4", [["4", 800.0], ["5", None], ["3", math.nan], ["2", 0.0]]]], (1, 5), 3, 0),
     ([["4", [["4", None]]]], (1, 5), 4, 0),
+    ([["4", [["4", "-1"], ["5", -0.1]]]], (1, 5), 5, 1 - math.exp(-0.1)),
+    ([["4", [["4", "-1"]]]], (1, 5), 4, 0),
     ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
     ([], (1, 5), NAN, 1),
 ])

@@ -454,6 +454,22 @@ def test_a_new_ablation_says_its_own_change(checkout):
     assert "scale: 1 10 against none" in drawn
 
 
+def test_an_ablation_without_one_readable_reply_says_so():
+    class Refusing:
+        """A judge that refuses."""
+
+        name = "refusing"
+
+        def replies(self, tasks):
+            for task in tasks:
+                yield Reply(task.item_id, task.aspect, 0, "I cannot do that.")
+
+    asked = {"prompt": "geval/dialogue/{aspect}"}
+    with pytest.raises(ValueError, match="refusing: of 50 replies none could be read, most often refusal: there is no"):
+        nj.ablate(nj.load("topical_chat", "sample"), asked, asked | {"judge": Refusing()},
+                  rng=np.random.default_rng(0), aspects=["coherence"], level="dataset", resamples=9, permutations=9)
+
+
 def test_new_ablation_never_overwrites(checkout, capsys):
     path = checkout / "notebooks" / "ablation_mine.ipynb"
     path.write_text("mine", encoding="utf-8")

@@ -146,9 +146,9 @@ def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
         said = token.strip().lower()
         if said not in allowed:
             continue
-        # A logarithm that is none (null, NaN, minus infinity) is left out; what rounding put above 0 is 0.
+        # A logarithm that is none (null, a text, NaN, minus infinity) is left out; what rounding put above 0 is 0.
         found = [(allowed[alternative.strip().lower()], min(logprob, 0.0)) for alternative, logprob in alternatives
-                 if alternative.strip().lower() in allowed and logprob is not None and logprob > -math.inf]
+                 if alternative.strip().lower() in allowed and isinstance(logprob, (int, float)) and logprob > -math.inf]
         return found or [(allowed[said], 0.0)]  # a server that names no alternatives, or gives none a probability
     return None
 

@@ -13,11 +13,11 @@ from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
+from .published_by_others import third_party as third_party
 from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
 from .signatures import signature as signature
-from .third_party import third_party as third_party
 from .variants import best as best
 from .variants import left_out as left_out
 from .variants import search as search

@@ -61,6 +61,19 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     ValueError
         For unknown options, and as `correlation` does.
 
+    Notes
+    -----
+    How often a 95% interval holds the true value of a judge that is planted at a correlation of 0.5
+    (`tests/planted_coverage.py`, bias-corrected intervals, worlds like the benchmarks' ratings):
+
+    - Over documents, with the systems as they are: 93 to 98%, and on BAGEL 90 to 93%.
+    - Over both, with one system: 93 to 96% (QAGS, BAGEL). With sixteen: 94 to 97% (SummEval).
+    - Over both, with seven systems or five, the interval is too short, because so few systems do not show how
+      much systems differ: 85 to 96% (NewsRoom), 73 to 92% (OpenMEVA), 78 to 83% (Topical-Chat), the lower ones at
+      dataset level.
+    - Over both, with 24 systems that differ little, it is too long: 97 to 100% (RealSumm), because an item's own
+      chance is counted with its document and with its system.
+
     Examples
     --------
     >>> import numpy as np

@@ -1,5 +1,6 @@
 """The two setups of an ablation: their settings, what they ask, and what asking them costs."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from nlgjudge.judging.run import (
     judge_items,
     sampling_settings,
 )
-from nlgjudge.judging.tasks import Tasks
+from nlgjudge.judging.tasks import NOT_ASKED, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 SETTINGS = {
@@ -169,19 +170,33 @@ def run(arm):
         Items by aspects.
     cost : pandas.Series
         As a row of `Ablation.cost`.
+
+    Raises
+    ------
+    ValueError
+        When not one reply could be read.
     """
     setup = arm.setup
     judge = arm.judge
     by_prompt = {}
     costs = []
+    reasons = Counter()
+    any_score = False
     for tasks in _tasks(arm):
         new_calls = judge.plan(tasks)["calls"] if hasattr(judge, "plan") else 0
         replies = judge_items(arm.items, tasks.prompt, judge, samples=setup["samples"],
                               sampling=arm.sampling, policy=setup["policy"])
+        reasons.update(replies["reason"])
+        any_score |= bool(replies["score"].notna().any())
         by_item = replies.groupby("item_id", sort=False)["score"]
         by_prompt[_key(tasks.prompt)] = by_item.agg(ESTIMATORS[setup["estimator"]])
         cost = _cost(replies, tasks, free=judge.name == "surface", price=setup["price"])
         costs.append(cost | {"new_calls": new_calls})
+    del reasons[NOT_ASKED]  # a limit ended the run, and the same call goes on
+    if reasons and not any_score:
+        often, _ = reasons.most_common(1)[0]
+        raise ValueError(f"{judge.name}: of {reasons.total():,} replies none could be read, most often {often}: there "
+                         "is nothing to compare")
     scores = {}
     for aspect, prompts in arm.asked.items():
         scores[aspect] = sum(by_prompt[_key(one)] for one in prompts) / len(prompts)
