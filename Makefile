@@ -65,7 +65,7 @@ test: $(READY) ## unit tests, doctests and validation of the notebooks
 
 sweep: $(READY) ## a notebook over a grid of parameters: GRID=notebooks/ablation_samples.yaml; JOBS=4; PROFILE=profiles/slurm
 	@$(if $(GRID),,echo "name a grid: make sweep GRID=notebooks/ablation_samples.yaml" >&2; exit 1;) mkdir -p build; \
-	  snakemake --snakefile sweep.smk --config grid="$(GRID)" --keep-going \
+	  nlgjudge serve snakemake --snakefile sweep.smk --config grid="$(GRID)" --keep-going \
 	  --rerun-incomplete --rerun-triggers mtime params code \
 	  $(if $(PROFILE),--profile "$(PROFILE)" $(JOBS:%=--jobs %),--cores $(or $(JOBS),all)) $(SWEEP_OPTIONS) 2>&1 | \
 	  tee build/sweep.log | sed -unE '/^(sweep of|failed|Nothing) | steps \(/p' || \

@@ -19,7 +19,7 @@ MARKS = [pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome o
          pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed")]
 
 
-def until(condition, what, seconds=120):
+def until(condition, what, seconds=300):
     """Wait for a true value and return it."""
     end = time.monotonic() + seconds
     while not (found := condition()):

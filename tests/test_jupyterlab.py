@@ -43,7 +43,7 @@ def stop(process):
     for signum in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, signum)
-            process.wait(30)
+            process.wait(600)
 
 
 @pytest.fixture(scope="module")

@@ -166,12 +166,12 @@ def test_two_processes_fetch_the_same_file_at_once(tree, upstream):
     both = threading.Barrier(2)  # neither is answered before both have asked
 
     def together(handler):
-        both.wait(timeout=120)
+        both.wait(timeout=600)
         handler.reply(200, CONTENT)
 
     upstream.answers = {"toy.txt": together}
     for process in [child("toy.txt"), child("toy.txt")]:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
         assert (process.returncode, out.strip()) == (0, entry.blob), err
     assert len(upstream.asked) == 2
     assert tree.cached() == ["owner/name/c0ffee/toy.txt"]
@@ -184,15 +184,15 @@ def test_a_killed_process_leaves_no_file_under_the_name(tree, upstream):
     def stall(handler):
         handler.reply(200, CONTENT[:20], length=40)
         begun.set()
-        ended.wait(timeout=120)
+        ended.wait(timeout=600)
 
     upstream.answers = {"toy.txt": stall}
     process = child("toy.txt")
     try:
-        assert begun.wait(timeout=120)
+        assert begun.wait(timeout=600)
     finally:
         process.kill()
-        process.communicate(timeout=120)
+        process.communicate(timeout=600)
         ended.set()
     assert "owner/name/c0ffee/toy.txt" not in tree.cached()
     upstream.answers = {"toy.txt": CONTENT}
@@ -219,7 +219,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(tree, upstream):
     tree.add("large.bin", large, to=None)
     upstream.answers = {"large.bin": large, "small.txt": CONTENT * 1000}
     run = subprocess.run([*unshare, "sh", "-c", FULL, "sh", sys.executable, READ.format("large.bin"),
-                          READ.format("small.txt")], capture_output=True, text=True, timeout=120)
+                          READ.format("small.txt")], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [small.blob]  # `find` saw no file, and the cache still works
     assert "no space left to store large.bin (300000 bytes) in " in run.stderr

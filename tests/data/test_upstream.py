@@ -83,7 +83,7 @@ def test_files_are_fetched_side_by_side_and_each_once(host, publish, tree):
 
     def slow(address):
         waiting.append(address)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while len(waiting) < fetch.WORKERS and time.monotonic() < deadline:
             time.sleep(0.01)
         together.append(len(waiting))

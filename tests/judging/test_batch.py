@@ -363,7 +363,7 @@ def test_two_that_submit_at_once_submit_once(api, store):
 
     def submit():
         with Store(store.path) as own:
-            barrier.wait(10)
+            barrier.wait(600)
             return Batch("m", own).submit(tasks("a", "b"))
 
     assert sorted(together(2, submit)) == [0, 2]
@@ -388,7 +388,7 @@ def test_two_that_collect_at_once_submit_failed_lines_once(api, store):
 
     def collect():
         with Store(store.path) as own:
-            barrier.wait(10)
+            barrier.wait(600)
             return Batch("m", own).collect()
 
     together(2, collect)

@@ -82,7 +82,7 @@ def leaks(folder):
 
 def test_a_script_leaves_the_key_nowhere(server, tmp_path):
     done = subprocess.run([sys.executable, "-c", WORK], cwd=tmp_path, env=environment(server, tmp_path),
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
     for expected in ("the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
                      "the account has no quota left: [key] has no quota", "no model 'm'",
@@ -103,7 +103,7 @@ def test_a_notebook_leaves_the_key_nowhere(server, tmp_path):
     nbformat.write(notebook, tmp_path / "in.ipynb")
     code = "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(server, tmp_path),
-                          capture_output=True, text=True, timeout=300)
+                          capture_output=True, text=True, timeout=600)
     assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
     kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     assert "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept

@@ -70,7 +70,7 @@ def test_kills_and_resumption(tmp_path):
 
     with Loopback(answer, delay=0.02) as server, runner(path, server) as process:
         for moment in moments:
-            child, end = start(process), time.monotonic() + 120
+            child, end = start(process), time.monotonic() + 600
             while len(server.requests) < moment and time.monotonic() < end:
                 time.sleep(0.001)
             assert len(server.requests) >= moment

@@ -68,7 +68,7 @@ def with_probabilities(model, tmp_path_factory):
     url, process = start(model, tmp_path_factory.mktemp("server"), logits_all=True)
     yield url
     process.terminate()
-    process.wait(30)
+    process.wait(600)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def without_probabilities(model, tmp_path_factory):
     url, process = start(model, tmp_path_factory.mktemp("server"), logits_all=False)
     yield url
     process.terminate()
-    process.wait(30)
+    process.wait(600)
 
 
 @pytest.fixture(autouse=True)

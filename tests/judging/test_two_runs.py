@@ -60,14 +60,14 @@ def asked(server):
 def test_two_runs_at_once_pay_once_and_both_have_all(serve, tmp_path):
     server = serve(right, delay=0.05)
     both = [run(tmp_path / "replies.sqlite", 360) for _ in range(2)]
-    assert [process.communicate(timeout=120)[0] for process in both] == ["360\n"] * 2
+    assert [process.communicate(timeout=600)[0] for process in both] == ["360\n"] * 2
     assert asked(server) == {f"Rate text {i}.": 1 for i in range(360)}
 
 
 def test_four_cells_of_a_sweep_over_samples_pay_for_the_largest(serve, tmp_path):
     server = serve(right, delay=0.05)
     cells = [run(tmp_path / "replies.sqlite", 60, n) for n in (1, 5, 10, 20)]
-    ended = [process.communicate(timeout=120)[0] for process in cells]
+    ended = [process.communicate(timeout=600)[0] for process in cells]
     assert ended == [f"{60 * n}\n" for n in (1, 5, 10, 20)]
     assert asked(server) == {f"Rate text {i}.": 20 for i in range(60)}
 
@@ -126,7 +126,7 @@ def test_a_killed_run_blocks_nobody(serve, tmp_path):
         assert killed.poll() is None
         time.sleep(0.01)
     killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=30)
+    killed.communicate(timeout=600)
     server.delay = 0
     began = len(server.requests)
     with Store(path) as store, Claims(path) as other:

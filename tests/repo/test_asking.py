@@ -276,7 +276,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
             try:
-                said = process.communicate(timeout=120)[1]
+                said = process.communicate(timeout=600)[1]
             finally:
                 process.kill()
         assert process.returncode == exits.INTERRUPTED and "Traceback" not in said

@@ -117,7 +117,7 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     (folder / "fail1").touch()
     (folder / "block2").touch()
     process = start(folder)
-    until = time.monotonic() + 300
+    until = time.monotonic() + 600
     while not (folder / "pid2").exists() or not (folder / "pid2").read_text():
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.1)

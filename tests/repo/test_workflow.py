@@ -77,8 +77,9 @@ class House:
             "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
             "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run([sys.executable, "-m", "snakemake", *(options or self.options)], cwd=self.folder,
-                              env=environment, capture_output=True, text=True, check=False)
+        served = [sys.executable, "-m", "nlgjudge.repo.cli", "serve"]  # as the Makefile does
+        command = [*served, sys.executable, "-m", "snakemake", *(options or self.options)]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         return done, sorted(log.read_text(encoding="utf-8").split())
 
     def planned(self):
