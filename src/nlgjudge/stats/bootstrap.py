@@ -73,6 +73,7 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
       dataset level.
     - Over both, with 24 systems that differ little, it is too long: 97 to 100% (RealSumm), because an item's own
       chance is counted with its document and with its system.
+    - At system level 92 to 95% (SummEval, NewsRoom, RealSumm), by intervals that are 0.6 to 1.4 wide.
 
     Examples
     --------
