@@ -348,10 +348,7 @@ def _comparisons(x, y, human, coefficient, kendall):
     """
     n = x.shape[1]
     weight = np.sign(_gaps(human, human))
-    if kendall == "c":
-        classes = np.array([len(np.unique(one)) for one in human])[:, None]
-    else:
-        classes = n
+    classes = np.array([len(np.unique(one)) for one in human])[:, None] if kendall == "c" else n
     if coefficient == "spearman":
         rank = weight.sum(axis=2)
         weight = _gaps(rank, rank)
