@@ -147,8 +147,9 @@ def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
         if said not in allowed:
             continue
         # A logarithm that is none (null, a text, NaN, minus infinity) is left out; what rounding put above 0 is 0.
-        found = [(allowed[alternative.strip().lower()], min(logprob, 0.0)) for alternative, logprob in alternatives
-                 if alternative.strip().lower() in allowed and isinstance(logprob, (int, float)) and logprob > -math.inf]
+        numbers = [(other.strip().lower(), logprob) for other, logprob in alternatives
+                   if isinstance(logprob, (int, float)) and logprob > -math.inf]
+        found = [(allowed[other], min(logprob, 0.0)) for other, logprob in numbers if other in allowed]
         return found or [(allowed[said], 0.0)]  # a server that names no alternatives, or gives none a probability
     return None
 
