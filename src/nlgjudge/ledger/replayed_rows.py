@@ -67,11 +67,18 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
                 run.correlate(printed_tables(name, run.part.artefacts), rng=rng, resamples=resamples)
             cells.append(compared(name, own, notebook=notebook, sample=False, rng=rng, resamples=resamples))
             runs += own
-    cells = pd.concat(cells, ignore_index=True) if cells else pd.DataFrame(columns=COLUMNS)
+    cells = _with_distance(pd.concat(cells, ignore_index=True)) if cells else pd.DataFrame(columns=COLUMNS)
     counts = by_part({run.part.key: run.counts() for run in runs}, REPLIES)
     said = f"cannot be had here: {', '.join(absent)}" if absent else ""
     frames = {run.part.key: run.frame for run in runs}
     return Rerun(cells, counts, by_part({}, ["judge", *COUNTS]), bool(len(cells)), said, frames, {})
+
+
+def _with_distance(cells):
+    """Say in the notes how far a row lies from the print of its table, on average."""
+    away = cells["difference"].abs().groupby([cells["paper"], cells["artefact"], cells["row"]]).transform("mean")
+    said = away.map("; {:.3f} from the print on average".format).where(away.notna(), "")
+    return cells.assign(note=cells["note"] + said)
 
 
 def _scored(entry, items):
