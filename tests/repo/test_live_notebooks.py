@@ -116,7 +116,7 @@ def test_several_judges_share_figure_4(ask):
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
     assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
-    assert "D, normalised" in text and "EW" not in printed_table(notebook, "dhp-figure4-discernm-15b")
+    assert "D by the normalised formula" in text and "EW" not in printed_table(notebook, "dhp-figure4-discernm-15b")
 
 
 def printed_table(notebook, cell_id):

@@ -140,9 +140,9 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
         assert len(server.requests) == len(texts)  # each distinct prompt once
 
 
-def test_a_run_without_one_readable_reply_fails_and_says_why(house):
+def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
     with Loopback(lambda *_: completion(["I cannot do that."])) as server:
-        found = run(house, server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
+        found = run(server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
     assert found.returncode == exits.FAILED
     assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
     assert "of 16 replies none could be read: it enters no ledger" in found.stdout and "ran " not in found.stdout

@@ -15,6 +15,9 @@ from nlgjudge.repo.rerunning import rerun, slug, summary, wanted, write_cells
 
 _PLAN = ["paper", "row", "dataset", "tables", "model", "stated", "weights", "size", "items", "texts"]
 
+# Options of calls that have a value where none is given, so that nobody need have given it.
+_WITH_DEFAULTS = ("concurrency", "timeout", "deadline")
+
 
 def rerun_papers(targets, metrics, limit, plan, weights, batch_size, device, model, **asked):
     """Ask a judge for the papers' rows, or compute those that need weights.
@@ -40,8 +43,7 @@ def rerun_papers(targets, metrics, limit, plan, weights, batch_size, device, mod
     """
     of_weights = {"weights": weights, "batch_size": batch_size, "device": device, "model": model}
     if metrics:
-        # How many calls are under way at once has a default of its own, and computes nothing.
-        _refuse({name: value for name, value in asked.items() if name != "concurrency"},
+        _refuse({name: value for name, value in asked.items() if name not in _WITH_DEFAULTS},
                 "is for a judge, and --metrics asks none")
         return rerun_metrics(targets, weights, neural.BATCH if batch_size is None else batch_size, device or "auto",
                              model, limit, plan)
