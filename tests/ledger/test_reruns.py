@@ -5,8 +5,6 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.judging.errors import JudgeError
-from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
@@ -123,19 +121,3 @@ def test_what_may_not_be_kept_says_why():
         assert reason in found.said
     nobody = nj.rerun("geval", "table2", **asked)
     assert nobody.said == "no judge is named, so that nothing was asked" and not len(nobody.cells)
-
-
-class Refuses:
-    """A judge that rates nothing."""
-
-    name = "openai:refuses"
-
-    def replies(self, tasks):
-        return [Reply(task.item_id, task.aspect, index, "I cannot rate this.") for task in tasks
-                for index in range(task.n)]
-
-
-def test_a_notebook_stops_where_not_one_reply_could_be_read():
-    asked = nj.rerun("geval", "table2", Refuses(), source="sample", limit=10, samples=1, resamples=0)
-    with pytest.raises(JudgeError, match="of [0-9]+ replies none could be read"):
-        nj.ledger.with_rerun(asked.cells.head(0), asked)

@@ -11,6 +11,7 @@ from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
 from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.heads import get_head
+from nlgjudge.judging.heard import note
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay, ReplayStore
@@ -306,4 +307,7 @@ def _parsed(judge, tasks, policy, head):
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
     frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
-    return weighed(frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head)
+    scored = weighed(frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head)
+    if asked.form != "text":
+        note(judge, scored["reason"])
+    return scored

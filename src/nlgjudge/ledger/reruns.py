@@ -11,7 +11,7 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import unknown
 from nlgjudge.judging.dry_run import COUNTS, DryRun
-from nlgjudge.judging.errors import AllWaiting, JudgeError, Waiting
+from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.run import get_judge
 from nlgjudge.ledger.comparison import EVIDENCE, side_by_side
 from nlgjudge.ledger.entering import is_rule, judge_name
@@ -186,14 +186,7 @@ def with_rerun(rows, asked):
     -------
     pandas.DataFrame
         `rows` alone where the judge's cells may not be kept.
-
-    Raises
-    ------
-    JudgeError
-        Where a judge was asked and not one of its replies could be read.
     """
-    if len(asked.counts) and not asked.counts["read"].any():
-        raise JudgeError(asked.said)
     if not asked.enters:
         return rows
     both = pd.concat([rows, asked.cells], ignore_index=True)

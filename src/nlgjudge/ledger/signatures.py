@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nlgjudge.data.paths import root, used
+from nlgjudge.judging.heard import refuse_silence
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 
@@ -29,6 +30,11 @@ def signature(*benchmarks, **settings):
         Data (with a digest of the blob ids, and the optional files that were not used), settings,
         and versions.
 
+    Raises
+    ------
+    JudgeError
+        Where a served model was asked in this process and not one of its replies could be read.
+
     Examples
     --------
     >>> from nlgjudge.data.benchmarks import load
@@ -36,6 +42,7 @@ def signature(*benchmarks, **settings):
     >>> found["data"]["summeval"]["source"], found["settings"]
     ('sample', {'level': 'sample'})
     """
+    refuse_silence()
     _note_dependencies()
     data = {}
     for benchmark in benchmarks:
