@@ -17,10 +17,13 @@ import nlgjudge as nj
 import realistic
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.data.bartscore import unpickle
+from nlgjudge.ledger import ledger
+from nlgjudge.repo import notebooks
 from nlgjudge.repo.cli import main
 from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]
+REPOSITORY = TESTS.parent
 STORY = {"doc_id": 0, "prompt": "p", "reference": "r", "gen": {
     "a": {"text": "t", "score": {"human": 1, "bleu": 0.5}}}}
 
@@ -314,6 +317,19 @@ def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
     assert err == ""
     parsed = nj.judging.responses(frame, scale=dict.fromkeys(frame["aspect"].unique(), (1, 5)))
     assert parsed["score"].notna().mean() > 0.8
+
+
+def test_score_files_of_both_parts_of_qags_reach_the_ledger(whole, checkout, tmp_path, monkeypatch):
+    (tmp_path / "paper_tables").symlink_to(REPOSITORY / "paper_tables")
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    notebooks.run(REPOSITORY / "notebooks" / "geval_table3_qags.ipynb", tmp_path / "out.ipynb",
+                  {"resamples": 2, "stemmers": ["porter_original"]})
+    made = ledger.read(tmp_path / "ledger" / "geval_table3_qags.csv")
+    evidence = made.groupby("row")["evidence"].unique().map(list).to_dict()
+    released = dict.fromkeys(["UniEval", "BERTScore", "MoverScore", "BARTScore"], ["released_scores"])
+    assert evidence == {"ROUGE-2": ["recomputed"], "ROUGE-L": ["recomputed"], **released}
+    random = made[made["row"] == "BERTScore"]  # the made scores are the rating and noise, which no print is
+    assert random["variant"].str.startswith("nearest: bartscore:bert_score").all()
 
 
 def test_questions_and_answers_of_upstream_are_read_but_for_odd_lines(whole, capsys):
