@@ -87,7 +87,11 @@ def beside_other_runs(paper, artefacts, *, source="auto", notebook="", resamples
     benchmarks, absent = benchmarks_of([part for part, _ in parts], source)
     held = {name: other_runs(benchmark) for name, benchmark in benchmarks.items()}
     rng = np.random.default_rng(seed)
-    runs, lines, said = [], [], [f"left out because the data are not here: {', '.join(absent)}"] if absent else []
+    runs = []
+    lines = []
+    said = []
+    if absent:
+        said.append(f"left out because the data are not here: {', '.join(absent)}")
     for part, entry in parts:
         benchmark = benchmarks.get(entry.benchmark)
         if benchmark is None:
@@ -119,19 +123,24 @@ class _OtherRun(PartRun):
 
     def candidates(self, paper):
         """How far each column of the row's metric lies from the print, in the row's single aspects."""
-        chosen, own, lines = self.cells, self.frame, []
+        chosen = self.cells
+        own = self.frame
+        lines = []
         for column in self.scores:
-            if column.split(":")[1].split("-")[0] != self.entry.column.split(":")[1].split("-")[0]:
+            if _metric(column) != _metric(self.entry.column):
                 continue
             self.column = column
             self.correlate(printed_tables(paper, self.part.artefacts), rng=None, resamples=0)
-            for table in compared(paper, [self], notebook="", sample=False, rng=None, resamples=0).groupby(
-                    ["paper", "row"], sort=False):
-                (version, row), cells = table
+            beside = compared(paper, [self], notebook="", sample=False, rng=None, resamples=0)
+            for (version, row), cells in beside.groupby(["paper", "row"], sort=False):
                 away = cells.loc[cells["aspect"] != "AVG", "difference"].abs().dropna()
-                lines.append((version, row, self.part.scope.dataset, column, len(away), int((away <= _EXACT).sum()),
-                              away.mean(), away.max(), column == self.entry.column))
-        self.cells, self.frame, self.column = chosen, own, self.entry.column
+                exact = int((away <= _EXACT).sum())
+                in_ledger = column == self.entry.column
+                lines.append((version, row, self.part.scope.dataset, column, len(away), exact, away.mean(), away.max(),
+                              in_ledger))
+        self.cells = chosen
+        self.frame = own
+        self.column = self.entry.column
         return lines
 
     def _joined(self):
@@ -145,6 +154,12 @@ class _OtherRun(PartRun):
     def _labels(self):
         return {"row": self.part.row.row, "judge": "", "evidence": EVIDENCE, "variant": self.entry.variant,
                 "note": f"another run of the metric, not the paper's: {self.entry.note}"}
+
+
+def _metric(column):
+    """A column's metric, without whose run it is and without the part: ``bertscore`` of ``deutsch2021:bertscore-f``."""
+    _, _, name = column.partition(":")
+    return name.partition("-")[0]
 
 
 def _with_distances(cells):

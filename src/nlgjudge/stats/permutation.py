@@ -371,7 +371,8 @@ def _comparisons(x, y, human, coefficient, kendall):
 
     def statistic(swapped):
         products = _product(forms, swapped)
-        bend = np.einsum("gij,gij->gj", products[:, :n], np.broadcast_to(swapped, (len(forms), *swapped.shape[-2:])))
+        bits = np.broadcast_to(swapped, (len(forms), *swapped.shape[-2:]))
+        bend = np.einsum("gij,gij->gj", products[:, :n], bits)
         values = np.empty((len(forms), 2, swapped.shape[-1]))
         for row, sign in enumerate((1, -1)):
             agreement = (start[row][:, None] + products[:, n + row] + bend).astype(float)
