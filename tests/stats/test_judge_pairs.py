@@ -146,8 +146,9 @@ def test_the_table_keeps_the_order_of_the_tests_and_leaves_empty_what_was_not_te
     assert list(table.columns) == ["relevance", "fluency"]
     assert table.loc["a − b", "relevance"] == ""
     first = one_family(tests).iloc[0]
-    assert table.iloc[0, 0] == (f"{first['difference']:+.2f} (items {first['holm_items']:.3f}, "
-                                f"systems {first['holm_systems']:.3f})")
+    said = {swapped: f"{first[f'holm_{swapped}']:.2g}" for swapped in ("items", "systems")}
+    assert min(first[["holm_items", "holm_systems"]]) > 0.1
+    assert table.iloc[0, 0] == f"{first['difference']:+.2f} (items {said['items']}, systems {said['systems']})"
     assert paired_table(tests, corrected=False).iloc[0, 0] != table.iloc[0, 0]
     by_level = paired_tests(frame, [("a", "b")], ["fluency"], level=["system", "sample"], **FEW)
     assert list(paired_table(by_level).index) == [("a − b", "system"), ("a − b", "sample")]
@@ -155,8 +156,12 @@ def test_the_table_keeps_the_order_of_the_tests_and_leaves_empty_what_was_not_te
 
 
 def test_small_p_values_are_not_written_as_zero():
-    tests = paired_tests(planted(), [("a", "b")], ["fluency"], **FEW).assign(holm_items=0.0002, holm_systems=0.0005)
-    assert paired_table(tests).iloc[0, 0].endswith("(items <0.001, systems 0.001)")
+    tests = paired_tests(planted(), [("a", "b")], ["fluency"], **FEW)
+    cells = {(0.0002, 0.0005): "(items <0.001, systems 0.001)", (0.0468, 0.1): "(items 0.047, systems 0.1)",
+             (0.4321, 1.0): "(items 0.43, systems 1)"}
+    for (items, systems), said in cells.items():
+        shown = paired_table(tests.assign(holm_items=items, holm_systems=systems))
+        assert shown.iloc[0, 0].endswith(said)
 
 
 def test_the_family_is_said():

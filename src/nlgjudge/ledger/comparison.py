@@ -5,6 +5,7 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.ledger.average_audit import MISPRINT, with_misprints
 from nlgjudge.ledger.entering import judge_name, refuse_rules
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.stats.bootstrap import mean_interval
@@ -15,7 +16,7 @@ COLUMNS = [
 ]
 # What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
 PART_COLUMNS = [*COLUMNS, "sample"]
-VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
+VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", MISPRINT, "not_run"]
 EVIDENCE = ["recomputed", "released_scores", "released_responses", "other_run", "rejudged", "substitute_judge",
             "third_party", "none"]
 # Evidence from another model than the paper's.
@@ -73,6 +74,8 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     """Set our values against a printed table.
 
     A cell of another run of the metric, or computed by others, is at best `close`: it is no reproduction of ours.
+    A printed average that its own row contradicts is a `misprint`, whatever ours is (`with_misprints`), unless ours
+    is `exact`.
 
     Parameters
     ----------
@@ -127,6 +130,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     # Somebody else's run has the printed digits by chance, and a value of others was not computed here.
     not_ours = rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])
     rows["verdict"] = rows["verdict"].mask(not_ours & (rows["verdict"] == "exact"), "close")
+    rows = with_misprints(rows, table, of_others(rows))
     not_printed = rows["published"] == ""
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
@@ -295,6 +299,28 @@ def of_others(rows):
     if "evidence" not in rows:
         return pd.Series(False, rows.index)
     return rows["evidence"].isin(OF_OTHERS)
+
+
+def was_run(rows):
+    """Tell which rows of a ledger have a value beside the printed one.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Of the ledger. A `misprint` is seen in the print alone, so that its cell need not have been run.
+
+    Returns
+    -------
+    pandas.Series of bool
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"verdict": ["close", "not_run", "misprint"], "evidence": ["recomputed", "none", "none"]})
+    >>> was_run(rows).tolist()
+    [True, False, False]
+    """
+    unseen = rows["verdict"].eq(MISPRINT) & rows["evidence"].eq("none")
+    return rows["verdict"].ne("not_run") & ~unseen
 
 
 def with_interval(rows, value="ours", *, digits=2):

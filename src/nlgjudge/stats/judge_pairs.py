@@ -149,7 +149,7 @@ def one_family(tests):
 
 
 def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2):
-    """Lay tests out as text, a cell for each, as ``+0.12 (items 0.004, systems 0.060)``.
+    """Lay tests out as text, a cell for each, as ``+0.12 (items 0.004, systems 0.062)``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2
     corrected : bool
         Whether the p values are Holm's.
     digits : int
-        Of the differences, and of the bounds of their intervals where the tests have them.
+        Of the differences; the bounds of their intervals, where the tests have them, have two.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2
     >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
     ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
     >>> paired_table(paired_tests(frame, [("a", "b")], ["coherence"])).loc["a − b", "coherence"]
-    '+0.40 (items 0.008, systems 0.125)'
+    '+0.40 (items 0.008, systems 0.12)'
     """
     if rows is None:
         several = [name for name in ("level", "coefficient") if name != columns and tests[name].nunique() > 1]
@@ -368,18 +368,18 @@ def _cell(test, kind, digits):
         return "not defined"
     text = f"{test['difference']:+.{digits}f}"
     if "ci_low" in test and not np.isnan(test["ci_low"]):
-        text += f" [{test['ci_low']:.{digits}f}, {test['ci_high']:.{digits}f}]"
+        text += f" [{test['ci_low']:.2f}, {test['ci_high']:.2f}]"
     said = ", ".join(f"{swapped} {_p(test[f'{kind}_{swapped}'])}" for swapped in QUESTIONS)
     return f"{text} ({said})"
 
 
 def _p(value):
-    """A p value with three decimals."""
+    """A p value, with three decimals where it is small."""
     if np.isnan(value):
         return "–"
     if value < 0.0005:
         return "<0.001"
-    return f"{value:.3f}"
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2g}"
 
 
 def _limit(tests):
