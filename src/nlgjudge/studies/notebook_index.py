@@ -8,9 +8,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.comparison import of_others
 from nlgjudge.ledger.ledger import read
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.verdicts import of_others
 
 COUNTS = ["exact", "close", "other", "not run"]
 
