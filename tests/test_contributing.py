@@ -60,6 +60,8 @@ def read(name):
     ("src/nlgjudge/data/benchmarks.py", "READERS = {", '    "headlines": "headlines:read",\n'),
     ("data/sample/rubric.csv", None, "headlines,summarization,coherence,coherence,1,5,4\n"),
     ("data/README.md", "|---|", "| nobody2024headlines | Nobody: Headlines (2024) | CC0-1.0 |\n"),
+    ("data/citations.bib", None, "@misc{nobody2024headlines,\n  title = {Headlines},\n  author = {Nobody},\n"
+     "  year = {2024},\n  keywords = {benchmark:headlines},\n}\n"),
     ("site/benchmarks.csv", None, "headlines,Headlines,headlines of news,3,9,by one reader,Nobody 2024\n"),
 ]
 JUDGE = '''
@@ -118,8 +120,8 @@ class House:
         self.folder = folder
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("data/registry.csv", "data/README.md", "paper_tables/needs.csv", "paper_tables/reach.csv",
-                     "site/artefacts.csv", "paper_tables/README.md", "site/benchmarks.csv", "README.md"):
+        for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
+                     "paper_tables/reach.csv", "site/artefacts.csv", "paper_tables/README.md", "site/benchmarks.csv", "README.md"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
         self.upstream = folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"

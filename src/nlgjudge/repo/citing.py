@@ -107,12 +107,12 @@ def keys(name, book):
     from nlgjudge.ledger import cited
 
     signed = _signature(book)
-    had = _had(book)
+    needs = had(book)
     without = {path for entry in signed["data"].values() for path in entry.get("without", ())}
-    files = [entry for need in had for entry in workflow.files_of(need) if entry.path not in without]
+    files = [entry for need in needs for entry in workflow.files_of(need) if entry.path not in without]
     found = cited.keys(
         papers=papers(name, book),
-        benchmarks=[need for need in had if need in READERS],
+        benchmarks=[need for need in needs if need in READERS],
         files=files,
         models=judges(book),
     )
@@ -162,22 +162,32 @@ def judges(book):
     """
     from nlgjudge.ledger import cited
 
-    recorded = [need.removeprefix("replay:") for need in _had(book) if need.startswith("replay:")]
+    recorded = [need.removeprefix("replay:") for need in had(book) if need.startswith("replay:")]
     found = [model for recording in recorded for model in cited.recorded_models(recording)]
     given = book["metadata"].get("papermill", {}).get("parameters", {})
     return list(dict.fromkeys([*found, *cited.named_models([given, _signature(book)["settings"]])]))
+
+
+def had(book):
+    """What a notebook declares, without what its last run could not have.
+
+    Parameters
+    ----------
+    book : dict
+
+    Returns
+    -------
+    list of str
+        As `nlgjudge.repo.workflow.needs_of`.
+    """
+    found = book["metadata"].get("nlgjudge", {}).get("data", {})
+    return [need for need in workflow.needs_of(book) if (found.get(need) or ["real"])[0] not in _WITHOUT]
 
 
 def _signature(book):
     from nlgjudge.ledger import signatures
 
     return {"data": {}, "settings": {}, "cite": ""} | (signatures.recorded(book) or {})
-
-
-def _had(book):
-    """What a notebook declares, without what its last run could not have."""
-    found = book["metadata"].get("nlgjudge", {}).get("data", {})
-    return [need for need in workflow.needs_of(book) if (found.get(need) or ["real"])[0] not in _WITHOUT]
 
 
 def _text(book, kind):

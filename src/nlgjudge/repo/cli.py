@@ -275,7 +275,7 @@ def _add_new(commands):
 
 def _add_cite(commands):
     cite = _command(
-        commands, "cite", "BibTeX for what a notebook rests on", "nlgjudge cite geval_table2_topical_chat > used.bib",
+        commands, "cite", "BibTeX for what a notebook rests on", "nlgjudge cite geval_table2_topical_chat",
         description="Print BibTeX for the papers, benchmarks and judges behind a notebook. The entries stand in "
                     "data/citations.bib.")
     cite.add_argument("notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy")

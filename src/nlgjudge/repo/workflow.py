@@ -14,7 +14,8 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 # What a notebook may do without, and the variant of METEOR that cannot.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
 # What a notebook's metadata declares, and what stands before each name.
-_KINDS = {"benchmarks": "", "recordings": "replay:", "other_runs": "run:", "prompts": "", "resources": "", "optional": ""}
+_KINDS = {"benchmarks": "", "recordings": "replay:", "other_runs": "run:", "prompts": "", "resources": "",
+          "optional": ""}
 
 
 def notebooks():
