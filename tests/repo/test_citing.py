@@ -139,5 +139,5 @@ def test_the_signature_carries_the_keys(real):
 
 def test_the_sample_is_nobodys(monkeypatch):
     monkeypatch.setattr(cited, "used", lambda: [])
-    monkeypatch.setattr(cited, "asked_papers", lambda: [])
+    monkeypatch.setattr("nlgjudge.ledger.printed.asked_papers", lambda: [])
     assert nj.signature(nj.load("summeval", "sample"), seed=0)["cite"] == ""

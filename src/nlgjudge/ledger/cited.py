@@ -1,16 +1,14 @@
 """Citation keys of what a result rests on: papers, benchmarks, upstream files and judges.
 
-The entries behind the keys stand in `data/citations.bib`.
+The entries behind the keys stand in `data/citations.bib`. Modules that a result does not need itself are imported in
+the functions: a notebook depends on what it imported, and its signature should not make it depend on more.
 """
 
 import re
 
 from nlgjudge.data.citations import cited_for
 from nlgjudge.data.paths import used
-from nlgjudge.data.recordings import RECORDINGS, recorded_files
 from nlgjudge.data.registry import among
-from nlgjudge.ledger.printed import PAPERS, asked_papers
-from nlgjudge.papers.recorded_rows import RECORDED_ROWS
 
 _ASKED_LIVE = re.compile(r"^(?:openai|batch):(.+)$")
 _REPLAYED = re.compile(r"^replay:.+\.sqlite:([^@]+)(?:@.*)?$")
@@ -66,6 +64,9 @@ def recorded_models(recording):
     >>> recorded_models("llm_summeval/gpt-4/reason_then_score"), recorded_models("alttest")[:2]
     (['gpt-4-0314'], ['gpt-4o', 'gpt-4o-mini'])
     """
+    from nlgjudge.data.recordings import RECORDINGS
+    from nlgjudge.papers.recorded_rows import RECORDED_ROWS
+
     if recording in RECORDINGS and RECORDINGS[recording].model:
         return [RECORDINGS[recording].model]
     # A file of several judges names none; the rows beside which they stand do.
@@ -115,6 +116,8 @@ def named_papers(settings):
     >>> named_papers({"prompts": {"geval/dialogue/coherence": "1272739ccfc2"}})
     ['geval']
     """
+    from nlgjudge.ledger.printed import PAPERS
+
     owners = {text.partition("/")[0] for text in _texts(settings) if "/" in text}
     return [paper for paper in PAPERS if paper in owners]
 
@@ -152,14 +155,24 @@ def cited(benchmarks, settings):
     >>> "openai2024gpt4o" in cited([load("summeval", "sample")], {"judge": "openai:gpt-4o"})
     True
     """
+    from nlgjudge.ledger.printed import PAPERS, asked_papers
+
     # A file that could not be had is noted too, because a run depends on its coming.
     files = among(path for path in used() if path.is_file())
     papers = {*asked_papers(), *named_papers(settings)}
-    models = [model for recording in RECORDINGS if set(recorded_files(recording)) & set(files)
-              for model in recorded_models(recording)]
     return keys(
         papers=[paper for paper in PAPERS if paper in papers],
         benchmarks=[one.name for one in benchmarks if one.source == "real"],
         files=files,
-        models=[*models, *named_models(settings)],
+        models=[*_models_of(files), *named_models(settings)],
     )
+
+
+def _models_of(files):
+    """Models whose recorded replies are among files."""
+    if not any(entry.role == "recording" for entry in files):
+        return []
+    from nlgjudge.data.recordings import RECORDINGS, recorded_files
+
+    read = [name for name in RECORDINGS if set(recorded_files(name)) & set(files)]
+    return [model for name in read for model in recorded_models(name)]

@@ -73,7 +73,7 @@ def recorded(book):
 
     Examples
     --------
-    >>> output = {"data": {"text/plain": ["{'data': {}, 'settings': {'seed': 0},\n", " 'versions': {}}"]}}
+    >>> output = {"data": {"text/plain": ["{'data': {}, 'settings': {'seed': 0}, ", "'versions': {}}"]}}
     >>> recorded({"cells": [{"cell_type": "code", "outputs": [output]}]})["settings"]
     {'seed': 0}
     """
