@@ -143,7 +143,8 @@ def cited_for(what, name):
     ----------
     what : {"paper", "benchmark", "judge"}
     name : str
-        A paper's key, a benchmark's name, or a model's, of which the longest beginning that an entry has counts.
+        A paper's key, a benchmark's name, or a model's. An entry for a series stands for its models too: `gpt-4` for
+        `gpt-4-0314`, but not for `gpt-4.1`.
 
     Returns
     -------
@@ -152,8 +153,10 @@ def cited_for(what, name):
 
     Examples
     --------
-    >>> cited_for("benchmark", "bagel"), cited_for("judge", "gpt-4o-mini"), cited_for("judge", "surface")
+    >>> cited_for("benchmark", "bagel"), cited_for("judge", "gpt-4o-mini"), cited_for("judge", "gpt-4.1")
     (['mairesse2010phrase'], ['openai2024gpt4o'], [])
+    >>> cited_for("judge", "Qwen/Qwen2.5-7B-Instruct")
+    ['qwen2024qwen25']
     """
     named = {}
     for key, entry in bibliography().items():
@@ -164,5 +167,6 @@ def cited_for(what, name):
     name = name.lower()
     if what != "judge":
         return named.get(name, [])
-    beginnings = [value for value in named if name.startswith(value)]
-    return named[max(beginnings, key=len)] if beginnings else []
+    model = name.rpartition("/")[2]  # without the owner, as a hub has it
+    series = [value for value in named if f"{model}-".startswith(f"{value}-")]
+    return named[max(series, key=len)] if series else []

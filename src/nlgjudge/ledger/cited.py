@@ -24,7 +24,7 @@ def keys(*, papers=(), benchmarks=(), files=(), models=()):
     files : iterable of nlgjudge.data.registry.Entry
         Of each its publication is cited, as the registry has it.
     models : iterable of str
-        As their makers call them; a model without an entry has no key.
+        As their publishers call them; a model without an entry has no key.
 
     Returns
     -------
