@@ -17,6 +17,7 @@ from nlgjudge.data.paths import root
 
 PROJECT = tomllib.loads((root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+IMPORTED = {"rocrate_validator": "roc-validator"}  # the package of a module, where it is not installed
 CONDA = {"snakemake-minimal": "snakemake"}  # conda's name, PyPI's name
 
 
@@ -85,7 +86,7 @@ def test_what_the_package_imports_is_declared():
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else \
                 [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             for name in {n.partition(".")[0] for n in names} - sys.stdlib_module_names:
-                owners = {canonicalize_name(d) for d in homes.get(name, [name])}
+                owners = {canonicalize_name(d) for d in homes.get(name, [IMPORTED.get(name, name)])}
                 if not owners & declared:
                     undeclared.add((path.name, name))
     assert not undeclared
