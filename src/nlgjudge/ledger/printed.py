@@ -6,6 +6,7 @@ import pandas as pd
 
 from nlgjudge.data.paths import root, use
 
+_asked = set()
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
 PAPERS = {
     "geval": "G-Eval (EMNLP 2023)",
@@ -79,6 +80,29 @@ def published(paper, artefact):
     >>> table.loc[0, ["row", "aspect", "coefficient", "printed"]].tolist(), float(table.loc[0, "value"])
     (['ROUGE-1', 'coherence', 'spearman', '0.167'], 0.167)
     """
+    table = _read(paper, artefact)
+    _asked.add(paper)
+    return table
+
+
+def asked_papers():
+    """Papers of which a printed table was asked for by name in this process.
+
+    Returns
+    -------
+    list of str
+        Their keys, in the order of `PAPERS`.
+
+    Examples
+    --------
+    >>> table = published("dhp", "table2")
+    >>> "dhp" in asked_papers()
+    True
+    """
+    return [paper for paper in PAPERS if paper in _asked]
+
+
+def _read(paper, artefact):
     path = _folder() / f"{paper}_{artefact}.csv"
     if not path.is_file():
         known = sorted(other.stem for other in _folder().glob("*.csv"))
@@ -107,7 +131,7 @@ def all_published():
     """
     parts = []
     for paper, artefact in tables():
-        parts.append(published(paper, artefact).assign(paper=paper, artefact=artefact))
+        parts.append(_read(paper, artefact).assign(paper=paper, artefact=artefact))
     return pd.concat(parts, ignore_index=True)
 
 

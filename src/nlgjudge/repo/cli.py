@@ -77,6 +77,8 @@ def parser():
     _add_rerun(commands)
     _add_run(commands)
     _add_new(commands)
+    _add_cite(commands)
+    _add_crate(commands)
     _add_evaluate(commands)
     _add_steps_of_make(commands)
     return made
@@ -269,6 +271,25 @@ def _add_new(commands):
     new.add_argument("kind", choices=["ablation"], help="the template")
     new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
     _does(new, "new_notebook", "new")
+
+
+def _add_cite(commands):
+    cite = _command(
+        commands, "cite", "BibTeX for what a notebook rests on", "nlgjudge cite geval_table2_topical_chat",
+        description="Print BibTeX for the papers, benchmarks and judges behind a notebook. The entries stand in "
+                    "data/citations.bib.")
+    cite.add_argument("notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy")
+    _does(cite, "citing", "cite")
+
+
+def _add_crate(commands):
+    crate = _command(
+        commands, "crate", "pack ledger, reruns, notebooks and signatures as an RO-Crate", "nlgjudge crate",
+        description="Write a folder with what is committed here and a ro-crate-metadata.json about it, in which every "
+                    "upstream file is named by repository, commit, path and Software Heritage's identifier. Nothing "
+                    "of upstream's content is in it. It needs the extra crate.")
+    crate.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: build/crate")
+    _does(crate, "crate", "pack")
 
 
 def _add_evaluate(commands):
