@@ -353,10 +353,8 @@ def _pearson(x, y, missing):
 
 def _unit(scores, count, complete):
     """Each row centred and of length 1, 0 where a score is missing; and whether a row is constant."""
-    if complete:
-        means = scores.sum(axis=1) / count
-    else:
-        means = np.nansum(scores, axis=1) / count
+    total = scores.sum(axis=1) if complete else np.nansum(scores, axis=1)
+    means = total / count
     centred = scores - means[:, None]
     size = np.abs(scores)
     if not (complete and np.isfinite(means).all()):
