@@ -14,6 +14,9 @@ from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
 from .published_by_others import third_party as third_party
+from .qra import conclusions as conclusions
+from .qra import cv_star as cv_star
+from .qra import reproducibility as reproducibility
 from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
