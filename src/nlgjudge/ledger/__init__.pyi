@@ -17,6 +17,8 @@ from .published_by_others import third_party as third_party
 from .qra import conclusions as conclusions
 from .qra import cv_star as cv_star
 from .qra import reproducibility as reproducibility
+from .qra_records import badge as badge
+from .qra_records import reproducibility_record as reproducibility_record
 from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun

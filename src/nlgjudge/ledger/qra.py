@@ -3,8 +3,9 @@
 QRA++ knows four types of results, each with measures of its own. Type I are single values: the
 coefficient of variation for small samples, CV* (Belz, Popović and Mille 2022). Type II are sets of values:
 Pearson and Spearman between them. Type III are labels of items: agreement, which the ledger cannot give,
-because it holds no labels. Type IV are conclusions: the share that is upheld. Here the measurements of an
-object are two, the printed correlation and ours.
+because it holds no labels. Type IV are findings: the share P that is upheld, of the order of every two rows in
+a column and of the sentences of the paper. Here the measurements of an object are two, the printed correlation
+and ours.
 
 CV* needs a scale that starts at zero. Correlations lie in [-1, 1], so that 1 is added to both values.
 For two values the formula comes to 112.5 √π |x - y| / (x + y) of the shifted values. Two correlations
@@ -20,7 +21,7 @@ from scipy.special import gammaln
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.comparison import EVIDENCE
 from nlgjudge.ledger.ledger import CELL, read
-from nlgjudge.ledger.printed import PAPERS, all_published
+from nlgjudge.ledger.printed import KEY, PAPERS, all_published
 from nlgjudge.ledger.prose_claims import HOLDS, UNTESTED, claims, listed, needed_cells
 
 SHIFT = 1.0  # what makes the scale of correlations start at zero
@@ -28,13 +29,14 @@ NONE = "none"  # in the place of a kind of evidence, where a group has no cell o
 PRINT = "print"  # in the place of a kind of evidence, for conclusions tested on the printed cells
 FEWEST_ROWS = 3  # of which an interval is given
 FEWEST_CELLS = 3  # of which a correlation is given
-MEASURES = ["cv_star", "pearson", "spearman"]
-COUNTS = ["cells", "rows", "printed", "not_run", "agree", "relabelled", "averages", "variants_tried"]
+MEASURES = ["cv_star", "pearson", "spearman", "order"]
+COUNTS = ["cells", "rows", "pairs", "printed", "not_run", "agree", "relabelled", "averages", "variants_tried"]
+COLUMN = ["paper", "artefact", *KEY[1:]]  # of a printed table, in which rows can be compared
 AGREES = ["exact", "close"]
 _HAIR = 1e-12  # a spread of less is none
 
 
-def cv_star(values, *, shift=0.0):
+def cv_star(values, *, shift=0.0, over_correction=True):
     """Coefficient of variation for small samples, in percent (Belz, Popović and Mille 2022).
 
     Parameters
@@ -43,6 +45,9 @@ def cv_star(values, *, shift=0.0):
         Measurements of one object along the last axis, at least two.
     shift : float
         Added to every value, so that the scale starts at zero: 1 for correlations, -1 for ratings from 1.
+    over_correction : bool
+        Whether the factor ``1 + 1/(4n)`` of the paper of 2022 and its code is applied. Two published uses of
+        the QRA++ tool left it out; for two measurements that makes CV* smaller by a ninth.
 
     Returns
     -------
@@ -72,13 +77,14 @@ def cv_star(values, *, shift=0.0):
     means = values.mean(axis=-1)
     log_c4 = 0.5 * np.log(2 / (n - 1)) + gammaln(n / 2) - gammaln((n - 1) / 2)
     deviations = values.std(axis=-1, ddof=1) / np.exp(log_c4)
-    found = 100 * (1 + 1 / (4 * n)) * deviations / np.where(means > 0, means, np.nan)
+    factor = 1 + 1 / (4 * n) if over_correction else 1
+    found = 100 * factor * deviations / np.where(means > 0, means, np.nan)
     return found if values.ndim > 1 else float(found)
 
 
 def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=1000, confidence=0.95,
                     relabelled=False):
-    """Degree of reproducibility by group and kind of evidence: Types I and II of QRA++.
+    """Degree of reproducibility by group and kind of evidence: Types I, II and IV of QRA++.
 
     A kind of evidence is never pooled with another. A cell that the ledger has under several kinds is counted
     once, under the best. Printed averages are no further measurements and do not enter; they are counted. Cells
@@ -106,10 +112,12 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
     -------
     pandas.DataFrame
         A line for each group and kind of evidence, or one with the evidence `none`. `cells` and `rows`
-        that entered; of the whole group the cells `printed` (averages not counted) and `not_run`; `agree`
-        (exact or close), `relabelled` (left out), `averages` (left out); `variants_tried`, the most for a
-        row (NaN where nothing was searched); `cv_star` (mean over cells), `pearson` and `spearman`, each
-        with `_low` and `_high`. Correlations need three cells, intervals three rows.
+        that entered, and `pairs` of rows with different values in one column of a printed table; of the whole
+        group the cells `printed` (averages not counted) and `not_run`; `agree` (exact or close), `relabelled`
+        (left out), `averages` (left out); `variants_tried`, the most for a row (NaN where nothing was
+        searched); `cv_star` (mean over cells), `pearson`, `spearman` and `order` (share of the pairs that
+        have the printed order in ours too), each with `_low` and `_high`. Correlations need three cells,
+        intervals three rows.
 
     Raises
     ------
@@ -142,7 +150,8 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
     for key, group in _prepared(rows).groupby(by, sort=False):
         for evidence, part, counts in _parts(group, relabelled):
             name = "|".join([*map(str, key), evidence])
-            measured = _measures(part, np.random.default_rng([seed, crc32(name.encode())]), shift, resamples, confidence)
+            own_rng = np.random.default_rng([seed, crc32(name.encode())])
+            measured = _measures(part, own_rng, shift, resamples, confidence)
             lines.append({**dict(zip(by, key)), "evidence": evidence, **counts, **measured})
     columns = [*by, "evidence", *COUNTS]
     for measure in MEASURES:
@@ -193,36 +202,62 @@ def _parts(group, relabelled):
 
 
 def _measures(part, rng, shift, resamples, confidence):
-    """CV*, Pearson and Spearman of one group, with their intervals."""
+    """The measures of one group with their intervals, and how many pairs of rows have an order."""
     x = part["value"].to_numpy(float)
     y = part["ours"].to_numpy(float)
     spread = cv_star(np.stack([x, y], axis=-1), shift=shift)
-    once = np.ones((1, len(x)))
-    names = part[["paper", "artefact", "row"]].astype(str).agg("|".join, axis=1) if len(part) else part["row"]
-    codes, units = pd.factorize(names)
-    draws = None
-    if len(units) >= FEWEST_ROWS and resamples:
-        often = rng.multinomial(len(units), np.full(len(units), 1 / len(units)), size=resamples)
-        draws = often[:, codes].astype(float)
-    found = {}
-    for measure, compute in {"cv_star": lambda weights: _mean(spread, weights),
-                             "pearson": lambda weights: _pearson(x, y, weights),
-                             "spearman": lambda weights: _spearman(x, y, weights)}.items():
-        found[measure] = compute(once)[0] if len(x) else np.nan
-        low = high = np.nan
-        if draws is not None:
-            drawn = compute(draws)
-            defined = drawn[~np.isnan(drawn)]
-            if len(defined):
-                low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-        found[f"{measure}_low"] = low
-        found[f"{measure}_high"] = high
+    first, second, upheld = _pairs(part)
+    measures = {
+        "cv_star": lambda weights: _mean(spread, weights),
+        "pearson": lambda weights: _pearson(x, y, weights),
+        "spearman": lambda weights: _spearman(x, y, weights),
+        "order": lambda weights: _mean(upheld, weights[:, first] * weights[:, second]),
+    }
+    draws = _draws(part, rng, resamples)
+    found = {"pairs": len(upheld)}
+    for measure, compute in measures.items():
+        found[measure] = compute(np.ones((1, len(x))))[0]
+        found[f"{measure}_low"], found[f"{measure}_high"] = _interval(compute, draws, confidence)
     return found
 
 
+def _draws(part, rng, resamples):
+    """How often each cell is drawn in each resample of the printed rows; None for too few rows."""
+    cells, rows = pd.factorize(pd.MultiIndex.from_frame(part[["paper", "artefact", "row"]]))
+    if len(rows) < FEWEST_ROWS or not resamples:
+        return None
+    often = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=resamples)
+    return often[:, cells].astype(float)
+
+
+def _interval(compute, draws, confidence):
+    """Percentiles of a measure over the resamples in which it is defined."""
+    if draws is None:
+        return np.nan, np.nan
+    values = compute(draws)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return np.nan, np.nan
+    return np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+
+
+def _pairs(part):
+    """Positions of the two cells of each pair of rows that differ in print, and whether ours have that order.
+
+    A pair that is equal in ours is not upheld, as in the QRA++ tool's published tables.
+    """
+    cells = part[[*COLUMN, "value", "ours"]].assign(at=np.arange(len(part)))
+    both = cells.merge(cells, on=COLUMN, suffixes=("", "_other"))
+    both = both[(both["at"] < both["at_other"]) & (both["value"] != both["value_other"])]
+    printed = np.sign(both["value"] - both["value_other"])
+    ours = np.sign(both["ours"] - both["ours_other"])
+    return both["at"].to_numpy(int), both["at_other"].to_numpy(int), (printed == ours).to_numpy(float)
+
+
 def _mean(values, weights):
-    """Mean over cells, a value for each line of weights."""
-    return weights @ values / weights.sum(axis=1)
+    """Mean of values, one for each line of weights; NaN where nothing has a weight."""
+    total = weights.sum(axis=1)
+    return weights @ values / np.where(total > 0, total, np.nan)
 
 
 def _pearson(x, y, weights):
@@ -261,7 +296,7 @@ def _midranks(values, weights):
 
 
 def conclusions(rows=None, *, table=None):
-    """Share of the papers' conclusions that hold, in print and in ours: Type IV of QRA++.
+    """Share of the papers' sentences about their tables that hold, in print and in ours: Type IV of QRA++.
 
     A conclusion is a sentence of a paper about its tables, as listed in `paper_tables/claims.csv` with a test
     (`nlgjudge.ledger.prose_claims`). In ours it is tested where every printed cell that it is about has a
@@ -284,9 +319,10 @@ def conclusions(rows=None, *, table=None):
 
     Examples
     --------
-    >>> found = conclusions().set_index(["paper", "evidence"])
-    >>> bool(found.loc[("geval", "print"), "share"] < 1)
-    True
+    >>> said = listed()
+    >>> two = said[(said["paper"] == "geval") & (said["section"] == "abstract")].head(2)
+    >>> conclusions(table=two)[["paper", "evidence", "listed", "tested", "hold"]].values.tolist()
+    [['geval', 'print', 2, 2, 1]]
     """
     if rows is None:
         rows = committed()
