@@ -193,22 +193,22 @@ def claim(a, b, scope="coefficient=spearman; aspect=coherence"):
 def tested():
     """Conclusions about coherence in G-Eval's Table 1, and a ledger that has ours for four of its rows."""
     table = published("geval", "table1")
-    cells = table[table["row"].isin(["ROUGE-1", "ROUGE-2", "ROUGE-L", "BERTScore", "MoverSscore"])]
+    cells = table[table["row"].isin(["ROUGE-1", "ROUGE-2", "ROUGE-L", "BERTScore", "MOVERSscore"])]
     rows = cells.assign(paper="geval", artefact="table1", published=cells["printed"], ours=cells["value"],
                         verdict="exact", evidence="recomputed", note="")
     # As the others but for one that is far off, one that somebody else ran and one under another name.
     rows.loc[rows["row"] == "ROUGE-2", "ours"] = 0.9
     rows.loc[rows["row"] == "BERTScore", "evidence"] = "other_run"
-    rows.loc[rows["row"] == "MoverSscore", "verdict"] = "relabelled"
+    rows.loc[rows["row"] == "MOVERSscore", "verdict"] = "relabelled"
     said = pd.DataFrame([
         claim("ROUGE-1", "ROUGE-2"), claim("ROUGE-1", "ROUGE-L"), claim("ROUGE-2", "ROUGE-1"),
-        claim("BERTScore", "ROUGE-1"), claim("G-EVAL-4", "ROUGE-1"), claim("MoverSscore", "0.01"),
+        claim("BERTScore", "ROUGE-1"), claim("G-EVAL-4", "ROUGE-1"), claim("MOVERSscore", "0.01"),
         claim("BERTScore", "0.01"), {**claim("G-EVAL-4", "ROUGE-1"), "relation": "none", "match": "", "note": "why"}])
     return conclusions(rows, table=said).set_index("evidence")
 
 
 def test_conclusions_are_tested_in_print(tested):
-    """Coherence in print: ROUGE-1 .167, ROUGE-2 .184, ROUGE-L .128, BERTScore .284, MoverScore .159, G-EVAL-4 .582."""
+    """Coherence in print: ROUGE-1 .167, ROUGE-2 .184, ROUGE-L .128, BERTScore .284, MOVERSscore .159, G-EVAL-4 .582."""
     assert tested.loc["print", ["listed", "tested", "hold"]].tolist() == [8, 7, 6]
     assert tested.loc["print", "share"] == pytest.approx(6 / 7)
 

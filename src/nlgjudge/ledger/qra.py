@@ -322,7 +322,7 @@ def conclusions(rows=None, *, table=None):
     >>> said = listed()
     >>> two = said[(said["paper"] == "geval") & (said["section"] == "abstract")].head(2)
     >>> conclusions(table=two)[["paper", "evidence", "listed", "tested", "hold"]].values.tolist()
-    [['geval', 'print', 2, 2, 1]]
+    [['geval', 'print', 2, 2, 1], ['geval', 'third_party', 2, 1, 0]]
     """
     if rows is None:
         rows = committed()
