@@ -13,6 +13,7 @@ import pandas as pd
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.prose_claims import listed
 from nlgjudge.ledger.qra import MEASURES, NONE, PRINT, SHIFT, committed, conclusions, reproducibility
+from nlgjudge.ledger.qra_defaults import DEFAULT, FILE, library_defaults, with_library_default
 
 FOLDER = "reproducibility"
 SEED = 0
@@ -38,7 +39,8 @@ METHOD = {
 CAVEATS = [
     "Kinds of evidence are never pooled. A cell counts once, under the best kind.",
     "The variant of each recomputed row was searched so that it fits the print. Its CV* is about the reproduction "
-    "given that variant. What a library's default gives is not in the ledger.",
+    "given that variant. What a library's default gives stands beside it for ROUGE-1, 2 and L; for other recomputed "
+    "rows no default was computed.",
     "A result that several tables print counts in each of them, so that intervals of a whole paper are too short.",
     "Printed averages are not independent of their cells and are left out; they are counted.",
     "Relabelled cells equal another coefficient than the header names. They are left out and counted.",
@@ -47,7 +49,7 @@ CAVEATS = [
 ]
 
 
-def reproducibility_record(paper, rows=None):
+def reproducibility_record(paper, rows=None, defaults=None):
     """How reproducible a paper is, as a record: by paper, by table, by kind of evidence.
 
     Parameters
@@ -56,6 +58,8 @@ def reproducibility_record(paper, rows=None):
         A key of `nlgjudge.ledger.printed.PAPERS`.
     rows : pandas.DataFrame, optional
         The ledger; the committed one by default.
+    defaults : pandas.DataFrame, optional
+        As from `nlgjudge.ledger.qra_defaults.library_defaults`, which is the default.
 
     Returns
     -------
@@ -78,10 +82,14 @@ def reproducibility_record(paper, rows=None):
     if rows is None:
         rows = committed()
     own = rows[rows["paper"] == paper]
+    fitted, default = with_library_default(own, defaults)
     of_paper = _lines(own, ["paper"])
     of_tables = _lines(own, ["paper", "artefact"])
-    tables = [{"table": name, "coverage": _coverage(part), "evidence": _by_evidence(part)}
-              for name, part in of_tables.groupby("artefact", sort=False)]
+    tables = []
+    for name, part in of_tables.groupby("artefact", sort=False):
+        cells = fitted["artefact"] == name
+        tables.append({"table": name, "coverage": _coverage(part), "evidence": _by_evidence(part),
+                       "library_default": _beside_default(fitted[cells], default[cells])})
     return {
         "schema": "schema.json",
         "paper": paper,
@@ -89,6 +97,7 @@ def reproducibility_record(paper, rows=None):
         "method": METHOD,
         "coverage": _coverage(of_paper),
         "evidence": _by_evidence(of_paper),
+        "library_default": _beside_default(fitted, default),
         "tables": tables,
         "conclusions": _conclusions(paper, own),
         "caveats": CAVEATS,
@@ -114,16 +123,33 @@ def _by_evidence(lines):
     for line in lines[lines["evidence"] != NONE].to_dict("records"):
         counts = {name: int(line[name]) for name in ("cells", "rows", "agree", "relabelled", "averages")}
         tried = line["variants_tried"]
-        values = {name: _measure(line, name) for name in MEASURES}
         found.append({
             "evidence": line["evidence"],
             **counts,
             "variants_tried": None if pd.isna(tried) else int(tried),
-            "type_i": {"cv_star": values["cv_star"]},
-            "type_ii": {"pearson": values["pearson"], "spearman": values["spearman"]},
-            "type_iv": {"pairs": int(line["pairs"]), "order_upheld": values["order"]},
+            **_types(line),
         })
     return found
+
+
+def _types(line):
+    """The measures of a line by QRA++'s types of results."""
+    values = {name: _measure(line, name) for name in MEASURES}
+    return {
+        "type_i": {"cv_star": values["cv_star"]},
+        "type_ii": {"pearson": values["pearson"], "spearman": values["spearman"]},
+        "type_iv": {"pairs": int(line["pairs"]), "order_upheld": values["order"]},
+    }
+
+
+def _beside_default(fitted, default):
+    """The measures of the same cells with the variant that was found and with the library's default."""
+    if fitted.empty:
+        return None
+    ours, = _lines(fitted, ["paper"]).to_dict("records")
+    theirs, = _lines(default, ["paper"]).to_dict("records")
+    return {"default": DEFAULT, "cells": int(ours["cells"]), "rows": int(ours["rows"]),
+            "with_found_variant": _types(ours), "with_default": _types(theirs)}
 
 
 def _measure(line, name):
@@ -229,7 +255,8 @@ def write_records(rows, folder):
     rows : pandas.DataFrame
         The ledger.
     folder : pathlib.Path
-        Records go to `reproducibility/` below it, badges to `figures/` below it.
+        Records go to `reproducibility/` below it, badges to `figures/` below it. Where the notebook of this
+        run left a library's defaults there, they are taken, and else the committed ones.
 
     Returns
     -------
@@ -238,9 +265,11 @@ def write_records(rows, folder):
     """
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
+    of_this_run = folder / FOLDER / FILE
+    defaults = library_defaults(of_this_run) if of_this_run.exists() else library_defaults()
     written = []
     for paper in PAPERS:
-        record = reproducibility_record(paper, rows)
+        record = reproducibility_record(paper, rows, defaults)
         path = folder / FOLDER / f"{paper}.json"
         path.write_text(as_text(record), encoding="utf-8", newline="\n")
         (folder / "figures" / f"badge_{paper}.svg").write_text(badge(record), encoding="utf-8", newline="\n")
