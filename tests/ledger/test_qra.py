@@ -217,5 +217,7 @@ def test_conclusions_are_tested_in_ours_where_one_kind_of_evidence_has_all_their
     """Recomputed: the first three, of which the second holds, and the third, by the planted 0.9."""
     assert tested.loc["recomputed", ["tested", "hold"]].tolist() == [3, 2]
     assert tested.loc["other_run", ["tested", "hold"]].tolist() == [1, 1]
+    # The first fails in both and the second holds in both; the third changes from one that holds.
+    assert tested["as_in_print"].to_dict() == {"print": 7, "recomputed": 3, "other_run": 1}
     assert (tested["mixed"] == 1).all()  # BERTScore of others over a recomputed ROUGE-1
     assert set(tested.index) == {"print", "recomputed", "other_run"}

@@ -33,6 +33,7 @@ MEASURES = ["cv_star", "pearson", "spearman", "order"]
 COUNTS = ["cells", "rows", "pairs", "printed", "not_run", "agree", "relabelled", "averages", "variants_tried"]
 COLUMN = ["paper", "artefact", *KEY[1:]]  # of a printed table, in which rows can be compared
 AGREES = ["exact", "close"]
+CONCLUSIONS = ["paper", "evidence", "listed", "tested", "hold", "share", "as_in_print", "mixed"]
 _HAIR = 1e-12  # a spread of less is none
 
 
@@ -313,9 +314,10 @@ def conclusions(rows=None, *, table=None):
     -------
     pandas.DataFrame
         For each paper a line `print`, and one for each kind of evidence that any conclusion is tested on:
-        `paper, evidence, listed, tested, hold, share, mixed`. `share` is `hold` of `tested`, NaN where
-        nothing is tested; `mixed` are conclusions whose cells all have a value of ours, but of several kinds
-        of evidence, so that they are not tested.
+        `paper, evidence, listed, tested, hold, share, as_in_print, mixed`. `share` is `hold` of `tested`, NaN
+        where nothing is tested; `as_in_print` have the same verdict as on the printed cells; `mixed` are
+        conclusions whose cells all have a value of ours, but of several kinds of evidence, so that they are
+        not tested.
 
     Examples
     --------
@@ -335,11 +337,12 @@ def conclusions(rows=None, *, table=None):
     for paper in [paper for paper in PAPERS if paper in set(table["paper"])]:
         said = table[table["paper"] == paper]
         lines += _conclusions_of(paper, said, printed[printed["paper"] == paper], usable[usable["paper"] == paper])
-    return pd.DataFrame(lines, columns=["paper", "evidence", "listed", "tested", "hold", "share", "mixed"])
+    return pd.DataFrame(lines, columns=CONCLUSIONS)
 
 
 def _conclusions_of(paper, said, printed, usable):
     """Lines of `conclusions` for one paper."""
+    said = said.reset_index(drop=True)
     tests = {PRINT: claims(table=said, cells=printed)["verdict_in_print"]}
     ours = printed.merge(usable[[*CELL, "ours", "evidence"]], on=CELL)
     ours = ours.assign(value=ours["ours"])
@@ -349,10 +352,13 @@ def _conclusions_of(paper, said, printed, usable):
     for evidence in EVIDENCE:
         covered = [complete and (found == evidence).all() for complete, found in zip(whole, kinds)]
         if any(covered):
-            tests[evidence] = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])["verdict_in_print"]
+            verdicts = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])["verdict_in_print"]
+            tests[evidence] = verdicts.set_axis(said.index[covered])
     lines = []
     for evidence, verdicts in tests.items():
         tested = int((verdicts != UNTESTED).sum())
         hold = int((verdicts == HOLDS).sum())
-        lines.append((paper, evidence, len(said), tested, hold, hold / tested if tested else np.nan, mixed))
+        same = int((verdicts == tests[PRINT][verdicts.index]).sum()) - int((verdicts == UNTESTED).sum())
+        share = hold / tested if tested else np.nan
+        lines.append((paper, evidence, len(said), tested, hold, share, same, mixed))
     return lines

@@ -89,7 +89,7 @@ def reproducibility_record(paper, rows=None, defaults=None):
     for name, part in of_tables.groupby("artefact", sort=False):
         cells = fitted["artefact"] == name
         tables.append({"table": name, "coverage": _coverage(part), "evidence": _by_evidence(part),
-                       "library_default": _beside_default(fitted[cells], default[cells])})
+                       "library_default": _beside_default(fitted[cells], default[cells], ["paper", "artefact"])})
     return {
         "schema": "schema.json",
         "paper": paper,
@@ -97,7 +97,7 @@ def reproducibility_record(paper, rows=None, defaults=None):
         "method": METHOD,
         "coverage": _coverage(of_paper),
         "evidence": _by_evidence(of_paper),
-        "library_default": _beside_default(fitted, default),
+        "library_default": _beside_default(fitted, default, ["paper"]),
         "tables": tables,
         "conclusions": _conclusions(paper, own),
         "caveats": CAVEATS,
@@ -142,12 +142,12 @@ def _types(line):
     }
 
 
-def _beside_default(fitted, default):
+def _beside_default(fitted, default, by):
     """The measures of the same cells with the variant that was found and with the library's default."""
     if fitted.empty:
         return None
-    ours, = _lines(fitted, ["paper"]).to_dict("records")
-    theirs, = _lines(default, ["paper"]).to_dict("records")
+    ours, = _lines(fitted, by).to_dict("records")
+    theirs, = _lines(default, by).to_dict("records")
     return {"default": DEFAULT, "cells": int(ours["cells"]), "rows": int(ours["rows"]),
             "with_found_variant": _types(ours), "with_default": _types(theirs)}
 
@@ -176,7 +176,8 @@ def _conclusions(paper, rows):
         if line["evidence"] == PRINT:
             found["in_print"] = counts
         else:
-            found["in_ours"].append({"evidence": line["evidence"], **counts})
+            same = int(line["as_in_print"])
+            found["in_ours"].append({"evidence": line["evidence"], **counts, "as_in_print": same})
     return found
 
 
