@@ -80,6 +80,7 @@ def parser():
     _add_cite(commands)
     _add_crate(commands)
     _add_evaluate(commands)
+    _add_reproducibility(commands)
     _add_steps_of_make(commands)
     return made
 
@@ -324,6 +325,18 @@ def _add_evaluate(commands):
                           help="the report; default: report.html")
     _add_asking(evaluate, "documents", protocols=True)
     _does(evaluate, "evaluating", "evaluate")
+
+
+def _add_reproducibility(commands):
+    made = _command(commands, "reproducibility", "how reproducible each paper is, in the terms of QRA++",
+                    "nlgjudge reproducibility chatgpt --tables",
+                    description="Show CV*, correlations and the order of rows between printed cells and ours, by "
+                                "kind of evidence, from the committed ledger. Kinds of evidence are never pooled.")
+    made.add_argument("papers", nargs="*", metavar="PAPER", help="keys, as geval or chatgpt; default: all")
+    made.add_argument("--tables", action="store_true", help="by table, not by paper")
+    made.add_argument("-o", "--output", type=Path, metavar="FOLDER",
+                      help="write every paper's record (JSON) and badge (SVG) below it; default: nothing is written")
+    _does(made, "register", "show")
 
 
 def _add_asking(command, counted, protocols=False):

@@ -381,7 +381,7 @@ def finish(say=print):
     say : callable
         Called with each line of the summary.
     """
-    from nlgjudge.ledger import figures, kept_reruns, ledger
+    from nlgjudge.ledger import figures, kept_reruns, ledger, qra_records
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
 
@@ -389,13 +389,24 @@ def finish(say=print):
     rows = ledger.read(path)
     for paper, part in rows.groupby("paper", sort=False):
         figures.save(overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results())
+    records = qra_records.write_records(rows, results())
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in [*lines, *kept_reruns.differences(results() / "reruns")]:
+    for line in [*lines, *kept_reruns.differences(results() / "reruns"), _records_compared(records)]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
+
+
+def _records_compared(records):
+    """A line that says which records of reproducibility are not as committed."""
+    folder = root() / "paper_tables" / "reproducibility"
+    differ = [path.stem for path in records
+              if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()]
+    if differ:
+        return f"{len(records)} records of reproducibility: not as committed, {', '.join(differ)}"
+    return f"{len(records)} records of reproducibility: all as committed"
 
 
 def merge_ledger():
