@@ -139,8 +139,8 @@ def _section(aspect, rows, said, low):
     first = rows.iloc[0]
     return (f"<section><h2>{escape(aspect)}</h2><p><strong>{escape(said)}</strong> "
             f"{escape(_ceiling(first))}</p><p>{escape(_basis(first))}</p>"
-            f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1<th>p against the best"
-            f"<th>cost<tbody>{lines}</table></section>")
+            f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1"
+            f"<th>p against the best<th>p for other systems<th>cost<tbody>{lines}</table></section>")
 
 
 def _verdict(rows):
@@ -250,8 +250,9 @@ def _line(row, low):
     if not pd.isna(row["ours"]):
         marks["dot"] = f"M{place(row['ours'])} 1V9"
     strip = "".join(f'<path class="{kind}" d="{drawn}"/>' for kind, drawn in marks.items())
-    p_value = "" if pd.isna(row["p"]) else f"{row['p']:.3f}"
+    p_values = ["" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in ("p", "p_systems")]
     label = escape(shown(row))
     return (f'<tr><th>{escape(row["method"])}<td data-label="correlation">{label}<td><svg role="img" '
             f'viewBox="0 0 100 10" preserveAspectRatio="none" aria-label="{label}">{strip}</svg>'
-            f'<td data-label="p against the best">{p_value}<td data-label="cost">{spent(row)}')
+            f'<td data-label="p against the best">{p_values[0]}'
+            f'<td data-label="p for other systems">{p_values[1]}<td data-label="cost">{spent(row)}')
