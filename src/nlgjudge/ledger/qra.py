@@ -8,7 +8,7 @@ a column and of the sentences of the paper. Here the measurements of an object a
 and ours.
 
 CV* needs a scale that starts at zero. Correlations lie in [-1, 1], so that 1 is added to both values.
-For two values the formula comes to 112.5 √π |x - y| / (x + y) of the shifted values. Two correlations
+For two values x and y the formula comes to ``112.5 √π |x - y| / (x + y)`` of the shifted values. Two correlations
 around 0.2 that are 0.01 apart have a CV* of 0.8, and rounding to three digits alone makes up to 0.04.
 """
 
@@ -118,7 +118,7 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
         (left out), `averages` (left out); `variants_tried`, the most for a row (NaN where nothing was
         searched); `cv_star` (mean over cells), `pearson`, `spearman` and `order` (share of the pairs that
         have the printed order in ours too), each with `_low` and `_high`. Correlations need three cells,
-        intervals three rows.
+        intervals three rows. `cv_star` is NaN where a cell's shifted mean is not above zero.
 
     Raises
     ------
