@@ -344,13 +344,13 @@ def _conclusions_of(paper, said, printed, usable):
     """Lines of `conclusions` for one paper."""
     said = said.reset_index(drop=True)
     tests = {PRINT: claims(table=said, cells=printed)["verdict_in_print"]}
-    ours = printed.merge(usable[[*CELL, "ours", "evidence"]], on=CELL)
-    ours = ours.assign(value=ours["ours"])
-    kinds = [needed_cells(claim, printed).merge(ours, how="left", on=CELL)["evidence"] for claim in said.itertuples()]
-    whole = [len(found) > 0 and found.notna().all() for found in kinds]
-    mixed = sum(complete and found.nunique() > 1 for complete, found in zip(whole, kinds))
+    found = printed[CELL].merge(usable[[*CELL, "ours", "evidence"]], how="left", on=CELL).set_axis(printed.index)
+    ours = printed.assign(value=found["ours"], evidence=found["evidence"])
+    kinds = [found.loc[needed_cells(claim, printed).index, "evidence"] for claim in said.itertuples()]
+    whole = [len(kind) > 0 and kind.notna().all() for kind in kinds]
+    mixed = sum(complete and kind.nunique() > 1 for complete, kind in zip(whole, kinds))
     for evidence in EVIDENCE:
-        covered = [complete and (found == evidence).all() for complete, found in zip(whole, kinds)]
+        covered = [complete and (kind == evidence).all() for complete, kind in zip(whole, kinds)]
         if any(covered):
             verdicts = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])["verdict_in_print"]
             tests[evidence] = verdicts.set_axis(said.index[covered])
