@@ -47,6 +47,11 @@ def write(folder):
     another = [evidence.replace("_", " ") for evidence in OF_OTHERS]
     page("ledger", "ledger.md", cells=site.cells(rows, books), another=another)
     page("judges", "judges.md", cells=site.judged_cells(), another=another)
+    page("reproducibility", "reproducibility.md", records=site.reproducibility_records())
+    extra = folder / "extra" / "reproducibility"  # copied to the site as it is, so that its addresses stay
+    shutil.copytree(root() / "paper_tables" / "reproducibility", extra)
+    for badge in (root() / "figures").glob("badge_*.svg"):
+        shutil.copy(badge, extra)
     for key in papers:
         page(f"papers/{key}", "paper.md", key=key, **site.paper(key, rows, books))
     page("benchmarks/index", "benchmarks.md", benchmarks=benchmarks)

@@ -27,6 +27,7 @@ html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_static_path = ["_static"]
+html_extra_path = ["extra"]  # the records of reproducibility, which others link to
 html_css_files = ["site.css"]
 html_js_files = [("ledger.js", {"defer": "defer"})]
 html_use_index = False

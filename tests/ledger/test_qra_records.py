@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import PAPERS, all_published
+from nlgjudge.ledger import qra_records
+from nlgjudge.ledger.printed import KEY, PAPERS, all_published
 from nlgjudge.ledger.qra import committed
+from nlgjudge.ledger.qra_defaults import keep_library_defaults, library_defaults, with_library_default
 from nlgjudge.ledger.qra_records import badge, badge_words, reproducibility_record, write_records
 
 FOLDER = root() / "paper_tables" / "reproducibility"
@@ -34,7 +36,7 @@ def test_committed_records_and_badges_are_what_the_committed_ledger_gives(made):
     assert set(records) == {f"{paper}.json" for paper in PAPERS}
     for name, text in records.items():
         assert (FOLDER / name).read_text("utf-8") == text, f"{name}: run `make refresh`"
-    assert {path.name for path in FOLDER.iterdir()} == {*records, "schema.json"}
+    assert {path.name for path in FOLDER.iterdir()} == {*records, "schema.json", "library_default.csv"}
     for path in (made / "figures").iterdir():
         assert (root() / "figures" / path.name).read_text("utf-8") == path.read_text("utf-8"), path.name
 
@@ -75,6 +77,56 @@ def test_coverage_adds_up_by_table_and_over_tables():
 def test_an_unknown_paper_is_named():
     with pytest.raises(ValueError, match="paper 'nope': expected one of geval"):
         reproducibility_record("nope")
+
+
+# ---- a library's default beside the variant that was found
+
+
+ROUGE_1 = {"row": "ROUGE-1", "dataset": "summeval", "level": "sample", "coefficient": "spearman"}
+LEDGER = pd.DataFrame([
+    {**ROUGE_1, "aspect": "fluency", "published": "0.10", "ours": 0.10, "evidence": "recomputed", "verdict": "exact"},
+    {**ROUGE_1, "aspect": "AVG", "published": "0.20", "ours": 0.20, "evidence": "recomputed", "verdict": "exact"},
+    {**ROUGE_1, "aspect": "coherence", "published": "0.30", "ours": 0.3, "evidence": "other_run", "verdict": "close"},
+]).assign(paper="geval", artefact="table1", difference=0.0, note="")
+
+
+@pytest.fixture
+def without_sentences(monkeypatch):
+    """The papers' sentences take most of a record's time, and some tests are not about them."""
+    monkeypatch.setattr(qra_records, "listed", lambda: pd.DataFrame(columns=["paper"]))
+
+
+def test_the_default_stands_beside_recomputed_cells_and_no_others(without_sentences):
+    defaults = LEDGER[KEY].assign(ours=[0.15, 0.9, 0.9])
+    fitted, default = with_library_default(LEDGER, defaults)
+    assert fitted["aspect"].tolist() == ["fluency"] and fitted["ours"].tolist() == [0.10]
+    assert default["ours"].tolist() == [0.15] and default["difference"].tolist() == pytest.approx([0.05])
+    beside = reproducibility_record("geval", LEDGER, defaults)["library_default"]
+    assert beside["cells"] == 1 and beside["with_found_variant"]["type_i"]["cv_star"]["value"] == 0
+    by_hand = 112.5 * 3.14159265**0.5 * 0.05 / (1.10 + 1.15)
+    assert beside["with_default"]["type_i"]["cv_star"]["value"] == pytest.approx(by_hand, abs=1e-4)
+
+
+def test_without_a_default_there_is_nothing_beside(tmp_path, without_sentences):
+    none = library_defaults(tmp_path / "absent.csv")
+    assert none.empty and reproducibility_record("geval", LEDGER, none)["library_default"] is None
+
+
+def test_defaults_of_a_run_are_kept_rounded_and_read_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    path = keep_library_defaults(LEDGER[KEY].assign(ours=[0.123456789, -1e-9, 0.5]))
+    assert path == tmp_path / "reproducibility" / "library_default.csv"
+    assert library_defaults(path)["ours"].tolist() == [0.0, 0.5, 0.123457]  # in the order of the aspects
+    assert "-0.0" not in path.read_text("utf-8")
+
+
+def test_a_runs_own_defaults_are_taken_before_the_committed_ones(tmp_path, monkeypatch, without_sentences):
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    monkeypatch.setattr(qra_records, "PAPERS", {"geval": "G"})
+    keep_library_defaults(LEDGER[KEY].assign(ours=0.9))
+    path, = write_records(LEDGER, tmp_path)
+    cv_star = json.loads(path.read_text("utf-8"))["library_default"]["with_default"]["type_i"]["cv_star"]["value"]
+    assert cv_star == pytest.approx(112.5 * 3.14159265**0.5 * 0.8 / (1.1 + 1.9), abs=1e-3)
 
 
 # ---- badges

@@ -8,7 +8,7 @@ a column and of the sentences of the paper. Here the measurements of an object a
 and ours.
 
 CV* needs a scale that starts at zero. Correlations lie in [-1, 1], so that 1 is added to both values.
-For two values the formula comes to 112.5 √π |x - y| / (x + y) of the shifted values. Two correlations
+For two values x and y the formula comes to ``112.5 √π |x - y| / (x + y)`` of the shifted values. Two correlations
 around 0.2 that are 0.01 apart have a CV* of 0.8, and rounding to three digits alone makes up to 0.04.
 """
 
@@ -118,7 +118,7 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
         (left out), `averages` (left out); `variants_tried`, the most for a row (NaN where nothing was
         searched); `cv_star` (mean over cells), `pearson`, `spearman` and `order` (share of the pairs that
         have the printed order in ours too), each with `_low` and `_high`. Correlations need three cells,
-        intervals three rows.
+        intervals three rows. `cv_star` is NaN where a cell's shifted mean is not above zero.
 
     Raises
     ------
@@ -344,13 +344,13 @@ def _conclusions_of(paper, said, printed, usable):
     """Lines of `conclusions` for one paper."""
     said = said.reset_index(drop=True)
     tests = {PRINT: claims(table=said, cells=printed)["verdict_in_print"]}
-    ours = printed.merge(usable[[*CELL, "ours", "evidence"]], on=CELL)
-    ours = ours.assign(value=ours["ours"])
-    kinds = [needed_cells(claim, printed).merge(ours, how="left", on=CELL)["evidence"] for claim in said.itertuples()]
-    whole = [len(found) > 0 and found.notna().all() for found in kinds]
-    mixed = sum(complete and found.nunique() > 1 for complete, found in zip(whole, kinds))
+    found = printed[CELL].merge(usable[[*CELL, "ours", "evidence"]], how="left", on=CELL).set_axis(printed.index)
+    ours = printed.assign(value=found["ours"], evidence=found["evidence"])
+    kinds = [found.loc[needed_cells(claim, printed).index, "evidence"] for claim in said.itertuples()]
+    whole = [len(kind) > 0 and kind.notna().all() for kind in kinds]
+    mixed = sum(complete and kind.nunique() > 1 for complete, kind in zip(whole, kinds))
     for evidence in EVIDENCE:
-        covered = [complete and (found == evidence).all() for complete, found in zip(whole, kinds)]
+        covered = [complete and (kind == evidence).all() for complete, kind in zip(whole, kinds)]
         if any(covered):
             verdicts = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])["verdict_in_print"]
             tests[evidence] = verdicts.set_axis(said.index[covered])

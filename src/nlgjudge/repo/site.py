@@ -10,6 +10,7 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
+from nlgjudge.ledger import qra_records
 from nlgjudge.ledger.average_audit import besides_misprint
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.ledger import CELL
@@ -126,6 +127,24 @@ def judged_cells():
         evidence=rows["evidence"].str.replace("_", " "),
         note=rows["note"],
     ).fillna("")
+
+
+def reproducibility_records():
+    """Read the committed records of reproducibility, in the papers' order.
+
+    Returns
+    -------
+    list of dict
+        As `paper_tables/reproducibility/schema.json` describes, with the words of the paper's `badge`.
+    """
+    folder = root() / "paper_tables" / qra_records.FOLDER
+    found = []
+    for paper in PAPERS:
+        path = folder / f"{paper}.json"
+        if path.is_file():
+            record = json.loads(use(path).read_text(encoding="utf-8"))
+            found.append({**record, "badge": qra_records.badge_words(record)})
+    return found
 
 
 def _printed_cells(rows):
