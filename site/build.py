@@ -28,6 +28,7 @@ def write(folder):
     here, folder = root() / "site", Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(here, folder, ignore=shutil.ignore_patterns("*.py[c]", "templates", "build.py", "*.csv"))
+    shutil.copy(root() / "paper_tables" / "ledger.csv", folder)
     rows, books = ledger.read(root() / "paper_tables" / "ledger.csv"), site.notebooks()
     shared = {"books": books, "groups": site.GROUPS, "names": PAPERS, "counts": site.COUNTS,
               "notice": SAMPLE_NOTICE}

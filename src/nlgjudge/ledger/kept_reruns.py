@@ -65,8 +65,9 @@ def write_rerun(name, cells):
     >>> import os
     >>> from tempfile import TemporaryDirectory
     >>> from unittest import mock
+    >>> cells = read(root() / "paper_tables" / "ledger.csv").head(1)
     >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
-    ...     write_rerun("my-model", kept_cells().head(1)[CELL]).relative_to(made).as_posix()
+    ...     write_rerun("my-model", cells).relative_to(made).as_posix()
     'reruns/my-model.csv'
     """
     path = out() / "reruns" / f"{name}.csv"

@@ -132,9 +132,9 @@ def _printed_cells(rows):
     intervals = ["" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
                  for low, high in zip(rows["ci_low"], rows["ci_high"])]
     return pd.DataFrame({
+        "row": rows["row"],  # the column that stays in view on a phone
         "paper": rows["paper"].map(BRIEF),
         "table": rows["artefact"].str.replace("table", "Table "),
-        "row": rows["row"],
         "dataset": rows["dataset"],
         "aspect": rows["aspect"],
         "level": rows["level"],

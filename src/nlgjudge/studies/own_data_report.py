@@ -52,7 +52,7 @@ def shown(row):
 
     Examples
     --------
-    >>> shown(pd.Series({"ours": 0.512, "ci_low": 0.4, "ci_high": 0.6, "n": 95, "n_skipped": 5}))
+    >>> shown(pd.Series({"ours": 0.512, "ci_low": 0.4, "ci_high": 0.6, "n": 95, "n_skipped": 5}, dtype=object))
     '0.51 [0.40, 0.60] on 95 of 100'
     """
     if pd.isna(row["ours"]):
