@@ -246,7 +246,7 @@ def _in_words(cells):
     another = of_others(cells)
     own = cells[ran & ~another]
     same = own["verdict"].isin(["exact", "close"]).sum()
-    text = f"{same:,} of {len(own):,} recomputed cells are exact or close"
+    text = f"of {len(own):,} cells compared {same:,} are exact or close"
     if (ran & another).any():
         text += f"; {(ran & another).sum():,} more are another model's or run's"
     return f"{text}; {(~ran).sum():,} were not run"
@@ -357,7 +357,7 @@ def command_line():
 
 def _helps(name, parser):
     """Help of a parser and of those below it."""
-    with mock.patch.dict(os.environ, COLUMNS="100"):  # whatever terminal the site is built in
+    with mock.patch.dict(os.environ, COLUMNS="96"):  # whatever terminal the site is built in
         yield name, parser.format_help().rstrip()
     for action in parser._subparsers._group_actions if parser._subparsers else ():
         listed = {choice.dest for choice in action._choices_actions}
