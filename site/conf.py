@@ -41,7 +41,8 @@ html_theme_options = {
     "use_fullscreen_button": False,
 }
 if site.repository():
-    html_theme_options |= {"repository_url": site.repository(), "use_repository_button": True}
+    html_theme_options["icon_links"] = [
+        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}]
 html_math_renderer = "mathml"
 
 

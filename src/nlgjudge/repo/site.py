@@ -246,19 +246,21 @@ def _in_words(cells):
     another = of_others(cells)
     own = cells[ran & ~another]
     same = own["verdict"].isin(["exact", "close"]).sum()
-    text = f"of {len(own):,} cells compared {same:,} are exact or close"
+    text = "no cell compared yet"
+    if len(own):
+        text = f"exact or close: {same:,} of {len(own):,} cells compared"
     if (ran & another).any():
-        text += f"; {(ran & another).sum():,} more are another model's or run's"
-    return f"{text}; {(~ran).sum():,} were not run"
+        text += f"; another model's or run's: {(ran & another).sum():,} more"
+    return f"{text}; not run: {(~ran).sum():,}"
 
 
 def _by_artefact(artefacts):
     """The same of a paper that prints no correlations, by its tables and figures."""
     numbers = pd.Series([artefact["status"] for artefact in artefacts]).value_counts()
-    words = {"reproduced": "reproduced", "partly": "in part", "needs": "need what was not released",
-             "nothing to compute": "with nothing to compute"}
-    parts = [f"{numbers[status]} {word}" for status, word in words.items() if status in numbers]
-    return f"no correlations printed; of {len(artefacts)} tables and figures {', '.join(parts)}"
+    words = {"reproduced": "reproduced", "partly": "in part", "needs": "in need of what was not released",
+             "nothing to compute": "nothing to compute"}
+    parts = [f"{word}: {numbers[status]}" for status, word in words.items() if status in numbers]
+    return f"no correlations printed; of {len(artefacts)} tables and figures, {', '.join(parts)}"
 
 
 def _table(printed):
