@@ -58,6 +58,7 @@ def read(name):
     return build(name, items, ratings, scores, files={entry.path: entry.blob}, expect=(3, 9))
 '''),
     ("src/nlgjudge/data/benchmarks.py", "READERS = {", '    "headlines": "headlines:read",\n'),
+    ("src/nlgjudge/data/benchmarks.py", "        - ``iwslt14``", "        - ``headlines``: headlines of news, rated\n"),
     ("data/sample/rubric.csv", None, "headlines,summarization,coherence,coherence,1,5,4\n"),
     ("data/README.md", "|---|", "| nobody2024headlines | Nobody: Headlines (2024) | CC0-1.0 |\n"),
     ("data/citations.bib", None, "@misc{nobody2024headlines,\n  title = {Headlines},\n  author = {Nobody},\n"
@@ -106,6 +107,7 @@ PAPER = [
      "headline,*,*,nothing more: the scores were released\n"),
     ("src/nlgjudge/ledger/printed.py", "PAPERS = {", '    "headline": "Headlines",\n'),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
+    ("site/papers.csv", None, "headline,arXiv,https://arxiv.org/abs/0000.00000\n"),
 ]
 
 
@@ -121,7 +123,8 @@ class House:
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
-                     "paper_tables/reach.csv", "site/artefacts.csv", "paper_tables/README.md", "site/benchmarks.csv",
+                     "paper_tables/reach.csv", "site/artefacts.csv", "site/papers.csv", "paper_tables/README.md",
+                     "site/benchmarks.csv",
                      "README.md"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
@@ -243,15 +246,18 @@ executed = "build/executed/headline_table1.ipynb"
 status = [main(["resolve"]), main(["run", "{NOTEBOOK}", "-o", executed]), main(["finish"]), main(["refresh"])]
 rows = ledger.read(site.root() / "paper_tables" / "ledger.csv")
 page = site.paper("headline", rows, site.notebooks())["artefacts"]
+line = site.at_a_glance(rows, site.notebooks())[0]
 own = rows[rows["paper"] == "headline"]
 print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].values.tolist(),
                    "page": [[p["status"], p["notebooks"], p["missing"]] for p in page],
+                   "line": [line["verdict"], [place["where"] for place in line["printed"]]],
                    "ran": sorted({{*rows.loc[rows["verdict"] != "not_run", "paper"]}})}}))
 """, NLGJUDGE_OUT=str(house.folder / "build" / "results"))
     assert found["status"] == [0, 0, 0, 0] and found["ran"] == ["headline"]
     needs = "its replies were not released"
     assert found["cells"] == [["Overlap", "exact", ""]] * 2 + [["Judge", "not_run", needs]] * 2
     assert found["page"] == [["partly", ["headline_table1"], [[needs, ["Judge"], 2]]]]
+    assert found["line"] == ["exact or close: 2 of 2 cells compared; not run: 2", ["arXiv"]]
     link = "[headline_table1](../notebooks/headline_table1.ipynb)"
     for name, line in (("paper_tables/README.md", f"| Headlines | 1 | 4 | 2 | 0 | 0 | 2 | {link} |"),
                        ("README.md", "| Headlines | 4 | 2 | 0 | 0 | 2 |")):

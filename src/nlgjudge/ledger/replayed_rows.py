@@ -39,6 +39,14 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
     ------
     ValueError
         For an unknown judge.
+
+    Examples
+    --------
+    With the sample there is nothing to set beside a printed row, and the recording is named instead.
+
+    >>> found = replayed("gpt-4o-mini", paper="geval", source="sample")
+    >>> len(found.cells), found.enters
+    (0, False)
     """
     entries = [one for one in RECORDED_ROWS if one.judge == judge]
     if not entries:

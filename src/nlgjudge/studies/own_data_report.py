@@ -49,6 +49,11 @@ def shown(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> shown(pd.Series({"ours": 0.512, "ci_low": 0.4, "ci_high": 0.6, "n": 95, "n_skipped": 5}, dtype=object))
+    '0.51 [0.40, 0.60] on 95 of 100'
     """
     if pd.isna(row["ours"]):
         return f"not compared: {row['reason']}"
@@ -69,6 +74,12 @@ def spent(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> spent(pd.Series({"calls": 20, "prompt_tokens": 9000, "completion_tokens": 1000, "cost": 0.002,
+    ...                  "estimated": True}))
+    '20 calls, 10.0 k tokens, price 0.0020 at most'
     """
     if pd.isna(row["calls"]):
         return "no call"
