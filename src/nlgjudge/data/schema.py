@@ -240,11 +240,12 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
         ("ratings", ratings, ["item_id", "aspect", "rater"]),
         ("scores", scores, ["item_id", "metric", "aspect"]),
     ]
+    known = set(items["item_id"])
     for label, table, key in keyed:
         repeated = table.duplicated(key)
         if repeated.any():
             raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
-        dangling = set(table["item_id"]) - set(items["item_id"])
+        dangling = set(table["item_id"].unique()) - known
         if dangling:
             raise ValueError(f"{name}: {label} name {len(dangling)} unknown items, "
                              f"as {sorted(dangling)[0]!r}")
