@@ -124,8 +124,7 @@ class House:
             shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
                      "paper_tables/reach.csv", "site/artefacts.csv", "site/papers.csv", "paper_tables/README.md",
-                     "site/benchmarks.csv",
-                     "README.md"):
+                     "site/benchmarks.csv", "README.md"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
         self.upstream = folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"

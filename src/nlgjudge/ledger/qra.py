@@ -161,7 +161,17 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
 
 
 def committed():
-    """Read the ledger that is committed, `paper_tables/ledger.csv`."""
+    """Read the ledger that is committed, `paper_tables/ledger.csv`.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> committed().columns[:3].tolist()
+    ['paper', 'artefact', 'row']
+    """
     return read(use(root() / "paper_tables" / "ledger.csv"))
 
 
