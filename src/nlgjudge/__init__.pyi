@@ -24,6 +24,7 @@ from .stats import agreement as agreement
 from .stats import correlation as correlation
 from .stats import correlation_table as correlation_table
 from .stats import interval as interval
+from .stats import paired_tests as paired_tests
 from .stats import permutation_test as permutation_test
 from .studies import ablate as ablate
 from .studies import evaluate as evaluate

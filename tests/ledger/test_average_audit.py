@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.ledger.average_audit import printed_averages
+from nlgjudge.ledger import ledger
+from nlgjudge.ledger.average_audit import MISPRINT, besides_misprint, printed_averages, with_misprints
+from nlgjudge.ledger.comparison import compare
+from nlgjudge.ledger.printed import KEY, all_published, published
+from nlgjudge.ledger.verdicts import EVIDENCE, OF_OTHERS, of_others, was_run
 from nlgjudge.studies.printed_averages import captions, shared_baselines, versions
 
 ASPECTS = ["coherence", "consistency", "fluency", "relevance"]
@@ -92,6 +96,87 @@ def test_qags_averages_over_its_parts(printed):
     found = cell(printed, paper="geval", artefact="table3", row="QAGS", coefficient="pearson")
     assert (found.cells, found.printed) == (2, "0.375") and found.mean == pytest.approx(0.36)
     assert found.cause.startswith("none found")
+
+
+# By paper and table: row, level and coefficient of the averages that no mean of the printed cells can be.
+MISPRINTS = {
+    ("geval", "table1"): [(row, "sample", coefficient) for row in (
+        "G-EVAL-3.5", "G-EVAL-4", "G-EVAL-4 - Probs", "G-EVAL-4 - CoT", "G-EVAL-4 - Description")
+        for coefficient in ("spearman", "kendall")],
+    ("geval_v1", "table1"): [(row, "sample", coefficient) for row in ("G-EVAL-3.5", "G-EVAL-4")
+                             for coefficient in ("spearman", "kendall")],
+    ("geval", "table3"): [("QAGS", "dataset", "pearson"), ("G-EVAL-4", "dataset", "pearson"),
+                          ("G-EVAL-4", "dataset", "kendall")],
+    ("geval_v1", "table3"): [("QAGS", "dataset", "pearson"), ("G-EVAL-4", "dataset", "pearson"),
+                             ("G-EVAL-4", "dataset", "kendall")],
+    ("chatgpt", "table2"): [("ROUGE-2", "sample", "kendall")],
+}
+
+
+def test_the_ledger_calls_every_contradicted_average_a_misprint_though_nobody_ran_it():
+    rows = ledger.merge([])
+    found = rows[rows["verdict"] == MISPRINT]
+    named = {(*table, *line) for table, lines in MISPRINTS.items() for line in lines}
+    assert len(named) == len(found) == 21
+    assert set(found[["paper", "artefact", "row", "level", "coefficient"]].itertuples(index=False, name=None)) == named
+    assert set(found["aspect"]) == {"AVG"} and set(found["evidence"]) == {"none"} and not was_run(found).any()
+    assert set(rows.loc[rows["verdict"] != MISPRINT, "verdict"]) == {"not_run"}
+    average = cell(found, paper="geval", artefact="table1", row="G-EVAL-4 - CoT", coefficient="kendall")
+    assert average.note.startswith("the printed cells of the row average to 0.4313, not 0.407: no rounding gives that;")
+    assert besides_misprint(average.note).startswith("GPT-4 with prompts without evaluation steps")
+
+
+def rouge_2(**values):
+    """Our values beside ROUGE-2's row of the ChatGPT study's Table 2, whose Kendall average repeats the row above."""
+    table = published("chatgpt", "table2")
+    ours = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["aspect"].ne("AVG")]
+    ours = ours[[*KEY, "value"]].rename(columns={"value": "ours"})
+    ours["ours"] += values.pop("shift", 0)
+    given = {"evidence": "recomputed", "notebook": "test"} | values
+    rows = compare("chatgpt", "table2", table, ours, **given)
+    return cell(rows, aspect="AVG"), rows
+
+
+def test_the_chatgpt_study_s_table_2_prints_0_092_where_its_cells_average_to_0_040():
+    average, rows = rouge_2()
+    assert (average.published, average.verdict) == ("0.092", MISPRINT) and average.ours == pytest.approx(0.0395)
+    assert average.note == "the printed cells of the row average to 0.0395, not 0.092: no rounding gives that"
+    assert set(rows.loc[rows["aspect"] != "AVG", "verdict"]) == {"exact"}
+
+
+def test_an_average_that_ours_reproduces_stays_exact():
+    average, rows = rouge_2(shift=0.092 - 0.0395)
+    assert (average.verdict, average.note) == ("exact", "")
+    assert (rows["aspect"] == "AVG").sum() == 1 and not rows["verdict"].eq(MISPRINT).any()
+
+
+@pytest.mark.parametrize("evidence", OF_OTHERS)
+def test_another_models_value_that_happens_to_equal_a_misprint_does_not_save_it(evidence):
+    average, _ = rouge_2(shift=0.092 - 0.0395, evidence=evidence, judge="gpt-4o")
+    assert average.verdict == MISPRINT and average.evidence == evidence
+
+
+def test_the_sample_judges_nothing():
+    average, _ = rouge_2(sample=True)
+    assert average.verdict == "not_run"
+
+
+def test_a_cell_is_judged_once():
+    rows = ledger.merge([])
+    pd.testing.assert_frame_equal(with_misprints(rows, all_published(), of_others(rows)), rows)
+
+
+def test_rounding_is_no_misprint_and_counts_by_the_digits_printed():
+    """Four cells 0.1 and an average 0.2 may all be rounded by 0.05, and three digits leave 0.001 together."""
+    table = frame({"A": {"spearman": [0.1004, 0.1004, 0.1004, 0.1004]}}, printed={("A", "spearman"): 0.101})
+    coarse = table.assign(printed=np.where(table["aspect"] == "AVG", "0.2", "0.1"))
+    further = frame({"A": {"spearman": [0.1, 0.1, 0.1, 0.1]}}, printed={("A", "spearman"): 0.102})
+    found = []
+    for cells in (table, coarse, further):
+        cells = cells.assign(value=cells["printed"].astype(float))
+        rows = cells.assign(verdict="not_run", evidence=EVIDENCE[-1], note="")
+        found.append(with_misprints(rows, cells, of_others(rows))["verdict"].eq(MISPRINT).sum())
+    assert found == [0, 0, 1]
 
 
 def test_versions_differ_in_six_fluency_cells():

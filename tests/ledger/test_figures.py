@@ -201,7 +201,7 @@ def test_a_summary_plots_what_was_compared_by_verdict(summarised):
     assert len(set(MARKERS.values())) == len(MARKERS) == len(VERDICTS)  # not by colour alone
     bars = {t.get_text(): b.get_width() for t, b in zip(right.get_yticklabels(), right.patches)}
     assert bars == {"exact": 1, "close": 1, "within ci": 0, "differs": 1, "sign flipped": 1, "relabelled": 0,
-                    "not run": 2}
+                    "misprint": 0, "not run": 2}
 
 
 def test_a_summary_shows_intervals_in_full_and_names_what_lies_far_off(summarised):
@@ -230,7 +230,7 @@ def test_a_summary_draws_another_model_apart_and_in_no_verdicts_colour(summarise
     assert [t.get_text() for t in own.get_legend().get_texts()] == ["exact", "close"]
     widths = {t.get_text(): b.get_width() for t, b in zip(bars.get_yticklabels(), bars.patches)}
     assert widths == {"exact": 1, "close": 1, "within ci": 0, "differs": 0, "sign flipped": 0,
-                      "relabelled": 0, ANOTHER["label"]: 2, "not run": 2}
+                      "relabelled": 0, "misprint": 0, ANOTHER["label"]: 2, "not run": 2}
     assert own.get_xlim() == others.get_xlim()
     assert figure.get_suptitle() == (
         "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's or another run's")

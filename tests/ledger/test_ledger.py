@@ -7,11 +7,12 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.ledger import kept_reruns, ledger
+from nlgjudge.ledger.average_audit import MISPRINT, with_misprints
 from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
 from nlgjudge.ledger.entering import is_rule
 from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, VERDICTS
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, VERDICTS, of_others, was_run
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.studies.statistics_validity import planted
 
@@ -279,7 +280,7 @@ def test_merge_without_parts_has_every_printed_cell_and_says_what_each_needs():
     assert list(rows.columns) == COLUMNS and len(rows) == len(cells)
     assert rows[CELL].values.tolist() == cells[CELL].values.tolist()
     assert rows["published"].tolist() == cells["printed"].tolist()
-    assert set(rows["verdict"]) == {"not_run"} and set(rows["evidence"]) == {"none"}
+    assert set(rows["verdict"]) == {"not_run", MISPRINT} and set(rows["evidence"]) == {"none"}
     assert (rows["note"].str.strip() != "").all()
 
 
@@ -294,12 +295,12 @@ def test_merge_prefers_the_better_evidence_in_any_order(tmp_path):
     for order in (parts, parts[::-1]):
         rows = merge(order)
         assert len(rows) == len(all_published()) and not rows.duplicated(CELL).any()
-        ran = rows[rows["verdict"] != "not_run"].groupby("row")
+        ran = rows[was_run(rows)].groupby("row")
         assert ran["ours"].unique().explode().to_dict() == {"ROUGE-1": 0.25, "ROUGE-2": 0.5}
         assert ran["notebook"].unique().explode().to_dict() == {"ROUGE-1": "recomputed",
                                                                 "ROUGE-2": "released"}
         assert ran.size().to_dict() == {"ROUGE-1": 10, "ROUGE-2": 10}
-        assert (rows.loc[rows["verdict"] == "not_run", "note"].str.strip() != "").all()
+        assert (rows.loc[~was_run(rows), "note"].str.strip() != "").all()
 
 
 def test_round_trip(tmp_path):
@@ -332,12 +333,14 @@ def test_the_committed_ledger_is_complete_and_explains_itself():
     assert set(rows["verdict"]) <= set(VERDICTS) and set(rows["evidence"]) <= set(EVIDENCE)
     silent = ~rows["verdict"].isin(["exact", "close"]) & (rows["note"].str.strip() == "")
     assert not silent.any(), rows.loc[silent, CELL].head().values.tolist()
-    ran = rows[rows["verdict"] != "not_run"]
+    judged = with_misprints(rows, cells, of_others(rows))
+    assert judged["verdict"].tolist() == rows["verdict"].tolist() and (rows["verdict"] == MISPRINT).any()
+    ran = rows[was_run(rows)]
     assert (ran["notebook"] != "").all() and (ran["evidence"] != "none").all()
     assert not ran["note"].str.contains(SAMPLE_NOTICE).any()
     again = pd.Series([verdict(r.published, r.ours, (r.ci_low, r.ci_high)) for r in ran.itertuples()], ran.index)
     again = again.mask(ran["evidence"].isin(["other_run", "third_party"]) & (again == "exact"), "close")
-    stated = ran["verdict"].where(ran["verdict"] != "relabelled", again)
+    stated = ran["verdict"].where(~ran["verdict"].isin(["relabelled", MISPRINT]), again)
     assert stated.tolist() == again.tolist()
     assert (ran["difference"] - (ran["ours"] - ran["published"].astype(float))).abs().max() < 2e-6
 

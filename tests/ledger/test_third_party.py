@@ -7,7 +7,8 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data import fetch, registry
 from nlgjudge.data.recordings import recorded_files
-from nlgjudge.ledger.comparison import of_others, verdict
+from nlgjudge.ledger.comparison import verdict
+from nlgjudge.ledger.verdicts import of_others
 
 CELL = ["aspect", "coefficient"]
 

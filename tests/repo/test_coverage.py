@@ -5,7 +5,7 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.verdicts import OF_OTHERS
+from nlgjudge.ledger.verdicts import OF_OTHERS, was_run
 from nlgjudge.repo.coverage import (
     BEGIN,
     END,
@@ -33,38 +33,44 @@ ROWS = pd.DataFrame([
 def test_coverage_by_hand():
     found = coverage(ROWS)
     assert found.index.tolist() == ["G-Eval (EMNLP 2023)", "DHP", "all"]  # the papers' order
-    assert list(found.columns) == ["cells", "exact", "close", "other", "not run"]
-    assert found.values.tolist() == [[7, 2, 1, 2, 2], [1, 1, 0, 0, 0], [8, 3, 1, 2, 2]]
+    assert list(found.columns) == ["cells", "exact", "close", "other", "misprint", "not run"]
+    assert found.values.tolist() == [[7, 2, 1, 2, 0, 2], [1, 1, 0, 0, 0, 0], [8, 3, 1, 2, 0, 2]]
 
 
 def test_by_table_by_hand():
     found = by_table(ROWS)
-    assert found.loc[("geval", "table1")].tolist() == [5, 2, 1, 1, 1, "a, b"]
-    assert found.loc[("geval", "table2")].tolist() == [2, 0, 0, 1, 1, "c"]
+    assert found.loc[("geval", "table1")].tolist() == [5, 2, 1, 1, 0, 1, "a, b"]
+    assert found.loc[("geval", "table2")].tolist() == [2, 0, 0, 1, 0, 1, "c"]
 
 
 @pytest.mark.parametrize("evidence", OF_OTHERS)
 def test_cells_of_another_model_or_run_are_neither_exact_nor_close(evidence):
     """They are no reproduction, however near they come; those that nobody ran stay so."""
     other = ROWS.assign(evidence=evidence)
-    assert coverage(other).loc["all"].tolist() == [8, 0, 0, 6, 2]
-    assert by_table(other).loc[("geval", "table1")].tolist() == [5, 0, 0, 4, 1, "a, b"]
+    assert coverage(other).loc["all"].tolist() == [8, 0, 0, 6, 0, 2]
+    assert by_table(other).loc[("geval", "table1")].tolist() == [5, 0, 0, 4, 0, 1, "a, b"]
     assert different(other) == (0, 0, 0)
     assert by_table(ROWS.assign(evidence="none")).equals(by_table(ROWS))
 
 
+@pytest.mark.parametrize("evidence", [*OF_OTHERS, "recomputed", "none"])
+def test_a_misprint_counts_as_one_whoever_ran_the_cell(evidence):
+    found = coverage(ROWS.assign(verdict="misprint", evidence=evidence)).loc["all"]
+    assert found.tolist() == [8, 0, 0, 0, 8, 0]
+
+
 def test_markdown_links_the_notebooks():
     lines = markdown(ROWS).splitlines()
-    assert ("| G-Eval (EMNLP 2023) | 1 | 5 | 2 | 1 | 1 | 1 | [a](../notebooks/a.ipynb), "
+    assert ("| G-Eval (EMNLP 2023) | 1 | 5 | 2 | 1 | 1 | 0 | 1 | [a](../notebooks/a.ipynb), "
             "[b](../notebooks/b.ipynb) |") in lines
-    assert lines[-1] == "| **all** | | **8** | **3** | **1** | **2** | **2** | |"
+    assert lines[-1] == "| **all** | | **8** | **3** | **1** | **2** | **0** | **2** | |"
 
 
 def test_by_paper_markdown():
     assert by_paper_markdown(ROWS).splitlines() == [
-        "| paper | cells | exact | close | other | not run |", "|---|---:|---:|---:|---:|---:|",
-        "| G-Eval (EMNLP 2023) | 7 | 2 | 1 | 2 | 2 |", "| DHP | 1 | 1 | 0 | 0 | 0 |",
-        "| all | 8 | 3 | 1 | 2 | 2 |", "", different_sentence(ROWS)]
+        "| paper | cells | exact | close | other | misprint | not run |", "|---|---:|---:|---:|---:|---:|---:|",
+        "| G-Eval (EMNLP 2023) | 7 | 2 | 1 | 2 | 0 | 2 |", "| DHP | 1 | 1 | 0 | 0 | 0 | 0 |",
+        "| all | 8 | 3 | 1 | 2 | 0 | 2 |", "", different_sentence(ROWS)]
 
 
 def test_the_same_result_in_several_tables_counts_once():
@@ -186,7 +192,7 @@ def test_findings_are_cut_to_a_length_and_never_empty():
 def test_findings_of_the_ledger_fit_a_readme_and_miss_no_compared_table():
     kept = ledger.read(root() / "paper_tables" / "ledger.csv")
     text = findings(kept, most=10**6)
-    explained = (kept["verdict"] != "not_run") & (kept["evidence"] != "other_run")
+    explained = was_run(kept) & (kept["evidence"] != "other_run")
     for artefact, row in kept.loc[explained, ["artefact", "row"]].drop_duplicates().values:
         assert any(row in line and artefact[-1] in line.split(" · ")[1] for line in text.splitlines())
     assert len(findings(kept).splitlines()) <= 41

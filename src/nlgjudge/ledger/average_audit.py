@@ -1,7 +1,7 @@
 """The printed averages against the printed cells of their rows.
 
 Source: every table of correlations in the papers, as typed in `paper_tables/published/`. Nothing here is
-computed from data: a contradiction found here lies in the papers.
+computed from data: a contradiction found here lies in the papers. `with_misprints` brings it into the ledger.
 """
 
 from itertools import combinations
@@ -17,6 +17,10 @@ LINE = [*TABLE, "row", "level"]
 VERSIONS = {"geval": "geval_v1", "geval_v1": "geval"}
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 WITHIN = 2 * 0.0005 + SLACK  # a rounded average against the mean of rounded cells, three digits each
+MISPRINT = "misprint"  # the verdict of the ledger
+# Verdicts of an average that the data give: it is right then, and a cell of its row is wrong.
+GIVEN_BY_DATA = ["exact", "relabelled"]
+SAYS = "no rounding gives that; "  # ends the words on a misprint in a cell's note
 CHANCE = 0.05
 OFFSETS = np.r_[-60:-1, 2:61] / 1000  # wrong averages of known origin, to measure chance
 
@@ -104,6 +108,90 @@ def printed_averages(cells=None):
     for line, group in inconsistent.groupby(LINE, sort=False):
         found.loc[group.index, explained] = _explain(line, group, lines)
     return found[[*key, "printed", "mean", "difference", "cells", "consistent", *explained]]
+
+
+def with_misprints(rows, cells, of_others):
+    """Give printed averages that their own row contradicts the verdict `misprint`, and say so in their notes.
+
+    That is judged by the print alone: the average is no mean of the row's printed cells, however each of them was
+    rounded. So it holds of an average that nobody ran, too, whose evidence stays `none`, and of one beside which
+    stands another model's value. An average that our own values reproduce to the printed digits is no misprint: the
+    average is right then, and one of the row's printed cells is not. It keeps its verdict.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Of the ledger: `row, aspect, level, coefficient, verdict, evidence, note`, and `paper` and `artefact` where
+        `cells` have them. Rows that were judged before do not change.
+    cells : pandas.DataFrame
+        The printed cells, from `nlgjudge.ledger.printed.published` or `all_published`.
+    of_others : pandas.Series of bool
+        Which rows hold no value of ours, from `nlgjudge.ledger.comparison.of_others`.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    The ChatGPT study prints 0.092 as the average (Table 2) of four cells whose mean is 0.0395.
+
+    >>> from nlgjudge.ledger.printed import published
+    >>> table = published("chatgpt", "table2")
+    >>> rows = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["level"].eq("sample")]
+    >>> rows = rows.assign(verdict="not_run", evidence="none", note="needs texts")
+    >>> found = with_misprints(rows, table, of_others=rows["row"].eq(""))
+    >>> found.loc[found["aspect"] == "AVG", ["verdict", "note"]].values.tolist()
+    [['misprint', 'the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; needs texts']]
+    """
+    wrong = _contradictions(cells)
+    key = [name for name in [*LINE, "coefficient"] if name in wrong]
+    said = dict(zip(wrong[key].itertuples(index=False, name=None), wrong["said"]))
+    texts = pd.Series([said.get(line, "") for line in rows[key].itertuples(index=False, name=None)], rows.index,
+                      dtype=object)
+    given = rows["verdict"].isin(GIVEN_BY_DATA) & ~of_others
+    chosen = (rows["aspect"] == "AVG") & (texts != "") & ~given & (rows["verdict"] != MISPRINT)
+    verdicts = rows["verdict"].mask(chosen, MISPRINT)
+    notes = rows["note"].mask(chosen, texts + SAYS + rows["note"].fillna(""))
+    return rows.assign(verdict=verdicts, note=notes.str.removesuffix("; ").mask(~chosen, rows["note"]))
+
+
+def besides_misprint(note):
+    """What a note says beside that the cell is misprinted, as what it needs.
+
+    Parameters
+    ----------
+    note : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> besides_misprint("the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; a key")
+    'a key'
+    >>> besides_misprint("a key")
+    'a key'
+    """
+    return note.partition(SAYS)[2] if SAYS in note else note
+
+
+def _contradictions(cells):
+    """Printed averages that no printed cells of their row can give, and words that say so."""
+    key = [name for name in [*LINE, "coefficient"] if name in cells]
+    shown = cells[cells["value"].notna()]
+    half = 0.5 * 10.0 ** -shown["printed"].str.partition(".")[2].str.len()
+    cells = cells.assign(half=half)
+    lines = cells[cells["aspect"] != "AVG"].groupby(key, sort=False)
+    means = lines.agg(mean=("value", lambda values: values.mean(skipna=False)), rounding=("half", "mean"))
+    averages = cells[(cells["aspect"] == "AVG") & cells["value"].notna()].drop_duplicates(key)
+    found = averages.merge(means.reset_index(), on=key)
+    apart = (found["value"] - found["mean"]).abs()
+    found = found[apart > found["half"] + found["rounding"] + SLACK]
+    said = [f"the printed cells of the row average to {mean:.4f}, not {printed}: "
+            for mean, printed in zip(found["mean"], found["printed"])]
+    return found.assign(said=said)
 
 
 def _lines(cells):

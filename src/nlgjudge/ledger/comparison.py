@@ -5,9 +5,10 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.entering import judge_name, refuse_rules
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, EVIDENCE, OF_OTHERS, PART_COLUMNS, THIRD_PARTY
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, EVIDENCE, PART_COLUMNS, THIRD_PARTY, of_others
 from nlgjudge.ledger.whole_table import Comparison
 from nlgjudge.stats.bootstrap import mean_interval
 
@@ -58,6 +59,8 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     """Set our values against a printed table.
 
     A cell of another run of the metric, or computed by others, is at best `close`: it is no reproduction of ours.
+    A printed average that its own row contradicts is a `misprint`, whatever ours is (`with_misprints`), unless ours
+    is `exact`.
 
     Parameters
     ----------
@@ -113,6 +116,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     # Somebody else's run has the printed digits by chance, and a value of others was not computed here.
     not_ours = rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])
     rows["verdict"] = rows["verdict"].mask(not_ours & (rows["verdict"] == "exact"), "close")
+    rows = with_misprints(rows, table, of_others(rows))
     not_printed = rows["published"] == ""
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
@@ -259,28 +263,6 @@ def _mean_of_all(values):
 def _common(values):
     """The value that all cells share, or None."""
     return values.iloc[0] if values.nunique(dropna=False) == 1 else None
-
-
-def of_others(rows):
-    """Tell which rows of a ledger rest on another model than the paper's, or on another run of the metric.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Of the ledger, or with its column `verdict` alone.
-
-    Returns
-    -------
-    pandas.Series of bool
-
-    Examples
-    --------
-    >>> of_others(pd.DataFrame({"evidence": ["recomputed", "rejudged", "other_run"]})).tolist()
-    [False, True, True]
-    """
-    if "evidence" not in rows:
-        return pd.Series(False, rows.index)
-    return rows["evidence"].isin(OF_OTHERS)
 
 
 def with_interval(rows, value="ours", *, digits=2):

@@ -9,7 +9,7 @@ import seaborn as sns
 from matplotlib.textpath import TextPath
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.comparison import of_others
+from nlgjudge.ledger.verdicts import of_others
 
 # Colours that stay apart for colour-blind readers and in grey.
 COLOURS = {
@@ -19,6 +19,7 @@ COLOURS = {
     "differs": "#b2182b",
     "sign_flipped": "#762a83",
     "relabelled": "#2166ac",
+    "misprint": "#8c510a",
     "not_run": "#bbbbbb",
 }
 # A cell of another model or another run is neither met nor missed: it has a colour and a marker of its own.

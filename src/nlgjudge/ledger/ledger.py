@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, all_published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
 
 CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
@@ -120,7 +121,8 @@ def merge(parts, kept=None):
     Returns
     -------
     pandas.DataFrame
-        One row per printed cell of all papers, in the papers' order.
+        One row per printed cell of all papers, in the papers' order. A printed average that its row contradicts is a
+        `misprint`, also where nobody ran it.
     """
     ran = [read(path) for path in parts]
     if kept is not None and len(kept):
@@ -128,11 +130,13 @@ def merge(parts, kept=None):
     ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
     ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     ran = ran.drop_duplicates(CELL).drop(columns="published")
-    printed = all_published()[[*CELL, "printed", "note"]]
+    cells = all_published()
+    printed = cells[[*CELL, "printed", "note"]]
     rows = printed.merge(ran, on=CELL, how="left", suffixes=("_printed", ""))
     absent = rows["verdict"].isna()
     rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
     rows.loc[absent, "note"] = needs_of(rows[absent])
+    rows = with_misprints(rows, cells, of_others(rows))
     return rows.rename(columns={"printed": "published"})[COLUMNS]
 
 
@@ -183,7 +187,7 @@ def keep_committed(rows, committed, names):
     before = committed.set_index(CELL)
     index = pd.MultiIndex.from_frame(rows[CELL])
     notebook = before["notebook"].reindex(index)
-    not_run = (rows["verdict"] == "not_run").to_numpy()
+    not_run = ~was_run(rows).to_numpy()
     absent = not_run & notebook.isin([*names]).to_numpy()
     old = before.reindex(index)[absent].reset_index()
     # A cell whose printed value was typed anew has no committed value to keep.

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.ledger.comparison import of_others
 from nlgjudge.ledger.printed import PAPERS
-from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY, of_others, was_run
 from nlgjudge.ledger.words import listed
 from nlgjudge.repo import reach
 
-GROUPS = {"exact": "exact", "close": "close", "not_run": "not run"}
-COUNTS = ["exact", "close", "other", "not run"]
+GROUPS = {"exact": "exact", "close": "close", "misprint": "misprint", "not_run": "not run"}
+COUNTS = ["exact", "close", "other", "misprint", "not run"]
 AGREES = ["exact", "close", "sign_flipped", "relabelled"]
 NEAREST = "nearest: "  # before the name of a variant that comes near a row and does not explain it
 # Exact cells are one result, printed more than once, where all of these are the same.
@@ -52,7 +51,7 @@ def coverage(rows):
     Returns
     -------
     pandas.DataFrame
-        A row per paper and one for all: `cells, exact, close, other, not run`.
+        A row per paper and one for all: `cells, exact, close, other, misprint, not run`.
     """
     papers = [paper for paper in PAPERS if paper in set(rows["paper"])]
     table = pd.crosstab(rows["paper"], _groups(rows)).reindex(index=papers, columns=COUNTS, fill_value=0)
@@ -72,7 +71,7 @@ def by_table(rows):
     Returns
     -------
     pandas.DataFrame
-        Indexed by `paper, artefact`: `cells, exact, close, other, not run, notebook`.
+        Indexed by `paper, artefact`: `cells, exact, close, other, misprint, not run, notebook`.
     """
     key = ["paper", "artefact"]
     rows = rows.assign(group=_groups(rows))
@@ -85,10 +84,12 @@ def by_table(rows):
 
 
 def _groups(rows):
-    """Under which head each cell counts; another model's or run's is `other`, however near it comes."""
+    """Under which head each cell counts; another model's or run's is `other`, however near it comes.
+
+    A misprint is one whoever ran the cell, or nobody.
+    """
     groups = rows["verdict"].map(GROUPS).fillna("other")
-    ran = rows["verdict"] != "not_run"
-    return groups.mask(of_others(rows) & ran, "other")
+    return groups.mask(of_others(rows) & ~groups.isin(["misprint", "not run"]), "other")
 
 
 def _listed_once(names):
@@ -154,8 +155,8 @@ def by_paper_markdown(rows):
 def markdown(rows):
     """Write the counts by table with their notebooks, as Markdown of a file in `paper_tables/`."""
     counts = by_table(rows)
-    lines = ["| paper | table | cells | exact | close | other | not run | notebook |",
-             "|---|---|---:|---:|---:|---:|---:|---|"]
+    lines = ["| paper | table | cells | exact | close | other | misprint | not run | notebook |",
+             "|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for (paper, artefact), row in counts.iterrows():
         names = [name for name in row["notebook"].split(", ") if name]
         links = ", ".join(f"[{name}](../notebooks/{name}.ipynb)" for name in names)
@@ -187,7 +188,7 @@ def findings(rows, most=40):
     str
         Markdown, a line for each sentence.
     """
-    ran = rows[(rows["verdict"] != "not_run") & ~rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])]
+    ran = rows[was_run(rows) & ~rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])]
     lines = [_line(part) for _, part in ran.groupby(["paper", "artefact", "row"], sort=False)]
     if not lines:
         return "Nothing has been compared yet."

@@ -5,10 +5,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from nlgjudge.ledger.comparison import of_others
+from nlgjudge.ledger.average_audit import MISPRINT
 from nlgjudge.ledger.figures import ANOTHER, COLOURS, STYLE
+from nlgjudge.ledger.verdicts import of_others, was_run
 
-MARKERS = dict(zip(COLOURS, "osD^vX."))
+MARKERS = dict(zip(COLOURS, "osD^vXP."))
 NAMED = 6  # rows at most whose worst cell is named
 FAR = 0.1  # a cell further away than this may be named
 
@@ -35,7 +36,7 @@ def summary(rows, *, title, notice=""):
         six rows is named where it is more than 0.1 away. In the middle, where there are any, the same of
         other models. Right, cells by verdict.
     """
-    ran = rows[rows["verdict"] != "not_run"]
+    ran = rows[was_run(rows)]
     ran = ran.assign(x=pd.to_numeric(ran["published"]))
     another = ran[of_others(ran)]
     own = ran[~of_others(ran)]
@@ -52,7 +53,7 @@ def summary(rows, *, title, notice=""):
         axes[0].set_ylabel("ours, with 95% interval")
         if len(another):
             _of_others(axes[1], another, ran)
-        _count(axes[-1], rows, len(another))
+        _count(axes[-1], rows)
         text = f"{title}\n{_counts(rows, own, another)}"
         if notice:
             text += f"\n({notice})"
@@ -69,9 +70,10 @@ def _counts(rows, own, another):
     return text
 
 
-def _count(axis, rows, others):
-    """Bars of cells by verdict, and one of the cells of another model or run."""
-    another = of_others(rows) & (rows["verdict"] != "not_run")
+def _count(axis, rows):
+    """Bars of cells by verdict, and one of the cells of another model or run; a misprint is one whoever ran it."""
+    another = of_others(rows) & was_run(rows) & (rows["verdict"] != MISPRINT)
+    others = int(another.sum())
     counts = rows.loc[~another, "verdict"].value_counts().reindex(COLOURS, fill_value=0)
     counts.index = [verdict.replace("_", " ") for verdict in COLOURS]
     colours = dict(zip(counts.index, COLOURS.values()))

@@ -10,7 +10,7 @@ from nlgjudge.data.benchmarks import load
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger import model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
-from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY, was_run
 
 # What the README states its estimate at: a small model's usual price, and a common limit of a new account.
 PRICE = (0.15, 0.60)  # of a million prompt and a million completion tokens, in US dollars
@@ -70,7 +70,7 @@ def table(rows):
         that take `more` (weights, or data on request); what asking a model for all of its rows takes.
     """
     printed = rows[rows["published"] != ""]
-    here = printed["verdict"] != "not_run"
+    here = was_run(printed)
     of_model = printed["row"].str.startswith(_MODELS)
     found = pd.DataFrame({
         "printed": printed.groupby("paper").size(),
@@ -128,7 +128,7 @@ def markdown(rows):
     totals = found[["printed", "here", "key", "more"]].sum().astype(int)
     lines.append(f"| all | {' | '.join(f'{value:,}' for value in totals)} | | | | | |")
     printed = rows[rows["published"] != ""]
-    counts = printed.loc[printed["verdict"] != "not_run", "evidence"].value_counts()
+    counts = printed.loc[was_run(printed), "evidence"].value_counts()
     judges = sum(counts.get(evidence, 0) for evidence in ANOTHER_MODEL)
     runs = counts.get(ANOTHER_RUN, 0)
     lines.append("")

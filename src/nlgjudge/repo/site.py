@@ -10,10 +10,11 @@ import nlgjudge
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
-from nlgjudge.ledger.comparison import of_others
+from nlgjudge.ledger.average_audit import besides_misprint
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.ledger import CELL
 from nlgjudge.ledger.printed import PAPERS, all_published
+from nlgjudge.ledger.verdicts import of_others, was_run
 from nlgjudge.repo import coverage
 
 # The first of these in a notebook's name, and its heading in the table of contents.
@@ -181,15 +182,16 @@ def paper(key, rows, books):
 def _table(printed):
     """Status of a printed table, from its cells."""
     full = printed[printed["published"] != ""]
-    ran = full["verdict"] != "not_run"
+    ran = was_run(full)
     agrees = full["verdict"].isin(coverage.AGREES) & ~of_others(full)
     status = "partly"
     if agrees.all():
         status = "reproduced"
     elif not ran.any():
         status = "needs"
+    unrun = full[~ran]
     missing = [(note, list(dict.fromkeys(part["row"])), len(part))
-               for note, part in full[~ran].groupby("note", sort=False)]
+               for note, part in unrun.groupby(unrun["note"].map(besides_misprint), sort=False)]
     counts = coverage.by_table(printed).reset_index().to_dict("records")
     return {
         "status": status,

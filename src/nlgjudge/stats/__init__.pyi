@@ -11,6 +11,10 @@ from .correlations import correlation as correlation
 from .correlations import correlation_table as correlation_table
 from .correlations import grouped as grouped
 from .judge_agreement import agreement as agreement
+from .judge_pairs import family as family
+from .judge_pairs import one_family as one_family
+from .judge_pairs import paired_table as paired_table
+from .judge_pairs import paired_tests as paired_tests
 from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .power_analysis import power as power
