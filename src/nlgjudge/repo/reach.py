@@ -84,7 +84,7 @@ def table(rows):
 
 def _versions():
     """Second printed versions of a paper, whose rows are asked for with the first's."""
-    return [version for module in model_rows.PAPERS.values() for version in module.VERSIONS[1:]]
+    return [version for module in model_rows.PAPERS.values() for version in [*module.VERSIONS][1:]]
 
 
 def _amounts(paper, row):
