@@ -13,8 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import OF_OTHERS
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.verdicts import OF_OTHERS
 from nlgjudge.repo import coverage, site
 
 

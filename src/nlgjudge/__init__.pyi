@@ -21,6 +21,7 @@ from .papers import closer_look as closer_look
 from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval
+from .stats import agreement as agreement
 from .stats import correlation as correlation
 from .stats import correlation_table as correlation_table
 from .stats import interval as interval

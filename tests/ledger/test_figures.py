@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.ledger.comparison import OF_OTHERS, VERDICTS
 from nlgjudge.ledger.figures import (
     ANOTHER,
     COLOURS,
@@ -21,6 +20,7 @@ from nlgjudge.ledger.figures import (
     save,
     specification_curve,
 )
+from nlgjudge.ledger.verdicts import OF_OTHERS, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")

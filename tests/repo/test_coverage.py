@@ -5,7 +5,7 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import OF_OTHERS
+from nlgjudge.ledger.verdicts import OF_OTHERS
 from nlgjudge.repo.coverage import (
     BEGIN,
     END,

@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import COLUMNS
+from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import cli
 from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate

@@ -19,9 +19,9 @@ from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.comparison import OF_OTHERS
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.verdicts import OF_OTHERS
 from nlgjudge.repo import site
 
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))

@@ -22,3 +22,4 @@ from .variants import best as best
 from .variants import left_out as left_out
 from .variants import search as search
 from .variants import summary as summary
+from .whole_table import paper_table as paper_table

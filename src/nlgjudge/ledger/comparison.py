@@ -7,25 +7,10 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.entering import judge_name, refuse_rules
 from nlgjudge.ledger.printed import KEY
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, EVIDENCE, OF_OTHERS, PART_COLUMNS, THIRD_PARTY
+from nlgjudge.ledger.whole_table import Comparison
 from nlgjudge.stats.bootstrap import mean_interval
 
-COLUMNS = [
-    "paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
-    "difference", "verdict", "evidence", "variant", "notebook", "note",
-]
-# What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
-PART_COLUMNS = [*COLUMNS, "sample"]
-VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", "not_run"]
-EVIDENCE = ["recomputed", "released_scores", "released_responses", "other_run", "rejudged", "substitute_judge",
-            "third_party", "none"]
-# Evidence from another model than the paper's.
-ANOTHER_MODEL = ["substitute_judge", "rejudged"]
-# The same metric, run by somebody else.
-ANOTHER_RUN = "other_run"
-# What somebody else computed from the paper's own scores or replies, and published.
-THIRD_PARTY = "third_party"
-# A cell with one of these is no reproduction, and none that failed.
-OF_OTHERS = [ANOTHER_RUN, *ANOTHER_MODEL, THIRD_PARTY]
 CLOSE = 0.01
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 
@@ -96,8 +81,9 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
 
     Returns
     -------
-    pandas.DataFrame
-        The ledger's columns and `sample`, a row per printed cell that we have a value for.
+    Comparison
+        A data frame with the ledger's columns and `sample`, a row per printed cell that we have a value for.
+        In a notebook it shows the paper's table whole, as `nlgjudge.ledger.paper_table.paper_table` does.
 
     Raises
     ------
@@ -131,7 +117,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
         rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
-    return rows.assign(sample=bool(sample))[PART_COLUMNS]
+    return Comparison(rows.assign(sample=bool(sample))[PART_COLUMNS])
 
 
 def _with_optional_columns(rows, evidence):

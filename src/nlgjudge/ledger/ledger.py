@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
-from nlgjudge.ledger.comparison import COLUMNS, EVIDENCE
 from nlgjudge.ledger.printed import KEY, all_published
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE
 
 CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
@@ -132,12 +132,22 @@ def merge(parts, kept=None):
     rows = printed.merge(ran, on=CELL, how="left", suffixes=("_printed", ""))
     absent = rows["verdict"].isna()
     rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
-    rows.loc[absent, "note"] = _needs(rows[absent])
+    rows.loc[absent, "note"] = needs_of(rows[absent])
     return rows.rename(columns={"printed": "published"})[COLUMNS]
 
 
-def _needs(cells):
-    """What each cell that nobody ran needs, from `paper_tables/needs.csv`."""
+def needs_of(cells):
+    """Say what each cell that nobody ran needs, from `paper_tables/needs.csv`.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        `paper, artefact, row, printed` and `note_printed`, which says why nothing is printed.
+
+    Returns
+    -------
+    list of str
+    """
     with open(use(root() / "paper_tables" / "needs.csv"), newline="", encoding="utf-8") as handle:
         rules = list(csv.DictReader(handle))
     return [_need(cell, rules) for cell in cells.itertuples()]

@@ -8,9 +8,9 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import available, recorded, recording
 from nlgjudge.judging.dry_run import COUNTS
 from nlgjudge.judging.scoring import responses, weighed
-from nlgjudge.ledger.comparison import COLUMNS
 from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables, tables_of
 from nlgjudge.ledger.reruns import Rerun
+from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS, recorded_judges
 
 

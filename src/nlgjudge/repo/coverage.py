@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.ledger.comparison import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY, of_others
+from nlgjudge.ledger.comparison import of_others
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
 from nlgjudge.ledger.words import listed
 from nlgjudge.repo import reach
 

@@ -9,8 +9,8 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger import model_rows, reruns
-from nlgjudge.ledger.comparison import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
 
 # What the README states its estimate at: a small model's usual price, and a common limit of a new account.
 PRICE = (0.15, 0.60)  # of a million prompt and a million completion tokens, in US dollars

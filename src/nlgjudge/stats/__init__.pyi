@@ -10,6 +10,7 @@ from .bootstrap import mean_interval as mean_interval
 from .correlations import correlation as correlation
 from .correlations import correlation_table as correlation_table
 from .correlations import grouped as grouped
+from .judge_agreement import agreement as agreement
 from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .power_analysis import power as power
