@@ -1,8 +1,6 @@
-from .correlating import METHODS as METHODS
-from .correlating import correlations as correlations
-from .correlating import scored as scored
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import RECORDED as RECORDED
 from .protocols import SCOPES as SCOPES
 from .protocols import UNREAD as UNREAD
 from .protocols import VERSIONS as VERSIONS
+from .recorded import scored as scored

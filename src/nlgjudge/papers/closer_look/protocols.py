@@ -28,6 +28,7 @@ RECORDED = {
         "auto CoT, score only": "closer_look_summeval/geval",
         "score only (3.1)": "closer_look_summeval/geval_no_auto_cot",
         "score only (3.2)": "closer_look_summeval/geval_no_auto_cot",
+        "T = 1.0, auto CoT, score only": "closer_look_summeval/geval",
     },
 }
 _TOP_P = "top-p is stated for the twenty replies of the other tables and taken to be the same"
