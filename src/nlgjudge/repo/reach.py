@@ -16,7 +16,6 @@ from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY
 PRICE = (0.15, 0.60)  # of a million prompt and a million completion tokens, in US dollars
 CALLS_A_MINUTE = 500
 AMOUNTS = ["requests", "calls", "prompt_tokens", "completion_tokens"]
-_MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")
 
 
 def path():
@@ -71,7 +70,7 @@ def table(rows):
     """
     printed = rows[rows["published"] != ""]
     here = printed["verdict"] != "not_run"
-    of_model = printed["row"].str.startswith(_MODELS)
+    of_model = pd.Series(_of_models(printed), printed.index)
     found = pd.DataFrame({
         "printed": printed.groupby("paper").size(),
         "here": printed[here].groupby("paper").size(),
@@ -80,6 +79,13 @@ def table(rows):
     }).reindex([paper for paper in PAPERS if paper in set(printed["paper"])]).fillna(0)
     taken = pd.read_csv(use(path())).set_index("paper")
     return found.join(taken[AMOUNTS])
+
+
+def _of_models(printed):
+    """Tell which printed cells are of a row for which a paper's protocol says how a model is asked."""
+    rows = {(version, protocol.row) for module in model_rows.PAPERS.values() for version in module.VERSIONS
+            for protocol in module.PROTOCOLS}
+    return [pair in rows for pair in zip(printed["paper"], printed["row"])]
 
 
 def _versions():
