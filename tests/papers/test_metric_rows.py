@@ -11,7 +11,8 @@ from nlgjudge.papers.metric_row import STATED
 
 # Rows of other kinds: metrics of words, and models that are asked; GPTScore needs a key to a model that is gone.
 OTHERS = ("ROUGE", "BLEU", "METEOR", "G-EVAL", "ChatGPT", "LLMScore", "CoAScore", "GPTScore")
-ENTRIES = [(paper, row) for paper in PAPERS for row in PAPERS[paper].METRIC_ROWS]
+ENTRIES = [(paper, row) for paper in PAPERS
+           for row in getattr(PAPERS[paper], "METRIC_ROWS", ())]
 
 
 @pytest.fixture
