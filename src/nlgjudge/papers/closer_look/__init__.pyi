@@ -1,3 +1,4 @@
+from .protocols import COPIED as COPIED
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import RECORDED as RECORDED
 from .protocols import SCOPES as SCOPES

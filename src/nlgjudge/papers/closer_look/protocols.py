@@ -31,6 +31,8 @@ RECORDED = {
         "T = 1.0, auto CoT, score only": "closer_look_summeval/geval",
     },
 }
+# Rows that the authors took from G-Eval, and asked no model for.
+COPIED = ("GPT-4, score only", "GPT-4, auto CoT, score only")
 _TOP_P = "top-p is stated for the twenty replies of the other tables and taken to be the same"
 
 
