@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from nlgjudge.data.recordings import available, recorded, recording
+from nlgjudge.data.recordings import available, recorded, recorded_files, recording
 from nlgjudge.judging.scoring import item_scores, responses, wide
 from nlgjudge.papers.closer_look.protocols import RECORDED
 
 
-def scored(benchmark, *, policy="nan"):
+def scored(benchmark, *, policy="nan", rows=None):
     """Average the replies to each item, for every printed row whose replies can be had.
 
     Parameters
@@ -17,6 +17,8 @@ def scored(benchmark, *, policy="nan"):
     policy : str
         What a reply without a rating counts as, as for `nlgjudge.judging.parsing.parse_all`: ``nan``, this
         package's reading, or one of `UNREAD`, the readings of the released scripts.
+    rows : list of str, optional
+        Labels of these rows alone.
 
     Returns
     -------
@@ -31,7 +33,8 @@ def scored(benchmark, *, policy="nan"):
     KeyError
         For a benchmark whose texts the paper does not judge.
     """
-    by_row = {row: name for row, name in RECORDED[benchmark.name].items() if available(name)}
+    wanted = {row: name for row, name in RECORDED[benchmark.name].items() if rows is None or row in rows}
+    by_row = {row: name for row, name in wanted.items() if recorded_files(name) and available(name)}
     read = {name: _read(benchmark, name, policy) for name in dict.fromkeys(by_row.values())}
     if not read:
         return benchmark.human(), pd.DataFrame(columns=["items", "replies", "unread"])
