@@ -5,7 +5,7 @@ PYTHON ?= python3
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
-EXTRAS := $(if $(filter test check lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
+EXTRAS := $(if $(filter test check lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site) $(if $(filter crate,$(GOALS)),crate)
 ifneq ($(GOALS),)
   ifneq ($(shell test -w . && echo writable),writable)
     $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
@@ -40,7 +40,7 @@ export OMP_NUM_THREADS ?= 1
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check sweep refresh site bench lint lock clean
+.PHONY: help reproduce test check sweep refresh site crate bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,9 @@ site: $(READY) ## build the site from the notebooks as committed: build/site/htm
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
+crate: $(READY) ## ledger, reruns, notebooks and signatures as an RO-Crate that names upstream's files: build/crate/
+	@nlgjudge crate
+
 bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
 	@python benchmarks/run.py
 
@@ -91,7 +94,7 @@ lint: $(READY) ## style of the code and of the notebooks
 
 lock: ## pin the default set and the development tools again
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
-	  --extra dev --extra site pyproject.toml -o requirements.lock
+	  --extra crate --extra dev --extra site pyproject.toml -o requirements.lock
 
 clean: ## remove what a run made; downloads in data/cache stay
 	rm -rf build .snakemake

@@ -3,10 +3,16 @@
 Notebooks in copies of one process beside notebooks that each start Python and a kernel, on a notebook that does
 nothing. With ``--long``, in a clone of the last commit with an environment and a cache of its own: installation,
 `make reproduce` with nothing but the data at hand, again with nothing to do, again with the scores at hand,
-`nlgjudge validate` and `make test`. That takes some twenty minutes on two cores.
-``python benchmarks/commands.py [--long]``
+`nlgjudge validate`, `make test` and `.ci/run`. That takes more than half an hour on two cores.
+
+With ``--record`` one command is run here, once, as it is; what it cost enters the history under the name that is
+given first, and from there every later ``build/bench.md``. A command that fails is not recorded.
+
+    python benchmarks/commands.py [--long]
+    python benchmarks/commands.py --record "make test, scores at hand" make test
 """
 
+import argparse
 import ctypes
 import os
 import resource
@@ -17,8 +23,9 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 from nbformat.v4 import new_code_cell, new_notebook
-from run import options, record
+from run import COLUMNS, HISTORY, machine, options, record, remember
 
 from nlgjudge.data.paths import root
 
@@ -29,7 +36,7 @@ _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux's prctl
 def seconds(command, **given):
     """Run a command; processor time of it and of all that it started, also of what outlived it."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **given)
+    subprocess.run(command, check=True, **{"stdout": subprocess.DEVNULL} | given)
     try:
         while True:
             os.waitpid(-1, 0)
@@ -78,6 +85,7 @@ def commands():
         shutil.rmtree(Path(folder, "cache", "lexical"))
         timed("nlgjudge validate, no scores at hand", [nlgjudge, "validate"], **how)
         timed("make test, scores at hand", ["make", "test"], **how)
+        timed("both passes of .ci/run", [".ci/run"], **how)
 
 
 def timed(what, command, **how):
@@ -87,14 +95,36 @@ def timed(what, command, **how):
     record(f"CPU of {what}", ours)
 
 
+def keep(what, command):
+    """Run a command here and add its processor time to the history; return its exit status."""
+    described = machine()
+    try:
+        ours = seconds(command, stdout=None)
+    except subprocess.CalledProcessError as error:
+        print(f"{what}: status {error.returncode}, nothing is recorded", file=sys.stderr)
+        return abs(error.returncode)
+    row = [Path(__file__).stem, f"CPU of {what}", ours, None, "s", None]
+    remember(pd.DataFrame([row], columns=COLUMNS), described)
+    print(f"{what}: {ours:.1f} s of processor time, now in {HISTORY.name}")
+    return 0
+
+
 def main():
-    chosen = options(__doc__).parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--record", nargs=argparse.REMAINDER, metavar="WHAT COMMAND",
+                        help="run this command here and add what it cost to the history, under this name")
+    chosen = parser.parse_args()
+    if chosen.record is not None and len(chosen.record) < 2:
+        parser.error('expected a name and a command, as --record "make test, scores at hand" make test')
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1)
+    if chosen.record:
+        return keep(chosen.record[0], chosen.record[1:])
     starts(1 if chosen.quick else 6)
     if chosen.long:
         commands()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

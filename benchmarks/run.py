@@ -2,6 +2,8 @@
 
 Writes ``build/bench.md``, with the machine's description, and ``build/bench.csv``; a failure is named,
 the other benchmarks still run, the exit status is 1. Each full run is added to ``benchmarks/history.csv``.
+What the commands of the README cost is measured by a run of them (``commands.py --record``); the last figure
+of each is shown below the table, with its date and commit.
 ``python benchmarks/run.py [--quick] [--long]``
 """
 
@@ -51,9 +53,14 @@ def record(what, ours, theirs=None, unit="s"):
 
 
 def commit():
-    """Short name of the last commit, marked where files differ from it; empty outside a repository."""
-    said = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HISTORY.parent, text=True,
-                          capture_output=True)
+    """Short name of the last commit, marked where files but the history differ from it; empty outside a repository."""
+    name = _git("describe", "--always")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ":/", f":(exclude){HISTORY.name}")
+    return f"{name}-dirty" if changed else name
+
+
+def _git(*arguments):
+    said = subprocess.run(["git", *arguments], cwd=HISTORY.parent, text=True, capture_output=True)
     return said.stdout.strip()
 
 
@@ -63,6 +70,21 @@ def remember(table, described):
     rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=commit(), machine=where)
     rows = rows[["date", "commit", "machine", *COLUMNS]]
     rows.to_csv(HISTORY, mode="a", header=not HISTORY.exists(), index=False, float_format="%.4g")
+
+
+def last_recorded():
+    """The newest figure of each command in the history, as lines of Markdown; none where it has none."""
+    if not HISTORY.exists():
+        return []
+    history = pd.read_csv(HISTORY)
+    of_commands = history[(history["benchmark"] == "commands") & history["theirs"].isna()]
+    newest = of_commands.drop_duplicates("what", keep="last")
+    if newest.empty:
+        return []
+    rows = [f"| {one.what} | {shown(one.ours, 3)} | {one.date} | {one.commit} | {one.machine} |"
+            for one in newest.itertuples()]
+    return ["## Commands, as last recorded", "\n".join(["| what | s | date | commit | machine |",
+                                                       "| -- | -: | -- | -- | -- |", *rows])]
 
 
 def machine():
@@ -100,14 +122,15 @@ def main():
         table = pd.read_csv(rows)
     cells = [[*row[:2], *(shown(x, 4) for x in row[2:4]), row[4], shown(row[5], 3)] for row in table.values]
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
+    if not quick:
+        remember(table, described)
+    recorded = [] if quick else last_recorded()
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))
     (build := Path(os.environ.get("NLGJUDGE_OUT") or root()) / "build").mkdir(parents=True, exist_ok=True)
     table.to_csv(build / "bench.csv", index=False, float_format="%.6g")
-    text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines)]) + "\n"
+    text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines), *recorded]) + "\n"
     (build / "bench.md").write_text(text, encoding="utf-8")
-    if not quick:
-        remember(table, described)
     print("\n".join([*failed, "written: build/bench.md, build/bench.csv"]))
     return min(len(failed), 1)
 

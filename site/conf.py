@@ -3,7 +3,7 @@
 from docutils import nodes
 from latex2mathml.converter import convert
 
-import nlgjudge.repo  # noqa: F401  before myst_nb: it saves the grammar that jsonschema builds at import
+from nlgjudge.repo import site  # before myst_nb: it saves the grammar that jsonschema builds at import
 
 project = "nlgjudge"
 author = "The nlgjudge authors"
@@ -27,6 +27,7 @@ html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_static_path = ["_static"]
+html_extra_path = ["extra"]  # the records of reproducibility, which others link to
 html_css_files = ["site.css"]
 html_js_files = [("ledger.js", {"defer": "defer"})]
 html_use_index = False
@@ -40,6 +41,9 @@ html_theme_options = {
     "use_download_button": True,
     "use_fullscreen_button": False,
 }
+if site.repository():
+    html_theme_options["icon_links"] = [
+        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}]
 html_math_renderer = "mathml"
 
 

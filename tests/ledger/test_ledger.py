@@ -7,12 +7,12 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.ledger import kept_reruns, ledger
-from nlgjudge.ledger.average_audit import MISPRINT, with_misprints
+from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
 from nlgjudge.ledger.entering import is_rule
 from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, VERDICTS, of_others, was_run
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.studies.statistics_validity import planted
 

@@ -42,6 +42,15 @@ def test_the_interval_holds_the_planted_value_as_often_as_it_says(cell):
 
 
 @pytest.mark.parametrize("cell", TOO_SHORT, ids=lambda cell: cell.benchmark)
+def test_with_the_systems_at_hand_the_interval_over_documents_keeps_its_promise(cell):
+    """However few systems there are: only the texts are drawn anew."""
+    people(cell)
+    number = held(cell, "texts")
+    low, high = (stats.binom.ppf(tail, REPETITIONS, share) for tail, share in zip((0.0005, 0.9995), PROMISED))
+    assert low <= number <= high
+
+
+@pytest.mark.parametrize("cell", TOO_SHORT, ids=lambda cell: cell.benchmark)
 def test_the_interval_is_too_short_where_systems_are_few(cell):
     """As the documentation of `nj.interval` says; where this fails, it can promise more."""
     people(cell)

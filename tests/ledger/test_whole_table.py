@@ -87,6 +87,18 @@ def test_the_better_evidence_of_a_cell_is_shown():
         assert set(shown.loc[shown["row"] == "ROUGE-1", "ours"].dropna()) == {0.13}
 
 
+def test_an_average_that_its_row_contradicts_is_marked_whoever_ran_it():
+    """The ChatGPT study, Table 2: four cells of ROUGE-2 whose mean is 0.0395, and 0.092 as their average."""
+    table = nj.published("chatgpt", "table2")
+    cells = table["row"].eq("ROUGE-1") & table["aspect"].eq("coherence")
+    rows = nj.compare("chatgpt", "table2", table, table.loc[cells, KEY].assign(ours=table["value"]),
+                      evidence="recomputed", notebook="somebody")
+    found = nj.ledger.paper_table(rows, elsewhere=False).cells.query("verdict == 'misprint'")
+    assert ("ROUGE-2", "kendall", "0.092") in set(found[["row", "coefficient", "published"]].itertuples(
+        index=False, name=None))
+    assert (found["aspect"] == "AVG").all() and found["ours"].isna().all()
+
+
 def test_every_verdict_has_a_mark_of_its_own():
     assert set(VERDICTS) <= set(SHOWN)
     marks = [mark for mark, _, _ in SHOWN.values()]

@@ -127,6 +127,22 @@ def test_one_system_has_no_p_of_systems_and_says_why():
     assert paired_table(tests).iloc[0, 0].endswith(", systems –)")
 
 
+def test_places_in_a_document_are_no_systems_and_its_items_stay_together():
+    frame = planted(6, documents=30, systems=2)
+    options = {"level": "dataset", "items": "documents"}
+    tests = paired_tests(frame, [("a", "b")], ["fluency"], has_systems=False, interval=True, **options, **FEW)
+    (row,) = tests.to_dict("records")
+    kind = {"level": "dataset", "coefficient": "spearman"}
+    rng = comparison_rng(frame, "a:fluency", "b:fluency", "fluency", seed=0, units="documents", **kind)
+    alone = nj.permutation_test(frame, "a:fluency", "b:fluency", "fluency", rng=rng, units="documents",
+                                resamples=199, **kind)
+    assert row["p_items"] == alone.p
+    assert np.isnan(row["p_systems"]) and row["reason"] == "no systems to swap"
+    assert row["ci_low"] < row["difference"] < row["ci_high"]
+    single = paired_tests(frame, [("a", "b")], ["fluency"], level="dataset", **FEW).iloc[0]
+    assert single["p_items"] != row["p_items"] and single["p_systems"] in (0.5, 1)
+
+
 def test_an_undefined_correlation_is_no_test_and_does_not_count_for_holm():
     frame = planted(6).assign(same=1.0)
     tests = paired_tests(frame, [("a", "same"), ("a", "b")], ["fluency"], **FEW)
@@ -198,6 +214,7 @@ def test_a_drawn_test_of_many_systems_says_how_small_p_can_be():
     ({"pairs": [("a", "b", "words")]}, "expected a pair of judges"),
     ({"permutations": 0}, "permutations=0: expected a whole number"),
     ({"seed": -1}, "seed=-1: expected a whole number"),
+    ({"items": "systems"}, "items='systems': expected one of both, documents"),
     ({"level": "summary"}, "level='summary': expected one of"),
     ({"coefficient": ["spearman", "rho"]}, "coefficient='rho'"),
 ])

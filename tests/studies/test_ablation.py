@@ -79,6 +79,8 @@ def test_the_result_is_that_of_the_functions_beneath(chats):
     first = found.result.iloc[0]
     assert first[["baseline", "variant", "difference"]].tolist() == pytest.approx([own, both, both - own])
     assert found.result["holm"].tolist() == nj.stats.holm(found.result["p"]).tolist()
+    assert found.result["holm_systems"].tolist() == nj.stats.holm(found.result["p_systems"]).tolist()
+    assert not found.result["p_systems"].isna().any()
     assert found.result["n"].tolist() == [10, 10]
     assert found.prompts["coherence"].startswith(
         "geval/dialogue/coherence -> geval/dialogue/coherence, geval/dialogue/engagingness: lines out 0, in ")
@@ -163,11 +165,13 @@ def test_what_came_out_is_said_in_sentences(chats):
     lost = -found.result["difference"].item()
     assert found.findings()[:3] == [
         f"The variant's correlation with people is lower for coherence, by {lost:.2f}.",
-        "After Holm's correction the difference is significant at 5% for coherence.",
+        "After Holm's correction the difference is significant at 5% for coherence with items swapped (other items of "
+        "these systems), and nowhere with systems swapped (other systems).",
         "The interval of the difference excludes zero for coherence."]
     same = ablate(chats, {}, {"samples": 2}, ["coherence", "naturalness"]).findings()
     assert same[:3] == ["The correlation with people is the same in all two aspects, to two decimals.",
-                        "No difference is significant at 5% after Holm's correction.",
+                        "No difference is significant at 5% after Holm's correction, "
+                        "with items or with systems swapped.",
                         "Every interval of a difference includes zero."]
     assert same[3].startswith("Mean scores move by at most 0.00. The baseline takes ")
 

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     bytes : int or None
         Size where known.
     licence, citation : str
-        Licence as stated upstream; citation key in `data/README.md`.
+        Licence as stated upstream; citation key in `data/citations.bib`.
     """
 
     benchmark: str
@@ -99,6 +99,36 @@ def _rows(file, changed, size):
 def _entry(row):
     size = int(row["bytes"]) if row["bytes"] else None
     return Entry(**row | {"bytes": size})
+
+
+def among(paths):
+    """Registered files among paths, wherever they lie.
+
+    Parameters
+    ----------
+    paths : iterable of path-like
+        A registered file is known by its place, owner/repository/commit/path, below whatever folder.
+
+    Returns
+    -------
+    list of Entry
+        In the registry's order, each once.
+
+    Examples
+    --------
+    >>> place = entries("openmeva")[0].location
+    >>> [entry.path for entry in among([f"/some/mirror/{place}", "/some/other/file"])]
+    ['data/openmeva.json']
+    """
+    registered = entries()
+    commits = {entry.commit for entry in registered}
+    found = set()
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        for place, part in enumerate(parts):
+            if part in commits and place >= 2:  # behind owner and repository
+                found.add(parts[place - 2:])
+    return [entry for entry in registered if entry.location.parts in found]
 
 
 def prompt_files(name):

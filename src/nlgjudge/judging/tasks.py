@@ -138,10 +138,11 @@ class Tasks:
 
     def __iter__(self):
         asked = self.prompt
+        digest = asked.digest
         for item in self.items.itertuples():
             fields = fields_of(item)
             yield Task(item.item_id, asked.aspect, asked.render(fields), fields, tuple(asked.scale),
-                       asked.form, self.n, self.settings, prompt=asked.name, digest=asked.digest,
+                       asked.form, self.n, self.settings, prompt=asked.name, digest=digest,
                        options=asked.options)
 
 

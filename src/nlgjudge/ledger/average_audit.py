@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.verdicts import MISPRINT
 
 TABLE = ["paper", "artefact"]
 LINE = [*TABLE, "row", "level"]
 VERSIONS = {"geval": "geval_v1", "geval_v1": "geval"}
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 WITHIN = 2 * 0.0005 + SLACK  # a rounded average against the mean of rounded cells, three digits each
-MISPRINT = "misprint"  # the verdict of the ledger
 # Verdicts of an average that the data give: it is right then, and a cell of its row is wrong.
 GIVEN_BY_DATA = ["exact", "relabelled"]
 SAYS = "no rounding gives that; "  # ends the words on a misprint in a cell's note
@@ -126,7 +126,7 @@ def with_misprints(rows, cells, of_others):
     cells : pandas.DataFrame
         The printed cells, from `nlgjudge.ledger.printed.published` or `all_published`.
     of_others : pandas.Series of bool
-        Which rows hold no value of ours, from `nlgjudge.ledger.comparison.of_others`.
+        Which rows hold no value of ours, from `nlgjudge.ledger.verdicts.of_others`.
 
     Returns
     -------

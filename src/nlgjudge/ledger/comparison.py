@@ -8,7 +8,14 @@ from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.entering import judge_name, refuse_rules
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, EVIDENCE, PART_COLUMNS, THIRD_PARTY, of_others
+from nlgjudge.ledger.verdicts import (
+    ANOTHER_MODEL,
+    ANOTHER_RUN,
+    EVIDENCE,
+    PART_COLUMNS,
+    THIRD_PARTY,
+    of_others,
+)
 from nlgjudge.ledger.whole_table import Comparison
 from nlgjudge.stats.bootstrap import mean_interval
 

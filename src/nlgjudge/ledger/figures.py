@@ -486,6 +486,17 @@ def save(figure, name, *, sample=False, folder=None):
         Whether it shows the sample; it is then kept apart, in `sample/figures/`.
     folder : pathlib.Path, optional
         Of the results, in the place of this run's.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> figure, _ = plt.subplots(figsize=(1, 1))
+    >>> with TemporaryDirectory() as made:
+    ...     save(figure, "mine", folder=Path(made))
+    ...     print(sorted(path.name for path in Path(made, "figures").iterdir()))
+    ['mine.png', 'mine.svg']
+    >>> plt.close(figure)
     """
     folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)

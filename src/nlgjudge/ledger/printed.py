@@ -5,15 +5,11 @@ import re
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
+from nlgjudge.papers.registered import titles
 
+_asked = set()
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
-PAPERS = {
-    "geval": "G-Eval (EMNLP 2023)",
-    "geval_v1": "G-Eval (arXiv v1)",
-    "chatgpt": "Is ChatGPT a Good NLG Evaluator?",
-    "dhp": "DHP",
-    "coascore": "CoAScore",
-}
+PAPERS = titles()
 
 
 def tables():
@@ -27,7 +23,7 @@ def tables():
     Raises
     ------
     ValueError
-        For a table of a paper that is not in `PAPERS`.
+        For a table of a paper that no package in `nlgjudge.papers` names.
 
     Examples
     --------
@@ -41,8 +37,8 @@ def tables():
             found.append(tuple(path.stem.rsplit("_", 1)))
     unknown = sorted({paper for paper, _ in found} - {*PAPERS})
     if unknown:
-        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; name "
-                         "a new paper in PAPERS of nlgjudge/ledger/printed.py")
+        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; give "
+                         "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}")
     return sorted(found, key=_reading_order)
 
 
@@ -79,6 +75,29 @@ def published(paper, artefact):
     >>> table.loc[0, ["row", "aspect", "coefficient", "printed"]].tolist(), float(table.loc[0, "value"])
     (['ROUGE-1', 'coherence', 'spearman', '0.167'], 0.167)
     """
+    table = _read(paper, artefact)
+    _asked.add(paper)
+    return table
+
+
+def asked_papers():
+    """Papers of which a printed table was asked for by name in this process.
+
+    Returns
+    -------
+    list of str
+        Their keys, in the order of `PAPERS`.
+
+    Examples
+    --------
+    >>> table = published("dhp", "table2")
+    >>> "dhp" in asked_papers()
+    True
+    """
+    return [paper for paper in PAPERS if paper in _asked]
+
+
+def _read(paper, artefact):
     path = _folder() / f"{paper}_{artefact}.csv"
     if not path.is_file():
         known = sorted(other.stem for other in _folder().glob("*.csv"))
@@ -107,7 +126,7 @@ def all_published():
     """
     parts = []
     for paper, artefact in tables():
-        parts.append(published(paper, artefact).assign(paper=paper, artefact=artefact))
+        parts.append(_read(paper, artefact).assign(paper=paper, artefact=artefact))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -193,18 +193,60 @@ def _judge(claim, cells, scores, margin, alpha, options):
     }
 
 
-def _cases(claim, cells):
-    """The claim's cells: `CELL`, `rows_a` (best first) and `row_b`, and their values x and y."""
+def needed_cells(claim, cells):
+    """The printed cells that a claim is about, on both of its sides.
+
+    Parameters
+    ----------
+    claim : object
+        A row of `listed`, with its columns as attributes, as from `itertuples`.
+    cells : pandas.DataFrame
+        Of the claim's paper, as from `all_published`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of `cells`, each once; none for a claim that has no test.
+
+    Examples
+    --------
+    >>> said = listed()
+    >>> claim = next(said[(said["paper"] == "geval") & (said["relation"] == "equal")].itertuples())
+    >>> cells = all_published()
+    >>> needed_cells(claim, cells[cells["paper"] == "geval"])[["row", "aspect", "coefficient"]].values.tolist()
+    [['G-EVAL-4', 'AVG', 'spearman']]
+    """
+    if claim.relation == "none":
+        return cells.head(0)
     cells = cells[cells["artefact"].isin(claim.artefacts.split("|"))]
-    selected_a = _chosen(cells, claim.a, claim)
-    selected_b = _chosen(cells, claim.b, claim)
+    chosen_a = set(_chosen(cells, claim.a, claim)["row"])
+    chosen_b = set(_chosen(cells, claim.b, claim)["row"])
+    cells_a, cells_b = _both_scopes(claim, cells)
+    if claim.match == "gap":
+        chosen_a = chosen_b = chosen_a | chosen_b
+    elif claim.match == "order":
+        chosen_b = chosen_a
+    needed = [*cells_a.index[cells_a["row"].isin(chosen_a)], *cells_b.index[cells_b["row"].isin(chosen_b)]]
+    return cells.loc[sorted(set(needed))]
+
+
+def _both_scopes(claim, cells):
+    """The cells with a certain value in the scope of `a` and in that of `b`."""
     cells = cells[cells["value"].notna() & ~cells["note"].str.startswith("UNCERTAIN")]
     scope = _filters(claim.scope)
     scope_b = _filters(claim.scope_b)
     cells_a = cells if "aspect" in scope else cells[cells["aspect"] != "AVG"]
     cells_a = _within(cells_a, scope)
-    cells_b = _within(cells, scope_b) if scope_b else cells_a
-    shared = [column for column in CELL if column not in scope_b]
+    return cells_a, _within(cells, scope_b) if scope_b else cells_a
+
+
+def _cases(claim, cells):
+    """The claim's cells: `CELL`, `rows_a` (best first) and `row_b`, and their values x and y."""
+    cells = cells[cells["artefact"].isin(claim.artefacts.split("|"))]
+    selected_a = _chosen(cells, claim.a, claim)
+    selected_b = _chosen(cells, claim.b, claim)
+    cells_a, cells_b = _both_scopes(claim, cells)
+    shared = [column for column in CELL if column not in _filters(claim.scope_b)]
     if claim.match == "gap":
         return _merge(_gap(cells_a, selected_a, selected_b), _gap(cells_b, selected_a, selected_b), shared)
     rows_a = _rows(cells_a, selected_a)

@@ -1,5 +1,6 @@
 """The signature of a result: what it was made from, and with what."""
 
+import ast
 import json
 import os
 import platform
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from nlgjudge.data.paths import root, used
 from nlgjudge.judging.heard import refuse_silence
+from nlgjudge.ledger.cited import cited
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 
@@ -28,7 +30,7 @@ def signature(*benchmarks, **settings):
     -------
     dict
         Data (with a digest of the blob ids, and the optional files that were not used), settings,
-        and versions.
+        versions, and in one line the keys of what to cite, which `nlgjudge cite` prints as BibTeX.
 
     Raises
     ------
@@ -53,7 +55,40 @@ def signature(*benchmarks, **settings):
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     for library in _LIBRARIES:
         versions[library] = version(library)
-    return {"data": data, "settings": settings, "versions": versions}
+    return {"data": data, "settings": settings, "versions": versions, "cite": ", ".join(cited(benchmarks, settings))}
+
+
+def recorded(book):
+    """Read the signature that a notebook's last run left in its outputs.
+
+    Parameters
+    ----------
+    book : dict
+        The notebook, as its file has it.
+
+    Returns
+    -------
+    dict or None
+        As `signature` gave it; None where the notebook holds none.
+
+    Examples
+    --------
+    >>> output = {"data": {"text/plain": ["{'data': {}, 'settings': {'seed': 0}, ", "'versions': {}}"]}}
+    >>> recorded({"cells": [{"cell_type": "code", "outputs": [output]}]})["settings"]
+    {'seed': 0}
+    """
+    outputs = [output for cell in book["cells"] if cell["cell_type"] == "code" for output in cell["outputs"]]
+    for output in reversed(outputs):
+        text = "".join(output.get("data", {}).get("text/plain", ""))
+        if not text.startswith("{'data': "):
+            continue
+        try:
+            found = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            continue
+        if {"data", "settings", "versions"} <= found.keys():
+            return found
+    return None
 
 
 def modules():

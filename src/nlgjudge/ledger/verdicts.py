@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from nlgjudge.ledger.average_audit import MISPRINT
 from nlgjudge.ledger.printed import KEY
 
 COLUMNS = [
@@ -11,6 +10,7 @@ COLUMNS = [
 ]
 # What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
 PART_COLUMNS = [*COLUMNS, "sample"]
+MISPRINT = "misprint"  # seen in the print alone
 VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", MISPRINT, "not_run"]
 EVIDENCE = ["recomputed", "released_scores", "released_responses", "other_run", "rejudged", "substitute_judge",
             "third_party", "none"]

@@ -10,9 +10,10 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root, use
+from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.ledger import needs_of, read
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY
+from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY, of_others
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
 # By verdict: the mark, the colour behind the cell, and what both say.
@@ -36,9 +37,9 @@ LETTERS = {
 STYLE = """<style>
 .nj-paper-table {overflow-x: auto; max-width: 100%;}
 .nj-paper-table table {border-collapse: collapse; font-size: 12px; line-height: 1.25;}
-.nj-paper-table th, .nj-paper-table td {padding: 2px 6px; text-align: center; white-space: nowrap;
-  border: 1px solid rgba(128,128,128,.3);}
-.nj-paper-table th.row {text-align: left; position: sticky; left: 0; background: var(--jp-layout-color0,
+.nj-paper-table th, .nj-paper-table td {padding: 2px 6px; text-align: center !important;
+  white-space: nowrap; border: 1px solid rgba(128,128,128,.3);}
+.nj-paper-table th.row {text-align: left !important; position: sticky; left: 0; background: var(--jp-layout-color0,
   var(--pst-color-background, Canvas)); color: inherit;}
 .nj-paper-table td small {display: block; opacity: .75; font-size: 11px;}
 .nj-paper-table p {font-size: 12px; margin: 4px 0;}
@@ -132,7 +133,8 @@ class PaperTable:
     def _needed(self):
         """The rows without a single value, by what they need."""
         empty = self.cells.groupby("row", sort=False)["ours"].transform(lambda ours: ours.isna().all())
-        first = self.cells[empty & (self.cells["published"] != "")].drop_duplicates("row")
+        first = self.cells[empty & (self.cells["verdict"] == "not_run") & (self.cells["published"] != "")]
+        first = first.drop_duplicates("row")
         rows = {}
         for cell in first.itertuples():
             rows.setdefault(cell.note.rstrip("."), []).append(cell.row)
@@ -209,6 +211,7 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
     cells.loc[absent, ["verdict", "evidence", "notebook"]] = ["not_run", "none", ""]
     cells.loc[absent, "note"] = needs_of(cells[absent].assign(printed=cells["published"]))
     cells["note"] = cells["note"].fillna("")
+    cells = with_misprints(cells, published(paper, artefact), of_others(cells))
     return PaperTable(cells, paper, artefact, SAMPLE_NOTICE if sample else "")
 
 

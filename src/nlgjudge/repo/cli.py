@@ -16,7 +16,7 @@ from pathlib import Path
 from nlgjudge.repo import exits
 
 # Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
-POLICIES = ("nan", "leading_or_0", "store_3", "drop")
+POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 _STORE = "data/cache/replies.sqlite"
 _JUDGES = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
 
@@ -77,7 +77,10 @@ def parser():
     _add_rerun(commands)
     _add_run(commands)
     _add_new(commands)
+    _add_cite(commands)
+    _add_crate(commands)
     _add_evaluate(commands)
+    _add_reproducibility(commands)
     _add_steps_of_make(commands)
     return made
 
@@ -271,6 +274,25 @@ def _add_new(commands):
     _does(new, "new_notebook", "new")
 
 
+def _add_cite(commands):
+    cite = _command(
+        commands, "cite", "BibTeX for what a notebook rests on", "nlgjudge cite geval_table2_topical_chat",
+        description="Print BibTeX for the papers, benchmarks and judges behind a notebook. The entries stand in "
+                    "data/citations.bib.")
+    cite.add_argument("notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy")
+    _does(cite, "citing", "cite")
+
+
+def _add_crate(commands):
+    crate = _command(
+        commands, "crate", "pack ledger, reruns, notebooks and signatures as an RO-Crate", "nlgjudge crate",
+        description="Write a folder with what is committed here and a ro-crate-metadata.json about it, in which every "
+                    "upstream file is named by repository, commit, path and Software Heritage's identifier. Nothing "
+                    "of upstream's content is in it. It needs the extra crate.")
+    crate.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: build/crate")
+    _does(crate, "crate", "pack")
+
+
 def _add_evaluate(commands):
     evaluate = _command(
         commands, "evaluate", "which judge agrees with your own raters",
@@ -303,6 +325,18 @@ def _add_evaluate(commands):
                           help="the report; default: report.html")
     _add_asking(evaluate, "documents", protocols=True)
     _does(evaluate, "evaluating", "evaluate")
+
+
+def _add_reproducibility(commands):
+    made = _command(commands, "reproducibility", "how reproducible each paper is, in the terms of QRA++",
+                    "nlgjudge reproducibility chatgpt --tables",
+                    description="Show CV*, correlations and the order of rows between printed cells and ours, by "
+                                "kind of evidence, from the committed ledger. Kinds of evidence are never pooled.")
+    made.add_argument("papers", nargs="*", metavar="PAPER", help="keys, as geval or chatgpt; default: all")
+    made.add_argument("--tables", action="store_true", help="by table, not by paper")
+    made.add_argument("-o", "--output", type=Path, metavar="FOLDER",
+                      help="write every paper's record (JSON) and badge (SVG) below it; default: nothing is written")
+    _does(made, "register", "show")
 
 
 def _add_asking(command, counted, protocols=False):

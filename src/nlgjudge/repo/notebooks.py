@@ -185,7 +185,8 @@ def refresh(say=print):
         elif path.read_bytes() != before:
             say(f"{name}: outputs changed")
     tables = root() / "paper_tables"
-    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns"}
+    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns",
+               "reproducibility": tables / "reproducibility"}
     for folder, target in targets.items():
         for path in sorted((results() / folder).glob("*")):
             _copy(path, target / path.name, say)

@@ -7,13 +7,15 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
-from pathlib import PurePosixPath
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 
 # What a notebook may do without, and the variant of METEOR that cannot.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
+# What a notebook's metadata declares, and what stands before each name.
+_KINDS = {"benchmarks": "", "recordings": "replay:", "other_runs": "run:", "prompts": "", "resources": "",
+          "optional": ""}
 
 
 def notebooks():
@@ -23,17 +25,17 @@ def notebooks():
 
 def benchmarks(name):
     """Benchmarks that a notebook's metadata declares, in its order."""
-    return _declared(name, "benchmarks")
+    return _declared(_read(name), "benchmarks")
 
 
 def recordings(name):
     """Recordings that a notebook's metadata declares, as ``replay:NAME``."""
-    return [f"replay:{recording}" for recording in _declared(name, "recordings")]
+    return _declared(_read(name), "recordings")
 
 
 def other_runs(name):
     """Benchmarks on which a notebook's metadata declares others' runs of metrics, as ``run:BENCHMARK``."""
-    return [f"run:{benchmark}" for benchmark in _declared(name, "other_runs")]
+    return _declared(_read(name), "other_runs")
 
 
 def prompts(name):
@@ -41,12 +43,12 @@ def prompts(name):
 
     A star in a name stands for any letters, so that one name declares a family.
     """
-    return _declared(name, "prompts")
+    return _declared(_read(name), "prompts")
 
 
 def resources(name):
     """Optional resources that a notebook's metadata declares, names of `RESOURCES`."""
-    return _declared(name, "resources")
+    return _declared(_read(name), "resources")
 
 
 def optional(name):
@@ -54,18 +56,38 @@ def optional(name):
 
     The outputs that are kept say so where one is lacking; another is needed for them.
     """
-    return _declared(name, "optional")
+    return _declared(_read(name), "optional")
 
 
-def _declared(name, kind):
-    return _read(name)["metadata"].get("nlgjudge", {}).get(kind, [])
+def _declared(book, kind):
+    names = book["metadata"].get("nlgjudge", {}).get(kind, [])
+    return [f"{_KINDS[kind]}{name}" for name in names]
 
 
 def needs(name):
     """All that a notebook declares, in the order of `data`."""
-    return list(dict.fromkeys(
-        [*benchmarks(name), *recordings(name), *other_runs(name), *prompts(name), *resources(name),
-         *optional(name)]))
+    return needs_of(_read(name))
+
+
+def needs_of(book):
+    """All that a notebook declares, of one that is read already.
+
+    Parameters
+    ----------
+    book : dict
+        As its file has it.
+
+    Returns
+    -------
+    list of str
+        In the order of `data`.
+
+    Examples
+    --------
+    >>> needs_of({"metadata": {"nlgjudge": {"benchmarks": ["summeval"], "recordings": ["alttest"]}}})
+    ['summeval', 'replay:alttest']
+    """
+    return list(dict.fromkeys(need for kind in _KINDS for need in _declared(book, kind)))
 
 
 def declared_files(name):
@@ -75,7 +97,7 @@ def declared_files(name):
     -------
     list of nlgjudge.data.registry.Entry
     """
-    return [entry for wanted in needs(name) for entry in _files(wanted)]
+    return [entry for wanted in needs(name) for entry in files_of(wanted)]
 
 
 def undeclared(name, used):
@@ -97,18 +119,11 @@ def undeclared(name, used):
     list of str
         owner/repository/commit/path, sorted.
     """
-    from nlgjudge.data.registry import entries
+    from nlgjudge.data.registry import among
 
-    registered = {entry.location.parts for entry in entries()}
-    commits = {parts[2] for parts in registered}
-    read = set()
-    for path in used:
-        parts = PurePosixPath(path).parts
-        for place, part in enumerate(parts):
-            if part in commits and place >= 2:  # behind owner and repository
-                read.add(parts[place - 2:])
-    declared = {entry.location.parts for entry in declared_files(name)}
-    return sorted("/".join(parts) for parts in (read & registered) - declared)
+    read = {entry.location for entry in among(used)}
+    declared = {entry.location for entry in declared_files(name)}
+    return sorted(str(location) for location in read - declared)
 
 
 def source_digest(name):
@@ -193,8 +208,23 @@ def _order(need):
     return ("benchmark", "recording", "other run", "prompt", "resource").index(_kind(need)), need
 
 
-def _files(need):
-    """Registered files of a benchmark, recording, prompt or resource."""
+def files_of(need):
+    """Registered files of a benchmark, recording, others' run, prompt or resource.
+
+    Parameters
+    ----------
+    need : str
+        As a notebook declares it: ``summeval``, ``replay:alttest``, ``run:summeval``, ``upstream:geval/*``.
+
+    Returns
+    -------
+    list of nlgjudge.data.registry.Entry
+
+    Raises
+    ------
+    KeyError, ValueError
+        For a name that is not known.
+    """
     from nlgjudge.data import benchmarks as readers
     from nlgjudge.data.published_runs import other_run_files
     from nlgjudge.data.recordings import recorded_files
@@ -219,7 +249,7 @@ def _fetch(wanted, needed, say):
     """Have the files of all needs at hand; say which ones a code host did not give."""
     from nlgjudge.data import fetch
 
-    files = {need: _files(need) for need in wanted}
+    files = {need: files_of(need) for need in wanted}
     outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
     failed = _of_kind(outcomes, "failed")
     gone = _of_kind(outcomes, "absent")
@@ -351,7 +381,7 @@ def finish(say=print):
     say : callable
         Called with each line of the summary.
     """
-    from nlgjudge.ledger import figures, kept_reruns, ledger
+    from nlgjudge.ledger import figures, kept_reruns, ledger, qra_records
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
 
@@ -359,13 +389,35 @@ def finish(say=print):
     rows = ledger.read(path)
     for paper, part in rows.groupby("paper", sort=False):
         figures.save(overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results())
+    records = qra_records.write_records(rows, results())
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in [*lines, *kept_reruns.differences(results() / "reruns")]:
+    for line in [*lines, *kept_reruns.differences(results() / "reruns"), compare_records(records)]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
+
+
+def compare_records(records):
+    """Compare records of reproducibility with the committed ones.
+
+    Parameters
+    ----------
+    records : list of pathlib.Path
+        From `nlgjudge.ledger.qra_records.write_records`.
+
+    Returns
+    -------
+    str
+        A line that names those that differ or are new.
+    """
+    folder = root() / "paper_tables" / "reproducibility"
+    differ = [path.stem for path in records
+              if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()]
+    if differ:
+        return f"{len(records)} records of reproducibility: not as committed, {', '.join(differ)}"
+    return f"{len(records)} records of reproducibility: all as committed"
 
 
 def merge_ledger():

@@ -18,11 +18,11 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.stats.bootstrap import difference
-from nlgjudge.stats.correlations import check_correlation, complete_items, matrices
+from nlgjudge.stats.correlations import check_correlation, check_options, complete_items, matrices
 from nlgjudge.stats.permutation import number_of_swaps
 from nlgjudge.stats.testing import holm, permutation_test
 
-QUESTIONS = {"items": "both", "systems": "systems"}  # what is swapped, and the option `units` that swaps it
+QUESTIONS = ("items", "systems")  # what is swapped
 COLUMNS = ("pair", "a", "b", "aspect", "level", "coefficient", "n", "difference", "p_items", "p_systems",
            "holm_items", "holm_systems", "swaps_of_systems", "smallest_p_systems", "family", "reason")
 KEYS = ("item_id", "doc_id", "system_id")
@@ -30,7 +30,7 @@ _DECIMALS = 6  # scores that differ by less are the same scores, whatever machin
 
 
 def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman", permutations=4999, seed=0,
-                 constant="skip", kendall="b", interval=False, resamples=999):
+                 constant="skip", kendall="b", interval=False, resamples=999, items="both", has_systems=True):
     """Test whether judges differ in their correlation with human ratings, with items and with systems swapped.
 
     Parameters
@@ -56,6 +56,12 @@ def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman
         Whether to add the 95% interval of the difference, bias-corrected, over documents and systems.
     resamples : int
         Of the interval.
+    items : {"both", "documents"}
+        What the first question swaps: each item on its own, or all items of a document together, where they
+        depend on each other.
+    has_systems : bool
+        Whether `system_id` names systems, and not places as the first and second item of a document. If not, there
+        is no `p_systems`, and the interval is over documents.
 
     Returns
     -------
@@ -94,6 +100,7 @@ def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman
     """
     levels = _several(level)
     coefficients = _several(coefficient)
+    check_options(items=(items, ("both", "documents")))
     for one_level, one_coefficient in product(levels, coefficients):
         check_correlation(one_level, one_coefficient, constant, kendall)
     _check_numbers(permutations=permutations, resamples=resamples)
@@ -104,9 +111,9 @@ def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman
         columns = (_column(frame, a, aspect, aspects), _column(frame, b, aspect, aspects), aspect)
         options = {"level": one_level, "coefficient": one_coefficient, "constant": constant, "kendall": kendall}
         row = {"pair": name, "a": a, "b": b, "aspect": aspect, "level": one_level, "coefficient": one_coefficient}
-        row |= _tested(frame, columns, permutations, seed, options)
+        row |= _tested(frame, columns, permutations, seed, options, items, has_systems)
         if interval:
-            bounds = _bounds(frame, columns, resamples, seed, options)
+            bounds = _bounds(frame, columns, resamples, seed, options, "both" if has_systems else "documents")
             row |= {"ci_low": bounds.low, "ci_high": bounds.high}
         rows.append(row)
     extra = ["ci_low", "ci_high"] if interval else []
@@ -262,23 +269,25 @@ def _fingerprint(scores):
     return crc32(rounded.astype("<f8").tobytes())
 
 
-def _tested(frame, columns, permutations, seed, options):
+def _tested(frame, columns, permutations, seed, options, units, has_systems):
     """Both tests of one comparison."""
-    kind = {name: options[name] for name in ("level", "coefficient")}
-    found = {}
-    for swapped, units in QUESTIONS.items():
-        rng = comparison_rng(frame, *columns, seed=seed, units=units, **kind)
-        found[swapped] = permutation_test(frame, *columns, rng=rng, units=units, resamples=permutations, **options)
-    items, systems = found["items"], found["systems"]
-    swaps = _swaps_of_systems(frame, columns)
+    items, systems = (_test(frame, columns, permutations, seed, options, one) for one in (units, "systems"))
+    swaps = _swaps_of_systems(frame, columns) if has_systems else 0
     row = {"n": items.n, "difference": items.difference, "p_items": items.p, "p_systems": systems.p,
            "swaps_of_systems": swaps, "smallest_p_systems": np.nan, "reason": items.reason}
     if swaps <= 1:
-        alone = "one system: nothing to swap" if swaps else ""
+        alone = "one system: nothing to swap" if has_systems else "no systems to swap"
         return row | {"p_systems": np.nan, "reason": items.reason or alone}
     if not systems.reason:
         row["smallest_p_systems"] = 1 / (systems.resamples + (not systems.exact))
     return row | {"reason": items.reason or systems.reason}
+
+
+def _test(frame, columns, permutations, seed, options, units):
+    """One test of one comparison, with a generator of its own."""
+    kind = {name: options[name] for name in ("level", "coefficient")}
+    rng = comparison_rng(frame, *columns, seed=seed, units=units, **kind)
+    return permutation_test(frame, *columns, rng=rng, units=units, resamples=permutations, **options)
 
 
 def _swaps_of_systems(frame, columns):
@@ -290,11 +299,11 @@ def _swaps_of_systems(frame, columns):
     return number_of_swaps(present, "systems")
 
 
-def _bounds(frame, columns, resamples, seed, options):
+def _bounds(frame, columns, resamples, seed, options, units):
     """The bias-corrected interval of a difference."""
     kind = {name: options[name] for name in ("level", "coefficient")}
     rng = comparison_rng(frame, *columns, seed=seed, units="interval", **kind)
-    return difference(frame, *columns, rng=rng, resamples=resamples, method="bca", **options)
+    return difference(frame, *columns, rng=rng, resamples=resamples, method="bca", units=units, **options)
 
 
 def _several(value):

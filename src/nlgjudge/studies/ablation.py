@@ -1,7 +1,8 @@
 """An ablation: a baseline, one change, and what the change does to agreement with people.
 
 The comparison is paired: both setups rate the same items, the interval of the difference and the test
-use the items that both have scored (Deutsch, Dror and Roth 2021), with Holm's adjustment over aspects.
+use the items that both have scored (Deutsch, Dror and Roth 2021), with Holm's adjustment over aspects. The test is
+asked twice, with items swapped (other items of these systems) and with systems swapped (other systems).
 
 A setup is a dict of settings; `ablate` takes those that differ from `nlgjudge.studies.ablation_setups.SETTINGS`:
 
@@ -30,7 +31,7 @@ from nlgjudge.judging.prompts import Prompt
 from nlgjudge.ledger.words import in_words
 from nlgjudge.stats.bootstrap import UNITS, column_mean, difference, interval
 from nlgjudge.stats.correlations import COEFFICIENTS, LEVELS
-from nlgjudge.stats.testing import holm, permutation_test
+from nlgjudge.stats.judge_pairs import paired_tests
 from nlgjudge.studies.ablation_findings import beyond_zero, direction, moved, significance
 from nlgjudge.studies.ablation_setups import SETTINGS, complete, digests, prepared, run
 
@@ -51,7 +52,8 @@ class Ablation(NamedTuple):
         over all items, and how many distinct values each has; `shift` and `rho` with `_low` and `_high`.
     result : pandas.DataFrame
         `aspect, level, coefficient, n, baseline, variant` (with `_low` and `_high`), `difference`
-        (variant minus baseline), `ci_low, ci_high, p, holm`.
+        (variant minus baseline), `ci_low, ci_high`; `p` and `holm` with items swapped, `p_systems` and
+        `holm_systems` with systems swapped, as `nlgjudge.paired_tests` gives them.
     cost : pandas.DataFrame
         By setup: `calls` that it takes from scratch (one an item and prompt), `new_calls` that were
         not in the store when it ran, `samples`, `unparsed` of them, `prompt_tokens` and
@@ -117,7 +119,7 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
     limit : int, optional
         Judge the first so many items; None or 0 is all.
     level, coefficient, units, resamples, permutations
-        As for `nlgjudge.difference` and `nlgjudge.permutation_test`.
+        As for `nlgjudge.stats.difference` and `nlgjudge.paired_tests`; `units` are those of the intervals.
 
     Returns
     -------
@@ -153,15 +155,16 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
         scores[name], costs[name] = run(arm)
     frame = _with_both_scores(benchmark, scores)
     draws = {"rng": rng, "units": units}
-    result = [_compared(frame, aspect, level, coefficient, resamples, permutations, **draws)
-              for aspect in aspects]
+    kind = {"level": level, "coefficient": coefficient}
+    tests = paired_tests(frame, [("variant", "baseline")], aspects, permutations=permutations, **kind)
+    result = [_compared(frame, test, kind, resamples, **draws) for test in tests.to_dict("records")]
     result = pd.DataFrame(result)
     shifts = [_shift(frame, aspect, resamples=resamples, **draws) for aspect in aspects]
     return Ablation(
         parameters=_parameters(setups, changed),
         prompts=_prompt_differences(arms),
         shifts=pd.DataFrame(shifts, pd.Index(aspects, name="aspect")),
-        result=result.assign(holm=holm(result["p"])),
+        result=result,
         cost=pd.DataFrame(costs.values(), costs.keys()).convert_dtypes(),
         digests=digests(arms),
         sample=benchmark.is_sample)
@@ -220,9 +223,9 @@ def _brief(value):
     return shorten(in_words(value), 60, placeholder=" ...")
 
 
-def _compared(frame, aspect, level, coefficient, resamples, permutations, **draws):
-    """Both setups' correlations with people for one aspect, their difference and its test."""
-    kind = {"level": level, "coefficient": coefficient}
+def _compared(frame, test, kind, resamples, **draws):
+    """Both setups' correlations with people for one aspect, their difference and its tests."""
+    aspect = test["aspect"]
     pair = (f"variant:{aspect}", f"baseline:{aspect}", aspect)
     shared = frame.dropna(subset=list(pair))
     bootstrap = {"resamples": resamples, "method": "bca", **kind, **draws}
@@ -230,9 +233,10 @@ def _compared(frame, aspect, level, coefficient, resamples, permutations, **draw
     baseline = interval(shared, f"baseline:{aspect}", aspect, **bootstrap)
     variant = interval(shared, f"variant:{aspect}", aspect, **bootstrap)
     apart = difference(shared, *pair, **bootstrap)
-    test = permutation_test(shared, *pair, resamples=permutations, **kind, **draws)
-    return row | {"n": test.n, **_bounded("baseline", baseline), **_bounded("variant", variant),
-                  "difference": apart.value, "ci_low": apart.low, "ci_high": apart.high, "p": test.p}
+    return row | {"n": test["n"], **_bounded("baseline", baseline), **_bounded("variant", variant),
+                  "difference": apart.value, "ci_low": apart.low, "ci_high": apart.high,
+                  "p": test["p_items"], "holm": test["holm_items"],
+                  "p_systems": test["p_systems"], "holm_systems": test["holm_systems"]}
 
 
 def _shift(frame, aspect, **bootstrap):

@@ -43,7 +43,7 @@ def direction(result):
 
 
 def significance(result):
-    """Say which differences are significant.
+    """Say which differences are significant, with items and with systems swapped.
 
     Parameters
     ----------
@@ -54,10 +54,13 @@ def significance(result):
     -------
     str
     """
-    found = list(result["aspect"][result["holm"] < SIGNIFICANT])
-    if not found:
-        return "No difference is significant at 5% after Holm's correction."
-    return f"After Holm's correction the difference is significant at 5% {_where(found, result)}."
+    items = list(result["aspect"][result["holm"] < SIGNIFICANT])
+    systems = list(result["aspect"][result["holm_systems"] < SIGNIFICANT])
+    if not items and not systems:
+        return "No difference is significant at 5% after Holm's correction, with items or with systems swapped."
+    where = [_where(found, result) if found else "nowhere" for found in (items, systems)]
+    return (f"After Holm's correction the difference is significant at 5% {where[0]} with items swapped (other items "
+            f"of these systems), and {where[1]} with systems swapped (other systems).")
 
 
 def beyond_zero(result):

@@ -8,7 +8,7 @@ import pandas as pd
 from nlgjudge.stats.agreement import alpha, ceiling
 from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table, grouped, matrices
-from nlgjudge.stats.testing import holm, permutation_test
+from nlgjudge.stats.judge_pairs import paired_tests
 
 # The ranks of two outputs agree or disagree: a correlation of 1 or -1, which is a coin's information. Three
 # take four values when nothing is tied, and the variance by chance, 1 / (k - 1), falls from 1 to one half.
@@ -191,7 +191,8 @@ def compared(frame, methods, metrics, resamples, permutations, rng):
     Returns
     -------
     table : pandas.DataFrame
-        Best first: `method, ours, ci_low, ci_high, reason, p, level, why, n, n_skipped, documents`.
+        Best first: `method, ours, ci_low, ci_high, reason, p, p_systems, level, why, n, n_skipped,
+        documents`.
     outputs : pandas.DataFrame
         The rows of the frame that it rests on.
     """
@@ -200,7 +201,7 @@ def compared(frame, methods, metrics, resamples, permutations, rng):
     fixed = {"level": shared.level, "why": shared.why, "n": shared.n, "n_skipped": shared.n_skipped,
              "documents": shared.frame["doc_id"].nunique()}
     if not shared.methods:
-        table = left_out.assign(ours=np.nan, ci_low=np.nan, ci_high=np.nan, p=np.nan, **fixed)
+        table = left_out.assign(ours=np.nan, ci_low=np.nan, ci_high=np.nan, p=np.nan, p_systems=np.nan, **fixed)
         return table, shared.frame
     cells = correlation_table(shared.frame, shared.methods, ["human"], levels=[shared.level],
                               coefficients=["spearman"])
@@ -209,10 +210,12 @@ def compared(frame, methods, metrics, resamples, permutations, rng):
     cells = cells.rename(columns={"metric": "method"})[["method", "ours", "ci_low", "ci_high", "reason"]]
     cells = cells.sort_values("ours", ascending=False, ignore_index=True, kind="stable")
     best, *others = cells["method"]
-    # All scores of a document are swapped together: the claim is about other documents of these systems.
-    tests = [permutation_test(shared.frame, best, other, "human", resamples=permutations, rng=rng,
-                              level=shared.level, units="documents") for other in others]
-    cells["p"] = holm([np.nan, *(test.p for test in tests)])
+    # All scores of a document are swapped together: the claim is about other documents of these systems. Swapped
+    # systems are the other question.
+    tests = paired_tests(shared.frame, [(best, other) for other in others], ["human"], level=shared.level,
+                         permutations=permutations, seed=int(rng.integers(2**31)), items="documents")
+    cells["p"] = [np.nan, *tests["holm_items"]]
+    cells["p_systems"] = [np.nan, *tests["holm_systems"]]
     return pd.concat([cells, left_out], ignore_index=True).assign(**fixed), shared.frame
 
 

@@ -49,6 +49,11 @@ def shown(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> shown(pd.Series({"ours": 0.512, "ci_low": 0.4, "ci_high": 0.6, "n": 95, "n_skipped": 5}, dtype=object))
+    '0.51 [0.40, 0.60] on 95 of 100'
     """
     if pd.isna(row["ours"]):
         return f"not compared: {row['reason']}"
@@ -69,6 +74,12 @@ def spent(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> spent(pd.Series({"calls": 20, "prompt_tokens": 9000, "completion_tokens": 1000, "cost": 0.002,
+    ...                  "estimated": True}))
+    '20 calls, 10.0 k tokens, price 0.0020 at most'
     """
     if pd.isna(row["calls"]):
         return "no call"
@@ -139,8 +150,8 @@ def _section(aspect, rows, said, low):
     first = rows.iloc[0]
     return (f"<section><h2>{escape(aspect)}</h2><p><strong>{escape(said)}</strong> "
             f"{escape(_ceiling(first))}</p><p>{escape(_basis(first))}</p>"
-            f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1<th>p against the best"
-            f"<th>cost<tbody>{lines}</table></section>")
+            f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1"
+            f"<th>p against the best<th>p for other systems<th>cost<tbody>{lines}</table></section>")
 
 
 def _verdict(rows):
@@ -176,9 +187,16 @@ def _first_place(compared):
     if len(tied) > 1:
         said = f"{cannot}. Not told apart: {in_order}."
         if len(tied) < len(compared):
-            said += " The others agree less, beyond chance."
+            said += f" The others agree less, {_beyond_chance(compared[~best_or_tied])}."
         return said + _cheapest(tied)
-    return f"{best['method']} comes first, {shown(best)}; the others agree less, beyond chance."
+    return f"{best['method']} comes first, {shown(best)}; the others agree less, {_beyond_chance(compared.iloc[1:])}."
+
+
+def _beyond_chance(others):
+    """For which systems several methods agree less with people than the best, by the tests."""
+    if (others["p_systems"] < LEVEL).all():
+        return "beyond chance on these systems and on others"
+    return "beyond chance on these systems"
 
 
 def _cheapest(tied):
@@ -250,8 +268,9 @@ def _line(row, low):
     if not pd.isna(row["ours"]):
         marks["dot"] = f"M{place(row['ours'])} 1V9"
     strip = "".join(f'<path class="{kind}" d="{drawn}"/>' for kind, drawn in marks.items())
-    p_value = "" if pd.isna(row["p"]) else f"{row['p']:.3f}"
+    p_values = ["" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in ("p", "p_systems")]
     label = escape(shown(row))
     return (f'<tr><th>{escape(row["method"])}<td data-label="correlation">{label}<td><svg role="img" '
             f'viewBox="0 0 100 10" preserveAspectRatio="none" aria-label="{label}">{strip}</svg>'
-            f'<td data-label="p against the best">{p_value}<td data-label="cost">{spent(row)}')
+            f'<td data-label="p against the best">{p_values[0]}'
+            f'<td data-label="p for other systems">{p_values[1]}<td data-label="cost">{spent(row)}')

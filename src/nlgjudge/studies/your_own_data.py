@@ -53,7 +53,8 @@ class Evaluation(NamedTuple):
         For each aspect a row per method, best first: `aspect, method, judge` (empty for a metric), `level,
         ours` (Spearman), `ci_low, ci_high` (95%), `documents` (compared), `n, n_skipped` (documents at sample
         level, outputs at dataset level; the same for all methods compared), `reason` (why a method is not
-        compared), `p` (against the best, after Holm; NaN for the best itself), `calls, prompt_tokens,
+        compared), `p` and `p_systems` (against the best, after Holm, for other documents and for other
+        systems; NaN for the best itself, and the second where there is one system), `calls, prompt_tokens,
         completion_tokens, cost` (NaN without a price), `estimated` (whether tokens are, at four characters
         each and the longest replies), `unparsed` (replies without a rating), `missing` (replies not given);
         and of the aspect `why` (its level), `raters, ceiling, ceiling_n` (the fewest documents, or outputs,
@@ -272,6 +273,6 @@ def _with_costs(table, costs):
     if len(rest):
         fixed = {name: table[name].iloc[0] for name in ("level", "why", "n", "n_skipped", "documents")}
         reason = "the rule `surface` stood in for a model, to show what it would cost"
-        empty = dict.fromkeys(("ours", "ci_low", "ci_high", "p"), np.nan)
+        empty = dict.fromkeys(("ours", "ci_low", "ci_high", "p", "p_systems"), np.nan)
         joined = pd.concat([joined, rest.assign(reason=reason, **empty, **fixed)], ignore_index=True)
     return joined.assign(judge=joined["judge"].fillna(""))

@@ -353,12 +353,13 @@ def item_tasks(items, asked, settings, extra=None):
     list of nlgjudge.judging.tasks.Task
     """
     tasks = []
+    digest = asked.digest
     for item in items.itertuples():
         fields = fields_of(item)
         for field, values in (extra or {}).items():
             fields[field] = values[item.item_id]
         tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
-                          1, settings or SAMPLING, prompt=asked.name, digest=asked.digest))
+                          1, settings or SAMPLING, prompt=asked.name, digest=digest))
     return tasks
 
 
