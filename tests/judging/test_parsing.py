@@ -131,11 +131,7 @@ def test_g_evals_script_takes_a_number_after_one_blank_at_most(reply, score):
     assert parse_all([reply], policy="leading_or_0")["score"].tolist() == [score]
 
 
-<<<<<<< HEAD
 # What `parse_output` of meta_eval_summeval.py of d223302/A-Closer-Look-To-LLM-Evaluation, commit 5cafdc6, gives;
-=======
-# What `parse_output` of meta_eval_summeval.py gives in d223302/A-Closer-Look-To-LLM-Evaluation, commit 5cafdc6;
->>>>>>> h-fifth
 # that of all_eval.py gives 0 in the place of nothing.
 @pytest.mark.parametrize("reply, score", [
     ("3", 3), ("- Coherence: 2", 2), ("2.5", 2), ("10", 1), ("12/20", 1), ("It adds 2 facts.\nRating: 3", 3),

@@ -81,13 +81,8 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
     own = printed[pd.Series(asked, printed.index) & (printed["aspect"] != "AVG")]
     # The ChatGPT study, section 4.5: no informativeness without a reference; the table has a dash.
-<<<<<<< HEAD
     of_table = (own["paper"] == "chatgpt") & (own["artefact"] == "table7") & (own["aspect"] == "informativeness")
     dash = of_table & own["row"].str.contains("w/o")
-=======
-    bagel = (own["paper"] == "chatgpt") & (own["artefact"] == "table7")
-    dash = bagel & (own["aspect"] == "informativeness") & own["row"].str.contains("w/o")
->>>>>>> h-fifth
     assert (own.loc[dash, "printed"] == "").all() and dash.sum() == 6
     own = own[~dash]
     assert {*own[["paper", "artefact", *KEY]].itertuples(index=False, name=None)} == {
