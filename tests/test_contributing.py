@@ -252,7 +252,7 @@ own = rows[rows["paper"] == "headline"]
 print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].values.tolist(),
                    "page": [[p["status"], p["notebooks"], p["missing"]] for p in page],
                    "line": [line["verdict"], [place["where"] for place in line["printed"]]],
-                   "ran": sorted({{*rows.loc[rows["verdict"] != "not_run", "paper"]}})}}))
+                   "ran": sorted({{*rows.loc[rows["ours"].notna(), "paper"]}})}}))
 """, NLGJUDGE_OUT=str(house.folder / "build" / "results"))
     assert found["status"] == [0, 0, 0, 0] and found["ran"] == ["headline"]
     needs = "its replies were not released"

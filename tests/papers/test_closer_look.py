@@ -73,8 +73,9 @@ def summaries():
     return nj.load("summeval", "sample")
 
 
-def test_summeval_in_upstreams_layout(summaries, tree):
+def test_summeval_in_upstreams_layout(summaries, tree, monkeypatch):
     """Files as results/summeval/gpt3.5_*_geval.json has them, on made summaries: means and counts by hand."""
+    monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     rows = [{"doc_id": item.doc_id, "system_id": item.system_id, "source": "made", "scores": {},
              "all_responses": [f"- Coherence: {1 + number % 5}", "4.9", "no idea"] if number else ["none", "", "no"]}
             for number, item in enumerate(summaries.items.itertuples())]
