@@ -272,7 +272,7 @@ def at_a_glance(rows, books):
 
 def _in_words(cells):
     """How much of a paper's cells was compared, and with what outcome."""
-    ran = cells["verdict"] != "not_run"
+    ran = was_run(cells)
     another = of_others(cells)
     own = cells[ran & ~another]
     same = own["verdict"].isin(["exact", "close"]).sum()
