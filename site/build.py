@@ -12,10 +12,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger import ledger
+from nlgjudge.ledger import figures, ledger
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import OF_OTHERS
-from nlgjudge.repo import coverage, site
+from nlgjudge.repo import coverage, overview, site
 
 
 def plain(text):
@@ -28,7 +28,9 @@ def write(folder):
     here, folder = root() / "site", Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(here, folder, ignore=shutil.ignore_patterns("*.py[c]", "templates", "build.py", "*.csv"))
+    shutil.copy(root() / "paper_tables" / "ledger.csv", folder)
     rows, books = ledger.read(root() / "paper_tables" / "ledger.csv"), site.notebooks()
+    figures.save(overview.summary(rows, title="All papers together"), "all_papers", folder=folder)
     shared = {"books": books, "groups": site.GROUPS, "names": PAPERS, "counts": site.COUNTS,
               "notice": SAMPLE_NOTICE}
     jinja = Environment(loader=FileSystemLoader(here / "templates"), undefined=StrictUndefined,
@@ -42,8 +44,10 @@ def write(folder):
 
     benchmarks, api = site.benchmarks(rows, books), site.api()
     papers = [key for key in PAPERS if key in site.GROUPS]
-    overview = coverage.coverage(rows).to_dict("index")
-    page("index", "index.md", overview=overview, papers=papers, rooms=list(api))
+    others = [key for key in site.GROUPS if key and key not in papers]
+    places = site.publications()
+    page("index", "index.md", lines=site.at_a_glance(rows, books), total=coverage.coverage(rows).loc["all"],
+         papers=papers, others=others, rooms=list(api), repository=site.repository())
     another = [evidence.replace("_", " ") for evidence in OF_OTHERS]
     page("ledger", "ledger.md", cells=site.cells(rows, books), another=another)
     page("judges", "judges.md", cells=site.judged_cells(), another=another)
@@ -52,8 +56,14 @@ def write(folder):
     shutil.copytree(root() / "paper_tables" / "reproducibility", extra)
     for badge in (root() / "figures").glob("badge_*.svg"):
         shutil.copy(badge, extra)
+    whole, *commands = site.command_line().items()
+    page("guide/command_line", "command_line.md", whole=whole[1], commands=commands)
     for key in papers:
-        page(f"papers/{key}", "paper.md", key=key, **site.paper(key, rows, books))
+        printed = [(PAPERS[version], place) for version in PAPERS if version.removesuffix("_v1") == key
+                   for place in places.get(version, [])]
+        page(f"papers/{key}", "paper.md", key=key, printed=printed, **site.paper(key, rows, books))
+    for key in others:
+        page(key, "group.md", key=key)
     page("benchmarks/index", "benchmarks.md", benchmarks=benchmarks)
     for benchmark in benchmarks:
         page(f"benchmarks/{benchmark['benchmark']}", "benchmark.md", **benchmark)

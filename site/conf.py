@@ -3,7 +3,7 @@
 from docutils import nodes
 from latex2mathml.converter import convert
 
-import nlgjudge.repo  # noqa: F401  before myst_nb: it saves the grammar that jsonschema builds at import
+from nlgjudge.repo import site  # before myst_nb: it saves the grammar that jsonschema builds at import
 
 project = "nlgjudge"
 author = "The nlgjudge authors"
@@ -41,6 +41,9 @@ html_theme_options = {
     "use_download_button": True,
     "use_fullscreen_button": False,
 }
+if site.repository():
+    html_theme_options["icon_links"] = [
+        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}]
 html_math_renderer = "mathml"
 
 

@@ -1,17 +1,24 @@
 // Sorts and filters a table of cells. The table stands in the page; rows are hidden or moved, never made.
+// What is chosen stands in the address.
+const SEARCHED = ["row", "judge", "dataset", "aspect", "level", "coefficient"];
+const NUMBERS = ["printed", "ours", "interval", "difference"];
 const table = document.querySelector("table.ledger");
 if (table) {
   const body = table.tBodies[0];
+  const heads = [...table.tHead.rows[0].cells];
+  const names = heads.map((head) => head.dataset.name);
   const form = document.querySelector(".ledger-filter");
   const search = form.querySelector("input");
   const selects = [...form.querySelectorAll("select")];
   const rows = [...body.rows].map((line) => {
     const cells = [...line.cells].map((cell) => cell.textContent.trim());
-    return { line, cells, text: cells.join(" ").toLowerCase() };
+    const searched = cells.filter((_, column) => SEARCHED.includes(names[column]));
+    return { line, cells, text: searched.join(" ").toLowerCase() };
   });
   const order = new Intl.Collator("en", { numeric: true });
 
   let most = 250; // rows drawn at once, so that a phone keeps up
+  let sorted = ""; // a column's name, after a minus where the order is turned round
   const more = form.querySelector("button");
 
   const filter = () => {
@@ -32,33 +39,50 @@ if (table) {
     filter();
   };
 
-  const sort = (column, button) => {
-    const head = button.parentElement;
-    const down = head.getAttribute("aria-sort") === "ascending";
-    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const numeric = ["printed", "ours", "interval", "difference"].includes(head.dataset.name);
+  const sort = () => {
+    const down = sorted.startsWith("-");
+    const name = sorted.slice(down);
+    const column = names.indexOf(name);
+    if (column < 0) return;
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
     const sign = down ? -1 : 1;
     rows.sort(({ cells: a }, { cells: b }) => {
       if (!a[column] || !b[column]) return !a[column] - !b[column]; // empty cells come last
-      return sign * (numeric ? parseFloat(a[column]) - parseFloat(b[column]) : order.compare(a[column], b[column]));
+      const [one, other] = [a[column], b[column]];
+      return sign * (NUMBERS.includes(name) ? parseFloat(one) - parseFloat(other) : order.compare(one, other));
     });
     body.replaceChildren(...rows.map((row) => row.line));
-    filter();
+  };
+
+  const remember = () => {
+    const chosen = [search, ...selects].map((field) => [field.name, field.value]);
+    const address = new URL(location);
+    address.search = new URLSearchParams([...chosen, ["sort", sorted]].filter(([, value]) => value));
+    history.replaceState(null, "", address);
   };
 
   const asked = new URLSearchParams(location.search);
   for (const select of selects) {
     const values = new Set(rows.map((row) => row.cells[select.dataset.column]));
     select.append(...[...values].map((value) => new Option(value)));
-    select.value = asked.get(select.parentElement.firstChild.textContent.trim()) || "";
+    select.value = asked.get(select.name) || "";
   }
   search.value = asked.get("text") || "";
-  form.addEventListener("input", filter);
+  sorted = asked.get("sort") || "";
+  form.addEventListener("input", () => {
+    filter();
+    remember();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
-  [...table.tHead.querySelectorAll("button")].forEach((button, column) =>
-    button.addEventListener("click", () => sort(column, button)));
+  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    sorted = sorted === names[column] ? `-${names[column]}` : names[column];
+    sort();
+    filter();
+    remember();
+  }));
   more.addEventListener("click", all);
   window.addEventListener("beforeprint", all);
+  sort();
   filter();
 }

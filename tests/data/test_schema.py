@@ -1,11 +1,14 @@
 """The tidy schema: keys, counts, joins and typed tables."""
 
+import inspect
 import math
+import re
 
 import pandas as pd
 import pytest
 
 from nlgjudge.data import benchmarks
+from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import ITEMS, RATINGS, SCORES, build
 
 ITEM_ROWS = [(None, "d1", s, "source", f"text {s}", ["ref"], "") for s in ("A", "B")]
@@ -88,3 +91,33 @@ def test_typed_datasets_round_trip(toy, name):
         if table == "items":
             back["references"] = back["references"].map(list)
         assert list(back) == list(ours) and back.to_dict("list") == ours.to_dict("list")
+
+
+def test_a_benchmark_prints_itself_as_a_short_table(toy):
+    assert repr(toy).splitlines() == [
+        "toy",
+        "  data       real",
+        "  documents  1",
+        "  systems    2",
+        "  items      2",
+        "  aspects    fluency (2 to 5)",
+        "  licence    not registered",
+    ]
+    assert toy._repr_html_().count("<tr>") == 6
+
+
+def test_its_licence_is_that_of_the_files_that_were_read():
+    entry, = entries("openmeva", role="data")
+    read = build("a<b", ITEM_ROWS, [], files={entry.path: entry.blob})
+    assert f"  licence    {entry.licence}" in repr(read).splitlines()
+    assert "  aspects    none, the texts are not rated" in repr(read).splitlines()
+    assert "a&lt;b" in read._repr_html_()
+    mine = build("mine", ITEM_ROWS, [], source="own")
+    assert repr(mine).splitlines()[-1] == "  licence    that of your file"
+
+
+def test_the_help_of_load_lists_what_can_be_loaded():
+    """`nj.load?` shows it; a new benchmark is written into the docstring with a line of its own."""
+    listed = dict(re.findall(r"^ *- ``(\w+)``: (.+)$", inspect.getdoc(benchmarks.load), re.M))
+    assert list(listed) == list(benchmarks.READERS)
+    assert len(set(listed.values())) == len(listed)

@@ -1,12 +1,16 @@
 """The site: what its pages are made from, the pages themselves, and what a browser makes of them."""
 
+import importlib
+import inspect
 import json
+import os
 import re
 import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
 from importlib.util import find_spec
+from unittest import mock
 from urllib.parse import unquote, urlsplit
 
 import nbformat
@@ -20,14 +24,16 @@ from nlgjudge.data.benchmarks import READERS, load
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.kept_reruns import kept_cells
-from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.printed import KEY, PAPERS, published
 from nlgjudge.ledger.verdicts import OF_OTHERS
-from nlgjudge.repo import site
+from nlgjudge.repo import cli, site
 
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
 needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
 in_browser = [needs_sphinx, *chromium.MARKS]
-PRINTED = {"geval": (3, 2), "chatgpt": (7, 1), "dhp": (3, 6), "coascore": (15, 4)}  # tables, figures
+REPOSITORY = {"NLGJUDGE_REPOSITORY": "https://example.org/group/nlgjudge"}
+# Tables and figures that each paper prints.
+PRINTED = {"geval": (3, 2), "chatgpt": (7, 1), "dhp": (3, 6), "coascore": (15, 4), "closer_look": (6, 0)}
 
 
 def browser_test(test):
@@ -50,7 +56,8 @@ def books():
 def source(tmp_path_factory):
     """The folder that Sphinx reads, written once for all tests."""
     folder = tmp_path_factory.mktemp("site") / "source"
-    runpy.run_path(str(root() / "site" / "build.py"))["write"](folder)
+    with mock.patch.dict(os.environ, REPOSITORY):
+        runpy.run_path(str(root() / "site" / "build.py"))["write"](folder)
     return folder
 
 
@@ -59,7 +66,8 @@ def built(source):
     """The folder of the built site; a warning of Sphinx is an error."""
     base = source.parent
     command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees", source, base / "html"]
-    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False,
+                         env=os.environ | REPOSITORY)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return base / "html"
 
@@ -194,6 +202,98 @@ def test_the_api_has_every_public_name_once():
     assert prompts["Prompt"].startswith("name, paper, source, exact")
 
 
+def test_every_public_function_and_method_has_an_example():
+    lacking = []
+    for modules in site.api().values():
+        for module, found in modules.items():
+            home = importlib.import_module(f"nlgjudge.{module}")
+            lacking += [(module, name) for kind, name, _ in found
+                        if kind == "function" and ">>> " not in inspect.getdoc(getattr(home, name))]
+    for name in ("human", "with_scores", "released", "datasets"):
+        if ">>> " not in inspect.getdoc(getattr(nlgjudge.data.Benchmark, name)):
+            lacking.append(("data.schema", name))
+    everyday = [getattr(nlgjudge, name) for name in nlgjudge.__all__]
+    lacking += [value.__name__ for value in everyday
+                if inspect.isfunction(value) and ">>> " not in inspect.getdoc(value)]
+    assert len(everyday) > 20 and not lacking
+
+
+def test_every_paper_is_named_with_where_it_can_be_read():
+    """A paper that is added gets a row in `site/papers.csv`."""
+    places = site.publications()
+    assert set(places) == set(PAPERS)
+    for printed in places.values():
+        assert printed
+        for place in printed:
+            assert place["where"]
+            assert re.fullmatch(r"https://(arxiv\.org/abs/[\d.]+(v\d)?|aclanthology\.org/[\w.-]+/)", place["address"])
+
+
+def test_a_papers_line_counts_its_cells(rows, books):
+    lines = site.at_a_glance(rows, books)
+    assert [line["label"] for line in lines] == list(PAPERS.values())
+    for key, line in zip(PAPERS, lines):
+        cells = rows[rows["paper"] == key]
+        if len(cells):
+            assert line["verdict"].endswith(f"; not run: {(cells['verdict'] == 'not_run').sum():,}")
+        else:
+            artefacts = site.paper(line["page"], rows, books)["artefacts"]
+            said, _, numbers = line["verdict"].partition(", ")
+            assert said == f"no correlations printed; of {len(artefacts)} tables and figures"
+            assert sum(map(int, re.findall(r": (\d+)", numbers))) == len(artefacts) > 5
+
+
+def test_a_papers_verdict_leaves_other_models_apart(books):
+    frame = part(["exact", "close", "differs", "exact", "exact"])
+    frame["evidence"] = ["recomputed"] * 3 + ["substitute_judge", "other_run", "none"]
+    line, = (line for line in site.at_a_glance(frame, books) if line["label"] == PAPERS["geval"])
+    assert line["verdict"] == ("exact or close: 2 of 3 cells compared; another model's or run's: 2 more; "
+                               "not run: 1")
+
+
+def test_the_repositorys_address_is_the_projects_or_the_environments(tmp_path, monkeypatch):
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGJUDGE_REPOSITORY", raising=False)
+    assert site.repository() == ""
+    monkeypatch.setenv("NLGJUDGE_REPOSITORY", "https://example.org/fork")
+    assert site.repository() == "https://example.org/fork"
+    (tmp_path / "pyproject.toml").write_text('[project.urls]\nRepository = "https://example.org/it"\n')
+    assert site.repository() == "https://example.org/it"
+
+
+def test_the_command_line_is_the_parsers(source):
+    helps = site.command_line()
+    assert "".join(helps[""].split()) == "".join(cli.parser().format_help().split())  # whatever the width
+    listed = re.findall(r"^    (\w+) ", helps[""], re.M)
+    assert {"data", "judge", "rerun", "new", "evaluate"} <= set(listed) == {name.split()[0] for name in helps if name}
+    assert "data fetch" in helps and "replies export" in helps and "serve" not in helps
+    page = (source / "guide" / "command_line.md").read_text("utf-8")
+    for name, text in helps.items():
+        assert text.startswith(f"usage: nlgjudge {name}".rstrip()) and text in page
+    assert max(len(line) for text in helps.values() for line in text.splitlines()) <= 110
+
+
+def test_the_first_page_is_short_and_made_from_the_ledger(source, rows, books):
+    page = (source / "index.md").read_text("utf-8")
+    shown = page.partition("```{toctree}")[0]
+    assert shown.count("```{image}") == 1 and shown.count("{container} door\n") == 3
+    for line in site.at_a_glance(rows, books):
+        assert line["verdict"] in shown
+        assert all(place["address"] in shown for place in line["printed"])
+    assert not [book["title"] for book in books.values() if book["leads"] != [""] and book["leads"][0] in shown]
+    for name, book in books.items():  # the verdicts stand on the page of the paper, or of the questions beyond
+        if book["group"] and book["leads"] != [""]:
+            home = "papers/" if (source / "papers" / f"{book['group']}.md").exists() else ""
+            said = (source / f"{home}{book['group']}.md").read_text("utf-8")
+            assert f"notebooks/{name}.ipynb)\n\n{book['leads'][0][:40]}" in said
+
+
+def test_the_ledger_is_handed_out_as_it_is_committed(source):
+    assert "[ledger.csv](ledger.csv)" in (source / "ledger.md").read_text("utf-8")
+    assert (source / "ledger.csv").read_bytes() == (root() / "paper_tables" / "ledger.csv").read_bytes()
+
+
 # ---- the pages
 
 
@@ -234,6 +334,18 @@ def test_links_resolve(built, parsed):
             if not target.is_file() or (unquote(parts.fragment) not in known):
                 wrong.append((path.relative_to(built), link))
     assert len(parsed) > 50 and not wrong
+
+
+@needs_sphinx
+def test_pages_link_to_the_repository_and_the_papers(built, parsed):
+    with mock.patch.dict(os.environ, REPOSITORY):
+        address = site.repository()
+    links = parsed[built / "index.html"].links
+    assert links.count(address) == 2  # in the text, and as a sign that every page has
+    assert address in parsed[built / "notebooks" / "00_tour.html"].links
+    for key, printed in site.publications().items():
+        addresses = {place["address"] for place in printed}
+        assert addresses <= set(links) & set(parsed[built / "papers" / f"{key.removesuffix('_v1')}.html"].links)
 
 
 @needs_sphinx
@@ -361,11 +473,67 @@ def test_the_ledger_filters(page, built, rows):
     assert 0 < len(column(page, "row")) == len(expected)
     assert page.js("document.querySelector('.ledger-filter output').textContent") == \
         f"{len(expected)} of {len(rows)} cells"
-    choose(page, text="no such words")
+    choose(page, text="", paper="", verdict="", aspect="coherence", row="ROUGE-1")
+    expected = rows[(rows["row"] == "ROUGE-1") & (rows["aspect"] == "coherence")]
+    assert 0 < len(column(page, "row")) == len(expected) < 250
+    choose(page, text="fluency", row="", aspect="")  # notes speak of fluency in rows of other aspects
+    assert set(column(page, "aspect")) == {"fluency"}
+    choose(page, text=chatgpt["notebook"].iloc[0])  # a notebook's name is no part of a cell
     assert column(page, "row") == []
     choose(page, text="", paper="", verdict="")
     page.js("window.dispatchEvent(new Event('beforeprint'))")  # a print has every cell that is chosen
     assert len(column(page, "row")) == len(rows)
+
+
+@browser_test
+def test_what_is_chosen_stands_in_the_address(page, built):
+    page.show()
+    page.open((built / "ledger.html").as_uri())
+    choose(page, paper="ChatGPT", aspect="fluency", text="rouge-1 kendall")
+    click(page, "ours")
+    click(page, "ours")
+    shown, address = column(page, "ours"), page.js("location.href")
+    assert len(shown) > 2 and "paper=ChatGPT" in address and "sort=-ours" in address
+    page.open(address.replace("paper=ChatGPT&", "") + "&paper=ChatGPT")  # as from a link that was sent
+    assert column(page, "ours") == shown
+    assert set(column(page, "aspect")) == {"fluency"}
+    assert page.js("""document.querySelector('th[aria-sort="descending"]').dataset.name""") == "ours"
+    choose(page, paper="", aspect="", text="")
+    assert page.js("location.search") == "?sort=-ours"
+
+
+@browser_test
+@pytest.mark.parametrize("name", ["ledger", "judges"])
+def test_the_table_fits_1400_pixels_with_its_note_and_a_phone_keeps_its_first_column(page, built, name):
+    page.show(1400, 1000)
+    page.open((built / f"{name}.html").as_uri())
+    assert page.js("""(() => { const box = document.querySelector(".ledger-box");
+        return box.scrollWidth - box.clientWidth })()""") == 0
+    note = "document.querySelector('th[data-name=note]').getBoundingClientRect()"
+    assert page.js(f"{note}.width") > 180 and page.js(f"{note}.right") <= 1400
+    cut = page.js("""[...document.querySelectorAll("table.ledger td")].filter((e) => e.checkVisibility()
+        && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)""")
+    assert not cut
+    page.show(390, 844)
+    scrolled, moved, first, share = page.js("""(() => { const box = document.querySelector(".ledger-box");
+        const cells = document.querySelector("table.ledger tbody tr").cells;
+        const before = cells[1].getBoundingClientRect().left;
+        box.scrollLeft = 300;
+        return [box.scrollLeft, before - cells[1].getBoundingClientRect().left,
+                cells[0].getBoundingClientRect().left - box.getBoundingClientRect().left,
+                cells[0].getBoundingClientRect().width / box.clientWidth] })()""")
+    assert scrolled == moved == 300
+    assert first <= 2 and share < 1 / 3
+
+
+@browser_test
+def test_the_first_page_is_taken_in_at_a_glance(page, built):
+    page.show(1400, 1000)
+    page.open((built / "index.html").as_uri())
+    places = page.js("""["article img", ".doors", ".glance table"].map(
+        (name) => document.querySelector(name).getBoundingClientRect().bottom)""")
+    assert places[0] < 1000  # doors and picture without scrolling
+    assert places[1] < places[0] < places[2] < 2000
 
 
 @browser_test

@@ -39,7 +39,26 @@ def load(name, source="auto"):
     Parameters
     ----------
     name : str
-        One of `READERS`.
+        One of these:
+
+        - ``summeval``: summaries of news, rated by three experts for four aspects
+        - ``summeval_crowd``: the same, rated by five crowd workers, for 12 of its 16 systems
+        - ``summeval_crowd_all``: the same, rated by five crowd workers, for all systems
+        - ``newsroom``: summaries of news, mean ratings for four aspects
+        - ``realsumm``: summaries of news, pyramid recall
+        - ``qags_cnn``: summaries of CNN news, rated for factual consistency
+        - ``qags_xsum``: summaries of BBC news (XSum), rated for factual consistency
+        - ``bagel``: sentences made from data, mean ratings for three aspects
+        - ``openmeva``: endings of stories (OpenMEVA-ROC), mean overall ratings
+        - ``topical_chat``: dialogue responses, mean ratings for six aspects (USR)
+        - ``topical_chat_raters``: the same, with each of three raters
+        - ``news``: summaries by writers and by models, preferences between two
+        - ``wmt22_de_en``: translations from German, not rated; DHP damages them
+        - ``wmt22_zh_en``: translations from Chinese, not rated; DHP damages them
+        - ``sumpubmed``: abstracts of articles, not rated; DHP damages them
+        - ``answer_equivalence``: answers to questions, judged equivalent to a reference or not
+        - ``story_cloze``: a right and a wrong ending of stories; name your copy, see `data/README.md`
+        - ``iwslt14``: rated translations (HumanMT); name your copy, see `data/README.md`
     source : {"auto", "real", "sample"}
         Real data by whatever route has them, the repository's sample, or, by default, the
         sample where no network can be reached and nothing is at hand.
@@ -60,9 +79,16 @@ def load(name, source="auto"):
 
     Examples
     --------
-    >>> sample = load("summeval", "sample")
-    >>> sample.aspects, sample.notice
-    (['coherence', 'consistency', 'fluency', 'relevance'], 'sample data, not comparable with the papers')
+    >>> load("openmeva", "sample")
+    openmeva
+      data       sample data, not comparable with the papers
+      documents  12
+      systems    4
+      items      48
+      aspects    overall (1 to 5)
+      licence    CC0-1.0, written for this repository
+    >>> load("summeval", "sample").aspects
+    ['coherence', 'consistency', 'fluency', 'relevance']
     """
     if name not in READERS:
         raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))

@@ -187,6 +187,9 @@ def recording(name, items=None, *, files=None):
 
     Examples
     --------
+    >>> "llm_summeval/gpt-4/reason_then_score" in RECORDINGS
+    True
+
     The released replies are fetched, which needs a network or a mirror.
 
     >>> replies = recording("llm_summeval/gpt-4/reason_then_score")  # doctest: +SKIP

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from nlgjudge.data import at_a_glance
 from nlgjudge.data.paths import SAMPLE_NOTICE
 
 ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
@@ -39,11 +40,20 @@ class Benchmark:
     Examples
     --------
     >>> import nlgjudge as nj
-    >>> sample = nj.load("summeval", "sample")
-    >>> sample.name, sample.is_sample, sample.items.columns.tolist()[:3]
-    ('summeval', True, ['item_id', 'doc_id', 'system_id'])
-    >>> sample.human()[["item_id", "coherence"]].head(1).columns.tolist()
-    ['item_id', 'coherence']
+    >>> sample = nj.load("topical_chat", "sample")
+    >>> sample.is_sample, sample.items.columns.tolist()[:3]
+    (True, ['item_id', 'doc_id', 'system_id'])
+
+    It prints itself as a short table.
+
+    >>> nj.load("openmeva", "sample")
+    openmeva
+      data       sample data, not comparable with the papers
+      documents  12
+      systems    4
+      items      48
+      aspects    overall (1 to 5)
+      licence    CC0-1.0, written for this repository
     """
 
     name: str
@@ -53,6 +63,12 @@ class Benchmark:
     source: str = "real"
     files: dict = field(default_factory=dict)
     left_out: dict = field(default_factory=dict)
+
+    def __repr__(self):
+        return at_a_glance.as_text(self)
+
+    def _repr_html_(self):
+        return at_a_glance.as_html(self)
 
     @property
     def aspects(self):
@@ -84,6 +100,14 @@ class Benchmark:
         -------
         pandas.DataFrame
             `item_id, doc_id, system_id` and one column per aspect.
+
+        Examples
+        --------
+        >>> import nlgjudge as nj
+        >>> nj.load("openmeva", "sample").human().head(2)
+               item_id doc_id system_id   overall
+        0  s01/plotter    s01   plotter  5.000000
+        1  s01/drifter    s01   drifter  2.166667
         """
         return self._human.copy()
 
@@ -113,6 +137,17 @@ class Benchmark:
         ------
         ValueError
             For repeated or unknown items, or a metric named like an aspect.
+
+        Examples
+        --------
+        >>> import nlgjudge as nj
+        >>> stories = nj.load("openmeva", "sample")
+        >>> lengths = stories.items["hypothesis"].str.len()
+        >>> scores = stories.with_scores(stories.items[["item_id"]].assign(length=lengths))
+        >>> list(scores)
+        ['item_id', 'doc_id', 'system_id', 'overall', 'length']
+        >>> nj.correlation(scores, "length", "overall", level="sample", coefficient="spearman").n
+        12
         """
         repeated = scores["item_id"].duplicated()
         unknown = ~scores["item_id"].isin(self.items["item_id"])
@@ -125,7 +160,20 @@ class Benchmark:
         return self.human().merge(scores, on="item_id", how="left", validate="1:1")
 
     def released(self):
-        """Released metric scores, one column per metric (and aspect, where it has one)."""
+        """Released metric scores, one column per metric (and aspect, where it has one).
+
+        Returns
+        -------
+        pandas.DataFrame
+            `item_id` and the metrics; no row where nothing was released, as with a sample.
+
+        Examples
+        --------
+        >>> item = ("d1/A", "d1", "A", "a source", "a text", [], "")
+        >>> toy = build("toy", [item], [], [("d1/A", "bleu", "", 0.25, "", "released_scores")])
+        >>> toy.released().to_dict("records")
+        [{'item_id': 'd1/A', 'bleu': 0.25}]
+        """
         endings = self.scores["aspect"].map(lambda aspect: f":{aspect}" if aspect else "")
         named = self.scores.assign(name=self.scores["metric"] + endings)
         wide = named.pivot(index="item_id", columns="name", values="score")
@@ -133,7 +181,14 @@ class Benchmark:
         return wide[in_order].reset_index()
 
     def datasets(self):
-        """Return the three tables as a `datasets.DatasetDict` with typed features."""
+        """Return the three tables as a `datasets.DatasetDict` with typed features.
+
+        Examples
+        --------
+        >>> import nlgjudge as nj
+        >>> {name: table.num_rows for name, table in nj.load("openmeva", "sample").datasets().items()}
+        {'items': 48, 'ratings': 144, 'scores': 0}
+        """
         from datasets import Dataset, DatasetDict, Features, List, Value
 
         text = Value("string")
@@ -185,11 +240,12 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
         ("ratings", ratings, ["item_id", "aspect", "rater"]),
         ("scores", scores, ["item_id", "metric", "aspect"]),
     ]
+    known = set(items["item_id"])
     for label, table, key in keyed:
         repeated = table.duplicated(key)
         if repeated.any():
             raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
-        dangling = set(table["item_id"]) - set(items["item_id"])
+        dangling = set(table["item_id"].unique()) - known
         if dangling:
             raise ValueError(f"{name}: {label} name {len(dangling)} unknown items, "
                              f"as {sorted(dangling)[0]!r}")

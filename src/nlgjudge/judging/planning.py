@@ -6,6 +6,7 @@ bounds it either way.
 """
 
 import re
+from functools import lru_cache
 
 from nlgjudge.judging.usable import may_be_asked_again, problem, used
 
@@ -62,9 +63,14 @@ def assumed_length(task):
     for value in task.fields.values():  # an item's own words ask for nothing
         if value:
             words = words.replace(value, " ")
-    if _REASONS.search(words[-_LAST:]):
+    if _asks_for_reasons(words[-_LAST:]):
         return REASONED, "a rating with reasons"
     return RATING, "a rating"
+
+
+@lru_cache(maxsize=4096)  # the prompts of a thousand items end alike
+def _asks_for_reasons(words):
+    return bool(_REASONS.search(words))
 
 
 def plan(server, store, tasks, price=None, *, again=True):

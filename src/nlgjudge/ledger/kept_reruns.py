@@ -59,6 +59,16 @@ def write_rerun(name, cells):
     Returns
     -------
     pathlib.Path
+
+    Examples
+    --------
+    >>> import os
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest import mock
+    >>> cells = read(root() / "paper_tables" / "ledger.csv").head(1)
+    >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
+    ...     write_rerun("my-model", cells).relative_to(made).as_posix()
+    'reruns/my-model.csv'
     """
     path = out() / "reruns" / f"{name}.csv"
     save(cells, path)
@@ -122,6 +132,12 @@ def kept_cells():
     ------
     ValueError
         For a cell that a file has twice.
+
+    Examples
+    --------
+    >>> cells = kept_cells()
+    >>> cells.duplicated([*CELL, "judge"]).any().item()
+    False
     """
     parts = []
     for path in sorted(folder().glob("*.csv")):

@@ -39,6 +39,14 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
     ------
     ValueError
         For an unknown judge.
+
+    Examples
+    --------
+    With the sample there is nothing to set beside a printed row, and the recording is named instead.
+
+    >>> found = replayed("gpt-4o-mini", paper="geval", source="sample")
+    >>> len(found.cells), found.enters
+    (0, False)
     """
     entries = [one for one in RECORDED_ROWS if one.judge == judge]
     if not entries:
@@ -100,12 +108,12 @@ class _Replayed(PartRun):
         super().__init__(part, entry.judge, benchmark, 0, {})
         self.entry = entry
         self.known = known  # cells of these replies, which several rows share
-        answered = set(replies["aspect"])
+        answered = set(replies["aspect"].unique())
         self.aspects = {name: pair for name, pair in self.aspects.items() if pair[0] in answered}
         printed = {asked: name for name, (asked, _) in self.aspects.items()}
         own = replies[replies["aspect"].isin(printed) & replies["item_id"].isin(self.items["item_id"])]
         self.responses = own.assign(aspect=own["aspect"].map(printed))
-        self.items = self.items[self.items["item_id"].isin(own["item_id"])]
+        self.items = self.items[self.items["item_id"].isin(own["item_id"].unique())]
 
     def _cell(self, aspect, level, coefficient, rng, resamples):
         scope = self.part.scope

@@ -187,6 +187,15 @@ def with_rerun(rows, asked):
     -------
     pandas.DataFrame
         `rows` alone where the judge's cells may not be kept.
+
+    Examples
+    --------
+    A rule is no model, so that its cells never take the place of a notebook's.
+
+    >>> asked = rerun("geval", "table2", "surface", source="sample", limit=10, resamples=0)
+    >>> rows = asked.cells.head(1)
+    >>> with_rerun(rows, asked) is rows
+    True
     """
     if not asked.enters:
         return rows

@@ -2,7 +2,10 @@
 
 import inspect
 import json
+import os
 import re
+import tomllib
+from unittest import mock
 
 import pandas as pd
 
@@ -16,12 +19,14 @@ from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.ledger import CELL
 from nlgjudge.ledger.printed import PAPERS, all_published
 from nlgjudge.ledger.verdicts import of_others, was_run
-from nlgjudge.repo import coverage
+from nlgjudge.repo import cli, coverage
 
 # The first of these in a notebook's name, and its heading in the table of contents.
 _OF_PAPERS = {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
 GROUPS = {"": "Start", **_OF_PAPERS, "beyond": "Beyond the papers", "ablation": "Ablations"}
 BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
+_SHORT_NAMES = "|".join(re.escape(name) for name in [*_OF_PAPERS.values(), "ChatGPT study"])
+_PAPER_IN_TITLE = rf"^({_SHORT_NAMES}), |^Beyond (the papers|DHP): "
 COUNTS = ["exact", "close", "other", "not run"]
 # Ends of the names of benchmarks that are another one with its single raters.
 _SINGLE_RATERS = re.compile(r"_(crowd|crowd_all|raters)$")
@@ -42,12 +47,12 @@ def notebooks():
 
 def _notebook(path):
     book = json.loads(use(path).read_text(encoding="utf-8"))
-    group = next((part for part in path.stem.split("_") if part in GROUPS), "")
+    group = _group(path.stem)
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in book["cells"]]
     prose = [text for kind, text in cells if kind == "markdown"]
     title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
     _describe_figures(book, cells, title)
-    short = re.sub(r"^(G-Eval|ChatGPT study|DHP|CoAScore), |^Beyond (the papers|DHP): ", "", title)
+    short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
     first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
                        for paragraph in verdict.split("\n\n")]
@@ -59,6 +64,14 @@ def _notebook(path):
         "benchmarks": book["metadata"].get("nlgjudge", {}).get("benchmarks", []),
         "book": book,
     }
+
+
+def _group(stem):
+    """The key of `GROUPS` that stands first in a notebook's name; a key may hold an underscore itself."""
+    name = f"_{stem}_"
+    places = {key: name.find(f"_{key}_") for key in GROUPS if key}
+    named = [key for key, place in places.items() if place >= 0]
+    return min(named, key=places.get, default="")
 
 
 def _describe_figures(book, cells, title):
@@ -152,9 +165,9 @@ def _printed_cells(rows):
     intervals = ["" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
                  for low, high in zip(rows["ci_low"], rows["ci_high"])]
     return pd.DataFrame({
+        "row": rows["row"],  # the column that stays in view on a phone
         "paper": rows["paper"].map(BRIEF),
         "table": rows["artefact"].str.replace("table", "Table "),
-        "row": rows["row"],
         "dataset": rows["dataset"],
         "aspect": rows["aspect"],
         "level": rows["level"],
@@ -196,6 +209,88 @@ def paper(key, rows, books):
             entry |= _table(printed)
         found.append(entry)
     return {"findings": coverage.findings(rows, most=99), "artefacts": found}
+
+
+def publications():
+    """Where the papers can be read.
+
+    Returns
+    -------
+    dict of str to list of dict
+        By a paper's key, as listed in `site/papers.csv`: `where` and `address`.
+    """
+    listed = pd.read_csv(use(root() / "site" / "papers.csv"), keep_default_na=False, dtype=str)
+    return {key: part[["where", "address"]].to_dict("records")
+            for key, part in listed.groupby("paper", sort=False)}
+
+
+def repository():
+    """Address of the repository, for the site's links.
+
+    Returns
+    -------
+    str
+        What `pyproject.toml` names as Repository or Source under `[project.urls]`, else the environment variable
+        `NLGJUDGE_REPOSITORY`, else nothing: the site then has no such link.
+    """
+    project = tomllib.loads(use(root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {name.lower(): address for name, address in project.get("urls", {}).items()}
+    return named.get("repository") or named.get("source") or os.environ.get("NLGJUDGE_REPOSITORY", "")
+
+
+def at_a_glance(rows, books):
+    """One line for each paper: how much of it reproduces, and where it stands.
+
+    Parameters
+    ----------
+    rows, books
+        As for `cells`.
+
+    Returns
+    -------
+    list of dict
+        In the order of `PAPERS`: `label`, `page` (the key of its page), `brief` (its name in the ledger's table),
+        `verdict` in words, `counts` (cells by verdict; empty for a paper that prints no correlations) and
+        `printed`, from `publications`.
+    """
+    counts = coverage.coverage(rows).to_dict("index")
+    places = publications()
+    lines = []
+    for key, label in PAPERS.items():
+        page = key.removesuffix("_v1")
+        own = rows[rows["paper"] == key]
+        lines.append({
+            "label": label,
+            "page": page,
+            "brief": BRIEF.get(key, label),
+            "verdict": _in_words(own) if len(own) else _by_artefact(paper(page, rows, books)["artefacts"]),
+            "counts": counts.get(label, {}),
+            "printed": places.get(key, []),
+        })
+    return lines
+
+
+def _in_words(cells):
+    """How much of a paper's cells was compared, and with what outcome."""
+    ran = cells["verdict"] != "not_run"
+    another = of_others(cells)
+    own = cells[ran & ~another]
+    same = own["verdict"].isin(["exact", "close"]).sum()
+    text = "no cell compared yet"
+    if len(own):
+        text = f"exact or close: {same:,} of {len(own):,} cells compared"
+    if (ran & another).any():
+        text += f"; another model's or run's: {(ran & another).sum():,} more"
+    return f"{text}; not run: {(~ran).sum():,}"
+
+
+def _by_artefact(artefacts):
+    """The same of a paper that prints no correlations, by its tables and figures."""
+    numbers = pd.Series([artefact["status"] for artefact in artefacts]).value_counts()
+    words = {"reproduced": "reproduced", "partly": "in part", "needs": "in need of what was not released",
+             "nothing to compute": "nothing to compute"}
+    parts = [f"{word}: {numbers[status]}" for status, word in words.items() if status in numbers]
+    return f"no correlations printed; of {len(artefacts)} tables and figures, {', '.join(parts)}"
 
 
 def _table(printed):
@@ -279,6 +374,29 @@ def _documented(value, name):
     if not inspect.isclass(value):
         return "function", name, ""
     return "class", name, ", ".join(getattr(value, "_fields", ()))
+
+
+def command_line():
+    """Every command with its help, from the parser itself.
+
+    Returns
+    -------
+    dict of str to str
+        By the command's name, as ``data fetch``, in the parser's order; the first name is empty and its help that
+        of the whole. A group of commands is there with each of its actions. Steps that make alone calls are left out.
+    """
+    return dict(_helps("", cli.parser()))
+
+
+def _helps(name, parser):
+    """Help of a parser and of those below it."""
+    with mock.patch.dict(os.environ, COLUMNS="96"):  # whatever terminal the site is built in
+        yield name, parser.format_help().rstrip()
+    for action in parser._subparsers._group_actions if parser._subparsers else ():
+        listed = {choice.dest for choice in action._choices_actions}
+        for below, other in action.choices.items():
+            if below in listed:
+                yield from _helps(f"{name} {below}".strip(), other)
 
 
 def api():

@@ -49,6 +49,11 @@ def shown(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> shown(pd.Series({"ours": 0.512, "ci_low": 0.4, "ci_high": 0.6, "n": 95, "n_skipped": 5}, dtype=object))
+    '0.51 [0.40, 0.60] on 95 of 100'
     """
     if pd.isna(row["ours"]):
         return f"not compared: {row['reason']}"
@@ -69,6 +74,12 @@ def spent(row):
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> spent(pd.Series({"calls": 20, "prompt_tokens": 9000, "completion_tokens": 1000, "cost": 0.002,
+    ...                  "estimated": True}))
+    '20 calls, 10.0 k tokens, price 0.0020 at most'
     """
     if pd.isna(row["calls"]):
         return "no call"
@@ -176,9 +187,16 @@ def _first_place(compared):
     if len(tied) > 1:
         said = f"{cannot}. Not told apart: {in_order}."
         if len(tied) < len(compared):
-            said += " The others agree less, beyond chance."
+            said += f" The others agree less, {_beyond_chance(compared[~best_or_tied])}."
         return said + _cheapest(tied)
-    return f"{best['method']} comes first, {shown(best)}; the others agree less, beyond chance."
+    return f"{best['method']} comes first, {shown(best)}; the others agree less, {_beyond_chance(compared.iloc[1:])}."
+
+
+def _beyond_chance(others):
+    """For which systems several methods agree less with people than the best, by the tests."""
+    if (others["p_systems"] < LEVEL).all():
+        return "beyond chance on these systems and on others"
+    return "beyond chance on these systems"
 
 
 def _cheapest(tied):

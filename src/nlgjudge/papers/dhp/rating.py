@@ -97,6 +97,16 @@ def rate(versions, prompts, judges, *, samples=None, temperature=None):
     ------
     Waiting
         When a batch has replies to come, after everything was submitted.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> texts = nj.dhp.originals(nj.load("summeval", "sample"), 2)
+    >>> versions, _ = nj.dhp.perturb(texts, nj.dhp.perturbations("summeval")[:1], seed=0)
+    >>> prompts = {"summeval": [nj.prompt("dhp/summarization/fluency")]}
+    >>> found = rate({"summeval": versions}, prompts, judges_of_rows("surface"))
+    >>> found["summeval", "surface"]["perturbation"].unique().tolist()
+    ['original', 'deletions, minor']
     """
     found = {}
     waiting = []
@@ -129,6 +139,14 @@ def rating_plan(versions, prompts, judges, *, samples=None, temperature=None, pr
     pandas.DataFrame
         By judge and dataset, the columns of `nlgjudge.judging.dry_run.COUNTS`, and `cost` where a price is given.
         A request that two labels share is counted with the first.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> texts = {"summeval": nj.dhp.originals(nj.load("summeval", "sample"), 2)}
+    >>> prompts = {"summeval": [nj.prompt("dhp/summarization/fluency")]}
+    >>> rating_plan(texts, prompts, {})["samples"].item()  # two texts, five replies each
+    10
     """
     served = {label: judge for label, judge in judges.items() if hasattr(judge, "plan")}
     lines = {}
