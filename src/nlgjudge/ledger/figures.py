@@ -37,7 +37,8 @@ STYLE = {
 
 
 # Colours of aspects, apart from those of the verdicts and from one another, for colour-blind readers too.
-ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600"]
+ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600",
+                  "#d55e00"]
 COEFFICIENT_MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
 _UNKNOWN_VERDICT = "#8c564b"
 
