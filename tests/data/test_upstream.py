@@ -18,7 +18,6 @@ import realistic
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.data.bartscore import unpickle
 from nlgjudge.ledger import ledger
-from nlgjudge.repo import notebooks
 from nlgjudge.repo.cli import main
 from upstream import Upstream
 
@@ -319,19 +318,6 @@ def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
     assert parsed["score"].notna().mean() > 0.8
 
 
-def test_score_files_of_both_parts_of_qags_reach_the_ledger(whole, checkout, tmp_path, monkeypatch):
-    (tmp_path / "paper_tables").symlink_to(REPOSITORY / "paper_tables")
-    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
-    notebooks.run(REPOSITORY / "notebooks" / "geval_table3_qags.ipynb", tmp_path / "out.ipynb",
-                  {"resamples": 2, "stemmers": ["porter_original"]})
-    made = ledger.read(tmp_path / "ledger" / "geval_table3_qags.csv")
-    evidence = made.groupby("row")["evidence"].unique().map(list).to_dict()
-    released = dict.fromkeys(["UniEval", "BERTScore", "MoverScore", "BARTScore"], ["released_scores"])
-    assert evidence == {"ROUGE-2": ["recomputed"], "ROUGE-L": ["recomputed"], **released}
-    random = made[made["row"] == "BERTScore"]  # the made scores are the rating and noise, which no print is
-    assert random["variant"].str.startswith("nearest: bartscore:bert_score").all()
-
-
 def test_questions_and_answers_of_upstream_are_read_but_for_odd_lines(whole, capsys):
     found = benchmarks.load("answer_equivalence", "real")
     assert len(found.items) == 330 - 2 and found.ratings["score"].isin([0, 1]).all()
@@ -341,8 +327,8 @@ def test_questions_and_answers_of_upstream_are_read_but_for_odd_lines(whole, cap
 QAGS = ("qags_cnn", "qags_xsum")
 
 
-def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, monkeypatch, capsys):
-    """The table of QAGS, with the scores that the mirror lacks; they are verified like any other file."""
+def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, monkeypatch, capsys, served):
+    """The table of QAGS, with the scores that the mirror lacks: verified like any other file, they reach the ledger."""
     for name in ("notebooks", "paper_tables"):
         (tmp_path / name).symlink_to(TESTS.parent / name)
     assert main(["data", "fetch", *QAGS]) == 0 and main(["data", "verify", *QAGS]) == 0
@@ -350,14 +336,20 @@ def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, mo
     assert f"{registered} files verified, 0 bad, 0 not here" in capsys.readouterr().out
     asked = len(whole.asked)
     executed = tmp_path / "executed.ipynb"
-    environment = os.environ | {"NLGJUDGE_OFFLINE": "1", "NLGJUDGE_OUT": str(tmp_path / "out")}
-    ran = subprocess.run([sys.executable, "-m", "nlgjudge.repo.cli", "run", "notebooks/geval_table3_qags.ipynb", "-o",
-                          str(executed)], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    served.notebook(tmp_path / "notebooks" / "geval_table3_qags.ipynb", executed,
+                    {"resamples": 2, "stemmers": ["porter_original"]})
     assert len(whole.asked) == asked
     used = json.loads(executed.with_suffix(".deps.json").read_text())
     assert len([path for path in used if path.endswith("final_p.pkl")]) == len(QAGS)
     assert "sample data" not in executed.read_text()
+    made = ledger.read(tmp_path / "out" / "ledger" / "geval_table3_qags.csv")
+    evidence = made.groupby("row")["evidence"].unique().map(list).to_dict()
+    released = dict.fromkeys(["UniEval", "BERTScore", "MoverScore", "BARTScore"], ["released_scores"])
+    assert evidence == {"ROUGE-2": ["recomputed"], "ROUGE-L": ["recomputed"], **released}
+    random = made[made["row"] == "BERTScore"]  # the made scores are the rating and noise, which no print is
+    assert random["variant"].str.startswith("nearest: bartscore:bert_score").all()
 
 
 def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, checkout, capsys):

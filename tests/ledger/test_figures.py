@@ -12,6 +12,7 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import (
     ANOTHER,
+    ASPECT_COLOURS,
     COLOURS,
     comparison,
     curves,
@@ -67,12 +68,68 @@ def test_every_dot_lies_at_its_row_and_none_hides_another(draw):
     assert low < 1000 * PRINTED["difference"].min() and high > 1000 * PRINTED["difference"].max()
 
 
-def test_colours_follow_the_verdicts(draw):
-    left, right = draw().axes
+def test_on_the_right_colours_follow_the_verdicts(draw):
+    _, right = draw().axes
     wanted = [matplotlib.colors.to_rgba(COLOURS[v]) for v in PRINTED["verdict"]]
-    for dots in (left.collections[1], right.collections[0]):
-        assert [tuple(c) for c in dots.get_facecolors()] == wanted
+    assert [tuple(c) for c in right.collections[0].get_facecolors()] == wanted
     assert list(COLOURS) == VERDICTS
+
+
+def test_a_verdict_without_a_colour_of_its_own_is_drawn_and_named():
+    rows = ROWS.assign(verdict=ROWS["verdict"].replace("differs", "unheard of"))
+    figure = comparison(rows, title="Table 9")
+    drawn = hexes(figure.axes[1].collections[0].get_facecolors())
+    names = key(figure.legends[0])
+    assert drawn[-1] == names["unheard of"]
+    assert drawn[-1] not in COLOURS.values()
+
+
+TWO_LEVELS = pd.DataFrame([
+    ("A", aspect, level, coefficient, "0.100", 0.1, "exact")
+    for level in ("sample", "dataset") for aspect in ("fluency", "coherence") for coefficient in ("spearman", "kendall")
+], columns=["row", "aspect", "level", "coefficient", "published", "ours", "verdict"]).assign(difference=0.0)
+
+
+def test_on_the_left_the_colour_is_the_aspect_and_the_marker_the_coefficient(closing):
+    figure = comparison(TWO_LEVELS, title="Table 9")
+    above, _, below, _ = figure.axes
+    names = key(figure.legends[1])
+    assert list(names) == ["printed (hollow)", "fluency", "coherence", "Spearman", "Kendall"]
+    for axis, level in ((above, "sample level"), (below, "dataset level")):
+        assert axis.get_title("left") == level
+        spearman, kendall = axis.collections[1], axis.collections[3]
+        for dots in (spearman, kendall):
+            assert hexes(dots.get_facecolors()) == [names["fluency"], names["coherence"]]
+        assert len(spearman.get_paths()[0].vertices) != len(kendall.get_paths()[0].vertices)
+        places = [y for dots in (spearman, kendall) for _, y in points(dots)]
+        assert len(set(places)) == 4
+    assert above.get_xlim() == below.get_xlim()
+
+
+def test_with_one_aspect_the_colour_is_the_coefficient_on_every_level(closing):
+    """Also where the levels print other coefficients."""
+    rows = TWO_LEVELS[TWO_LEVELS["aspect"] == "fluency"]
+    lost = (rows["level"] == "sample") & (rows["coefficient"] == "spearman")
+    figure = comparison(rows[~lost], title="Table 9")
+    above, _, below, _ = figure.axes
+    names = key(figure.legends[1])
+    assert list(names) == ["printed (hollow)", "Kendall", "Spearman"]
+    drawn = [hexes(dots.get_facecolors()) for axis in (above, below) for dots in axis.collections[1::2]]
+    assert drawn == [[names["Kendall"]], [names["Spearman"]], [names["Kendall"]]]
+
+
+def test_colours_of_aspects_are_apart_from_one_another_and_from_verdicts():
+    """The METEOR figure has eleven aspects."""
+    assert len(set(ASPECT_COLOURS)) == len(ASPECT_COLOURS) >= 11
+    assert not {*ASPECT_COLOURS} & {*COLOURS.values(), ANOTHER["color"]}
+
+
+def test_a_level_shows_its_own_rows_only(closing):
+    rows = TWO_LEVELS.assign(row=TWO_LEVELS["level"].map({"sample": "A", "dataset": "B"}))
+    figure = comparison(rows, title="Table 9")
+    above, _, below, _ = figure.axes
+    assert [words(axis.get_yticklabels()) for axis in (above, below)] == [["A"], ["B"]]
+    assert [{round(y) for _, y in points(axis.collections[0])} for axis in (above, below)] == [{0}, {0}]
 
 
 def colours_of(figure):
@@ -97,7 +154,7 @@ def test_another_model_never_has_the_colour_of_a_verdict(evidence, draw):
         assert [len(c.get_offsets()) for c in grey] == [2]
         assert np.asarray(grey[0].get_offsets())[:, 0].tolist() == values.tolist()
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words == ["printed", "ours: exact", "ours: close", ANOTHER["label"]]
+    assert words == ["exact", "close", ANOTHER["label"]]
     assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
     assert colours_of(draw()) >= {COLOURS["differs"], COLOURS["sign_flipped"]}  # as the paper's own evaluator
 

@@ -20,6 +20,7 @@ from nlgjudge.repo.notebooks import NotebookError
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
 QUICK = {"resamples": 20, "permutations": 99}
+FIGURE_4 = "dhp_figure4_figure5_figure6_discernment"
 
 
 def constant(text):
@@ -111,8 +112,7 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
 def test_several_judges_share_figure_4(ask):
     """One for a printed row and one for another; both formulas are there, and no expert weights."""
     judges = {"GPT4-Turbo": JUDGE, "Qwen1.5-4B": "surface"}
-    notebook, requests = ask("dhp_figure4_discernment", damage_is_better, judge=judges, limit=3, resamples=10,
-                             form="as_printed")
+    notebook, requests = ask(FIGURE_4, damage_is_better, judge=judges, limit=3, resamples=10, form="as_printed")
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
     assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
@@ -131,7 +131,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     names = sorted({damage.name for dataset in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(dataset)})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
-    notebook, _ = ask("dhp_figure4_discernment", constant, judge="surface", limit=3, resamples=10, votes=str(votes))
+    notebook, _ = ask(FIGURE_4, constant, judge="surface", limit=3, resamples=10, votes=str(votes))
     cell, = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
     html = "".join(output["data"]["text/html"] for output in cell.outputs)
     weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
@@ -144,7 +144,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     ({"judge": {"GPT4": JUDGE}}, "no printed row of a model 'GPT4'"),
     ({"form": "printed"}, "form='printed': expected one of"),
 ])
-@pytest.mark.parametrize("name", ["dhp_figure2_response_styles", "dhp_figure4_discernment"])
+@pytest.mark.parametrize("name", ["dhp_figure2_response_styles", FIGURE_4])
 def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(name, parameters, message, ask):
     paid = []
 

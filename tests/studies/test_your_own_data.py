@@ -320,7 +320,7 @@ def test_a_planted_better_judge_is_named():
     assert rows(found, "style").index[0] == "your prompt, good"
     said = verdicts(found)["style"]
     assert re.fullmatch(r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, \d\.\d\d\]; the others agree "
-                        r"less, beyond chance\.", said)
+                        r"less, beyond chance on these systems( and on others)?\.", said)
     assert "costs" not in said  # nothing ties, so there is nothing to choose from
     assert rows(found, "style").loc["your prompt, good", "judge"] == "good"
     assert set(found.settings["judge"].split(", ")) == {"noise", "good"}
@@ -364,7 +364,7 @@ def test_too_few_documents_name_nobody():
     assert said.startswith("These data cannot name one: to tell one of 6 methods from the others takes 8 "
                            "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
     said = verdicts(compare(mine, says("good", truth, mine.items)))["style"]
-    assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance."
+    assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance on these systems."
 
 
 def test_too_few_permutations_are_said():

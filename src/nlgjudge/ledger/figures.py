@@ -5,6 +5,7 @@ import textwrap
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.textpath import TextPath
 
@@ -36,13 +37,21 @@ STYLE = {
 }
 
 
+# Colours of aspects, apart from those of the verdicts and from one another, for colour-blind readers too.
+ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600",
+                  "#f2a7cd", "#00505c", "#d8c27a", "#b79ad6"]
+COEFFICIENT_MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
+_UNKNOWN_VERDICT = "#8c564b"
+
+
 def comparison(rows, *, title, notice=""):
     """Draw a table against its reproduction: the values, and how far they are apart.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        From `nlgjudge.ledger.comparison.compare`; printed averages are left out.
+        From `nlgjudge.ledger.comparison.compare`, or the `cells` of a whole table; printed averages are left
+        out.
     title : str
     notice : str
         Written across the figure when the values come from the sample.
@@ -50,10 +59,11 @@ def comparison(rows, *, title, notice=""):
     Returns
     -------
     matplotlib.figure.Figure
-        Left, printed values (rings) and ours (dots) by row; right, ours minus printed in
-        thousandths, on a scale that is linear up to one and logarithmic beyond. Dots have the colour
-        of their verdict; cells of another model than the paper's, or of another run of the metric, are grey
-        diamonds.
+        Left, printed values (rings) and ours (filled) by row: the colour is the aspect, the marker the
+        coefficient. Right, ours minus printed in thousandths, on a scale that is linear up to one and
+        logarithmic beyond; the colour is the verdict. A cell has the same height left and right. Cells of another
+        model than the paper's, or of another run of the metric, are diamonds, grey on the right. Where the
+        rows are of several levels, each level has two panels, and all share their horizontal axes.
 
     Examples
     --------
@@ -65,56 +75,108 @@ def comparison(rows, *, title, notice=""):
     ['correlation', 'ours − printed']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
-    labels = list(dict.fromkeys(rows["row"]))
-    height = 1.8 + max(0.42 * len(labels), 0.05 * len(rows))
+    rows = _with_places(rows)
+    panels = {level: rows[rows["level"] == level] if level else rows for level in _levels(rows)}
+    lines = [max(1, cells["row"].nunique()) for cells in panels.values()]
+    most_in_a_row = rows["cells in the row"].max() if len(rows) else 1
+    height = 2.2 + 0.6 * len(panels) + sum(lines) * max(0.34, 0.055 * most_in_a_row)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(10, height), sharey=True, layout="constrained",
-                                             gridspec_kw={"width_ratios": (3, 2)})
-        _draw_cells(left, right, rows, labels)
-        _finish_values(left, labels)
-        _finish_differences(right, rows)
-        for axis in (left, right):
-            axis.grid(axis="y", visible=False)
-        handles = _keys_of_verdicts(rows)
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+        figure, axes = plt.subplots(len(panels), 2, figsize=(10, height), sharex="col", sharey="row",
+                                    layout="constrained", squeeze=False,
+                                    gridspec_kw={"width_ratios": (3, 2), "height_ratios": lines})
+        for (left, right), (level, cells) in zip(axes, panels.items()):
+            _draw_cells(left, right, cells)
+            _finish_panel(left, right, list(dict.fromkeys(cells["row"])), level)
+        _finish_differences(axes[-1, 1], rows)
+        axes[-1, 0].set_xlabel("correlation")
+        figure.legend(handles=_keys_of_verdicts(rows), loc="outside lower right", ncols=2, frameon=False,
+                      fontsize=9, title="right: verdict on ours", alignment="left")
+        shown = " and ".join(dict.fromkeys([_tint_of(rows), "coefficient"]))
+        figure.legend(handles=_keys_of_cells(rows), loc="outside lower left", ncols=3, frameon=False,
+                      fontsize=9, title=f"left: {shown}", alignment="left")
         _write_title(figure, title, notice)
     return figure
 
 
-def _draw_cells(left, right, rows, labels):
+def _columns(rows, *names):
+    """Those of the names that are columns of the rows."""
+    return [name for name in names if name in rows]
+
+
+def _levels(rows):
+    """The levels where the rows have several, and otherwise one empty name."""
+    if "level" in rows and rows["level"].nunique() > 1:
+        return list(dict.fromkeys(rows["level"]))
+    return [""]
+
+
+def _with_places(rows):
+    """Add the height at which each cell is drawn, its colour, its marker and its verdict's colour.
+
+    The rows of a level lie below one another, and so do the cells of a row, so that none hides another.
+    """
+    rows = rows.assign(tint=rows[_tint_of(rows)], marker="o")
+    rows["colour"] = rows["tint"].map(_palette(rows))
+    if "coefficient" in rows:
+        rows["marker"] = rows["coefficient"].map(COEFFICIENT_MARKERS).fillna("o")
+    level = rows["level"] if "level" in rows else pd.Series("", rows.index)
+    lines = {name: list(dict.fromkeys(labels)) for name, labels in rows["row"].groupby(level, sort=False)}
+    line = [lines[name].index(row) for name, row in zip(level, rows["row"])]
+    by_row = rows.groupby([level, rows["row"]], sort=False)
+    rows["cells in the row"] = by_row["row"].transform("size")
+    rows["place"] = line + 0.7 * ((by_row.cumcount() + 0.5) / rows["cells in the row"] - 0.5)
+    rows["verdict_colour"] = [COLOURS.get(verdict, _UNKNOWN_VERDICT) for verdict in rows["verdict"]]
+    return rows
+
+
+def _tint_of(rows):
+    """The column that the colour shows: aspects where there are several, else datasets or coefficients."""
+    for name in _columns(rows, "aspect", "dataset", "coefficient"):
+        if rows[name].nunique() > 1:
+            return name
+    return "aspect"
+
+
+def _palette(rows):
+    tints = list(dict.fromkeys(rows["tint"]))
+    colours = [ASPECT_COLOURS[number % len(ASPECT_COLOURS)] for number in range(len(tints))]
+    return dict(zip(tints, colours))
+
+
+def _draw_cells(left, right, rows):
     """Draw the cells: printed values and ours on the left, what lies between them on the right."""
-    place = rows["row"].map(labels.index) + _spread(rows)
-    away = 1000 * rows["difference"]
     another = of_others(rows)
-    own = ~another
-    left.scatter(rows["published"].astype(float), place, s=34, facecolors="none", edgecolors="#555555",
-                 linewidths=0.9)
-    if own.any():
-        colours = rows.loc[own, "verdict"].map(COLOURS)
-        left.scatter(rows.loc[own, "ours"], place[own], s=11, c=colours)
-        right.scatter(away[own], place[own], s=16, c=colours)
-    if another.any():
-        left.scatter(rows.loc[another, "ours"], place[another], s=14, **ANOTHER)
-        right.scatter(away[another], place[another], s=18, **ANOTHER)
+    away = 1000 * rows["difference"]
+    printed = rows["published"].astype(float)
+    left.plot([printed, rows["ours"]], [rows["place"], rows["place"]], color="#aaaaaa", lw=0.8, zorder=0.9)
+    for marker, cells in rows.groupby("marker", sort=False):
+        left.scatter(printed[cells.index], cells["place"], s=44, marker=marker, facecolors="none",
+                     edgecolors="#555555", linewidths=0.9)
+        own = cells[~another[cells.index]]
+        if len(own):
+            left.scatter(own["ours"], own["place"], s=16, marker=marker, c=own["colour"])
+            right.scatter(away[own.index], own["place"], s=20, marker=marker, c=own["verdict_colour"])
+    others = rows[another]
+    if len(others):
+        left.scatter(others["ours"], others["place"], s=16, marker=ANOTHER["marker"], label=ANOTHER["label"],
+                     c=others["colour"])
+        right.scatter(away[others.index], others["place"], s=18, **ANOTHER)
 
 
-def _spread(rows):
-    """Small vertical offsets, so that the cells of a row do not hide one another."""
-    by_row = rows.groupby("row", sort=False)
-    position = by_row.cumcount()
-    size = by_row["row"].transform("size")
-    return 0.7 * ((position + 0.5) / size - 0.5)
-
-
-def _finish_values(axis, labels):
-    axis.set_yticks(range(len(labels)), labels)
-    axis.invert_yaxis()
-    axis.set_xlabel("correlation")
+def _finish_panel(left, right, labels, level):
+    left.set_yticks(range(len(labels)), labels)
+    left.set_ylim(len(labels) - 0.5, -0.5)
+    right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
+    if level:
+        left.set_title(f"{level} level", loc="left")
+    for axis in (left, right):
+        axis.grid(axis="y", visible=False)
+        for edge in range(1, len(labels)):
+            axis.axhline(edge - 0.5, color="#dddddd", lw=0.8, zorder=0)
 
 
 def _finish_differences(axis, rows):
     axis.set_xscale("symlog", linthresh=1)
-    axis.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
     largest = np.nanmax(np.abs(1000 * rows["difference"]), initial=0)
     limit = max(12, 1.5 * largest)
     axis.set_xlim(-limit, limit)
@@ -125,18 +187,40 @@ def _finish_differences(axis, rows):
 
 
 def _keys_of_verdicts(rows):
-    """The legend's entries: printed values, the verdicts that occur, another model or run where there is one."""
+    """Entries of the legend on the right: the verdicts that occur, and another model or run where there is one."""
     another = of_others(rows)
-    occurring = set(rows.loc[~another, "verdict"])
-    dot = {"marker": "o", "linestyle": ""}
-    handles = [plt.Line2D([], [], markerfacecolor="none", color="#555555", label="printed", **dot)]
-    for verdict, colour in COLOURS.items():
+    occurring = dict(rows.loc[~another, ["verdict", "verdict_colour"]].itertuples(index=False, name=None))
+    order = dict.fromkeys([*COLOURS, *occurring])
+    handles = []
+    for verdict in order:
         if verdict in occurring:
-            label = f"ours: {verdict.replace('_', ' ')}"
-            handles.append(plt.Line2D([], [], color=colour, label=label, **dot))
+            handles.append(_key(_words(verdict), occurring[verdict]))
     if another.any():
         handles.append(plt.Line2D([], [], linestyle="", **ANOTHER))
     return handles
+
+
+def _keys_of_cells(rows):
+    """Entries of the legend on the left: the print, the colours, and the markers of the coefficients."""
+    handles = [_key("printed (hollow)", "#555555", markerfacecolor="none")]
+    shown = _tint_of(rows)
+    if shown != "coefficient":
+        for tint, colour in _palette(rows).items():
+            handles.append(_key(_words(tint), colour))
+    if "coefficient" in rows:
+        cells = rows.drop_duplicates("coefficient")
+        for name, marker, colour in cells[["coefficient", "marker", "colour"]].itertuples(index=False, name=None):
+            colour = colour if shown == "coefficient" else "#777777"
+            handles.append(_key(name.capitalize(), colour, marker=marker))
+    return handles
+
+
+def _key(label, colour, marker="o", **options):
+    return plt.Line2D([], [], marker=marker, linestyle="", color=colour, label=label, **options)
+
+
+def _words(name):
+    return str(name).replace("_", " ")
 
 
 _TITLE_SIZE = 12

@@ -50,6 +50,11 @@ def keep_library_defaults(values):
     Returns
     -------
     pathlib.Path
+
+    Examples
+    --------
+    >>> keep_library_defaults(library_defaults()).name == FILE  # the committed ones, as a run's
+    True
     """
     path = out() / "reproducibility" / FILE
     path.parent.mkdir(parents=True, exist_ok=True)

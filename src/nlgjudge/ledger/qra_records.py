@@ -219,7 +219,23 @@ def badge(record):
 
 
 def badge_words(record):
-    """What a badge says of the recomputed cells, as ``60 of 234 cells · CV* 0.02, variants fitted``."""
+    """Say in short what came out for the recomputed cells.
+
+    Parameters
+    ----------
+    record : dict
+        Of a paper.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> line = {"evidence": "recomputed", "cells": 60, "type_i": {"cv_star": {"value": 0.0234}}}
+    >>> badge_words({"coverage": {"printed": 234}, "evidence": [line]})
+    '60 of 234 cells · CV* 0.02, variants fitted'
+    """
     printed = record["coverage"]["printed"]
     if not printed:
         return "no printed correlations"

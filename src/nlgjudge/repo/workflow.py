@@ -393,14 +393,25 @@ def finish(say=print):
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in [*lines, *kept_reruns.differences(results() / "reruns"), _records_compared(records)]:
+    for line in [*lines, *kept_reruns.differences(results() / "reruns"), compare_records(records)]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
 
 
-def _records_compared(records):
-    """A line that says which records of reproducibility are not as committed."""
+def compare_records(records):
+    """Compare records of reproducibility with the committed ones.
+
+    Parameters
+    ----------
+    records : list of pathlib.Path
+        From `nlgjudge.ledger.qra_records.write_records`.
+
+    Returns
+    -------
+    str
+        A line that names those that differ or are new.
+    """
     folder = root() / "paper_tables" / "reproducibility"
     differ = [path.stem for path in records
               if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()]

@@ -187,9 +187,16 @@ def _first_place(compared):
     if len(tied) > 1:
         said = f"{cannot}. Not told apart: {in_order}."
         if len(tied) < len(compared):
-            said += " The others agree less, beyond chance."
+            said += f" The others agree less, {_beyond_chance(compared[~best_or_tied])}."
         return said + _cheapest(tied)
-    return f"{best['method']} comes first, {shown(best)}; the others agree less, beyond chance."
+    return f"{best['method']} comes first, {shown(best)}; the others agree less, {_beyond_chance(compared.iloc[1:])}."
+
+
+def _beyond_chance(others):
+    """For which systems several methods agree less with people than the best, by the tests."""
+    if (others["p_systems"] < LEVEL).all():
+        return "beyond chance on these systems and on others"
+    return "beyond chance on these systems"
 
 
 def _cheapest(tied):
