@@ -25,7 +25,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 from nbformat.v4 import new_code_cell, new_notebook
-from run import COLUMNS, HISTORY, machine, options, record, remember
+from run import COLUMNS, HISTORY, commit, machine, options, record, remember
 
 from nlgjudge.data.paths import root
 
@@ -98,13 +98,14 @@ def timed(what, command, **how):
 def keep(what, command):
     """Run a command here and add its processor time to the history; return its exit status."""
     described = machine()
+    of_commit = commit()
     try:
         ours = seconds(command, stdout=None)
     except subprocess.CalledProcessError as error:
         print(f"{what}: status {error.returncode}, nothing is recorded", file=sys.stderr)
         return abs(error.returncode)
     row = [Path(__file__).stem, f"CPU of {what}", ours, None, "s", None]
-    remember(pd.DataFrame([row], columns=COLUMNS), described)
+    remember(pd.DataFrame([row], columns=COLUMNS), described, of_commit)
     print(f"{what}: {ours:.1f} s of processor time, now in {HISTORY.name}")
     return 0
 

@@ -64,10 +64,10 @@ def _git(*arguments):
     return said.stdout.strip()
 
 
-def remember(table, described):
-    """Add a run's figures to the history."""
+def remember(table, described, of_commit):
+    """Add a run's figures to the history; machine and commit are those that it started with."""
     where = described.partition(" of memory")[0].removeprefix("- ")
-    rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=commit(), machine=where)
+    rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=of_commit, machine=where)
     rows = rows[["date", "commit", "machine", *COLUMNS]]
     rows.to_csv(HISTORY, mode="a", header=not HISTORY.exists(), index=False, float_format="%.4g")
 
@@ -110,6 +110,7 @@ def main():
     quick = chosen.quick
     flags = ["--quick"] * quick + ["--long"] * chosen.long
     described = machine()
+    of_commit = commit()
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         (rows := Path(folder, "ratios.csv")).write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
@@ -123,7 +124,7 @@ def main():
     cells = [[*row[:2], *(shown(x, 4) for x in row[2:4]), row[4], shown(row[5], 3)] for row in table.values]
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
     if not quick:
-        remember(table, described)
+        remember(table, described, of_commit)
     recorded = [] if quick else last_recorded()
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))

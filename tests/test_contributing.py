@@ -105,7 +105,8 @@ PAPER = [
     ("paper_tables/published/headline_table1.csv", None, TABLE),
     ("paper_tables/needs.csv", None, "headline,*,Judge,its replies were not released\n"
      "headline,*,*,nothing more: the scores were released\n"),
-    ("src/nlgjudge/ledger/printed.py", "PAPERS = {", '    "headline": "Headlines",\n'),
+    ("src/nlgjudge/papers/headline/__init__.py", None,
+     '"""Headlines (Nobody 2024)."""\n\nVERSIONS = {"headline": "Headlines"}\n'),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
     ("site/papers.csv", None, "headline,arXiv,https://arxiv.org/abs/0000.00000\n"),
 ]
@@ -134,6 +135,7 @@ class House:
     def change(self, change):
         for name, after, new in change:
             path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             old = path.read_text("utf-8") if path.exists() else ""
             end = re.search(f"^{re.escape(after)}.*\n", old, re.M).end() if after else len(old)
             path.write_text(old[:end] + new + old[end:], encoding="utf-8")
@@ -250,7 +252,7 @@ own = rows[rows["paper"] == "headline"]
 print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].values.tolist(),
                    "page": [[p["status"], p["notebooks"], p["missing"]] for p in page],
                    "line": [line["verdict"], [place["where"] for place in line["printed"]]],
-                   "ran": sorted({{*rows.loc[rows["verdict"] != "not_run", "paper"]}})}}))
+                   "ran": sorted({{*rows.loc[rows["ours"].notna(), "paper"]}})}}))
 """, NLGJUDGE_OUT=str(house.folder / "build" / "results"))
     assert found["status"] == [0, 0, 0, 0] and found["ran"] == ["headline"]
     needs = "its replies were not released"
@@ -273,7 +275,7 @@ def test_a_table_of_an_unnamed_paper_says_where_to_name_it(tmp_path, monkeypatch
     folder.mkdir(parents=True)
     (folder / "headline_table1.csv").write_text(TABLE, encoding="utf-8")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    with pytest.raises(ValueError, match="printed tables of headline: expected one of geval, .*PAPERS"):
+    with pytest.raises(ValueError, match="printed tables of headline: expected one of geval, .*VERSIONS"):
         tables()
 
 

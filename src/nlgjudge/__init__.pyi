@@ -17,6 +17,7 @@ from .ledger import published as published
 from .ledger import rerun as rerun
 from .ledger import signature as signature
 from .papers import chatgpt as chatgpt
+from .papers import closer_look as closer_look
 from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval

@@ -114,6 +114,7 @@ def test_the_default_keeps_every_row():
 @pytest.mark.parametrize("policy, scores", [
     ("leading_or_0", {"a": 4, "b": 0, "c": 0, "d": 9, "e": 0, "f": 2.5}),
     ("store_3", {"a": 4, "b": 3, "c": 2, "d": 3, "e": 3, "f": 2.5}),
+    ("first_digit_or_0", {"a": 4, "b": 0, "c": 2, "d": 9, "e": 0, "f": 2}),
     ("drop", {"a": 4, "c": 2, "f": 2.5})])
 def test_what_upstream_did_instead(policy, scores):
     found = parse_all(REPLIES, policy=policy)
@@ -128,6 +129,18 @@ def test_what_upstream_did_instead(policy, scores):
     ("- Fluency: 2", 0), ("2 of 3", 2)])
 def test_g_evals_script_takes_a_number_after_one_blank_at_most(reply, score):
     assert parse_all([reply], policy="leading_or_0")["score"].tolist() == [score]
+
+
+# What `parse_output` of meta_eval_summeval.py of d223302/A-Closer-Look-To-LLM-Evaluation, commit 5cafdc6, gives;
+# that of all_eval.py gives 0 in the place of nothing.
+@pytest.mark.parametrize("reply, score", [
+    ("3", 3), ("- Coherence: 2", 2), ("2.5", 2), ("10", 1), ("12/20", 1), ("It adds 2 facts.\nRating: 3", 3),
+    ("Rating: 1\nRationale: a rating: none", None), ("RATING: 3 (1-3)", 3), ("On 1-3 I say 2", 2), ("-1", 1),
+    ("...", None), ("The response is natural.", None)])
+def test_chiang_and_lees_script_takes_the_first_digit_after_the_last_rating(reply, score):
+    read = parse_all([reply] * 2, policy="first_digit")["score"]
+    assert read.isna().all() if score is None else read.tolist() == [score] * 2
+    assert parse_all([reply], policy="first_digit_or_0")["score"].tolist() == [score or 0]
 
 
 def test_equal_replies_are_parsed_once(monkeypatch):

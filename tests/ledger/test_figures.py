@@ -12,6 +12,7 @@ import pytest
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import (
     ANOTHER,
+    ASPECT_COLOURS,
     COLOURS,
     comparison,
     curves,
@@ -115,6 +116,20 @@ def test_with_one_aspect_the_colour_is_the_coefficient_on_every_level(closing):
     assert list(names) == ["printed (hollow)", "Kendall", "Spearman"]
     drawn = [hexes(dots.get_facecolors()) for axis in (above, below) for dots in axis.collections[1::2]]
     assert drawn == [[names["Kendall"]], [names["Spearman"]], [names["Kendall"]]]
+
+
+def test_colours_of_aspects_are_apart_from_one_another_and_from_verdicts():
+    """The METEOR figure has eleven aspects."""
+    assert len(set(ASPECT_COLOURS)) == len(ASPECT_COLOURS) >= 11
+    assert not {*ASPECT_COLOURS} & {*COLOURS.values(), ANOTHER["color"]}
+
+
+def test_a_level_shows_its_own_rows_only(closing):
+    rows = TWO_LEVELS.assign(row=TWO_LEVELS["level"].map({"sample": "A", "dataset": "B"}))
+    figure = comparison(rows, title="Table 9")
+    above, _, below, _ = figure.axes
+    assert [words(axis.get_yticklabels()) for axis in (above, below)] == [["A"], ["B"]]
+    assert [{round(y) for _, y in points(axis.collections[0])} for axis in (above, below)] == [{0}, {0}]
 
 
 def colours_of(figure):

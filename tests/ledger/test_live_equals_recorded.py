@@ -57,3 +57,41 @@ def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
     assert cells(chats, live) == cells(chats, replayed)
     assert live["score"].isna().sum() == replayed["score"].isna().sum()
+
+
+def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recording(tmp_path, monkeypatch):
+    """`nj.rerun` with A Closer Look's own protocol: its prompt in parts, twenty samples, Pearson and Kendall."""
+    if not nj.data.available(RECORDING):
+        pytest.skip(f"{RECORDING} is not here")
+    chats = nj.load("topical_chat")
+    row, = [one for one in nj.closer_look.PROTOCOLS if one.row == "auto CoT, score only"]
+    items = chats.items.head(30)
+    held = nj.recording(RECORDING, items)
+    by_item = held.sort_values("sample_index").groupby(["item_id", "aspect"])["text"]
+    replies = {key: texts.tolist() for key, texts in by_item}
+    said = {}
+    for aspect in ASPECTS:
+        one = nj.prompt(row.prompt.format(task="dialogue", aspect=aspect))
+        for task in Tasks(items, one):
+            # A response that was not recorded is answered without a rating; of equal texts the first answer counts.
+            said.setdefault(task.text, replies.get((task.item_id, task.aspect), ["no idea"] * row.samples))
+
+    def answer(number, where, body):
+        return completion(said[json.loads(body)["messages"][-1]["content"]], model="m")
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Loopback(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        found = nj.rerun("closer_look", "table4", {row.row: "openai:m"}, limit=len(items), resamples=0,
+                         store=Store(tmp_path / "replies.sqlite"))
+        sent = [json.loads(body) for body in server.requests]
+    assert len(sent) == len(said)
+    assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
+    scores, _ = nj.closer_look.scored(chats, rows=[row.row])
+    few = scores[scores["item_id"].isin(items["item_id"])]
+    expected = nj.agreement(few, [row.row], list(ASPECTS), levels=("sample",), coefficients=("pearson", "kendall"))
+    keys = ["aspect", "level", "coefficient"]
+    assert len(found.cells) == 8 and not found.enters
+    both = found.cells.merge(expected, on=keys, suffixes=("", "_expected"))
+    assert both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12) and len(both) == 8

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 from nlgjudge.ledger import qra
-from nlgjudge.ledger.comparison import COLUMNS
 from nlgjudge.ledger.printed import published
 from nlgjudge.ledger.qra import conclusions, cv_star, reproducibility
+from nlgjudge.ledger.verdicts import COLUMNS
 
 # ---- CV*
 

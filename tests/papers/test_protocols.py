@@ -1,5 +1,6 @@
 """The papers' protocols: every printed row of a model has one, and its prompt can be had."""
 
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
@@ -7,9 +8,20 @@ from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import asking
 from nlgjudge.papers.protocol import SCORING, rows
+from nlgjudge.papers.registered import modules
 
-PAPERS = {"geval": nj.geval, "geval_v1": nj.geval, "chatgpt": nj.chatgpt, "coascore": nj.coascore}
-MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")
+PAPERS = {version: module for module in model_rows.PAPERS.values() for version in module.VERSIONS}
+MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")  # beginnings of models' rows where metrics have rows too
+
+
+def is_asked(paper, row):
+    """Whether a printed row is of a model that the paper's authors asked."""
+    module = PAPERS.get(paper)
+    if module is None:
+        return False
+    if getattr(module, "METRIC_ROWS", ()):
+        return row.startswith(MODELS)
+    return row not in getattr(module, "COPIED", ())
 
 
 @pytest.fixture
@@ -22,7 +34,7 @@ def test_every_printed_row_of_a_model_has_a_protocol(paper):
     cells = nj.ledger.all_published()
     cells = cells[cells["paper"] == paper]
     for artefact, table in cells.groupby("artefact"):
-        printed = {row for row in table["row"] if row.startswith(MODELS)}
+        printed = {row for row in table["row"] if is_asked(paper, row)}
         assert printed, artefact
         known = set(rows(PAPERS[paper].PROTOCOLS, artefact))
         # The simple prompt was added between the two printed versions.
@@ -31,7 +43,7 @@ def test_every_printed_row_of_a_model_has_a_protocol(paper):
 
 
 def test_each_protocol_is_complete():
-    for paper in (nj.geval, nj.chatgpt, nj.dhp, nj.coascore):
+    for paper in modules().values():
         for one in paper.PROTOCOLS:
             assert one.scoring in SCORING and one.source and one.samples >= 1
             assert None not in one.parameters.values()
@@ -54,7 +66,7 @@ def test_every_prompt_of_every_row_can_be_had(paper):
 
 
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
-    """761 printed cells; averages over aspects or datasets follow from the others."""
+    """Averages over aspects or datasets follow from the others."""
     covered = []
     for paper in model_rows.PAPERS:
         for version in model_rows.PAPERS[paper].VERSIONS:
@@ -66,9 +78,11 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
                     covered += [(version, artefact, *key) for key in cells[KEY].itertuples(index=False)]
     assert len(covered) == len(set(covered))
     printed = nj.ledger.all_published()
-    own = printed[printed["row"].str.startswith(MODELS) & (printed["aspect"] != "AVG")]
+    asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
+    own = printed[pd.Series(asked, printed.index) & (printed["aspect"] != "AVG")]
     # The ChatGPT study, section 4.5: no informativeness without a reference; the table has a dash.
-    dash = (own["artefact"] == "table7") & (own["aspect"] == "informativeness") & own["row"].str.contains("w/o")
+    of_table = (own["paper"] == "chatgpt") & (own["artefact"] == "table7") & (own["aspect"] == "informativeness")
+    dash = of_table & own["row"].str.contains("w/o")
     assert (own.loc[dash, "printed"] == "").all() and dash.sum() == 6
     own = own[~dash]
     assert {*own[["paper", "artefact", *KEY]].itertuples(index=False, name=None)} == {
@@ -76,7 +90,7 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
 
 
 def test_settings_as_printed():
-    """G-Eval, section 3.1; DHP, appendix D; CoAScore, section 4.3; the ChatGPT study, limitation 3."""
+    """G-Eval 3.1; DHP, appendix D; CoAScore 4.3; the ChatGPT study, limitation 3; A Closer Look, appendices C, D."""
     geval = rows(nj.geval.PROTOCOLS, "table1")
     assert geval["G-EVAL-4"].samples == 20
     assert geval["G-EVAL-4"].parameters == {"temperature": 1, "top_p": 1}
@@ -84,6 +98,9 @@ def test_settings_as_printed():
     assert len(nj.dhp.PROTOCOLS) == 12
     assert {(one.samples, one.parameters["temperature"]) for one in nj.dhp.PROTOCOLS} == {(5, 0)}
     assert rows(nj.coascore.PROTOCOLS)["CoAScore(n=20)"].aspects == 20
+    few = rows(nj.closer_look.PROTOCOLS)["T = 0.3, rate-explain"]
+    assert (few.samples, few.parameters) == (5, {"temperature": 0.3, "top_p": 1})
+    assert rows(nj.closer_look.PROTOCOLS)["rate-explain"].samples == 20
     stars = rows(nj.chatgpt.PROTOCOLS, "table6")["ChatGPT (Stars w/ ref)"]
     assert stars.sampling == {"temperature": None} and stars.parameters == {"temperature": 0}
 

@@ -1,7 +1,7 @@
 """Metrics that somebody else ran on a benchmark's texts, joined to its items by key.
 
 Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter on Topical-Chat too, and
-Bhandari et al. (2020) on RealSumm. None is a run of one of the four papers, so none reproduces a printed row.
+Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a printed row.
 """
 
 import csv

@@ -18,7 +18,7 @@ from nlgjudge.judging.cleaning import without_tokens
 from nlgjudge.judging.numbers import is_share_of_one
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
-POLICIES = ("nan", "leading_or_0", "store_3", "drop")
+POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 
 # "4", "3.", "- 2": most replies of a judge that was asked for the number alone
 _BARE = re.compile(r"(?:- )?([0-9]{1,9}(?:\.[0-9]{1,9})?)\.?")
@@ -122,10 +122,11 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
     texts : sequence of str
     form, scale, key, options, aspect
         As for `parse`.
-    policy : {"nan", "leading_or_0", "store_3", "drop"}
+    policy : {"nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0"}
         What an unparsed reply counts as. `nan`, the default, says so. The others repeat
         upstream's scripts: G-Eval's takes a number at the start, after one blank at most, else 0, and checks no range;
-        AltTest's stores 3; `drop` leaves the row out.
+        AltTest's stores 3; `drop` leaves the row out; Chiang and Lee's two take the first digit after the last
+        "rating:", else NaN (`first_digit`) or 0 (`first_digit_or_0`), and check no range.
 
     Returns
     -------
@@ -142,8 +143,8 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
     texts = pd.Series(texts)
     known = {}
     for text in texts.unique():
-        if policy == "leading_or_0":
-            known[text] = _leading(text)
+        if policy in _OWN_READING:
+            known[text] = _OWN_READING[policy](text)
         else:
             known[text] = parse(text, form, scale, key=key, options=options, aspect=aspect)
     frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
@@ -161,6 +162,27 @@ def _leading(text):
         return Score(float(found[1]))
     except (TypeError, ValueError):  # nothing found, or dots alone
         return Score(0.0, "no_rating")
+
+
+def _first_digit(text):
+    """As Chiang and Lee's `meta_eval_summeval.py`: the first digit after the last "rating:".
+
+    Their pattern allows a number of two digits or with a decimal. A second pattern then puts blanks between its
+    characters, so that one digit is left. The range "1-3" of the question is taken out before.
+    """
+    said = (text or "").lower().replace("\n", " ").replace("1-3", " ").rpartition("rating:")[2]
+    found = re.search("[0-9]", said)
+    return Score(float(found[0])) if found else Score(math.nan, "no_rating")
+
+
+def _first_digit_or_0(text):
+    """As Chiang and Lee's `all_eval.py`, which is otherwise the same."""
+    read = _first_digit(text)
+    return Score(0.0, read.reason) if read.reason else read
+
+
+# Policies that read every reply by a rule of their own.
+_OWN_READING = {"leading_or_0": _leading, "first_digit": _first_digit, "first_digit_or_0": _first_digit_or_0}
 
 
 def _decided(readings, text, scale=None):

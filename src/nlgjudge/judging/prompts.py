@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from nlgjudge.data.choices import unknown
-from nlgjudge.judging import lettered
+from nlgjudge.judging import lettered, prompt_parts
 from nlgjudge.judging.parsing import FORMS
 
 _PAPERS = files("nlgjudge") / "papers"  # each holds a folder `prompts`
@@ -150,6 +150,8 @@ def prompt(name):
     folder = _PAPERS / paper / "prompts"
     if (folder / f"{rest}.txt").is_file():
         return _read(name, folder / f"{rest}.txt")
+    if prompt_parts.read(folder):
+        return Prompt(name=name, **prompt_parts.composed(folder, rest))
     template, task, aspect = rest.split("/")
     words = _aspects(folder)[task]
     asked = words["aspects"][aspect]
@@ -329,7 +331,7 @@ def names():
     """List the names of all prompts, sorted.
 
     A paper whose `prompts/` hold an `aspects.toml` prints templates: each is a prompt for every task and aspect
-    of that file.
+    of that file. One that prints its prompts in parts has a `parts.toml` (`nlgjudge.judging.prompt_parts`).
 
     Returns
     -------
@@ -346,6 +348,7 @@ def _names():
         folder = paper / "prompts"
         if not folder.is_dir():
             continue
+        found |= {f"{paper.name}/{name}" for name in prompt_parts.names(folder)}
         filled = []
         for task, words in _aspects(folder).items():
             filled += [f"/{task}/{aspect}" for aspect in words["aspects"]]

@@ -5,6 +5,7 @@ import textwrap
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.textpath import TextPath
 
@@ -37,7 +38,8 @@ STYLE = {
 
 
 # Colours of aspects, apart from those of the verdicts and from one another, for colour-blind readers too.
-ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600"]
+ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600",
+                  "#f2a7cd", "#00505c", "#d8c27a", "#b79ad6"]
 COEFFICIENT_MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
 _UNKNOWN_VERDICT = "#8c564b"
 
@@ -73,18 +75,18 @@ def comparison(rows, *, title, notice=""):
     ['correlation', 'ours − printed']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
-    labels = list(dict.fromkeys(rows["row"]))
-    levels = _levels(rows)
-    rows = _with_places(rows, labels)
-    most_in_a_row = rows.groupby(["row", *_columns(rows, "level")]).size().max() if len(rows) else 1
-    height = 2.2 + len(levels) * (0.6 + len(labels) * max(0.34, 0.055 * most_in_a_row))
+    rows = _with_places(rows)
+    panels = {level: rows[rows["level"] == level] if level else rows for level in _levels(rows)}
+    lines = [max(1, cells["row"].nunique()) for cells in panels.values()]
+    most_in_a_row = rows["cells in the row"].max() if len(rows) else 1
+    height = 2.2 + 0.6 * len(panels) + sum(lines) * max(0.34, 0.055 * most_in_a_row)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(len(levels), 2, figsize=(10, height), sharex="col", sharey="row",
-                                    layout="constrained", squeeze=False, gridspec_kw={"width_ratios": (3, 2)})
-        for (left, right), level in zip(axes, levels):
-            cells = rows[rows["level"] == level] if level else rows
+        figure, axes = plt.subplots(len(panels), 2, figsize=(10, height), sharex="col", sharey="row",
+                                    layout="constrained", squeeze=False,
+                                    gridspec_kw={"width_ratios": (3, 2), "height_ratios": lines})
+        for (left, right), (level, cells) in zip(axes, panels.items()):
             _draw_cells(left, right, cells)
-            _finish_panel(left, right, labels, level)
+            _finish_panel(left, right, list(dict.fromkeys(cells["row"])), level)
         _finish_differences(axes[-1, 1], rows)
         axes[-1, 0].set_xlabel("correlation")
         figure.legend(handles=_keys_of_verdicts(rows), loc="outside lower right", ncols=2, frameon=False,
@@ -108,18 +110,21 @@ def _levels(rows):
     return [""]
 
 
-def _with_places(rows, labels):
+def _with_places(rows):
     """Add the height at which each cell is drawn, its colour, its marker and its verdict's colour.
 
-    The cells of a row lie below one another, the aspects together, so that none hides another.
+    The rows of a level lie below one another, and so do the cells of a row, so that none hides another.
     """
     rows = rows.assign(tint=rows[_tint_of(rows)], marker="o")
     rows["colour"] = rows["tint"].map(_palette(rows))
     if "coefficient" in rows:
         rows["marker"] = rows["coefficient"].map(COEFFICIENT_MARKERS).fillna("o")
-    by_row = rows.groupby(["row", *_columns(rows, "level")], sort=False)
-    size = by_row["row"].transform("size")
-    rows["place"] = rows["row"].map(labels.index) + 0.7 * ((by_row.cumcount() + 0.5) / size - 0.5)
+    level = rows["level"] if "level" in rows else pd.Series("", rows.index)
+    lines = {name: list(dict.fromkeys(labels)) for name, labels in rows["row"].groupby(level, sort=False)}
+    line = [lines[name].index(row) for name, row in zip(level, rows["row"])]
+    by_row = rows.groupby([level, rows["row"]], sort=False)
+    rows["cells in the row"] = by_row["row"].transform("size")
+    rows["place"] = line + 0.7 * ((by_row.cumcount() + 0.5) / rows["cells in the row"] - 0.5)
     rows["verdict_colour"] = [COLOURS.get(verdict, _UNKNOWN_VERDICT) for verdict in rows["verdict"]]
     return rows
 

@@ -62,7 +62,7 @@ def metric_parts(paper, artefacts):
     """
     found = []
     for scope in PAPERS[paper].SCOPES:
-        for row in PAPERS[paper].METRIC_ROWS:
+        for row in getattr(PAPERS[paper], "METRIC_ROWS", ()):
             tables = tuple(name for name in artefacts if name in scope.artefacts and name in row.artefacts)
             if tables and (not row.datasets or scope.dataset in row.datasets):
                 found.append(Part(row, scope, tables))

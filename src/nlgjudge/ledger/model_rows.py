@@ -15,14 +15,14 @@ from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.entering import is_rule, judge_name
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
-from nlgjudge.papers import chatgpt, coascore, geval
 from nlgjudge.papers.asking import ask, kept, request
 from nlgjudge.papers.protocol import Protocol, Scope
+from nlgjudge.papers.registered import modules
 from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table
 
 # Papers that print correlations of models, by the name of their module.
-PAPERS = {"geval": geval, "chatgpt": chatgpt, "coascore": coascore}
+PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
 REPLIES = ["judge", "items", "replies", "read", "unread", "missing"]
 # Replies without a rating that a later run may still bring.
 _MISSING = (NOT_ASKED, NOT_ANSWERED)

@@ -5,16 +5,11 @@ import re
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
+from nlgjudge.papers.registered import titles
 
 _asked = set()
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
-PAPERS = {
-    "geval": "G-Eval (EMNLP 2023)",
-    "geval_v1": "G-Eval (arXiv v1)",
-    "chatgpt": "Is ChatGPT a Good NLG Evaluator?",
-    "dhp": "DHP",
-    "coascore": "CoAScore",
-}
+PAPERS = titles()
 
 
 def tables():
@@ -28,7 +23,7 @@ def tables():
     Raises
     ------
     ValueError
-        For a table of a paper that is not in `PAPERS`.
+        For a table of a paper that no package in `nlgjudge.papers` names.
 
     Examples
     --------
@@ -42,8 +37,8 @@ def tables():
             found.append(tuple(path.stem.rsplit("_", 1)))
     unknown = sorted({paper for paper, _ in found} - {*PAPERS})
     if unknown:
-        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; name "
-                         "a new paper in PAPERS of nlgjudge/ledger/printed.py")
+        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; give "
+                         "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}")
     return sorted(found, key=_reading_order)
 
 

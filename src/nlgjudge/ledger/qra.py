@@ -19,10 +19,10 @@ import pandas as pd
 from scipy.special import gammaln
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.comparison import EVIDENCE
 from nlgjudge.ledger.ledger import CELL, read
 from nlgjudge.ledger.printed import KEY, PAPERS, all_published
 from nlgjudge.ledger.prose_claims import HOLDS, UNTESTED, claims, listed, needed_cells
+from nlgjudge.ledger.verdicts import EVIDENCE
 
 SHIFT = 1.0  # what makes the scale of correlations start at zero
 NONE = "none"  # in the place of a kind of evidence, where a group has no cell of any

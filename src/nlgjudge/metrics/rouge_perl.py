@@ -1,6 +1,6 @@
 """ROUGE as the Perl script ROUGE-1.5.5 gives it behind pyrouge (Lin 2004).
 
-BARTScore's repository scores its summaries so, and two of the four papers print the values.
+BARTScore's repository scores its summaries so, and two of the papers print the values.
 rouge-score follows the script; these habits it leaves out: text after a `<` is lost up to the
 sentence's end, since pyrouge hands sentences over as HTML; Porter's stemmer lets a word lose
 several endings of its fourth step; precision and recall are rounded to five decimals, and F

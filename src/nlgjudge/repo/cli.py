@@ -16,7 +16,7 @@ from pathlib import Path
 from nlgjudge.repo import exits
 
 # Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
-POLICIES = ("nan", "leading_or_0", "store_3", "drop")
+POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 _STORE = "data/cache/replies.sqlite"
 _JUDGES = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
 

@@ -16,7 +16,6 @@ from nlgjudge.ledger.verdicts import ANOTHER_MODEL, ANOTHER_RUN, THIRD_PARTY, wa
 PRICE = (0.15, 0.60)  # of a million prompt and a million completion tokens, in US dollars
 CALLS_A_MINUTE = 500
 AMOUNTS = ["requests", "calls", "prompt_tokens", "completion_tokens"]
-_MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")
 
 
 def path():
@@ -71,7 +70,7 @@ def table(rows):
     """
     printed = rows[rows["published"] != ""]
     here = was_run(printed)
-    of_model = printed["row"].str.startswith(_MODELS)
+    of_model = pd.Series(_of_models(printed), printed.index)
     found = pd.DataFrame({
         "printed": printed.groupby("paper").size(),
         "here": printed[here].groupby("paper").size(),
@@ -82,9 +81,16 @@ def table(rows):
     return found.join(taken[AMOUNTS])
 
 
+def _of_models(printed):
+    """Tell which printed cells are of a row for which a paper's protocol says how a model is asked."""
+    rows = {(version, protocol.row) for module in model_rows.PAPERS.values() for version in module.VERSIONS
+            for protocol in module.PROTOCOLS}
+    return [pair in rows for pair in zip(printed["paper"], printed["row"])]
+
+
 def _versions():
     """Second printed versions of a paper, whose rows are asked for with the first's."""
-    return [version for module in model_rows.PAPERS.values() for version in module.VERSIONS[1:]]
+    return [version for module in model_rows.PAPERS.values() for version in [*module.VERSIONS][1:]]
 
 
 def _amounts(paper, row):

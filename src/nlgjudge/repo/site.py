@@ -25,6 +25,8 @@ from nlgjudge.repo import cli, coverage
 _OF_PAPERS = {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
 GROUPS = {"": "Start", **_OF_PAPERS, "beyond": "Beyond the papers", "ablation": "Ablations"}
 BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
+_SHORT_NAMES = "|".join(re.escape(name) for name in [*_OF_PAPERS.values(), "ChatGPT study"])
+_PAPER_IN_TITLE = rf"^({_SHORT_NAMES}), |^Beyond (the papers|DHP): "
 COUNTS = ["exact", "close", "other", "not run"]
 # Ends of the names of benchmarks that are another one with its single raters.
 _SINGLE_RATERS = re.compile(r"_(crowd|crowd_all|raters)$")
@@ -45,12 +47,12 @@ def notebooks():
 
 def _notebook(path):
     book = json.loads(use(path).read_text(encoding="utf-8"))
-    group = next((part for part in path.stem.split("_") if part in GROUPS), "")
+    group = _group(path.stem)
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in book["cells"]]
     prose = [text for kind, text in cells if kind == "markdown"]
     title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
     _describe_figures(book, cells, title)
-    short = re.sub(r"^(G-Eval|ChatGPT study|DHP|CoAScore), |^Beyond (the papers|DHP): ", "", title)
+    short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
     first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
                        for paragraph in verdict.split("\n\n")]
@@ -62,6 +64,14 @@ def _notebook(path):
         "benchmarks": book["metadata"].get("nlgjudge", {}).get("benchmarks", []),
         "book": book,
     }
+
+
+def _group(stem):
+    """The key of `GROUPS` that stands first in a notebook's name; a key may hold an underscore itself."""
+    name = f"_{stem}_"
+    places = {key: name.find(f"_{key}_") for key in GROUPS if key}
+    named = [key for key, place in places.items() if place >= 0]
+    return min(named, key=places.get, default="")
 
 
 def _describe_figures(book, cells, title):
@@ -262,7 +272,7 @@ def at_a_glance(rows, books):
 
 def _in_words(cells):
     """How much of a paper's cells was compared, and with what outcome."""
-    ran = cells["verdict"] != "not_run"
+    ran = was_run(cells)
     another = of_others(cells)
     own = cells[ran & ~another]
     same = own["verdict"].isin(["exact", "close"]).sum()

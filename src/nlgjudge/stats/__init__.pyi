@@ -1,7 +1,3 @@
-from .agreement import agreement_strata as agreement_strata
-from .agreement import alpha as alpha
-from .agreement import alternative_annotator_test as alternative_annotator_test
-from .agreement import ceiling as ceiling
 from .bootstrap import column_mean as column_mean
 from .bootstrap import difference as difference
 from .bootstrap import interval as interval
@@ -19,6 +15,10 @@ from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .power_analysis import power as power
 from .power_analysis import smallest_detectable as smallest_detectable
+from .rater_agreement import agreement_strata as agreement_strata
+from .rater_agreement import alpha as alpha
+from .rater_agreement import alternative_annotator_test as alternative_annotator_test
+from .rater_agreement import ceiling as ceiling
 from .rater_bootstrap import rater_interval as rater_interval
 from .testing import holm as holm
 from .testing import permutation_test as permutation_test

@@ -5,7 +5,6 @@ import re
 from typing import NamedTuple
 
 import pandas as pd
-from IPython.display import Markdown
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.ledger import read
@@ -13,6 +12,15 @@ from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import of_others
 
 COUNTS = ["exact", "close", "other", "not run"]
+
+
+class Markdown(NamedTuple):
+    """A text that a notebook shows as Markdown."""
+
+    data: str
+
+    def _repr_markdown_(self):
+        return self.data
 
 
 class Page(NamedTuple):
@@ -206,7 +214,7 @@ def markdown(table, *, index=True):
 
     Returns
     -------
-    IPython.display.Markdown
+    Markdown
     """
     shown = table.reset_index() if index else table
     lines = ["| " + " | ".join(shown.columns) + " |", "|" + "---|" * len(shown.columns)]

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.stats.agreement import alpha, ceiling
 from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table, grouped, matrices
 from nlgjudge.stats.judge_pairs import paired_tests
+from nlgjudge.stats.rater_agreement import alpha, ceiling
 
 # The ranks of two outputs agree or disagree: a correlation of 1 or -1, which is a coin's information. Three
 # take four values when nothing is tied, and the variance by chance, 1 / (k - 1), falls from 1 to one half.

@@ -31,7 +31,7 @@ NOTES = {
     "contradiction": r"caption says [^;]*",
     "uncertain": r"UNCERTAIN: [^;]*",
     "not in the table": r"(?:coefficient|aspect) from [^;]*|level not stated[^;]*|text gives [^;]*",
-    "extraction": r"lost in extraction|row label recovered[^;]*|value slid [^;]*",
+    "extraction": r"lost in extraction|printed as textbf[^;]*|row label recovered[^;]*|value slid [^;]*",
     "dash": r"printed as a dash",
     "caveat": r"italic: [^;]*",
 }

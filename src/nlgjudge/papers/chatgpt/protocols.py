@@ -6,7 +6,7 @@ temperature, between 24 and 27 February and 17 and 22 March 2023. The paper name
 
 from nlgjudge.papers.protocol import Protocol, Scope, same
 
-VERSIONS = ("chatgpt",)
+VERSIONS = {"chatgpt": "Is ChatGPT a Good NLG Evaluator?"}
 MODEL = "ChatGPT (website, February and March 2023)"
 _TABLES = tuple(f"table{number}" for number in range(1, 8))
 _NOTE = "asked on a website at its default temperature, which the paper does not name; 0 is sent"

@@ -5,7 +5,7 @@ from nlgjudge.papers.protocol import Protocol, Scope, same
 MODEL = "ChatGPT (version not stated)"
 SAMPLING = {"temperature": 0}
 COUNTS = (5, 10, 20)  # relevant aspects, section 4.3
-VERSIONS = ("coascore",)
+VERSIONS = {"coascore": "CoAScore"}
 _OVERALL = ("table2",)
 _ASPECTS = ("table3", "table4", "table12", "table13")
 

@@ -5,7 +5,7 @@ Figures 2 and 4 print no numbers; their bars are rows here. The versions are tho
 
 from nlgjudge.papers.protocol import Protocol
 
-VERSIONS = ("dhp",)
+VERSIONS = {"dhp": "DHP"}
 SCOPES = ()  # Figures 2 and 4 print no correlations
 SAMPLES = 5
 SAMPLING = {"temperature": 0}  # top_p stays at its default

@@ -6,7 +6,8 @@ otherwise: temperature 2, at most five tokens, and the prompt as a system messag
 
 from nlgjudge.papers.protocol import Protocol, Scope, same
 
-VERSIONS = ("geval", "geval_v1")  # two printed versions of one set of experiments
+# Two printed versions of one set of experiments.
+VERSIONS = {"geval": "G-Eval (EMNLP 2023)", "geval_v1": "G-Eval (arXiv v1)"}
 GPT_35 = "GPT-3.5 (text-davinci-003)"
 GPT_4 = "GPT-4"
 # Section 3.1: GPT-3.5 gives token probabilities, so that one greedy request is enough.

@@ -9,7 +9,7 @@ from scipy import stats
 
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.stats.agreement import agreement_strata, alpha, alternative_annotator_test, ceiling
+from nlgjudge.stats.rater_agreement import agreement_strata, alpha, alternative_annotator_test, ceiling
 
 
 def ratings_of(matrix, systems=1):
