@@ -32,6 +32,13 @@ def scored(benchmark, *, policy="nan", rows=None):
     ------
     KeyError
         For a benchmark whose texts the paper does not judge.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> frame, counts = scored(load("topical_chat", "sample"), rows=[])
+    >>> len(frame), len(counts)  # no row is asked for: people's ratings alone
+    (50, 0)
     """
     wanted = {row: name for row, name in RECORDED[benchmark.name].items() if rows is None or row in rows}
     by_row = {row: name for row, name in wanted.items() if recorded_files(name) and available(name)}
