@@ -36,6 +36,13 @@ def test_every_printed_table_has_a_line_with_a_notebook_and_counts():
         assert line["verdict"].endswith((".", "?"))
 
 
+def test_a_table_of_which_nothing_ran_says_what_it_needs():
+    table = contents.contents("closer_look")
+    assert "not run" in table.loc["Table 6", "cells"] and "exact" not in table.loc["Table 6", "cells"]
+    assert table.loc["Table 6", "verdict"].startswith("None of its cells was run; most need gpt-3.5-turbo-0613")
+    assert table.loc["Table 6", "verdict"] != table.loc["Table 2", "verdict"]
+
+
 def test_counts_add_up():
     table = contents.counts(contents.papers())
     assert (table[contents.COUNTS].sum(axis=1) == table["printed"]).all()
