@@ -124,7 +124,10 @@ def contents(paper):
         book = _covering(paper, item["artefact"], books) or books.get(item["notebook"])
         printed = ledger[(ledger["artefact"] == item["artefact"]) & (ledger["published"] != "")]
         verdict = item["needs"] or item["status"]
-        if len(printed) and book:
+        if len(printed) and (printed["verdict"] == "not_run").all():
+            # The notebook's verdict is about the tables that it computes, and this one is not among them.
+            verdict = f"None of its cells was run; most need {printed['note'].mode()[0]}."
+        elif len(printed) and book:
             verdict = book.fails
         lines.append({
             "Table or figure": re.sub(r"(\d+)", r" \1", item["artefact"]).title(),
