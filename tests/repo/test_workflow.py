@@ -16,7 +16,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger import comparison, ledger
+from nlgjudge.ledger import comparison, ledger, verdicts
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import workflow
@@ -277,7 +277,7 @@ def test_the_ledger_forgets_notebooks_that_are_gone_and_older_parts(small):
     part("one", "ROUGE-1", sample=False)
     part("gone", "ROUGE-2", sample=False)
     rows = ledger.read(workflow.merge_ledger()[0])
-    ran = rows[comparison.was_run(rows)]
+    ran = rows[verdicts.was_run(rows)]
     assert set(ran["notebook"]) == {"one"} and not pd.isna(ran["ours"]).any()
 
 

@@ -72,9 +72,7 @@ def entries(benchmark=None, *, role=None, path=None):
     >>> [entry.path for entry in entries("openmeva", role="data")]
     ['data/openmeva.json']
     """
-    file = use(root() / "data" / "registry.csv")
-    known = file.stat()
-    rows = _rows(file, known.st_mtime_ns, known.st_size)
+    rows = _registered()
     found = list(rows)
     if benchmark is not None:
         found = [row for row in found if row.benchmark == benchmark]
@@ -87,6 +85,13 @@ def entries(benchmark=None, *, role=None, path=None):
         raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
                        f"path={path!r}; benchmarks with files: {known}")
     return found
+
+
+def _registered():
+    """All entries of this checkout's registry, which may hold none."""
+    file = use(root() / "data" / "registry.csv")
+    known = file.stat()
+    return _rows(file, known.st_mtime_ns, known.st_size)
 
 
 @lru_cache(maxsize=4)
@@ -120,7 +125,7 @@ def among(paths):
     >>> [entry.path for entry in among([f"/some/mirror/{place}", "/some/other/file"])]
     ['data/openmeva.json']
     """
-    registered = entries()
+    registered = _registered()
     commits = {entry.commit for entry in registered}
     found = set()
     for path in paths:
