@@ -10,6 +10,7 @@ from nlgjudge.data import citations, registry
 from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.paths import root
 from nlgjudge.data.recordings import RECORDINGS
+from nlgjudge.judging import heard
 from nlgjudge.ledger import cited
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.repo import citing, cli, workflow
@@ -17,6 +18,12 @@ from nlgjudge.repo import citing, cli, workflow
 ENTRIES = citations.bibliography()
 SUMMEVAL = "geval_table1_summeval"
 REQUIRED = {"article": {"journal"}, "inproceedings": {"booktitle"}, "misc": set()}
+
+
+@pytest.fixture(autouse=True)
+def silent(monkeypatch):
+    """A process that has heard no model; others' tests may have heard some that said nothing of use."""
+    monkeypatch.setattr(heard, "_heard", {})
 
 
 def printed(capsys, *arguments):

@@ -265,7 +265,7 @@ def test_the_repositorys_address_is_the_projects_or_the_environments(tmp_path, m
 def test_the_command_line_is_the_parsers(source):
     helps = site.command_line()
     assert "".join(helps[""].split()) == "".join(cli.parser().format_help().split())  # whatever the width
-    listed = re.findall(r"^    (\w+) ", helps[""], re.M)
+    listed = re.findall(r"^    (\w+)(?: |$)", helps[""], re.M)
     assert {"data", "judge", "rerun", "new", "evaluate"} <= set(listed) == {name.split()[0] for name in helps if name}
     assert "data fetch" in helps and "replies export" in helps and "serve" not in helps
     page = (source / "guide" / "command_line.md").read_text("utf-8")

@@ -357,14 +357,15 @@ def test_the_highest_may_be_no_agreement_at_all():
 
 
 def test_too_few_documents_name_nobody():
-    """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039."""
+    """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039; of 8 systems as of documents."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
     said = verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
     assert said.startswith("These data cannot name one: to tell one of 6 methods from the others takes 8 "
                            "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
     said = verdicts(compare(mine, says("good", truth, mine.items)))["style"]
-    assert said == "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance on these systems."
+    assert said == ("your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance on these systems "
+                    "and on others.")
 
 
 def test_too_few_permutations_are_said():

@@ -131,13 +131,16 @@ class PaperTable:
         return "Above the print, below it ours. " + "; ".join(marks + letters) + "."
 
     def _needed(self):
-        """The rows without a single value, by what they need."""
-        empty = self.cells.groupby("row", sort=False)["ours"].transform(lambda ours: ours.isna().all())
-        first = self.cells[empty & (self.cells["verdict"] == "not_run") & (self.cells["published"] != "")]
-        first = first.drop_duplicates("row")
+        """What the cells without a value need, with their rows; of a row that has some values, where it lacks them."""
+        lacking = (self.cells["verdict"] == "not_run") & self.cells["ours"].isna() & (self.cells["published"] != "")
+        some = set(self.cells.loc[self.cells["ours"].notna(), "row"])
+        head = self._heads()[0]
         rows = {}
-        for cell in first.itertuples():
-            rows.setdefault(cell.note.rstrip("."), []).append(cell.row)
+        for (note, row), part in self.cells[lacking].groupby(["note", "row"], sort=False):
+            label = row
+            if row in some:
+                label = f"{row} ({', '.join(map(_words, part[head].unique()))})"
+            rows.setdefault(note.rstrip("."), []).append(label)
         return rows
 
 

@@ -18,7 +18,7 @@ from nlgjudge.ledger.average_audit import besides_misprint
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.ledger import CELL
 from nlgjudge.ledger.printed import PAPERS, all_published
-from nlgjudge.ledger.verdicts import of_others, was_run
+from nlgjudge.ledger.verdicts import MISPRINT, of_others, was_run
 from nlgjudge.repo import cli, coverage
 
 # The first of these in a notebook's name, and its heading in the table of contents.
@@ -52,6 +52,7 @@ def _notebook(path):
     prose = [text for kind, text in cells if kind == "markdown"]
     title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
     _describe_figures(book, cells, title)
+    _link_pages(book)
     short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
     first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
@@ -72,6 +73,15 @@ def _group(stem):
     places = {key: name.find(f"_{key}_") for key in GROUPS if key}
     named = [key for key, place in places.items() if place >= 0]
     return min(named, key=places.get, default="")
+
+
+def _link_pages(book):
+    """Let links to other notebooks in a cell's output lead to their pages; Sphinx does so in prose alone."""
+    for cell in book["cells"]:
+        for output in cell.get("outputs", []):
+            if "text/markdown" in output.get("data", {}):
+                text = "".join(output["data"]["text/markdown"])
+                output["data"]["text/markdown"] = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", text)
 
 
 def _describe_figures(book, cells, title):
@@ -281,7 +291,10 @@ def _in_words(cells):
         text = f"exact or close: {same:,} of {len(own):,} cells compared"
     if (ran & another).any():
         text += f"; another model's or run's: {(ran & another).sum():,} more"
-    return f"{text}; not run: {(~ran).sum():,}"
+    misprinted = (cells["verdict"] == MISPRINT).sum()
+    if misprinted:
+        text += f"; misprinted: {misprinted}"
+    return f"{text}; not run: {(cells['verdict'] == 'not_run').sum():,}"
 
 
 def _by_artefact(artefacts):

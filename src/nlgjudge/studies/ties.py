@@ -132,8 +132,8 @@ def three(replies, width, samples=None):
     >>> replies = pd.DataFrame({"item_id": ["i", "i", "j", "j"], "aspect": "fluency", "sample_index": [0, 1, 0, 1],
     ...                         "score": [1.0, 2.0, 3.0, 3.0]})
     >>> found = three(replies, 1).set_index("item_id")
-    >>> found.loc["i"].to_dict()
-    {'one:fluency': 1.0, 'mean:fluency': 1.5, 'rounded:fluency': 2.0}
+    >>> [found.loc["i", f"{kind}:fluency"].item() for kind in ("one", "mean", "rounded")]
+    [1.0, 1.5, 2.0]
     """
     mean = item_scores(replies, samples=samples) if samples else item_scores(replies)
     rounded = mean.assign(score=(mean["score"] / width).round() * width)
