@@ -357,7 +357,7 @@ def test_the_highest_may_be_no_agreement_at_all():
 
 
 def test_too_few_documents_name_nobody():
-    """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039; of 8 systems as of documents."""
+    """Six methods: 5 times the smallest p, 2 / 2^7, is 0.08, and 5 times 2 / 2^8 is 0.039; of systems as well."""
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
     said = verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
