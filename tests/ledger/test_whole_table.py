@@ -105,6 +105,14 @@ def test_every_verdict_has_a_mark_of_its_own():
     assert len(set(marks)) == len(marks)
 
 
+def test_a_table_that_nobody_ran_is_shown_with_what_it_needs():
+    """CoAScore's Table 6: its rows are a model's."""
+    shown = nj.ledger.paper_table(rouge(), "coascore", "table6", elsewhere=False)
+    printed = nj.published("coascore", "table6")
+    assert set(shown.counts()) == {"not_run"} and list(body(shown._repr_html_())) == list(printed["row"].unique())
+    assert "Needs" in shown._repr_html_().partition("</table>")[2]
+
+
 def test_rows_of_several_tables_want_a_name(ledger):
     with pytest.raises(ValueError, match="rows are of several tables, geval table1.*name the paper"):
         nj.ledger.paper_table(ledger)

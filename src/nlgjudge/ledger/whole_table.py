@@ -13,6 +13,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root, use
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.ledger import needs_of, read
 from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.printed import tables as printed_tables
 from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY, of_others
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
@@ -173,7 +174,7 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
         From `nlgjudge.ledger.comparison.compare`, `nlgjudge.ledger.reruns.with_rerun` and their like. Of two
         values of a cell the better evidence is shown, and of equal evidence the first.
     paper, artefact : str, optional
-        Which table; needed where the rows are of several.
+        Which table; needed where the rows are of several, or hold nothing of it.
     elsewhere : bool
         Whether a cell that these rows lack is taken from the committed ledger, if another notebook
         computed it. The sample's values are never mixed with it.
@@ -186,7 +187,7 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
     Raises
     ------
     ValueError
-        Where it is not said which of several tables is meant, or the rows hold nothing of it.
+        Where it is not said which of several tables is meant, or no such table was typed.
 
     Examples
     --------
@@ -219,7 +220,9 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
 
 
 def _which(given, paper, artefact):
-    """The table that is meant, out of those that the rows are of."""
+    """The table that is meant: the one that is named, or else the one that the rows are of."""
+    if (paper, artefact) in printed_tables():
+        return paper, artefact
     tables = list(given[["paper", "artefact"]].drop_duplicates().itertuples(index=False, name=None))
     names = [f"{one} {table}" for one, table in tables]
     fitting = [table for table in tables if paper in (None, table[0]) and artefact in (None, table[1])]
