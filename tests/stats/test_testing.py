@@ -208,8 +208,9 @@ def test_fifteen_systems_are_enumerated_and_sixteen_drawn():
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
-# From 128 and 2,048 items on sums need double precision, for Spearman and for Kendall.
-@pytest.mark.parametrize("documents, systems", [(1, 3), (3, 2), (5, 17), (3, 40), (2, 150), (1, 2100)])
+# From 128 and 2,048 items on sums need double precision, for Spearman and for Kendall; in groups of more than
+# 250 Spearman's ranks are counted, in small numbers up to 8,191 items.
+@pytest.mark.parametrize("documents, systems", [(1, 3), (3, 2), (5, 17), (3, 40), (2, 150), (2, 260), (1, 2100)])
 def test_same_differences_in_any_size(documents, systems, coefficient, kendall):
     for frame in (noisy(3, documents, systems), noisy(3, documents, systems).round({"a": 0, "b": 0, "h": 0})):
         options = dict(level="sample", coefficient=coefficient, kendall=kendall, constant="skip")
@@ -227,8 +228,20 @@ def test_chunks_and_large_groups_change_nothing(level, coefficient, kendall, mon
     expected = permutation.differences(x, y, h, bits, **options)
     monkeypatch.setattr(permutation, "_CELLS", 1)
     np.testing.assert_allclose(permutation.differences(x, y, h, bits, **options), expected, atol=1e-12)
-    monkeypatch.setattr(permutation, "_PAIRWISE", 0)
-    np.testing.assert_allclose(permutation.differences(x, y, h, bits, **options), expected, atol=1e-12)
+    for bound in ("_PAIRWISE", "_SORTED"):
+        monkeypatch.setattr(permutation, bound, 0)
+        np.testing.assert_allclose(permutation.differences(x, y, h, bits, **options), expected, atol=1e-12)
+
+
+def test_spearman_of_many_items_equals_small_ones_repeated():
+    """Four copies of every item leave Spearman as it is: 9,000 items, whose ranks need larger numbers."""
+    frame = noisy(4, 1, 2250).round({"a": 1, "h": 1})
+    x, y, h = matrices(frame)
+    bits = permutation.swaps(h.shape, "both", 40, np.random.default_rng(0))
+    options = dict(level="dataset", coefficient="spearman", constant="skip", kendall="b")
+    expected = permutation.differences(x, y, h, bits, **options)
+    four = [np.tile(part, (1, 4, *[1] * (part.ndim - 2))) for part in (x, y, h, bits)]
+    np.testing.assert_allclose(permutation.differences(*four, **options), expected, atol=1e-12)
 
 
 def test_pearson_of_nearly_constant_documents():

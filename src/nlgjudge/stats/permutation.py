@@ -10,6 +10,7 @@ import math
 from functools import partial
 
 import numpy as np
+from scipy.stats import rankdata
 
 from nlgjudge.stats.correlations import grouped
 
@@ -17,6 +18,8 @@ _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the pro
 _BLOCK = 256       # resamples are held in blocks of this many
 _TILE = 128        # columns of a tile of a matrix product, at most
 _ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
+_SORTED = 250      # above this group size Spearman's ranks are counted among sorted scores instead of by pairs
+_COLUMNS = 64      # resamples of which ranks are counted at once: their arrays stay in the processor's cache
 _PAIRWISE = 3_000  # above this group size tables of all pairs take too much memory
 
 
@@ -232,6 +235,8 @@ def _of_equal_groups(x, y, human, bits, coefficient, kendall):
     # same in all groups, without the first.
     if coefficient == "pearson":
         statistic, dtype = _moments(x, y, human)
+    elif coefficient == "spearman" and size > _SORTED:
+        statistic, dtype = _among_sorted(x, y, human), np.uint8
     elif size <= _PAIRWISE:
         statistic, dtype = _comparisons(x, y, human, coefficient, kendall)
     else:
@@ -381,6 +386,70 @@ def _comparisons(x, y, human, coefficient, kendall):
         return values
 
     return statistic, dtype
+
+
+def _among_sorted(x, y, human):
+    """Spearman of large groups, one after the other, from ranks that are counted among sorted scores."""
+    groups = [_RankCounts(*of_group) for of_group in zip(x, y, human)]
+
+    def statistic(swapped):
+        each = np.broadcast_to(swapped, (len(groups), *swapped.shape[-2:]))
+        values = np.empty((len(groups), 2, swapped.shape[-1]))
+        for group, bits, found in zip(groups, each, values):
+            for start in range(0, bits.shape[-1], _COLUMNS):
+                columns = slice(start, start + _COLUMNS)
+                found[:, columns] = group.coefficients(bits[:, columns])
+        return values
+
+    return statistic
+
+
+class _RankCounts:
+    """Ranks of swapped scores, for one group of items.
+
+    The scores of both metrics are sorted together, once. A swap gives one of an item's two scores to A and the
+    other to B. The rank of a score of A's, doubled and centred, is the number of A's scores below it, plus the
+    number up to it, less the number of items. The numerator is the sum of r_i rank_i, with the ratings' ranks r:
+    half of what `_comparisons` sums over all pairs, and whole numbers as well.
+    """
+
+    def __init__(self, x, y, human):
+        self.size = len(x)
+        scores = np.concatenate([x, y])
+        self.order = np.argsort(scores, kind="stable")
+        inorder = scores[self.order]
+        differs = inorder[1:] != inorder[:-1]
+        self.value = np.concatenate([[0], np.cumsum(differs)])  # the number of each score's value
+        self.last = np.flatnonzero(np.append(differs, True))  # the last score of each value
+        up_to = self.last + 1
+        below = np.concatenate([[0], up_to[:-1]])
+        rank = 2 * rankdata(human) - self.size - 1
+        self.variation = np.array([[4 * (rank * rank).sum()]])
+        self.rating = rank[self.order % self.size]
+        self.rank_of_both = (up_to + below)[self.value]  # of a score, if one metric had all; not centred
+        self.tied = np.flatnonzero(up_to - below > 1)
+        self.tied_of_both = (up_to - below)[self.tied, None]
+        self.whole = np.int16 if 4 * self.size < 2**15 else np.int64  # holds every rank
+
+    def coefficients(self, swapped):
+        """Both metrics' coefficients, shape (2, n_resamples), for swap bits of shape (n_items, n_resamples)."""
+        of_a = np.concatenate([swapped ^ 1, swapped])[self.order]
+        up_to = np.cumsum(of_a, axis=0, dtype=self.whole)[self.last]
+        below = np.zeros_like(up_to)
+        below[1:] = up_to[:-1]
+        rank = (up_to + below)[self.value]
+        taken = self.rating @ of_a
+        ranked = self.rating @ (of_a * rank)
+        product = ranked - self.size * taken
+        # B has what A has not, and of the scores below one of B's those that A has not. The ratings' ranks sum to 0.
+        by_both = self.rating * self.rank_of_both
+        other_product = (by_both.sum() - by_both @ of_a) - (self.rating @ rank - ranked) + self.size * taken
+        ties = (up_to - below)[self.tied]
+        return np.stack([self._ratio(product, ties), self._ratio(other_product, self.tied_of_both - ties)])
+
+    def _ratio(self, product, ties):
+        agreement = 2 * product[None]
+        return _ratio(agreement, ties[None].astype(float), self.size, self.variation, None, "spearman", None)[0]
 
 
 def _gaps(x, y):
