@@ -398,7 +398,9 @@ def _limit(tests):
         reasons = dict.fromkeys(reason for reason in tests["reason"] if reason)
         return f"There is no p with systems swapped ({'; '.join(reasons)})."
     swaps = sorted(set(known["swaps_of_systems"]))
-    number = f"{swaps[0]:,}" if len(swaps) == 1 else f"{swaps[0]:,} to {swaps[-1]:,}"
+    number = f"{swaps[0]:,}"
+    if len(swaps) > 1:
+        number += f" to {swaps[-1]:,}"
     smallest = known["smallest_p_systems"].min()
     corrected = min(1, smallest * len(known))
     said = f"There are {number} different swaps of systems: no p is below {smallest:.3g}"
