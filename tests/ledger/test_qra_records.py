@@ -9,8 +9,8 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import qra_records
+from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import KEY, PAPERS, all_published
-from nlgjudge.ledger.qra import committed
 from nlgjudge.ledger.qra_defaults import keep_library_defaults, library_defaults, with_library_default
 from nlgjudge.ledger.qra_records import badge, badge_words, reproducibility_record, write_records
 

@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger import qra, qra_records
+from nlgjudge.ledger import qra_records
+from nlgjudge.ledger.ledger import committed
 from nlgjudge.repo import cli, workflow
 
 COMMITTED = root() / "paper_tables" / "reproducibility"
@@ -14,7 +15,7 @@ COMMITTED = root() / "paper_tables" / "reproducibility"
 def test_the_command_shows_a_papers_measures_by_table(capsys):
     assert cli.main(["reproducibility", "geval", "--tables"]) == 0
     shown, words = capsys.readouterr().out.split("\n\n")
-    rows = qra.committed().query("paper == 'geval'")
+    rows = committed().query("paper == 'geval'")
     compared = rows[rows["ours"].notna() & (rows["published"] != "")]
     pairs = compared[["artefact", "evidence"]].drop_duplicates()
     lines = [line.split() for line in shown.splitlines()[1:]]

@@ -44,14 +44,8 @@ def as_text(benchmark):
     Examples
     --------
     >>> from nlgjudge.data.benchmarks import load
-    >>> print(as_text(load("openmeva", "sample")))
-    openmeva
-      data       sample data, not comparable with the papers
-      documents  12
-      systems    4
-      items      48
-      aspects    overall (1 to 5)
-      licence    CC0-1.0, written for this repository
+    >>> as_text(load("openmeva", "sample")).splitlines()[:2]
+    ['openmeva', '  data       sample data, not comparable with the papers']
     """
     lines = [f"  {name:<9}  {fact}" for name, fact in facts(benchmark).items()]
     return "\n".join([benchmark.name, *lines])

@@ -7,6 +7,7 @@ from .comparison import with_interval as with_interval
 from .entering import is_rule as is_rule
 from .kept_reruns import kept_cells as kept_cells
 from .kept_reruns import write_rerun as write_rerun
+from .ledger import committed as committed
 from .ledger import write as write
 from .other_run_cells import beside_other_runs as beside_other_runs
 from .printed import all_published as all_published
@@ -14,7 +15,6 @@ from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
 from .published_by_others import third_party as third_party
-from .qra import committed as committed
 from .qra import conclusions as conclusions
 from .qra import cv_star as cv_star
 from .qra import reproducibility as reproducibility

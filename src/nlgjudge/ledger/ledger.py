@@ -84,6 +84,21 @@ def read(path):
     return frame[COLUMNS]
 
 
+def committed():
+    """Read the ledger that is committed, `paper_tables/ledger.csv`.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> committed().columns[:3].tolist()
+    ['paper', 'artefact', 'row']
+    """
+    return read(use(root() / "paper_tables" / "ledger.csv"))
+
+
 def save(rows, path):
     """Write a ledger or a part of one, without the values of the sample.
 

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.ledger import CELL, read
+from nlgjudge.ledger.ledger import CELL, committed
 from nlgjudge.ledger.printed import KEY, PAPERS, all_published
 from nlgjudge.ledger.prose_claims import HOLDS, UNTESTED, claims, listed, needed_cells
 from nlgjudge.ledger.verdicts import EVIDENCE
@@ -158,21 +157,6 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
     for measure in MEASURES:
         columns += [measure, f"{measure}_low", f"{measure}_high"]
     return pd.DataFrame(lines, columns=columns)
-
-
-def committed():
-    """Read the ledger that is committed, `paper_tables/ledger.csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Examples
-    --------
-    >>> committed().columns[:3].tolist()
-    ['paper', 'artefact', 'row']
-    """
-    return read(use(root() / "paper_tables" / "ledger.csv"))
 
 
 def _prepared(rows):

@@ -81,7 +81,7 @@ def with_library_default(rows, defaults=None):
 
     Examples
     --------
-    >>> from nlgjudge.ledger.qra import committed
+    >>> from nlgjudge.ledger.ledger import committed
     >>> fitted, default = with_library_default(committed())
     >>> len(fitted) == len(default) > 0, bool((fitted["ours"] != default["ours"]).any())
     (True, True)

@@ -10,9 +10,10 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import pandas as pd
 
+from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.prose_claims import listed
-from nlgjudge.ledger.qra import MEASURES, NONE, PRINT, SHIFT, committed, conclusions, reproducibility
+from nlgjudge.ledger.qra import MEASURES, NONE, PRINT, SHIFT, conclusions, reproducibility
 from nlgjudge.ledger.qra_defaults import DEFAULT, FILE, library_defaults, with_library_default
 
 FOLDER = "reproducibility"
@@ -153,7 +154,8 @@ def _beside_default(fitted, default, by):
 
 
 def _measure(line, name):
-    return {"value": _number(line[name]), "low": _number(line[f"{name}_low"]), "high": _number(line[f"{name}_high"])}
+    ends = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+    return {end: _number(line[column]) for end, column in ends.items()}
 
 
 def _number(value):

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.paths import SAMPLE_NOTICE, root, use
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.ledger import needs_of, read
+from nlgjudge.ledger.ledger import committed, needs_of
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.printed import tables as printed_tables
 from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY, of_others
@@ -125,11 +125,13 @@ class PaperTable:
             yield f"<tr><th class='row'>{escape(str(row))}</th>{''.join(filled)}</tr>"
 
     def _legend(self):
-        counts = self.counts()
-        marks = [f"{SHOWN[verdict][0] or 'grey'} {SHOWN[verdict][2]} ({number})" for verdict, number in counts.items()]
-        letters = [f"{letter} {says}" for evidence, (letter, says) in LETTERS.items()
-                   if evidence in set(self.cells["evidence"])]
-        return "Above the print, below it ours. " + "; ".join(marks + letters) + "."
+        said = []
+        for verdict, number in self.counts().items():
+            mark, _, meaning = SHOWN[verdict]
+            said.append(f"{mark or 'grey'} {meaning} ({number})")
+        found = set(self.cells["evidence"])
+        said += [f"{letter} {meaning}" for evidence, (letter, meaning) in LETTERS.items() if evidence in found]
+        return f"Above the print, below it ours. {'; '.join(said)}."
 
     def _needed(self):
         """What the cells without a value need, with their rows; of a row that has some values, where it lacks them."""
@@ -235,10 +237,9 @@ def _which(given, paper, artefact):
 
 def _from_elsewhere(paper, artefact, own):
     """Cells of the committed ledger that other notebooks computed."""
-    path = root() / "paper_tables" / "ledger.csv"
-    if not path.is_file():
+    if not (root() / "paper_tables" / "ledger.csv").is_file():
         return None
-    ledger = read(use(path))
+    ledger = committed()
     of_table = (ledger["paper"] == paper) & (ledger["artefact"] == artefact)
     return ledger[of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(own)]
 

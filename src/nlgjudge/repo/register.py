@@ -3,6 +3,7 @@
 import numpy as np
 
 from nlgjudge.ledger import qra, qra_records
+from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import PAPERS
 
 _SHOWN = ["evidence", "cells", "printed", "not_run", "cv_star", "cv_star_low", "cv_star_high", "pearson", "spearman",
@@ -32,7 +33,7 @@ def show(papers=(), tables=False, output=None):
     unknown = sorted(set(papers) - set(PAPERS))
     if unknown:
         raise ValueError(f"paper {', '.join(unknown)}: expected one of {', '.join(PAPERS)}")
-    rows = qra.committed()
+    rows = committed()
     by = ["paper", "artefact"] if tables else ["paper"]
     rng = np.random.default_rng(qra_records.SEED)
     shown = rows[rows["paper"].isin(papers)] if papers else rows

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.ledger import read
+from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import of_others
 
@@ -116,7 +116,7 @@ def contents(paper):
         `verdict` (a sentence).
     """
     listed = pd.read_csv(use(root() / "site" / "artefacts.csv"), keep_default_na=False, dtype=str)
-    ledger = read(use(root() / "paper_tables" / "ledger.csv"))
+    ledger = committed()
     ledger = ledger[ledger["paper"].str.removesuffix("_v1") == paper]
     books = pages()
     lines = []
@@ -152,7 +152,7 @@ def counts(names):
     pandas.DataFrame
         Indexed by the paper's name, without papers that print none: `printed, exact, close, other, not run`.
     """
-    ledger = read(use(root() / "paper_tables" / "ledger.csv"))
+    ledger = committed()
     ledger = ledger[ledger["published"] != ""]
     groups = _groups(ledger)
     of_paper = ledger["paper"].str.removesuffix("_v1")
