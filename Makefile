@@ -33,6 +33,8 @@ export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(BIN):$(PATH)
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
+# Hundreds of processes import the same modules: compiled once, not by each of them.
+export PYTHONDONTWRITEBYTECODE :=
 # Whatever the locale: texts are UTF-8.
 export PYTHONUTF8 := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
@@ -45,12 +47,14 @@ SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers m
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
+# The lock names everything that is needed, so that pip has nothing to look for. What is never imported is never
+# compiled: half of the time.
 .venv/stamp: pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 13), sys.version' \
 	  || { echo "Python 3.11 to 3.13 is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
 	$(if $(FOUND),$(info $(NOT_USED)))
 	$(PYTHON) -m venv --clear .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check -r requirements.lock
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 

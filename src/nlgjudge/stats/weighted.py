@@ -133,11 +133,13 @@ def _together(counts, group):
     """Counts of each group of items: whole numbers, so exact. Groups are numbered from 0, without a gap."""
     if not len(group):
         return counts
-    return np.diff(_up_to(counts, group), axis=1, prepend=0)
+    return np.diff(_up_to(counts, group), axis=1, prepend=0).astype(float)
 
 
 def _up_to(counts, group):
     """How many items of each group and of those before it were drawn."""
+    if 2 * counts.sum(axis=1).max() < 2**15:  # small numbers hold even a doubled rank, in a third of the time
+        counts = counts.astype(np.int16)
     order = np.argsort(group, kind="stable")
     last = np.searchsorted(group[order], np.arange(group.max() + 1), side="right") - 1
     return np.cumsum(counts[:, order], axis=1, dtype=counts.dtype)[:, last]
@@ -219,8 +221,6 @@ def _ranks(scores, counts):
     if not len(scores):
         return counts
     _, group = np.unique(scores, return_inverse=True)
-    if 2 * counts.sum(axis=1).max() < 2**15:  # every rank fits into a small number, which takes a third of the time
-        counts = counts.astype(np.int16)
     up_to = _up_to(counts, group)
     centred = up_to - up_to[:, -1:]
     centred[:, 1:] += up_to[:, :-1]  # those below and those up to a score, less all
