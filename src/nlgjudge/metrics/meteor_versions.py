@@ -293,9 +293,13 @@ def _by_synonym(left, right, mine, theirs, synonyms):
     places = defaultdict(list)
     for j in right:
         places[theirs[j]].append(j)
+    there = set(places)
     matches = []
     for i in reversed(left):
-        shared = [word for word in synonyms(mine[i]) & places.keys() if places[word]]
+        names = synonyms(mine[i])
+        if names.isdisjoint(there):
+            continue
+        shared = [word for word in names & there if places[word]]
         if shared:
             last = max(shared, key=lambda word: places[word][-1])
             matches.append((i, places[last].pop()))
