@@ -6,6 +6,9 @@ import math
 import os
 import random
 import re
+import shutil
+import subprocess
+import sys
 import time
 from collections import Counter, defaultdict
 from functools import cache
@@ -141,6 +144,43 @@ def test_chiang_and_lees_script_takes_the_first_digit_after_the_last_rating(repl
     read = parse_all([reply] * 2, policy="first_digit")["score"]
     assert read.isna().all() if score is None else read.tolist() == [score] * 2
     assert parse_all([reply], policy="first_digit_or_0")["score"].tolist() == [score or 0]
+
+
+MANY = [f"{text} {number}" for number in range(100) for text in (
+    "Rating:", "It drifts off.\nRating:", "I cannot say.", "It names", "Rating: 2 or", "Rating: -", "A score of")]
+
+
+def test_many_replies_are_read_as_each_alone_and_found_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path))
+    given = pd.Series([*MANY, None, *MANY[:9]])
+    alone = pd.DataFrame([parse(text, "stars", (1, 10), aspect="style") for text in given])
+    pd.testing.assert_frame_equal(parse_all(given, "stars", (1, 10), aspect="style"), alone)
+    monkeypatch.setattr(parsing, "parse", lambda *_, **__: parsing.Score(0.0))
+    again = parse_all(MANY, "stars", (1, 10), aspect="style")
+    pd.testing.assert_frame_equal(again, alone.head(len(MANY)))
+    for form, scale, aspect in (("form", (1, 10), "style"), ("stars", (1, 5), "style"), ("stars", (1, 10), "")):
+        assert set(parse_all(MANY, form, scale, aspect=aspect)["score"]) == {0.0}  # asked otherwise: read anew
+
+
+def test_many_replies_are_read_where_nothing_can_be_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    assert parse_all(MANY)["score"].tolist()[7:14:6] == [1.0, 1.0]
+
+
+def test_kept_readings_hold_for_the_source_that_read_them(tmp_path):
+    package = tmp_path / "nlgjudge"
+    shutil.copytree(Path(parsing.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    count = ("from nlgjudge.judging.parsing import parse_all\n"
+             "parse_all([f'Rating: {number}' for number in range(600)])\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NLGJUDGE_CACHE": str(tmp_path / "cache")}
+    made = []
+    for change in ("", "# another way of stating a rating\n"):
+        with (package / "judging" / "tiers.py").open("a", encoding="utf-8") as source:
+            source.write(change)
+        subprocess.run([sys.executable, "-c", count], env=environment, check=True)
+        made.append(len(list((tmp_path / "cache" / "readings").glob("*.npz"))))
+    assert made == [1, 2]
 
 
 def test_equal_replies_are_parsed_once(monkeypatch):

@@ -82,8 +82,11 @@ def unpickle(content, *, scores=False, calls=None):
         raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
 
 
-def read(name):
-    """Read one of the six benchmarks, with released scores where their files can be had."""
+def read(name, more=None):
+    """Read one of the six benchmarks, with released scores where their files can be had.
+
+    `more` reads scores of others: a function of the benchmark's `Optional` and the ids of its items.
+    """
     entry = entries(name, role="data")[0]
     documents = unpickle(fetch.read(entry))
     known = {f"{doc_id}/{system_id}" for doc_id, _, system_id, _ in _outputs(documents)}
@@ -94,6 +97,8 @@ def read(name):
             scores += optional.read(extra, partial(_from_pickle, extra, name, known))
         elif extra.path == f"data/{name}.json":
             scores += optional.read(extra, partial(_from_json, extra, name, known))
+    if more is not None:
+        scores += more(optional, known)
     ratings = []
     if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
         for annotations in entries(name, path="data/summeval/human_annotations.json"):
@@ -126,7 +131,7 @@ def _outputs(documents):
 def _items(documents):
     for doc_id, document, system_id, output in _outputs(documents):
         references = document.get("ref_summs") or [document["ref_summ"]]
-        yield (None, doc_id, system_id, document["src"], output["sys_summ"], list(references), "")
+        yield (f"{doc_id}/{system_id}", doc_id, system_id, document["src"], output["sys_summ"], list(references), "")
 
 
 def _ratings(documents, aspects):

@@ -345,7 +345,8 @@ def _rows(name, items, files, say):
 
 
 def _closer_look(entry, content, items, _, say):
-    keys = {(item.source, item.context, item.system_id): item.item_id for item in items.itertuples()}
+    texts = zip(items["source"].tolist(), items["context"].tolist(), items["system_id"].tolist())
+    keys = dict(zip(texts, items["item_id"].tolist()))
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
     needed = ("source", "context", "system_id", "all_responses")

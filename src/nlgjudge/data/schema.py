@@ -73,7 +73,7 @@ class Benchmark:
     @property
     def aspects(self):
         """Rated aspects, in the benchmark's order."""
-        return list(dict.fromkeys(self.ratings["aspect"]))
+        return self.ratings["aspect"].unique().tolist()
 
     @property
     def is_sample(self):
@@ -240,7 +240,7 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
         ("ratings", ratings, ["item_id", "aspect", "rater"]),
         ("scores", scores, ["item_id", "metric", "aspect"]),
     ]
-    known = set(items["item_id"])
+    known = set(items["item_id"].tolist())
     for label, table, key in keyed:
         repeated = table.duplicated(key)
         if repeated.any():

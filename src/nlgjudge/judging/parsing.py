@@ -6,9 +6,13 @@ before or after the rating, and a lettered choice. A wrong score is worse than n
 is NaN. What upstream's scripts did instead is a `paper` policy.
 """
 
+import hashlib
 import json
 import math
 import re
+import sys
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -16,6 +20,7 @@ import pandas as pd
 from nlgjudge.judging import lettered, statements
 from nlgjudge.judging.cleaning import without_tokens
 from nlgjudge.judging.numbers import is_share_of_one
+from nlgjudge.metrics import cached
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
@@ -26,6 +31,11 @@ _REFUSAL = re.compile(
     r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|"
     r"not (?:applicable|possible))\b"
 )
+
+
+_IN_WORDS = ("form", "stars", "number")  # forms whose replies pass many patterns
+_KEPT_FROM = 500  # different replies; fewer are read in less time than a file of readings
+REASONS = ("", "empty", "refusal", "no_rating", "ambiguous", "out_of_range", "other_scale", "not_json")
 
 
 class Score(NamedTuple):
@@ -117,6 +127,9 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
 def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect="", policy="nan"):
     """Parse many replies; equal replies are read once.
 
+    Readings of many are kept below `data/cache/readings/`, by the replies' digests and the source of this package's
+    readings, so that the next notebook that reads a recording finds them.
+
     Parameters
     ----------
     texts : sequence of str
@@ -141,18 +154,50 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
     if policy not in POLICIES:
         raise ValueError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
     texts = pd.Series(texts)
-    known = {}
-    for text in texts.unique():
-        if policy in _OWN_READING:
-            known[text] = _OWN_READING[policy](text)
-        else:
-            known[text] = parse(text, form, scale, key=key, options=options, aspect=aspect)
-    frame = pd.DataFrame(texts.map(known).tolist(), columns=["score", "reason"], index=texts.index)
+    replies = texts.tolist()
+    distinct = list(dict.fromkeys(replies))
+    if policy in _OWN_READING:
+        known = {text: _OWN_READING[policy](text) for text in distinct}
+    else:
+        known = _readings(distinct, form, scale, key, options, aspect)
+    frame = pd.DataFrame([known[text] for text in replies], columns=["score", "reason"], index=texts.index)
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
     if policy == "drop":
         frame = frame.dropna(subset=["score"])
     return frame
+
+
+def _readings(texts, form, scale, key, options, aspect):
+    """What `parse` says of each text; read back where there are many and an earlier run has kept them."""
+    kept = None
+    strings = [text for text in texts if isinstance(text, str)]
+    if form in _IN_WORDS and len(strings) >= _KEPT_FROM and _source():
+        asked = form, *map(float, scale), aspect, _source()
+        try:
+            kept = cached.scores(_numbered, strings, *asked, folder="readings", parallel=False)
+        except OSError:  # there is no folder to keep them in
+            kept = None
+    if kept is None:
+        return {text: parse(text, form, scale, key=key, options=options, aspect=aspect) for text in texts}
+    known = {text: Score(score, REASONS[int(reason)]) for text, (score, reason) in zip(strings, kept.tolist())}
+    return known | {text: parse(text, form, scale) for text in texts if not isinstance(text, str)}
+
+
+def _numbered(texts, form, low, high, aspect, source):
+    """Score and position of the reason of each text."""
+    read = [parse(text, form, (low, high), aspect=aspect) for text in texts]
+    return [(score, REASONS.index(reason)) for score, reason in read]
+
+
+@cache
+def _source():
+    """Digest of all that decides how a reply is read; empty where there are no source files."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    if not files:
+        return ""
+    content = b"".join(file.name.encode() + file.read_bytes() for file in files)
+    return hashlib.sha256(content + sys.version.encode()).hexdigest()
 
 
 def _leading(text):

@@ -24,6 +24,7 @@ Mukaka's, 2012, whom two of the papers cite).
 from fnmatch import fnmatchcase
 
 import pandas as pd
+from pandas.util import hash_pandas_object
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.printed import all_published
@@ -57,6 +58,7 @@ QUANTIFIERS = {
     "some": lambda n: min(n, 2),
 }
 THAN = {"as high": "as high as", "close": "close to", "equal": "equal to"}
+_CASES = {}  # of this process: the cases of each claim in the cells that it was tested on
 ALTERNATIVES = {"higher": "greater", "much higher": "greater", "lower": "less"}
 
 
@@ -151,17 +153,37 @@ def claims(paper=None, artefact=None, scores=None, *, rng=None, margin=0.05, alp
         table = table[table["paper"] == paper]
     if artefact is not None:
         table = table[[artefact in artefacts.split("|") for artefacts in table["artefacts"]]]
+    cells = cells.astype(object).astype({"value": float})  # small tables, which Arrow's strings make slow
     options = dict(options, rng=rng)
-    rows = [_judge(claim, cells[cells["paper"] == claim.paper], scores or {}, margin, alpha, options)
-            for claim in table.itertuples()]
+    of_paper = {name: cells[cells["paper"] == name] for name in table["paper"].unique()}
+    digests = {name: _digest(part) for name, part in of_paper.items()}
+    rows = []
+    for claim in table.itertuples():
+        found = _known_cases(claim, of_paper[claim.paper], digests[claim.paper])
+        rows.append(_judge(claim, found, scores or {}, margin, alpha, options))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _judge(claim, cells, scores, margin, alpha, options):
-    """One row of `claims`."""
+def _digest(cells):
+    """What is the same for the same cells."""
+    return tuple(cells.columns), hash_pandas_object(cells, index=False).to_numpy().tobytes()
+
+
+def _known_cases(claim, cells, digest):
+    """The cases of a claim; found once, though it is tested with several margins. None without a test."""
+    if claim.relation == "none":
+        return []
+    key = (digest, claim.paper, claim.claim, claim.artefacts, claim.a, claim.b, claim.match, claim.scope,
+           claim.scope_b)
+    if key not in _CASES:
+        _CASES[key] = _cases(claim, cells)
+    return _CASES[key]
+
+
+def _judge(claim, found, scores, margin, alpha, options):
+    """One row of `claims`, from the claim's cases."""
     said = {"paper": claim.paper, "artefacts": claim.artefacts, "section": claim.section,
             "claim": claim.claim, "compared": _compared(claim), "note": claim.note}
-    found = _cases(claim, cells) if claim.relation != "none" else []
     if not len(found):
         note = claim.note or "the cells that it is about are lost in the text at hand"
         nothing = {"in_print": "", "counterexample": "", "tested": ""}

@@ -57,19 +57,20 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
                       [version(name) for name in libraries], _FORMAT])
     path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
     digests = [_digest(text) for text in texts]
-    known = _kept(path)
-    if not known.keys() >= set(digests):
+    places, values = _kept(path)
+    if not places.keys() >= set(digests):
         path.parent.mkdir(parents=True, exist_ok=True)
         # Notebooks that run side by side ask for the same scores: the second waits for the first.
         with FileLock(_lock(path)):
-            known = _kept(path)
-            missing = {digest: place for place, digest in enumerate(digests) if digest not in known}
+            places, values = _kept(path)
+            missing = {digest: place for place, digest in enumerate(digests) if digest not in places}
             if missing:
                 new = [texts[place] for place in missing.values()]
                 rows = _compute(function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM)
-                known.update(zip(missing, rows))
-                _keep(path, known)
-    return np.array([known[digest] for digest in digests])
+                values = np.concatenate([values, rows]) if places else rows
+                places.update(zip(missing, range(len(places), len(values))))
+                _keep(path, places, values)
+    return values[[places[digest] for digest in digests]]
 
 
 def _digest(text):
@@ -91,22 +92,24 @@ def _lock(path):
 
 
 def _kept(path):
-    """Values of earlier runs by digest; none where there is no file, or it was cut short."""
+    """Values of earlier runs, and by digest the place of each; none where there is no file, or it was cut short."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             digests = stored["digests"]
             values = stored["values"]
     except Exception:  # numpy, zipfile and zlib raise many kinds, all meaning the same
-        return {}
-    return {digest.tobytes(): row for digest, row in zip(digests, values, strict=True)}
+        return {}, np.empty(0)
+    names = digests.tobytes()
+    starts = range(0, len(names), _DIGEST)
+    return {names[start:start + _DIGEST]: place for place, start in enumerate(starts)}, values
 
 
-def _keep(path, known):
+def _keep(path, places, values):
     """Write the values so that a reader finds all of them or none."""
     temporary = path.with_name(f".{path.stem}-{os.getpid()}.npz")
-    digests = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(-1, _DIGEST)
+    digests = np.frombuffer(b"".join(places), dtype=np.uint8).reshape(-1, _DIGEST)
     try:
-        np.savez(temporary, digests=digests, values=np.array(list(known.values())))
+        np.savez(temporary, digests=digests, values=values)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

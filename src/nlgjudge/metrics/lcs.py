@@ -48,7 +48,8 @@ def overlap(counts, others):
 
     Parameters
     ----------
-    counts, others : collections.Counter
+    counts, others : dict
+        As collections.Counter.
 
     Returns
     -------
@@ -62,8 +63,10 @@ def overlap(counts, others):
     if len(counts) > len(others):
         counts, others = others, counts
     total = 0
-    for gram in counts.keys() & others.keys():
-        total += min(counts[gram], others[gram])
+    for gram, count in counts.items():
+        other = others.get(gram)
+        if other:
+            total += other if other < count else count
     return total
 
 
@@ -112,12 +115,17 @@ def positions(reference, hypothesis):
     """
     # A word that the hypothesis lacks changes no length, and is passed by on the way back.
     places = hypothesis.places
-    shared = [position for position, word in enumerate(reference.words) if word in places]
-    if not shared:
-        return []
+    shared = []
+    matches = []
+    for position, word in enumerate(reference.words):
+        at = places.get(word)
+        if at:
+            shared.append(position)
+            matches.append(at)
+    if len(shared) < 2:
+        return shared
     # After i shared words, bit j is set where the length grows from the first j to j + 1 words.
     level = everywhere = (1 << len(hypothesis)) - 1
-    matches = [places[reference.words[position]] for position in shared]
     rows = [0]
     for at in matches:
         common = level & at
@@ -128,15 +136,19 @@ def positions(reference, hypothesis):
     last = 1 << (len(hypothesis) - 1)
     longest = rows[i].bit_count()
     while longest:
-        if matches[i - 1] & last:
+        at = matches[i - 1]
+        grows = rows[i]
+        if at & last:
             i -= 1
             last >>= 1
             longest -= 1
             found.append(shared[i])
-        elif rows[i] & last or (rows[i - 1] & (2 * last - 1)).bit_count() == longest:
+        elif grows & last or (rows[i - 1] & (2 * last - 1)).bit_count() == longest:
             i -= 1  # nothing is lost without this word of the reference
         else:
-            last >>= 1
+            # Without its last word the hypothesis loses nothing, and so on back to the next word that counts:
+            # in between the row above stays shorter.
+            last = 1 << (((at | grows) & (last - 1)).bit_length() - 1)
     return found
 
 
@@ -167,13 +179,14 @@ def union_hits(reference, hypothesis):
     -------
     int
     """
-    found = Counter()
+    found = {}
     for sentence in reference.sentences:
         union = set()
         for other in hypothesis.sentences:
             union.update(positions(sentence, other))
         for position in union:
-            found[sentence.words[position]] += 1
+            word = sentence.words[position]
+            found[word] = found.get(word, 0) + 1
     return overlap(found, hypothesis.counts)
 
 

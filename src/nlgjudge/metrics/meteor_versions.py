@@ -270,9 +270,10 @@ def _exact(mine, theirs):
 
 def _greedy(left, right, mine, theirs):
     """Matches of equal forms at the places that are left, and the places that are left then."""
-    places = defaultdict(list)
-    for j in right:
-        places[theirs[j]].append(j)
+    there = {theirs[j] for j in right}
+    if not any(mine[i] in there for i in left):
+        return [], left, right
+    places = _places(right, theirs)
     matches = []
     rest = []
     for i in reversed(left):
@@ -281,8 +282,6 @@ def _greedy(left, right, mine, theirs):
             matches.append((i, at.pop()))
         else:
             rest.append(i)
-    if not matches:
-        return matches, left, right
     rest.reverse()
     taken = {j for _, j in matches}
     return matches, rest, [j for j in right if j not in taken]
@@ -290,16 +289,28 @@ def _greedy(left, right, mine, theirs):
 
 def _by_synonym(left, right, mine, theirs, synonyms):
     """Matches of each word with the last of its synonyms; equal words have matched before."""
-    places = defaultdict(list)
-    for j in right:
-        places[theirs[j]].append(j)
+    there = {theirs[j] for j in right}
+    places = None
     matches = []
     for i in reversed(left):
-        shared = [word for word in synonyms(mine[i]) & places.keys() if places[word]]
+        names = synonyms(mine[i])
+        if names.isdisjoint(there):
+            continue
+        if places is None:
+            places = _places(right, theirs)
+        shared = [word for word in names & there if places[word]]
         if shared:
             last = max(shared, key=lambda word: places[word][-1])
             matches.append((i, places[last].pop()))
     return matches
+
+
+def _places(right, theirs):
+    """Of each form the places it stands at, of those that are left."""
+    places = defaultdict(list)
+    for j in right:
+        places[theirs[j]].append(j)
+    return places
 
 
 def _formula(matches, hypothesis, reference, old=False):

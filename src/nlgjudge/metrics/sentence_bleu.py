@@ -13,6 +13,7 @@ from functools import cache
 import pandas as pd
 
 from nlgjudge.metrics import cached
+from nlgjudge.metrics.lcs import overlap
 
 # Name, library, smoothing, and its constant. The COCO caption metrics, and nlg-eval after them, add
 # 1e-15 to the matches of each order: a missing order all but annihilates a score. nltk's epsilon of that
@@ -124,18 +125,27 @@ def _counts(texts, tokens):
         words = tokenize(text)
         return len(words), [_ngrams(words, order) for order in range(1, 5)]
 
+    @cache
+    def together(references):
+        """Their lengths, and how often each n-gram stands in the one that has it most often."""
+        lengths = []
+        most = [{}, {}, {}, {}]
+        for reference in references:
+            length, counts = cut(reference)
+            lengths.append(length)
+            for known, grams in zip(most, counts):
+                for gram, count in grams.items():
+                    if count > known.get(gram, 0):
+                        known[gram] = count
+        return lengths, most
+
     rows = []
     for hypothesis, references in texts:
         size, own = cut(hypothesis)
-        others = [cut(reference) for reference in references]
-        matches = []
-        for order, grams in enumerate(own):
-            found = 0
-            for gram, count in grams.items():
-                found += min(count, max(other[order].get(gram, 0) for _, other in others))
-            matches.append(found)
+        lengths, most = together(tuple(references))
+        matches = [overlap(grams, known) for grams, known in zip(own, most)]
         guesses = [max(0, size - order) for order in range(4)]
-        _, closest = min((abs(length - size), length) for length, _ in others)
+        _, closest = min((abs(length - size), length) for length in lengths)
         rows.append([*matches, *guesses, size, closest])
     return rows
 

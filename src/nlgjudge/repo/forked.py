@@ -30,8 +30,11 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 # Whose import costs most. None of them starts a thread or opens a file that stays open.
 COMMON = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib.figure", "matplotlib.font_manager",
-          "matplotlib.backends.backend_agg", "IPython.core.interactiveshell", "ipykernel.kernelapp",
-          "nbclient", "papermill")
+          "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "seaborn",
+          "IPython.core.interactiveshell", "IPython.core.completerlib", "IPython.core.oinspect",
+          "ipykernel.kernelapp", "ipykernel.debugger", "pdb", "psutil", "nltk", "nbclient", "papermill")
+# Modules of this package that compile many patterns. A kernel imports them anew, and `re` still knows the patterns.
+_PATTERNS = ("nlgjudge.judging.parsing", "nlgjudge.judging.prompts")
 _LOOK_AROUND = ("pandas", "matplotlib")
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _ready = False  # whether this process, or the one it is a copy of, has imported them
@@ -66,7 +69,7 @@ def preload():
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel sets it
     builtins.get_ipython = lambda: SimpleNamespace(kernel=None)
     try:
-        for name in COMMON:
+        for name in (*COMMON, *_PATTERNS):
             importlib.import_module(name)
     finally:
         del builtins.get_ipython

@@ -255,6 +255,8 @@ def validate(with_data=False):
     names = [n for n in workflow.notebooks() if workflow.data(n) or not with_data]
     same = {n for n in names if workflow.committed(n) == workflow.data(n)}
     rest = [n for n in names if n not in same]
+    if same:
+        import pytest  # noqa: F401  once here, and not in every process that compares
     if rest:
         print(f"on other data than committed, run without comparing: {', '.join(rest)}", flush=True)
     tasks = {n: (_compare_outputs if n in same else _run_apart, str(root() / "notebooks" / f"{n}.ipynb"))

@@ -300,11 +300,13 @@ def apart(low, high, units):
     0.3333333333333333
     """
     low, high, units = np.asarray(low), np.asarray(high), np.asarray(units)
+    _, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    in_order = np.argsort(unit_of, kind="stable")
+    sizes_in_order = np.repeat(sizes, sizes)
     pairs = separate = 0
-    for unit in np.unique(units):
-        own = units == unit
-        beyond = low[own][:, None] > high[own][None, :] + 1e-9
-        size = own.sum()
-        pairs += size * (size - 1) // 2
-        separate += int(beyond.sum())
+    for size in np.unique(sizes):  # units of one size are compared at once
+        own = in_order[sizes_in_order == size].reshape(-1, size)
+        beyond = low[own][:, :, None] > high[own][:, None, :] + 1e-9
+        pairs += len(own) * int(size * (size - 1) // 2)
+        separate += int(np.count_nonzero(beyond))
     return float(separate / pairs) if pairs else math.nan

@@ -85,7 +85,7 @@ def scores(source="auto", grade=1):
     humans = {"Topical-Chat": chats.human()[lambda f: f["system_id"] != "Original Ground Truth"],
               "SummEval": summaries.human()}
     people = {name: humans[name.split(",")[0]] for name in replies}
-    aspects = {name: [a for a in people[name] if a in set(found["aspect"])] for name, found in replies.items()}
+    aspects = {name: [a for a in people[name] if a in found["aspect"].unique()] for name, found in replies.items()}
     frames = {name: people[name].merge(three(found, width), on="item_id") for name, found in replies.items()}
     for frame in frames.values():
         columns = [column for column in frame if ":" in column]
