@@ -118,20 +118,16 @@ def read_with_unieval(name):
     """Read SummEval or QAGS from BARTScore's files and add UniEval's released predictions."""
     from nlgjudge.data import bartscore
 
-    found = bartscore.read(name)
-    known = set(found.items["item_id"])
-    optional = Optional(name)
+    def predictions(optional, known):
+        def key(row):
+            found = f"{row['doc_id']}/{row['system_id']}"
+            if found not in known:
+                raise KeyError(f"no item {found}")
+            return found
 
-    def key(row):
-        found = f"{row['doc_id']}/{row['system_id']}"
-        if found not in known:
-            raise KeyError(f"no item {found}")
-        return found
+        return _unieval(optional, key)
 
-    added = _unieval(optional, key)
-    return build(name, found.items.itertuples(index=False), found.ratings.itertuples(index=False),
-                 [*found.scores.itertuples(index=False), *added], files=found.files | optional.files,
-                 left_out=found.left_out | optional.left_out)
+    return bartscore.read(name, predictions)
 
 
 def _unieval(optional, key):

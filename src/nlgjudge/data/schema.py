@@ -73,7 +73,7 @@ class Benchmark:
     @property
     def aspects(self):
         """Rated aspects, in the benchmark's order."""
-        return list(dict.fromkeys(self.ratings["aspect"]))
+        return self.ratings["aspect"].unique().tolist()
 
     @property
     def is_sample(self):
