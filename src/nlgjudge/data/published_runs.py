@@ -121,7 +121,8 @@ def other_runs(benchmark):
     table = pd.DataFrame(rows, columns=SCORES)
     columns = list(dict.fromkeys(table["metric"]))
     wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
-    in_order = [item_id for item_id in benchmark.items["item_id"] if item_id in wide.index]
+    here = set(wide.index.tolist())
+    in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
     return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), optional.files, optional.left_out)
 
 
