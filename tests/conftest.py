@@ -2,8 +2,10 @@
 
 import contextlib
 import csv
+import functools
 import os
 import shutil
+import ssl
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +22,10 @@ from served import Served
 # Hundreds of processes import the same modules, and pytest rewrites those of the tests: once, not by each of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# The judges' client reads the machine's certificates each time it is made, which takes longer than the calls of a
+# test on the loopback. No test looks at certificates by this way.
+ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 # They import what only some machines have, and hold no tests.
 collect_ignore = ["tiny_model.py", "tiny_models.py"]

@@ -29,11 +29,12 @@ class People:
         self.texts = {}  # what was answered, by prompt
         self.truth = {}
         for benchmark in benchmarks:
-            human = benchmark.human().set_index("item_id")
-            span = {aspect: (human[aspect].min(), human[aspect].max()) for aspect in benchmark.aspects}
-            for item in benchmark.items.itertuples():
-                for aspect, (low, high) in span.items():
-                    self.truth[item.item_id, item.source, aspect] = (human[aspect][item.item_id] - low) / (high - low)
+            sources = dict(zip(benchmark.items["item_id"], benchmark.items["source"]))
+            human = benchmark.human()
+            for aspect in benchmark.aspects:
+                low, high = human[aspect].min(), human[aspect].max()
+                for item_id, rating in zip(human["item_id"], human[aspect].tolist()):
+                    self.truth[item_id, sources[item_id], aspect] = (rating - low) / (high - low)
 
     def share(self, task):
         """Where between the lowest and the highest rating the item lies, in [0, 1]."""

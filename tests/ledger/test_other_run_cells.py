@@ -18,15 +18,24 @@ from nlgjudge.stats.correlations import correlation
 ORIGINAL = "Original Ground Truth"
 
 
+@pytest.fixture(scope="module")
+def made():
+    """What was made of real data, by paper and tables: several tests look at the same, and none changes it."""
+    return {}
+
+
 @pytest.fixture
-def beside(real):
+def beside(real, made):
     """Others' runs on real data; skip where a file cannot be had."""
     def read(paper, artefacts, *benchmarks):
-        for name in benchmarks:
-            left_out = other_runs(real(name)).left_out
-            if left_out:
-                pytest.skip(f"needs the mirror or a network: {next(iter(left_out))}")
-        return beside_other_runs(paper, artefacts, notebook="test", resamples=0)
+        asked = (paper, *artefacts)
+        if asked not in made:
+            for name in benchmarks:
+                left_out = other_runs(real(name)).left_out
+                if left_out:
+                    pytest.skip(f"needs the mirror or a network: {next(iter(left_out))}")
+            made[asked] = beside_other_runs(paper, artefacts, notebook="test", resamples=0)
+        return made[asked]
     return read
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.data import fetch
 from nlgjudge.judging import heads
 from nlgjudge.ledger.kept_reruns import folder
 from nlgjudge.ledger.ledger import read
@@ -20,14 +21,24 @@ def test_token_probabilities_stand_beside_the_rows_that_weigh_and_no_others():
         assert "not known to be G-Eval's" in one.note and "Sheng et al. 2025" in one.note
 
 
+@pytest.fixture(scope="module")
+def recorded():
+    """Each recorded judge's distributions, read once for all of them; none where they cannot be had."""
+    try:
+        summaries = nj.load("summeval", "real")
+    except fetch.DataUnavailable:
+        return {}
+    return graded_judges.judges(summaries, np.random.default_rng(0))[0]
+
+
 @pytest.mark.parametrize("judge", graded_judges.RECORDED)
-def test_a_recorded_judges_cells_are_those_of_the_expected_rating(real, judge):
+def test_a_recorded_judges_cells_are_those_of_the_expected_rating(real, recorded, judge):
     summaries = real("summeval")
-    if not nj.data.available(graded_judges.RECORDED[judge]):
+    if judge not in recorded:
         pytest.skip("needs the token probabilities of Sheng et al.")
     found = nj.ledger.replayed(f"{judge}-weighed", resamples=0)
     cells = found.cells[(found.cells["row"] == "G-EVAL-4") & (found.cells["paper"] == "geval")]
-    distributions = graded_judges.judges(summaries, np.random.default_rng(0))[0][judge]
+    distributions = recorded[judge]
     scores = summaries.human()
     values = {}
     for aspect, p in distributions.items():

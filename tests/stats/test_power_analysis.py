@@ -149,7 +149,7 @@ def test_out_of_reach_is_nan_with_a_reason():
 
 def test_calls_and_designs():
     table = power(rated(), "a", "b", "h", documents=[10, 20], systems=[4, 5], samples=[1, 3],
-                  calls_per_item=2,
+                  calls_per_item=2, coefficient="pearson",
                   sampling_sd=0.5, effect=[0.05, 0.1], rng=rng(), simulations=5)
     assert len(table) == 16
     assert table["calls"].tolist()[:2] == [2 * 10 * 4 * 1 * 2] * 2

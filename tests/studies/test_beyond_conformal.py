@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.studies import beyond_conformal as conformal
 from nlgjudge.studies.graded_judges import ERRORS, RATINGS, judges, planted, prompts
 
@@ -121,13 +122,24 @@ def test_judges_stand_in_on_the_sample():
     assert {len(one) for by_aspect in several.values() for one in by_aspect.values()} == {5}
 
 
-def test_recorded_judges_are_laid_out_by_item(real):
+@pytest.fixture(scope="module")
+def recorded():
+    """SummEval and what `judges` gives for it, read once; the tests skip where either cannot be had."""
     import nlgjudge as nj
 
-    summaries = real("summeval")
+    try:
+        summaries = nj.load("summeval", "real")
+    except DataUnavailable as error:
+        pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
     if not nj.data.available("uncertainty/qwen2.5-72b"):
         pytest.skip("needs the token probabilities of Sheng et al.")
-    found, outside = judges(summaries, np.random.default_rng(0))
+    return summaries, *judges(summaries, np.random.default_rng(0))
+
+
+def test_recorded_judges_are_laid_out_by_item(recorded):
+    import nlgjudge as nj
+
+    summaries, found, outside = recorded
     assert outside["unread"].tolist() == [35, 0, 0]
     # Recordings are in an order of their own; item by item the layout is theirs.
     given = nj.recording("uncertainty/gpt-4o-mini").set_index(["item_id", "aspect"])
@@ -137,17 +149,15 @@ def test_recorded_judges_are_laid_out_by_item(real):
         assert RATINGS[int(np.argmax(found["gpt-4o-mini"]["coherence"][row]))] == int(likely)
 
 
-def test_what_the_notebooks_say_of_mode_and_mean(real):
+def test_what_the_notebooks_say_of_mode_and_mean(recorded):
     """Ten of twelve pairs of judge and aspect one way by Spearman, ten the other way by Kendall; at both levels."""
     import nlgjudge as nj
     from nlgjudge.judging import heads
 
-    summaries = real("summeval")
-    if not nj.data.available("uncertainty/qwen2.5-72b"):
-        pytest.skip("needs the token probabilities of Sheng et al.")
+    summaries, found, _ = recorded
     people = summaries.human()
     ahead = {}
-    for by_aspect in judges(summaries, np.random.default_rng(0))[0].values():
+    for by_aspect in found.values():
         for aspect, p in by_aspect.items():
             scores = people.assign(mean=heads.expected(p, RATINGS), mode=heads.mode(p, RATINGS))
             for level in ("sample", "dataset"):

@@ -82,10 +82,10 @@ def unpickle(content, *, scores=False, calls=None):
         raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
 
 
-def read(name, more=None):
+def read(name, further=None):
     """Read one of the six benchmarks, with released scores where their files can be had.
 
-    `more` reads scores of others: a function of the benchmark's `Optional` and the ids of its items.
+    `further`, if given, takes the benchmark's `Optional` and its item ids, and returns scores of other files.
     """
     entry = entries(name, role="data")[0]
     documents = unpickle(fetch.read(entry))
@@ -97,12 +97,12 @@ def read(name, more=None):
             scores += optional.read(extra, partial(_from_pickle, extra, name, known))
         elif extra.path == f"data/{name}.json":
             scores += optional.read(extra, partial(_from_json, extra, name, known))
-    if more is not None:
-        scores += more(optional, known)
     ratings = []
     if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
         for annotations in entries(name, path="data/summeval/human_annotations.json"):
             ratings += optional.read(annotations, partial(_experts, known))
+    if further is not None:
+        scores += further(optional, known)
     rated_by_experts = {item_id for item_id, *_ in ratings}
     for row in _ratings(documents, _ASPECTS[name]):
         item_id, *_ = row
@@ -131,7 +131,8 @@ def _outputs(documents):
 def _items(documents):
     for doc_id, document, system_id, output in _outputs(documents):
         references = document.get("ref_summs") or [document["ref_summ"]]
-        yield (f"{doc_id}/{system_id}", doc_id, system_id, document["src"], output["sys_summ"], list(references), "")
+        key = f"{doc_id}/{system_id}"
+        yield (key, doc_id, system_id, document["src"], output["sys_summ"], list(references), "")
 
 
 def _ratings(documents, aspects):

@@ -1,6 +1,7 @@
 """What a user chooses by hand: a name out of several, and how many items."""
 
 from difflib import get_close_matches
+from functools import lru_cache
 
 
 def unknown(kind, name, known, *, most=12):
@@ -27,7 +28,7 @@ def unknown(kind, name, known, *, most=12):
     "no aspect 'coherance': did you mean 'coherence'? There are coherence, fluency"
     """
     known = [str(one) for one in known]
-    near = get_close_matches(str(name), known, n=3, cutoff=0.5)
+    near = _near(str(name), tuple(known))
     text = f"no {kind} {str(name)!r}"
     listed = ", ".join(known) or "none"
     if near:
@@ -39,6 +40,12 @@ def unknown(kind, name, known, *, most=12):
     else:
         text += f"; there are {len(known)}, as {', '.join(known[:most])}"
     return text
+
+
+@lru_cache(maxsize=256)
+def _near(name, known):
+    """The names that come near; some callers ask for what may not be there, again and again."""
+    return get_close_matches(name, known, n=3, cutoff=0.5)
 
 
 def first(items, limit):

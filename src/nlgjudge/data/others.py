@@ -118,7 +118,7 @@ def read_with_unieval(name):
     """Read SummEval or QAGS from BARTScore's files and add UniEval's released predictions."""
     from nlgjudge.data import bartscore
 
-    def predicted(optional, known):
+    def predictions(optional, known):
         def key(row):
             found = f"{row['doc_id']}/{row['system_id']}"
             if found not in known:
@@ -127,7 +127,7 @@ def read_with_unieval(name):
 
         return _unieval(optional, key)
 
-    return bartscore.read(name, predicted)
+    return bartscore.read(name, predictions)
 
 
 def _unieval(optional, key):

@@ -121,7 +121,8 @@ def other_runs(benchmark):
     table = pd.DataFrame(rows, columns=SCORES)
     columns = list(dict.fromkeys(table["metric"]))
     wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
-    in_order = [item_id for item_id in benchmark.items["item_id"] if item_id in wide.index]
+    here = set(wide.index.tolist())
+    in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
     return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), optional.files, optional.left_out)
 
 
@@ -240,11 +241,11 @@ def _known(theirs, ours):
     Both have to be one alone, and every single rating has to agree.
     """
     labels = sorted({system for _, system in theirs})
+    ours_by_system = _rounded_by_system(ours)
+    theirs_by_system = _rounded_by_system(theirs)
     systems = {}
     for label in labels:
-        own = _rounded(ratings for (_, system), ratings in theirs.items() if system == label)
-        alike = [name for name in dict.fromkeys(name for _, name in ours)
-                 if _rounded(ratings for (_, system), ratings in ours.items() if system == name) == own]
+        alike = [name for name, ratings in ours_by_system.items() if ratings == theirs_by_system[label]]
         systems[label] = _only(alike, "system", label)
     by_ratings = {}
     for doc_id in dict.fromkeys(doc_id for doc_id, _ in ours):
@@ -262,8 +263,11 @@ def _known(theirs, ours):
     return keys
 
 
-def _rounded(several):
-    return sorted(tuple(round(value, 5) for value in ratings) for ratings in several)
+def _rounded_by_system(ratings):
+    found = {}
+    for (_, system), several in ratings.items():
+        found.setdefault(system, []).append(tuple(round(value, 5) for value in several))
+    return {system: sorted(rounded) for system, rounded in found.items()}
 
 
 def _rounded_in_order(several):

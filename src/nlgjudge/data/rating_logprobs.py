@@ -160,7 +160,7 @@ def replies(item_ids, aspect, logarithms, sample_index):
     [('a', 'fluency', 0, '3', [['3', [['2', -1.0], ['3', -0.5]]]])]
     """
     rows = []
-    for item_id, line in zip(item_ids, logarithms.tolist()):
+    for item_id, line in zip(np.asarray(item_ids, dtype=object), logarithms.tolist()):
         found = [[rating, value] for rating, value in zip(RATINGS, line) if not math.isnan(value)]
         text = max(found, key=lambda pair: pair[1])[0] if found else ""
         rows.append((item_id, aspect, sample_index, text, [[text, found]]))

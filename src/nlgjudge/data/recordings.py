@@ -283,7 +283,8 @@ def recorded_texts(name):
     except fetch.DataUnavailable:
         return {}
     fields = ["source", "hypothesis", "context"]
-    return dict(zip(items["item_id"], items[fields].to_dict("records")))
+    texts = zip(*(items[field].tolist() for field in fields))
+    return {item_id: dict(zip(fields, shown)) for item_id, shown in zip(items["item_id"].tolist(), texts)}
 
 
 def available(*names):
@@ -345,8 +346,8 @@ def _rows(name, items, files, say):
 
 
 def _closer_look(entry, content, items, _, say):
-    texts = zip(items["source"].tolist(), items["context"].tolist(), items["system_id"].tolist())
-    keys = dict(zip(texts, items["item_id"].tolist()))
+    shown = zip(*(items[field].tolist() for field in ("source", "context", "system_id")))
+    keys = dict(zip(shown, items["item_id"].tolist()))
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
     needed = ("source", "context", "system_id", "all_responses")

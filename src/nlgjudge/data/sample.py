@@ -33,10 +33,13 @@ def read(name):
     """
     if name == "news":
         return _news()
-    rubric = pd.read_csv(use(_folder() / "rubric.csv")).groupby("benchmark").get_group(name)
+    rubric = pd.read_csv(use(_folder() / "rubric.csv"))
+    rules = list(rubric[rubric["benchmark"] == name].itertuples())
+    if not rules:
+        raise KeyError(name)
     items = []
     ratings = []
-    for document in documents(rubric["file"].iloc[0]):
+    for document in documents(rules[0].file):
         doc_id = document["doc_id"]
         source = document["source"]
         if name in ("sumpubmed", "wmt22_de_en", "wmt22_zh_en"):
@@ -49,7 +52,7 @@ def read(name):
                 rating = float(system_id == "right_ending")
                 ratings.append((f"{doc_id}/{system_id}", "ending", "mean", rating))
         else:
-            for item, rated in _outputs(name, document, rubric):
+            for item, rated in _outputs(name, document, rules):
                 items.append(item)
                 ratings += rated
     return build(name, items, ratings, source="sample")
@@ -101,7 +104,7 @@ def _folder():
     return root() / "data" / "sample"
 
 
-def _outputs(name, document, rubric):
+def _outputs(name, document, rules):
     """Yield the item of each of a document's outputs, and its ratings."""
     for output in document["outputs"]:
         doc_id = document["doc_id"]
@@ -114,7 +117,7 @@ def _outputs(name, document, rubric):
         item = (None, doc_id, system_id, document["source"], output["hypothesis"], references,
                 document["context"])
         ratings = []
-        for rule in rubric.itertuples():
+        for rule in rules:
             defects = _count(output, rule.defects.split())
             for rater, score in rate(defects, rule.low, rule.high, rule.steps).items():
                 ratings.append((f"{doc_id}/{system_id}", rule.aspect, rater, score))

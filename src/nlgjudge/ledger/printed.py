@@ -1,6 +1,7 @@
 """The papers' printed tables, as typed into `paper_tables/published/`."""
 
 import re
+from functools import lru_cache
 
 import pandas as pd
 
@@ -102,7 +103,15 @@ def _read(paper, artefact):
     if not path.is_file():
         known = sorted(other.stem for other in _folder().glob("*.csv"))
         raise FileNotFoundError(f"no printed table {path.stem}; there are {', '.join(known)}")
-    table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
+    known = use(path).stat()
+    # Its own for each caller: pandas copies what one of them changes.
+    return _table(path, known.st_mtime_ns, known.st_size).copy(deep=False)
+
+
+@lru_cache(maxsize=64)
+def _table(path, changed, size):
+    """A printed table, read again when its file has changed."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if "coefficient" not in table:
         return table
     repeated = table.duplicated(KEY)

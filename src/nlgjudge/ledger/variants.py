@@ -339,31 +339,37 @@ def _printed(table):
 
 def _search(row, printed, unit, ours, tolerance):
     """Search one row: its printed cells, the unit of each cell's last digit, and ours by variant."""
-    absent = printed.index.difference(ours.dropna(how="all").index)
+    held = ours.index[ours.notna().any(axis=1)]
+    absent = printed.index[~printed.index.isin(held)].unique()
     if printed.empty or ours.empty or len(absent):
         raise ValueError(f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
                          f"values, {len(absent)} cells without; there must be a value for each")
     ours = ours.loc[printed.index]
-    gaps = ours.sub(printed, axis=0).abs()
-    worst = gaps.max(skipna=False).fillna(float("inf")).sort_values(kind="stable")
-    in_units = gaps.div(unit, axis=0)
-    winner = worst.index[0]
-    fits = (in_units <= FITS + _HAIR).all()
-    fitting = [name for name in worst.index if fits[name]]
-    equal = _equal(ours, ours[winner])
-    others = [name for name in worst.index if not equal[name]]
+    # In plain arrays, cells by variants: `left_out` searches once for each variant.
+    gaps = np.abs(ours.to_numpy(float) - printed.to_numpy(float)[:, None])
+    in_units = gaps / unit.to_numpy(float)[:, None]
+    largest = gaps.max(axis=0)
+    largest[np.isnan(largest)] = np.inf
+    order = largest.argsort(kind="stable")
+    names = ours.columns[order].tolist()
+    worst = dict(zip(names, largest[order].tolist()))
+    winner = names[0]
+    fits = (in_units <= FITS + _HAIR).all(axis=0)[order]
+    fitting = [name for name, fit in zip(names, fits) if fit]
+    equal = _equal(ours, ours[winner]).to_numpy()[order]
+    others = [name for name, same in zip(names, equal) if not same]
     rivals = [name for name in others if worst[name] <= tolerance + 1e-9]
     chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
     return Search(
         row=row,
         variant=winner,
         explained=bool(fitting) and chance < CHANCE,
-        worst=float(worst[winner]),
-        exact=int((in_units[winner] <= 0.5 + _HAIR).sum()),
+        worst=worst[winner],
+        exact=int((in_units[:, order[0]] <= 0.5 + _HAIR).sum()),
         cells=len(printed),
         tried=ours.shape[1],
         chance=chance,
-        runner_up=float(worst[others[0]]) if others else np.nan,
+        runner_up=worst[others[0]] if others else np.nan,
         family=tuple(fitting),
         rivals=tuple(rivals),
         values=None,

@@ -147,17 +147,52 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     >>> grouped(metric, human, "pearson")
     array([ 1., nan])
     """
-    missing = np.isnan(x) | np.isnan(y)
-    x = np.where(missing, np.nan, x)
-    y = np.where(missing, np.nan, y)
-    if coefficient == "kendall":
-        if x.shape[1] > _PAIRWISE_LIMIT:
-            return np.array([_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, y)])
-        return _kendall(x, y, kendall)
-    if coefficient == "spearman":
-        x = _ranks(x)
-        y = _ranks(y)
-    return _pearson(x, y, missing)
+    found, = grouped_together([x], y, coefficient, kendall=kendall)
+    return found
+
+
+def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
+    """Correlate each of several matrices with one, row by row.
+
+    Parameters
+    ----------
+    several : iterable of numpy.ndarray
+        Each as `x` of `grouped`. What is the same for all of them is computed once.
+    y, coefficient, kendall
+        As for `grouped`.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        What `grouped` gives for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.array([[1, 2, 3]])
+    >>> grouped_together([human, -human], human, "pearson")
+    [array([1.]), array([-1.])]
+    """
+    found = []
+    missing_before = None
+    for x in several:
+        missing = np.isnan(x) | np.isnan(y)
+        x = np.where(missing, np.nan, x)
+        if coefficient == "kendall":
+            kept = np.where(missing, np.nan, y)
+            if x.shape[1] > _PAIRWISE_LIMIT:
+                found.append(np.array([_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, kept)]))
+            else:
+                found.append(_kendall(x, kept, kendall))
+            continue
+        if missing_before is None or not np.array_equal(missing, missing_before):
+            missing_before = missing
+            count = (~missing).sum(axis=1)
+            complete = not missing.any()
+            second = _centred_unit(np.where(missing, np.nan, y), coefficient, count, complete)
+        first = _centred_unit(x, coefficient, count, complete)
+        found.append(_product(first, second, count))
+    return found
 
 
 def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficients=COEFFICIENTS,
@@ -352,12 +387,19 @@ def _ranks(scores):
     return found
 
 
-def _pearson(x, y, missing):
-    count = (~missing).sum(axis=1)
-    complete = not missing.any()
+def _centred_unit(scores, coefficient, count, complete):
+    """What `_unit` gives for scores, or for their ranks."""
+    if coefficient == "spearman":
+        scores = _ranks(scores)
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit_x, constant_x = _unit(x, count, complete)
-        unit_y, constant_y = _unit(y, count, complete)
+        return _unit(scores, count, complete)
+
+
+def _product(first, second, count):
+    """Correlation of rows of length 1, NaN where one is constant or has fewer than two members."""
+    unit_x, constant_x = first
+    unit_y, constant_y = second
+    with np.errstate(invalid="ignore", divide="ignore"):
         value = (unit_x * unit_y).sum(axis=1)
     value[(count < 2) | constant_x | constant_y] = np.nan
     return np.clip(value, -1, 1)

@@ -6,12 +6,13 @@ second judge shares part of the deviation and has noise of its own, independent 
 bias towards single systems would lower the power further.
 """
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from nlgjudge.stats.bootstrap import UNITS
-from nlgjudge.stats.correlations import COEFFICIENTS, check_options, grouped
+from nlgjudge.stats.correlations import COEFFICIENTS, check_options, grouped_together
 from nlgjudge.stats.influence import paired_z
 
 LEVELS = ("sample", "dataset")
@@ -85,7 +86,7 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
         raise ValueError("without a second judge, give an effect")
     rated = _matrix(frame, human)
     parts = [_parts(frame, judge, rated, sampling_sd) for judge in judges]
-    values = [_value(part.base + part.residual, rated, level, coefficient) for part in parts]
+    values = _values([part.base + part.residual for part in parts], rated, level, coefficient)
     if np.isnan(values).any():
         raise ValueError(f"the correlation of {judges} with {human!r} is undefined: {values}")
     if compare and values[1] > values[0]:
@@ -128,11 +129,10 @@ def calibrated(study, size, rng):
     base, residual, human, own, error, _ = _resampled(study, size, replicates, rng)
     level = study.test["level"]
     coefficient = study.test["coefficient"]
-    value = _value(base + residual + error, human, level, coefficient)
-    drops = []
-    for spread in _SPREADS:
-        second = _second(study, base, residual, spread, own) + error
-        drops.append(value - _value(second, human, level, coefficient))
+    first = [base + residual + error]
+    second = (_second(study, base, residual, spread, own) + error for spread in _SPREADS)
+    value, *others = _values(chain(first, second), human, level, coefficient)
+    drops = [value - other for other in others]
     return np.maximum.accumulate(drops), _SPREADS
 
 
@@ -259,9 +259,10 @@ def _centred(x):
     return x
 
 
-def _value(x, y, level, coefficient):
-    """Mean correlation over all but the last two axes, which are documents x systems."""
-    documents, systems = x.shape[-2:]
+def _values(several, y, level, coefficient):
+    """Mean correlation of each with y over all but the last two axes, which are documents x systems."""
+    documents, systems = y.shape[-2:]
     width = documents * systems if level == "dataset" else systems
-    found = grouped(x.reshape(-1, width), y.reshape(-1, width), coefficient)
-    return float(np.nanmean(found)) if (~np.isnan(found)).any() else np.nan
+    rows = (x.reshape(-1, width) for x in several)
+    found = grouped_together(rows, y.reshape(-1, width), coefficient)
+    return [float(np.nanmean(one)) if (~np.isnan(one)).any() else np.nan for one in found]
