@@ -22,9 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import nbformat
 import pandas as pd
-from nbformat.v4 import new_code_cell, new_notebook
 from run import COLUMNS, HISTORY, commit, machine, options, record, remember
 
 from nlgjudge.data.paths import root
@@ -48,6 +46,10 @@ def seconds(command, **given):
 
 def empty_notebook(path):
     """Write a notebook that does no more than every notebook has to."""
+    import nlgjudge.repo  # noqa: F401, I001  before nbformat: it saves the grammar that jsonschema builds at import
+    import nbformat
+    from nbformat.v4 import new_code_cell, new_notebook
+
     cells = [new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
              new_code_cell("import nlgjudge as nj\nnj.load\nnj.stats.holm\nnj.signature()")]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -30,7 +30,8 @@ def texts(name, size, source):
 
 
 def main():
-    size, loop, source = (3, 5, "sample") if options(__doc__).parse_args().quick else (100, 200, "auto")
+    quick = options(__doc__).parse_args().quick
+    size, loop, source, resamples = (3, 5, "sample", 10) if quick else (100, 200, "auto", 200)
     start, parts = time.perf_counter(), []
     for name, task in TASKS.items():
         clock = [time.perf_counter()]
@@ -41,7 +42,7 @@ def main():
         clock.append(time.perf_counter())
         keys = ["item_id", "original", "perturbation", "level"]
         found = nj.dhp.discernment_interval(rated.merge(items[keys], on="item_id"), rng=np.random.default_rng(0),
-                                        resamples=200)
+                                        resamples=resamples)
         clock.append(time.perf_counter())
         parts.append((name, len(items), *np.diff(clock), found.loc["D_avg", "value"]))
     whole = time.perf_counter() - start

@@ -17,7 +17,7 @@ if (table) {
   });
   const order = new Intl.Collator("en", { numeric: true });
 
-  let most = 250; // rows drawn at once, so that a phone keeps up
+  let most = 250; // rows drawn at once, so that a phone keeps up; site.css has the number too
   let sorted = ""; // a column's name, after a minus where the order is turned round
   const more = form.querySelector("button");
 
@@ -85,4 +85,5 @@ if (table) {
   window.addEventListener("beforeprint", all);
   sort();
   filter();
+  table.classList.add("ready"); // the style sheet hides nothing more
 }

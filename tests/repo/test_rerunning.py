@@ -40,7 +40,7 @@ def people(targets):
     tables = rerunning.wanted(targets)
     parts = [part for paper, artefacts in tables.items() for part in model_rows.parts_of(paper, artefacts)]
     judge = People([nj.load(name, "sample") for name in dict.fromkeys(part.scope.benchmark for part in parts)])
-    cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun").cells
+    cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun", resamples=0).cells
              for paper, artefacts in tables.items()]
     return judge.texts, pd.concat(cells, ignore_index=True)
 

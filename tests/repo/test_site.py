@@ -1,6 +1,5 @@
 """The site: what its pages are made from, the pages themselves, and what a browser makes of them."""
 
-import importlib
 import inspect
 import json
 import os
@@ -9,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from importlib.util import find_spec
 from unittest import mock
 from urllib.parse import unquote, urlsplit
@@ -26,7 +26,7 @@ from nlgjudge.ledger import ledger
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.printed import KEY, PAPERS, published
 from nlgjudge.ledger.verdicts import OF_OTHERS
-from nlgjudge.repo import cli, site
+from nlgjudge.repo import cli, forked, site
 
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
 needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
@@ -65,11 +65,20 @@ def source(tmp_path_factory):
 def built(source):
     """The folder of the built site; a warning of Sphinx is an error."""
     base = source.parent
-    command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-d", base / "doctrees", source, base / "html"]
-    ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False,
-                         env=os.environ | REPOSITORY)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    options = ["-q", "-W", "--keep-going", "-d", base / "doctrees", source, base / "html"]
+    with mock.patch.dict(os.environ, REPOSITORY):
+        status, said = sphinx(*map(str, options))
+    assert status == 0, said
     return base / "html"
+
+
+def sphinx(*options):
+    """Build in a process of its own: a copy of this one, where copies are made, which has imported the package."""
+    if forked.can_fork():
+        (_, status, said), = forked.each({"sphinx": (import_module("sphinx.cmd.build").main, options)})
+        return status, said
+    ran = subprocess.run([sys.executable, "-m", "sphinx", *options], capture_output=True, text=True, check=False)
+    return ran.returncode, ran.stdout + ran.stderr
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +215,7 @@ def test_every_public_function_and_method_has_an_example():
     lacking = []
     for modules in site.api().values():
         for module, found in modules.items():
-            home = importlib.import_module(f"nlgjudge.{module}")
+            home = import_module(f"nlgjudge.{module}")
             lacking += [(module, name) for kind, name, _ in found
                         if kind == "function" and ">>> " not in inspect.getdoc(getattr(home, name))]
     for name in ("human", "with_scores", "released", "datasets"):
