@@ -103,6 +103,7 @@ def checkout(tmp_path, monkeypatch):
                     target = root / "data" / "cache" / entry.location
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(content)
+        monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)  # the files lie in the checkout of this test
         for variable, value in {"ROOT": root, "MIRROR": "", "OFFLINE": "1", "OUT": tmp_path}.items():
             monkeypatch.setenv(f"NLGJUDGE_{variable}", str(value))
         found = frame(scores)

@@ -313,7 +313,9 @@ def luck(ours, distance):
     float
         In [0, 1].
     """
-    points = ours.T.fillna(ours.mean(axis=1)).to_numpy()
+    points = ours.to_numpy(float).T
+    if np.isnan(points).any():
+        points = ours.T.fillna(ours.mean(axis=1)).to_numpy()
     axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
     spread = np.ptp(points @ axes.T, axis=0).clip(1e-12)
     width = 2 * max(distance, 0.0005) * np.abs(axes).sum(axis=1)
