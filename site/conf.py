@@ -1,11 +1,9 @@
 """Settings of Sphinx, for the sources that `build.py` writes."""
 
 from functools import cache
-from unittest import mock
 
 from docutils import nodes
 from latex2mathml.converter import convert
-from sphinx import addnodes
 from sphinx.search.en import SearchEnglish
 
 from nlgjudge.repo import site  # before myst_nb: it saves the grammar that jsonschema builds at import
@@ -69,37 +67,7 @@ class _Search(SearchEnglish):
         self.stem = cache(super().stem)
 
 
-def _list_pages(app, pagename, templatename, context, doctree):
-    """Have the bar of every page list the other pages by their titles.
-
-    Sphinx copies all headings and entries of all pages for that, on every page, and then removes them.
-    """
-    whole = context["toctree"]
-
-    def toctree(**options):
-        if not options.get("titles_only"):
-            return whole(**options)
-        with mock.patch.object(app.env, "tocs", _titles_alone(app.env)):
-            return whole(**options)
-    context["toctree"] = toctree
-
-
-@cache
-def _titles_alone(environment):
-    return {name: _title_alone(contents) for name, contents in environment.tocs.items()}
-
-
-def _title_alone(contents):
-    """A page's contents without its headings, but with the lists of pages that stand below them."""
-    contents = contents.deepcopy()
-    for title in contents:
-        if len(title) > 1:
-            title[1][:] = list(title.findall(addnodes.toctree))
-    return contents
-
-
 def setup(app):
-    """Register the renderer of formulas, and what makes the search's index and the lists of pages in less time."""
+    """Register the renderer of formulas, and the search that makes its index in less time."""
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))
     app.add_search_language(_Search)
-    app.connect("html-page-context", _list_pages)

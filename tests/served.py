@@ -16,10 +16,10 @@ from nlgjudge.repo import serving
 from nlgjudge.repo.notebooks import NotebookError
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
-# Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import.
+# Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
 SERVE = """import sys
 from nlgjudge.repo import cli, forked
-forked.COMMON += ("openai", "nltk", "seaborn")
+forked.COMMON += ("openai",)
 sys.exit(cli.main(["serve", *sys.argv[1:]]))"""
 
 

@@ -38,6 +38,7 @@ def test_live_and_batch_judges_by_name(store, tmp_path, monkeypatch):
     assert isinstance(live, Live) and (live.name, live.store) == ("openai:llama3:8b", store)
     assert live.limits == limits
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     with get_judge("openai:gpt-x").store as cached:
         assert cached.path == tmp_path / "data" / "cache" / "replies.sqlite"
     batch = get_judge("batch:gpt-x", store=store, timeout=5)

@@ -354,10 +354,7 @@ def test_a_recording_never_answers_another_question(change, message):
         pytest.skip("needs the recordings of A-Closer-Look")
     chats = nj.load("topical_chat", "real")
     setup = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval"}
-    roles = [(setup, setup | change), (setup | change, setup)]
-    if change != {"temperature": 0}:  # the refusal is the same in both places: one change is tried in either
-        roles = roles[len(str(change)) % 2:][:1]
-    for baseline, variant in roles:
+    for baseline, variant in ((setup, setup | change), (setup | change, setup)):
         with pytest.raises(ValueError, match=message) as caught:
             ablate(chats, baseline, variant)
         said = str(caught.value)

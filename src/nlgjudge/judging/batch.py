@@ -19,7 +19,7 @@ from nlgjudge.judging import planning
 from nlgjudge.judging.claims import Claims
 from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.pending import OVER, under_way
-from nlgjudge.judging.server import Server, certificates, columns, message
+from nlgjudge.judging.server import Server, columns, message
 from nlgjudge.judging.tasks import UNKNOWN_ENDPOINT
 
 # Of one batch, the API's limits; of bytes, the older and smaller one.
@@ -217,9 +217,7 @@ class Batch:
     @contextmanager
     def _client(self, problem):
         try:
-            address = self.server.base_url
-            client = openai.OpenAI(base_url=address, timeout=self.timeout,
-                                   http_client=openai.DefaultHttpxClient(**certificates(address)))
+            client = openai.OpenAI(base_url=self.server.base_url, timeout=self.timeout)
         except openai.OpenAIError as error:
             raise JudgeError("no key: set OPENAI_API_KEY, and OPENAI_BASE_URL for a server of your "
                              "own") from error

@@ -23,6 +23,7 @@ from nlgjudge.judging.numbers import is_share_of_one
 from nlgjudge.metrics import cached
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
+REASONS = ("", "empty", "refusal", "no_rating", "ambiguous", "out_of_range", "other_scale", "not_json")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 
 # "4", "3.", "- 2": most replies of a judge that was asked for the number alone
@@ -31,11 +32,8 @@ _REFUSAL = re.compile(
     r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|"
     r"not (?:applicable|possible))\b"
 )
-
-
 _IN_WORDS = ("form", "stars", "number")  # forms whose replies pass many patterns
 _KEPT_FROM = 500  # different replies; fewer are read in less time than a file of readings
-REASONS = ("", "empty", "refusal", "no_rating", "ambiguous", "out_of_range", "other_scale", "not_json")
 
 
 class Score(NamedTuple):

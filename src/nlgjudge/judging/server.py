@@ -9,7 +9,6 @@ kept out of every message.
 import asyncio
 import os
 import re
-import ssl
 import warnings
 
 import openai
@@ -64,8 +63,8 @@ class _Connections(openai.DefaultAsyncHttpxClient):
     failed = 0
     last_problem = ""  # how the last try ended that failed
 
-    def __init__(self, seconds, address):
-        super().__init__(**certificates(address))
+    def __init__(self, seconds):
+        super().__init__()
         # Where a server is silent, the client's own time-out comes first, and the client tries again.
         self.seconds = seconds + CONNECT_SECONDS
 
@@ -110,25 +109,6 @@ class _Connections(openai.DefaultAsyncHttpxClient):
         headers = {name: value for name, value in response.headers.items() if name not in as_sent}
         return type(response)(response.status_code, headers=headers, content=b"".join(pieces), request=request,
                               extensions=response.extensions)
-
-
-def certificates(address):
-    """What a client of this address is made with: a server without encryption needs no certificates.
-
-    To read those of the system takes a fifth of a second of each command's time.
-
-    Parameters
-    ----------
-    address : str
-
-    Returns
-    -------
-    dict
-        Options of the client. One that is sent on to an encrypted address trusts nobody there.
-    """
-    if not address.lower().startswith("http://"):
-        return {}
-    return {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
 
 
 async def _keep_from_trying_again(response):
@@ -197,7 +177,7 @@ class Server:
             When the environment holds no key.
         """
         seconds = openai.Timeout(self.timeout, connect=min(self.timeout, CONNECT_SECONDS))
-        self._connections = _Connections(self.timeout, self.base_url)
+        self._connections = _Connections(self.timeout)
         try:
             return openai.AsyncOpenAI(base_url=self.base_url, max_retries=RETRIES, timeout=seconds,
                                       http_client=self._connections)

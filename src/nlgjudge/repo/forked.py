@@ -38,6 +38,7 @@ _PATTERNS = ("nlgjudge.judging.parsing", "nlgjudge.judging.prompts")
 _LOOK_AROUND = ("pandas", "matplotlib")
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _ready = False  # whether this process, or the one it is a copy of, has imported them
+_set_by_imports = {}  # what libraries put into the environment when they were imported here
 _spare = []  # the kernel to be of this process, while nobody has taken it
 
 
@@ -65,7 +66,7 @@ def preload():
     global _ready
     if _ready or not can_fork() or any(name in sys.modules for name in _LOOK_AROUND):
         return
-    named = os.environ.get("MPLBACKEND")
+    before = dict(os.environ)
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel sets it
     builtins.get_ipython = lambda: SimpleNamespace(kernel=None)
     try:
@@ -74,8 +75,9 @@ def preload():
     finally:
         del builtins.get_ipython
         del os.environ["MPLBACKEND"]
-        if named is not None:
-            os.environ["MPLBACKEND"] = named
+        if "MPLBACKEND" in before:
+            os.environ["MPLBACKEND"] = before["MPLBACKEND"]
+    _set_by_imports.update((name, value) for name, value in os.environ.items() if name not in before)
     gc.freeze()  # what is never collected stays shared memory
     _ready = True
 
@@ -228,7 +230,7 @@ def _wait_and_become_kernel(orders, others_end):
         return  # the runner ended without a kernel
     orders.close()
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(_set_by_imports | environment)
     os.chdir(folder)
     if quiet:
         nowhere = os.open(os.devnull, os.O_WRONLY)
