@@ -84,7 +84,8 @@ def commands():
         timed("make reproduce, nothing to do", ["make", "reproduce"], **how)
         shutil.rmtree(clone / "build")
         timed("make reproduce, scores at hand", ["make", "reproduce"], **how)
-        shutil.rmtree(Path(folder, "cache", "lexical"))
+        for kept in ("lexical", "readings"):
+            shutil.rmtree(Path(folder, "cache", kept))
         timed("nlgjudge validate, no scores at hand", [nlgjudge, "validate"], **how)
         timed("make test, scores at hand", ["make", "test"], **how)
         timed("both passes of .ci/run", [".ci/run"], **how)
