@@ -68,7 +68,10 @@ def as_html(benchmark):
 def _aspects(ratings):
     """Rated aspects, each with its lowest and highest rating."""
     ends = ratings.groupby("aspect", sort=False)["score"].agg(["min", "max"])
-    return ", ".join(f"{aspect} ({low:.3g} to {high:.3g})" for aspect, low, high in ends.itertuples())
+    said = []
+    for aspect, low, high in ends.itertuples():
+        said.append(f"{aspect} ({low:.3g} to {high:.3g})")
+    return ", ".join(said)
 
 
 def _licence(benchmark):

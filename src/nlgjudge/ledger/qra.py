@@ -75,7 +75,8 @@ def cv_star(values, *, shift=0.0, over_correction=True):
     if n < 2:
         raise ValueError(f"expected at least two measurements of an object, got {n}: CV* is about their spread")
     means = values.mean(axis=-1)
-    log_c4 = 0.5 * np.log(2 / (n - 1)) + gammaln(n / 2) - gammaln((n - 1) / 2)
+    degrees = n - 1
+    log_c4 = 0.5 * np.log(2 / degrees) + gammaln(n / 2) - gammaln(degrees / 2)
     deviations = values.std(axis=-1, ddof=1) / np.exp(log_c4)
     factor = 1 + 1 / (4 * n) if over_correction else 1
     found = 100 * factor * deviations / np.where(means > 0, means, np.nan)
