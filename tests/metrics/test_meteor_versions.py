@@ -50,6 +50,7 @@ def files():
 def nowhere(tree, tmp_path, monkeypatch):
     """Neither NLTK's data nor Debian's package nor the registered file."""
     tree.add("packages/corpora/wordnet.zip", b"", "wordnet", role="resource", to=None)
+    monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(module, "DEBIAN", tmp_path / "wordnet")
     return tmp_path
@@ -101,6 +102,13 @@ def test_wordnet_in_nltk_data_comes_first(nowhere, files, monkeypatch):
             archive.writestr(f"wordnet/{name}", text)
     assert meteor_missing() == ""
     assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+
+
+def test_an_unpacked_wordnet_in_a_folder_of_nltk_data_is_found(nowhere, monkeypatch):
+    monkeypatch.setenv("NLTK_DATA", os.pathsep.join(["", str(nowhere / "nltk_data")]))
+    assert "found neither in NLTK's data folders" in meteor_missing()
+    (nowhere / "nltk_data" / "corpora" / "wordnet").mkdir(parents=True)
+    assert meteor_missing() == ""
 
 
 def test_the_registered_wordnet_is_read_where_it_was_fetched(nowhere, files, tree):
