@@ -79,7 +79,10 @@ sweep: $(READY) ## a notebook over a grid of parameters: GRID=notebooks/ablation
 check: $(READY) ## within a minute: style, and the tests and notebooks that a change can touch
 	@python tests/touched.py
 
+# Some notebooks read the committed ledger: where it changed, they run again and are copied too.
 refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
+	@nlgjudge refresh
+	@$(MAKE) --no-print-directory reproduce > /dev/null
 	@nlgjudge refresh
 
 site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html

@@ -42,9 +42,10 @@ def records(tmp_path):
     return [shutil.copy(COMMITTED / f"{paper}.json", tmp_path / f"{paper}.json") for paper in ("geval", "dhp")]
 
 
-def test_records_are_compared_with_the_committed_ones(records, tmp_path):
-    assert workflow.compare_records(records) == "2 records of reproducibility: all as committed"
+def test_what_a_run_made_is_compared_with_what_is_committed(records, tmp_path):
+    assert workflow.compare_files(records, COMMITTED, "records") == "2 records: all as committed"
     records[1].write_text("{}")
     new = shutil.copy(records[0], tmp_path / "a_new_paper.json")
-    assert workflow.compare_records([*records, new]) == \
-        "3 records of reproducibility: not as committed, dhp, a_new_paper"
+    twin = shutil.copy(records[0], tmp_path / "a_new_paper.svg")
+    assert workflow.compare_files([*records, new, twin], COMMITTED, "records") == \
+        "3 records: not as committed, dhp, a_new_paper"

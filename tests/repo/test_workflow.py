@@ -307,6 +307,7 @@ def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
     def declare(*names):
         notebook = new_notebook(metadata={"nlgjudge": {"resources": names}})
         nbformat.write(notebook, small / "notebooks" / "one.ipynb")
+    monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(meteor, "DEBIAN", small / "wordnet")
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")

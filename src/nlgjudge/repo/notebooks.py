@@ -61,7 +61,8 @@ def run(path, output, parameters=None, *, timeout=600):
     try:
         papermill.execute_notebook(str(path), str(output), parameters, progress_bar=False,
                                    cwd=str(path.parent), kernel_name="python3",
-                                   execution_timeout=timeout, log_output=False)
+                                   execution_timeout=timeout, log_output=False,
+                                   coalesce_streams=True)  # one text, in however many parts it came
     except PapermillExecutionError as error:
         raise NotebookError(f"{path.name}, cell {_last_cell(output)}: {error.ename}: "
                             f"{_ANSI.sub('', error.evalue)}\n{error.source}") from error

@@ -393,31 +393,39 @@ def finish(say=print):
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
-    for line in [*lines, *kept_reruns.differences(results() / "reruns"), compare_records(records)]:
+    committed_records = root() / "paper_tables" / "reproducibility"
+    drawn = sorted((results() / "figures").glob("*"))
+    for line in [*lines, *kept_reruns.differences(results() / "reruns"),
+                 compare_files(records, committed_records, "records of reproducibility"),
+                 compare_files(drawn, root() / "figures", "figures")]:
         say(line)
     say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
         "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
 
 
-def compare_records(records):
-    """Compare records of reproducibility with the committed ones.
+def compare_files(made, folder, what):
+    """Compare files of a run with the committed ones.
 
     Parameters
     ----------
-    records : list of pathlib.Path
-        From `nlgjudge.ledger.qra_records.write_records`.
+    made : list of pathlib.Path
+        Of the run.
+    folder : pathlib.Path
+        Of the committed ones, which have the same names.
+    what : str
+        What the files are, for the line.
 
     Returns
     -------
     str
-        A line that names those that differ or are new.
+        A line that names those that differ or are new; several files of one stem are one.
     """
-    folder = root() / "paper_tables" / "reproducibility"
-    differ = [path.stem for path in records
+    differ = [path.stem for path in made
               if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()]
+    number = len({path.stem for path in made})
     if differ:
-        return f"{len(records)} records of reproducibility: not as committed, {', '.join(differ)}"
-    return f"{len(records)} records of reproducibility: all as committed"
+        return f"{number} {what}: not as committed, {', '.join(dict.fromkeys(differ))}"
+    return f"{number} {what}: all as committed"
 
 
 def merge_ledger():
