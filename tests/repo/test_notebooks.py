@@ -185,6 +185,7 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # both set anew by validate, and undone after the test
     monkeypatch.setenv("NLGJUDGE_OUT", "")
+    monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "wordnet")
     (tmp_path / "notebooks").mkdir()
