@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats.correlations import correlation, correlation_table, grouped
+from nlgjudge.stats.correlations import correlation, correlation_table, grouped, matrices
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 
@@ -190,3 +190,19 @@ def test_table_has_a_row_for_every_combination():
             assert found["f", level, coefficient] == pytest.approx(value)
             assert found["g", level, coefficient] == pytest.approx(-value)
     assert set(table["dataset"]) == {"tiny"} and set(table["aspect"]) == {"h"}
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2], [7, -2, 3], [10**12, 0, -5]])
+def test_keys_that_are_numbers_give_what_texts_give(numbers):
+    rng = np.random.default_rng(4)
+    letters = ["a", "b", "c"]
+    by_text = pd.DataFrame([(d, s) for d in "pqrs" for s in letters], columns=["doc_id", "system_id"])
+    by_text[["human", "judge"]] = rng.normal(size=(12, 2))
+    by_number = by_text.assign(system_id=by_text["system_id"].map(dict(zip(letters, numbers))),
+                               doc_id=by_text["doc_id"].map(dict(zip("pqrs", [5, 3, 40, 4]))))
+    for level in ("sample", "system", "dataset"):
+        found = correlation(by_number, "judge", "human", level=level)
+        assert found.value == pytest.approx(correlation(by_text, "judge", "human", level=level).value, abs=1e-12)
+    laid = matrices(by_number, ["judge"])[0]
+    wanted = by_number.pivot(index="doc_id", columns="system_id", values="judge")
+    assert (laid == wanted.to_numpy()).all()

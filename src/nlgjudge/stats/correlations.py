@@ -306,15 +306,23 @@ def _has_repeated_keys(frame):
 
 
 def _numbers(keys):
-    """A number for each key, and how many numbers there are at most; whole numbers are their own, from the lowest."""
-    if keys.dtype == np.int64 and len(keys):
-        own = keys.to_numpy()
-        lowest = int(own.min())
-        most = int(own.max()) - lowest + 1
-        if most <= len(own):
-            return own - lowest, most
+    """A number for each key, and how many numbers there are at most."""
+    own = _from_lowest(keys)
+    if own is not None:
+        return own, int(own.max()) + 1
     numbers, distinct = pd.factorize(keys, use_na_sentinel=False)
     return numbers, len(distinct)
+
+
+def _from_lowest(keys):
+    """Whole numbers less the lowest of them; None for other keys, and where they lie too far apart."""
+    if keys.dtype != np.int64 or not len(keys):
+        return None
+    own = np.asarray(keys)
+    lowest = own.min()
+    if int(own.max()) - int(lowest) >= len(own):
+        return None
+    return own - lowest
 
 
 def _scores(frame, column):
@@ -359,11 +367,23 @@ def matrices(frame, columns):
 
 def _laid_out(documents, systems, columns):
     """Columns of scores as a matrix each, documents x systems."""
-    row, documents = pd.factorize(documents, sort=True)
-    place, systems = pd.factorize(systems, sort=True)
-    found = np.full((len(columns), len(documents), len(systems)), np.nan)
+    row, documents = _sorted_places(documents)
+    place, systems = _sorted_places(systems)
+    found = np.full((len(columns), documents, systems), np.nan)
     found[:, row, place] = columns
     return found
+
+
+def _sorted_places(keys):
+    """Where each key is among the different ones in order, and how many these are."""
+    own = _from_lowest(keys)
+    if own is not None:
+        occurs = np.zeros(own.max() + 1, dtype=bool)
+        occurs[own] = True
+        places = occurs.cumsum() - 1
+        return places[own], places[-1] + 1
+    places, distinct = pd.factorize(keys, sort=True)
+    return places, len(distinct)
 
 
 def _ranks(scores):
