@@ -64,14 +64,6 @@ def test_two_runs_at_once_pay_once_and_both_have_all(serve, tmp_path):
     assert asked(server) == {f"Rate text {i}.": 1 for i in range(360)}
 
 
-def test_four_cells_of_a_sweep_over_samples_pay_for_the_largest(serve, tmp_path):
-    server = serve(right, delay=0.05)
-    cells = [run(tmp_path / "replies.sqlite", 60, n) for n in (1, 5, 10, 20)]
-    ended = [process.communicate(timeout=600)[0] for process in cells]
-    assert ended == [f"{60 * n}\n" for n in (1, 5, 10, 20)]
-    assert asked(server) == {f"Rate text {i}.": 20 for i in range(60)}
-
-
 def test_two_runs_ask_again_once(serve, tmp_path, recwarn):
     """A reply of no use is asked for again by one run at a time, and both use what it brings."""
     seen = Counter()
