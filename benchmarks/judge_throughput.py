@@ -20,9 +20,6 @@ from pathlib import Path
 
 from run import options, record
 
-from nlgjudge.judging.live import Live
-from nlgjudge.judging.parsing import parse_all
-from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 
 LATENCY, CONCURRENCY = 0.2, 64
@@ -65,6 +62,9 @@ def serve():
 
 def client(number, n):
     """Judge, and print what it took as JSON."""
+    from nlgjudge.judging.live import Live  # a second, which no other process here need spend
+    from nlgjudge.judging.store import Store
+
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "replies.sqlite") as store:
         live = Live("test-model", store, concurrency=CONCURRENCY)
         start, used = time.perf_counter(), time.process_time()
@@ -95,6 +95,8 @@ def measure(address, number, n=1):
 
 def parser_speed(number):
     """Distinct replies parsed a second: short ones, and ones with a rationale."""
+    from nlgjudge.judging.parsing import parse_all
+
     rng = random.Random(0)
     words = [f"{WORDS[i % 12]}{chr(97 + i % 26)}{'x' * (i // 312)}" for i in range(number)]
     short = [f"- Coherence: {rng.randint(1, 5)}, {word}" for word in words]

@@ -23,10 +23,13 @@ LIMITS = {"summeval": 48, "realsumm": 72, "newsroom": 70, "openmeva": 100, "topi
 CELLS = 761 - 12 + 24
 
 
+load = cache(nj.load)  # one dataset serves several tables
+
+
 def benchmarks_of(paper, artefacts, source="auto"):
     """The benchmarks of some tables, without those that are not here."""
     names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
-    found = [nj.load(name, source) for name in names]
+    found = [load(name, source) for name in names]
     return [one for one in found if one.is_sample == (source == "sample")]
 
 

@@ -259,19 +259,19 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path):
-    command = [sys.executable, "-c", COMMAND, "judge", "summeval", "openai:m", "--prompts", FLUENCY,
-               "--concurrency", "2", "--limit", "60", "--store", str(tmp_path / "s.sqlite")]
+def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path, served):
+    arguments = ["judge", "summeval", "openai:m", "--prompts", FLUENCY, "--concurrency", "2", "--limit", "60",
+                 "--store", str(tmp_path / "s.sqlite")]
 
     def slower(number, *call):
         """Calls behind the twelfth take a second, so that the run lasts until it is interrupted."""
         return 200, right(number, *call), {"delay": 0.05 if number <= 12 else 1}
 
     with Loopback(slower) as server:
-        environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
-                                    "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=environment) as process:
+        environment = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
+                       "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        with subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=os.environ | environment) as process:
             while len(server.requests) < 10 and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
@@ -287,7 +287,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
                         f"in {tmp_path / 's.sqlite'}; the same command goes on from there")
         assert stored >= 8
         before, server.answer = len(server.requests), right
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+        done = served.run(*arguments, **environment)
         assert done.returncode == exits.DONE
         assert len(server.requests) - before == len(set(server.requests)) - stored  # nothing is paid twice
 

@@ -5,7 +5,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from nlgjudge.repo import default_run
-from nlgjudge.repo.notebooks import run
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 PARAMETERS = 'judge = "surface"  # a judge\nsizes = (1, 2)  # some sizes\nlimit = None  # 0 for all'
@@ -29,14 +28,14 @@ def prose(path):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"judge": "surface", "sizes": [1, 2]}])
-def test_the_default_run_keeps_every_paragraph(path, tmp_path, parameters):
-    run(path, tmp_path / "out" / "tiny.ipynb", parameters)
+def test_the_default_run_keeps_every_paragraph(path, tmp_path, served, parameters):
+    served.notebook(path, tmp_path / "out" / "tiny.ipynb", parameters)
     assert prose(tmp_path / "out" / "tiny.ipynb") == ["# Tiny", "## Settings", "Any judge.", ABOUT]
 
 
-def test_another_run_leaves_them_out_and_says_so(path, tmp_path):
+def test_another_run_leaves_them_out_and_says_so(path, tmp_path, served):
     before = path.read_bytes()
-    run(path, tmp_path / "out" / "tiny.ipynb", {"judge": "openai:m", "sizes": [1, 2]})
+    served.notebook(path, tmp_path / "out" / "tiny.ipynb", {"judge": "openai:m", "sizes": [1, 2]})
     said = prose(tmp_path / "out" / "tiny.ipynb")
     note = ("*Run with `judge='openai:m'`. Paragraphs about the run with the default settings are "
             "left out.*")

@@ -239,17 +239,17 @@ def results(folder):
     return sorted(path.read_text() for path in folder.rglob("result.txt"))
 
 
-def test_a_run_by_hand_touches_neither_the_repository_nor_another_run(write, checkout, monkeypatch, capsys):
+def test_a_run_by_hand_touches_neither_the_repository_nor_another_run(write, checkout, served):
     """A whole run, then the same notebook with another parameter, then under another name."""
     path = str(write(LEAVES_A_RESULT))
     before = sorted(p.name for p in checkout.iterdir())
     for more in ([], ["-p", "size", "50"], ["-o", str(checkout / "mine.ipynb")], ["-p", "size", "50"]):
-        monkeypatch.delenv("NLGJUDGE_OUT", raising=False)
-        assert cli.main(["run", path, *more]) == 0
+        done = served.run("run", path, *more)
+        assert done.returncode == 0, done.stderr
     assert results(checkout / "build" / "runs") == ["3", "50"]
     after = sorted(p.name for p in checkout.iterdir())
     assert after == sorted([*before, "build", "mine.ipynb", "mine.deps.json"])
-    assert "its results are in" in capsys.readouterr().out
+    assert "its results are in" in done.stdout
 
 
 def test_the_reason_of_a_failure_lies_beside_the_output(write, checkout, capsys):

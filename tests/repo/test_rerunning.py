@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -35,14 +36,25 @@ def house(tmp_path):
     return made
 
 
+@cache
+def people_on(target):
+    """What a judge that answers with people's ratings says to each prompt of one table on the sample, and its cells."""
+    (paper, artefacts), = rerunning.wanted([target]).items()
+    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
+    judge = People([nj.load(name, "sample") for name in names])
+    cells = nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun", resamples=0).cells
+    return judge.texts, cells
+
+
 def people(targets):
-    """A judge that answers with people's ratings on the sample, and what it says to each prompt."""
-    tables = rerunning.wanted(targets)
-    parts = [part for paper, artefacts in tables.items() for part in model_rows.parts_of(paper, artefacts)]
-    judge = People([nj.load(name, "sample") for name in dict.fromkeys(part.scope.benchmark for part in parts)])
-    cells = [nj.rerun(paper, artefacts, judge, source="sample", notebook="rerun", resamples=0).cells
-             for paper, artefacts in tables.items()]
-    return judge.texts, pd.concat(cells, ignore_index=True)
+    """What such a judge says to each prompt of several tables, and the cells of all."""
+    texts = {}
+    cells = []
+    for target in targets:
+        said, found = people_on(target)
+        texts |= said
+        cells.append(found)
+    return texts, pd.concat(cells, ignore_index=True)
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.dhp.perturbing import Perturbation
 from nlgjudge.repo import cli
-from nlgjudge.repo.notebooks import run
 from nlgjudge.studies import ablation_setups
 
 PROMPT = {"prompt": "geval/dialogue/{aspect}"}
@@ -411,7 +410,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_new_ablation_is_named_empty_and_runs(checkout, capsys):
+def test_new_ablation_is_named_empty_and_runs(checkout, served, capsys):
     assert cli.main(["new", "ablation", "my_idea"]) == 0
     assert "set `change`" in capsys.readouterr().out
     path = checkout / "notebooks" / "ablation_my_idea.ipynb"
@@ -421,8 +420,8 @@ def test_new_ablation_is_named_empty_and_runs(checkout, capsys):
     codes = [c for c in made.cells if c.cell_type == "code"]
     assert len(made.cells) >= 2 * len(codes)  # the rule for notebooks: as much prose as code
     assert "data" not in made.metadata["nlgjudge"]
-    run(path, checkout / "out" / "run.ipynb", {"change": {"scale": [1, 10]}, "aspects": ["coherence"],
-                                               "resamples": 50, "permutations": 99})
+    served.notebook(path, checkout / "out" / "run.ipynb", {
+        "change": {"scale": [1, 10]}, "aspects": ["coherence"], "resamples": 50, "permutations": 99})
     saved = checkout / "out" / "sample" / "ablation" / "ablation_my_idea.csv"
     assert saved.read_text(encoding="utf-8").count("\n") == 2
 
@@ -444,10 +443,10 @@ def test_new_ablation_has_nothing_of_the_templates_findings(checkout):
     assert titles == ["f"] and "{found.change}" in text  # computed from what differs
 
 
-def test_a_new_ablation_says_its_own_change(checkout):
+def test_a_new_ablation_says_its_own_change(checkout, served):
     assert cli.main(["new", "ablation", "mine"]) == 0
     executed = checkout / "out" / "run.ipynb"
-    run(checkout / "notebooks" / "ablation_mine.ipynb", executed, {
+    served.notebook(checkout / "notebooks" / "ablation_mine.ipynb", executed, {
         "source": "sample", "change": {"scale": [1, 10], "words": {"1-3": "1-10"}}, "aspects": ["coherence"],
         "resamples": 50, "permutations": 99})
     said = "".join(o.get("text", "") for c in nbformat.read(executed, as_version=4).cells
