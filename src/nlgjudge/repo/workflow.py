@@ -179,10 +179,12 @@ def resolve(say=print):
         Where a code host answered and still did not give a file that is needed; what was fetched
         is kept.
     """
-    names = notebooks()
-    wanted = list(dict.fromkeys(need for name in names for need in needs(name)))
-    needed = {need for name in names for need in needs(name) if need not in optional(name)}
-    _fetch(wanted, needed, say)
+    wanted = {}  # in order, each with whether some notebook cannot do without
+    for name in notebooks():
+        can_do_without = optional(name)
+        for need in needs(name):
+            wanted[need] = wanted.get(need, False) or need not in can_do_without
+    _fetch(list(wanted), {need for need, needed in wanted.items() if needed}, say)
     found = {}
     with _offline():  # what can be had is here now
         for need in sorted(wanted, key=_order):
