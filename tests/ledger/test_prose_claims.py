@@ -131,7 +131,7 @@ def test_holm_is_over_the_claims_tested_cells(simulated, monkeypatch):
 def test_the_listed_claims_point_to_typed_tables():
     table, printed = listed(), all_published()
     assert not table.duplicated(["paper", "artefacts", "section", "claim"]).any()
-    assert set(table["paper"]) == {"geval", "geval_v1", "chatgpt", "dhp", "coascore"}
+    assert set(table["paper"]) == {"geval", "geval_v1", "chatgpt", "dhp", "coascore", "closer_look"}
     known = set(printed["paper"] + printed["artefact"])
     tested = table[table["relation"] != "none"]
     for paper, artefacts in zip(tested["paper"], tested["artefacts"]):
@@ -139,7 +139,7 @@ def test_the_listed_claims_point_to_typed_tables():
 
 
 # Read off the printed tables: G-Eval EMNLP Table 1 (section 3.1), Table 2 (3.3) and Table 3 (3.6), the
-# ChatGPT study's Tables 1 and 6 (4.1, 4.4), CoAScore's Tables 2 and 6 (4.1, 4.5).
+# ChatGPT study's Tables 1 and 6 (4.1, 4.4), CoAScore's Tables 2 and 6 (4.1, 4.5), A Closer Look's Tables 1, 2, 5, 6.
 @pytest.mark.parametrize("paper, claim, in_print, verdict, counterexample", [
     ("geval", "outperforming all previous methods by a large margin", "0 of 1", FAILS,
      "G-EVAL-4 0.514, UniEval 0.474"),
@@ -161,6 +161,13 @@ def test_the_listed_claims_point_to_typed_tables():
     ("coascore", "In most cases, CoAScore achieves higher", "7 of 9", HOLDS,
      "CoAScore (AC=5) 0.295 (pearson), CoAScore_average (AC=5) 0.316"),
     ("dhp", "GPT4-Turbo, which demonstrates", "", UNTESTABLE, ""),
+    ("closer_look", "a lower Pearson's r for fluency", "1 of 1", HOLDS, ""),
+    ("closer_look", "auto CoT even drastically decreases", "0 of 2", FAILS,
+     "score only (3.1) 0.582 (sample, kendall), auto CoT, score only 0.566"),
+    ("closer_look", "much lower than that of T = 1.0", "4 of 4", HOLDS, ""),
+    ("closer_look", "always achieve a higher correlation compared with G-Eval", "24 of 24", HOLDS, ""),
+    ("closer_look", "the correlations of G-Eval significantly drop", "7 of 8", FAILS,
+     "auto CoT, score only 0.319 (table1, fluency), HHH, auto CoT, score only 0.281 (table6)"),
 ])
 def test_the_papers_claims(paper, claim, in_print, verdict, counterexample):
     table = listed()

@@ -80,8 +80,8 @@ class Claims:
         with self._db:
             for key in sorted(keys):
                 done = self._db.execute(
-                    "INSERT INTO claims (key, owner, expires) VALUES (?1, ?2, ?3) ON CONFLICT (key) "
-                    "DO UPDATE SET owner = excluded.owner, expires = excluded.expires WHERE expires <= ?4",
+                    "INSERT INTO claims (key, owner, expires) VALUES (?, ?, ?) ON CONFLICT (key) "
+                    "DO UPDATE SET owner = excluded.owner, expires = excluded.expires WHERE expires <= ?",
                     (key, self._owner, now + self.seconds, now))
                 if done.rowcount:
                     taken.add(key)

@@ -1,8 +1,8 @@
 """Claims in the papers' prose, tested on the papers' own tables and, where there are scores, on data.
 
-`paper_tables/claims.csv` lists them for G-Eval (EMNLP and arXiv v1), the ChatGPT study, DHP and
-CoAScore, each with its section and a test: rows `a` against `b`, how they are matched, in which cells,
-and the relation that is said to hold. Printed averages count only where a claim is about averages;
+`paper_tables/claims.csv` lists them for G-Eval (EMNLP and arXiv v1), the ChatGPT study, DHP, CoAScore
+and A Closer Look, each with its section and a test: rows `a` against `b`, how they are matched, in which
+cells, and the relation that is said to hold. Printed averages count only where a claim is about averages;
 dashes and values that are lost or uncertain in the text at hand do not count.
 
 A claim is about cells (coefficient, aspect, level, dataset), and in each about two values x
