@@ -287,7 +287,7 @@ def recorded_texts(name):
     return {item_id: dict(zip(fields, shown)) for item_id, shown in zip(items["item_id"].tolist(), texts)}
 
 
-def available(*names):
+def available(*names, load=None):
     """Whether recordings, or prompts of upstream's, can be had and read, downloading what is missing.
 
     A file that is here and cannot be read is named in a printed line.
@@ -296,6 +296,8 @@ def available(*names):
     ----------
     *names : str
         Of `RECORDINGS`, or as ``upstream:geval/*_detailed`` for `nlgjudge.data.registry.prompt_files`.
+    load : callable, optional
+        In the place of `nlgjudge.data.benchmarks.load`, for who remembers what was loaded.
 
     Examples
     --------
@@ -310,7 +312,7 @@ def available(*names):
                 for entry in prompt_files(name):
                     fetch.read(entry)
             else:
-                _rows(name, _NO_ITEMS, {}, lambda line: None)
+                _rows(name, _NO_ITEMS, {}, lambda line: None, load)
         except fetch.DataUnavailable:
             return False
         except _NoJudge:
@@ -326,12 +328,12 @@ class _NoJudge(KeyError):
     """A recording of several judges has none of this name."""
 
 
-def _rows(name, items, files, say):
+def _rows(name, items, files, say, load=None):
     """Read every file of a recording; `say` takes a line for rows that are left out."""
     rows = []
     family, _, model = name.partition("/")
     if family in ("uncertainty", "uncertainty_prompts"):  # which name no items, but repeat people's ratings
-        items = benchmarks.load("summeval", "real").human()
+        items = (load or benchmarks.load)("summeval", "real").human()
     for entry in recorded_files(name):
         content = fetch.read(entry)
         files[entry.path] = entry.blob

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from contextlib import contextmanager
+from functools import cache
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
@@ -185,10 +186,13 @@ def resolve(say=print):
         for need in needs(name):
             wanted[need] = wanted.get(need, False) or need not in can_do_without
     _fetch(list(wanted), {need for need, needed in wanted.items() if needed}, say)
+    from nlgjudge.data.benchmarks import load as load_anew
+
     found = {}
+    load = cache(load_anew)  # several needs are read with the same benchmark
     with _offline():  # what can be had is here now
         for need in sorted(wanted, key=_order):
-            found[need] = _find(need, say)
+            found[need] = _find(need, say, load)
     stand_ins = [need for need, (source, _) in found.items() if source == "sample"]
     if stand_ins and any(source == "real" for source, _ in found.values()):
         say(f"  The sample stands in for {', '.join(stand_ins)}; all else is real.")
@@ -296,25 +300,24 @@ def _offline():
             os.environ["NLGJUDGE_OFFLINE"] = before
 
 
-def _find(need, say):
+def _find(need, say, load):
     """Source and digest of one need, and a line about it."""
     kind = _kind(need)
     if kind == "benchmark":
-        return _benchmark(need, say)
+        return _benchmark(need, say, load)
     if kind == "resource":
         found = _resource(need)
     elif kind == "recording":
-        found = _recording(need.removeprefix("replay:"))
+        found = _recording(need.removeprefix("replay:"), load)
     elif kind == "other run":
-        found = _other_run(need.removeprefix("run:"))
+        found = _other_run(need.removeprefix("run:"), load)
     else:
         found = _prompt(need)
     say(f"  {need:44} {found[0]}")
     return found
 
 
-def _benchmark(name, say):
-    from nlgjudge.data.benchmarks import load
+def _benchmark(name, say, load):
     from nlgjudge.data.optional import ABSENT
 
     loaded = load(name)
@@ -328,19 +331,18 @@ def _benchmark(name, say):
     return [loaded.source, loaded.digest]
 
 
-def _recording(name):
+def _recording(name, load):
     from nlgjudge.data.fetch import local
     from nlgjudge.data.recordings import available, recorded_files
 
     files = recorded_files(name)
-    if available(name):
+    if available(name, load=load):
         return ["real", _blobs(files)]
     here = all(local(entry) for entry in files)
     return ["unreadable" if here else "absent", _blobs(files)]
 
 
-def _other_run(name):
-    from nlgjudge.data.benchmarks import load
+def _other_run(name, load):
     from nlgjudge.data.optional import ABSENT
     from nlgjudge.data.published_runs import other_run_files, other_runs
 
