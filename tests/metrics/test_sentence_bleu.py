@@ -71,8 +71,13 @@ def test_sacrebleu_variants_are_sacrebleu(variant):
     pairs = [SHORT, ("A dog barked at night.", ["A dog barked.", "At night, a dog barked."]), ("no", ["yes"])]
     metric = BLEU(smooth_method=VARIANTS[variant][1], effective_order=True)
     expected = [metric.sentence_score(*pair).score / 100 for pair in pairs]
-    assert bleu(items(*pairs), variant)["score"].tolist() == expected
+    assert bleu(items(*pairs), variant)["score"].tolist() == pytest.approx(expected, rel=1e-14)
     assert 0 < expected[0] < 1
+
+
+def test_a_score_is_the_same_to_the_last_bit_on_each_python():
+    """4 of 5 words and 1 of 4 pairs: from 3.12 on, the built-in sum gives 0.2540663740773073."""
+    assert one("a b d c x", "a b c d e", variant="sacrebleu, exp") == 0.2540663740773074
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -110,7 +110,7 @@ class Simulated:
         words = len((task.fields.get("hypothesis") or "").split())
         for_length = self.length_preference * words / 100
         bonuses = [bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)]
-        return truth + self.bias + for_length + sum(bonuses)
+        return truth + self.bias + for_length + math.fsum(bonuses)
 
     def _rounded(self, rating, task):
         low, high = task.scale or (0, 1)

@@ -119,7 +119,7 @@ def score(task):
     weights = {name: weight for name, weight in weights.items() if name in usable}
     given = f"{fields['source']}\n{context}"
     weighed = [weight * usable[name](hypothesis, given) for name, weight in weights.items()]
-    return sum(weighed) / sum(weights.values())
+    return math.fsum(weighed) / sum(weights.values())
 
 
 def overlap(hypothesis, source):
@@ -192,7 +192,7 @@ def familiarity(hypothesis, source):
     under a model that adds one to the source's counts; in [0, 1]."""
     grams = _grams(hypothesis)
     gain, unseen = _model(source)
-    return sum(gain.get(gram, 0.0) for gram in grams) / max(len(grams) * unseen, 1)
+    return math.fsum(gain.get(gram, 0.0) for gram in grams) / max(len(grams) * unseen, 1)
 
 
 _FEATURES = {feature.__name__: feature for feature in (

@@ -5,6 +5,7 @@ judges that gave them. So what a chain is worth can be derived: see `expected_ch
 """
 
 import json
+import math
 import re
 
 import numpy as np
@@ -68,7 +69,7 @@ class Chained:
             return json.dumps({one.name: self._view(task, one.name) for one in asked})
         shown = [float(score) for score in _SHOWN.findall(task.fields.get("scores", ""))]
         view = self._view(task, task.aspect)
-        return answer((self.own * view + sum(shown)) / (self.own + len(shown)), task)
+        return answer((self.own * view + math.fsum(shown)) / (self.own + len(shown)), task)
 
     def _view(self, task, aspect):
         reply, = self.judge.replies([task._replace(aspect=aspect, form="number")])
