@@ -32,7 +32,8 @@ for _ in range(runs - 1):
         break
 with Store(sys.argv[1]) as store:
     live = Live("m", store, concurrency=16)
-    print(sum(reply.text.endswith("Score: 4") for reply in live.replies(tasks)), flush=True)
+    right = sum(reply.text.endswith("Score: 4") for reply in live.replies(tasks))
+os.write(1, f"{right}\\n".encode())  # in one piece, where several runs share a pipe
 """
 
 
