@@ -49,18 +49,20 @@ def keep_library_defaults(values):
 
     Returns
     -------
-    pathlib.Path
+    pandas.DataFrame
+        As `library_defaults` will read them: sorted, with the digits that are kept.
 
     Examples
     --------
-    >>> keep_library_defaults(library_defaults()).name == FILE  # the committed ones, as a run's
+    >>> keep_library_defaults(library_defaults()).equals(library_defaults())  # the committed ones, as a run's
     True
     """
     path = out() / "reproducibility" / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = values[[*KEY, "ours"]].sort_values(KEY)
-    table.assign(ours=table["ours"].round(DIGITS) + 0.0).to_csv(path, index=False, lineterminator="\n")
-    return path
+    table = values[[*KEY, "ours"]].sort_values(KEY, ignore_index=True)
+    table["ours"] = table["ours"].round(DIGITS) + 0.0
+    table.to_csv(path, index=False, lineterminator="\n")
+    return table
 
 
 def with_library_default(rows, defaults=None):
