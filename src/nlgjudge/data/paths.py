@@ -5,6 +5,7 @@ depends on a file that changed.
 """
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 SAMPLE_NOTICE = "sample data, not comparable with the papers"
@@ -23,14 +24,20 @@ def root():
     FileNotFoundError
         When neither the working directory nor the installed package lies in a checkout.
     """
-    if os.environ.get("NLGJUDGE_ROOT"):
-        return Path(os.environ["NLGJUDGE_ROOT"]).resolve()
-    for start in (Path.cwd(), Path(__file__).resolve()):
+    return _root(os.environ.get("NLGJUDGE_ROOT"), os.getcwd())
+
+
+@lru_cache(maxsize=8)
+def _root(named, working):
+    """The repository as that variable names it, or as it is found from that working directory."""
+    if named:
+        return Path(working, named).resolve()
+    for start in (Path(working), Path(__file__).resolve()):
         for folder in (start, *start.parents):
             if (folder / "data" / "registry.csv").is_file():
                 return folder
     raise FileNotFoundError(
-        f"expected data/registry.csv in {Path.cwd()} or above it; run inside a checkout of "
+        f"expected data/registry.csv in {working} or above it; run inside a checkout of "
         "nlgjudge or set NLGJUDGE_ROOT to one")
 
 
@@ -70,10 +77,11 @@ def out(sample=False):
 
 def use(path):
     """Note that a file was read and return it."""
-    _used.add(Path(path).resolve())
-    return Path(path)
+    path = Path(path)
+    _used.add(path.absolute())
+    return path
 
 
 def used():
-    """Return the files read so far in this process, sorted."""
-    return sorted(_used)
+    """Return the files read so far in this process, sorted, without links in their paths."""
+    return sorted({path.resolve() for path in _used})

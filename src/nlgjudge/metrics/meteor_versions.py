@@ -381,4 +381,6 @@ def _java_program(process):
     folder = _java_folder()
     if folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
+    # It runs for a minute: compiling it thoroughly costs more than that saves.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     return Meteor()

@@ -78,6 +78,8 @@ def preload():
         if "MPLBACKEND" in before:
             os.environ["MPLBACKEND"] = before["MPLBACKEND"]
     _set_by_imports.update((name, value) for name, value in os.environ.items() if name not in before)
+    # Compiled once: every runner checks its notebook by the format's schema.
+    importlib.import_module("nbformat.validator").get_validator(version=4, version_minor=5)
     # The tables here are small: Arrow's way of keeping texts, pandas' own, costs more for each of them than it saves.
     importlib.import_module("pandas").options.mode.string_storage = "python"
     gc.freeze()  # what is never collected stays shared memory

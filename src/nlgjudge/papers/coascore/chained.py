@@ -7,6 +7,7 @@ judges that gave them. So what a chain is worth can be derived: see `expected_ch
 import json
 import math
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,8 +66,8 @@ class Chained:
             named = self.aspects[:int(task.fields["n"])]
             return "\n".join(f"{one.name}: {one.definition}" for one in named)
         if "aspects" in task.fields:  # stage 2
-            asked = parse_aspects(task.fields["aspects"])
-            return json.dumps({one.name: self._view(task, one.name) for one in asked})
+            names = _names(task.fields["aspects"])
+            return json.dumps({name: self._view(task, name) for name in names})
         shown = [float(score) for score in _SHOWN.findall(task.fields.get("scores", ""))]
         view = self._view(task, task.aspect)
         return answer((self.own * view + math.fsum(shown)) / (self.own + len(shown)), task)
@@ -74,6 +75,12 @@ class Chained:
     def _view(self, task, aspect):
         reply, = self.judge.replies([task._replace(aspect=aspect, form="number")])
         return parse(reply.text, "number", task.scale).score
+
+
+@lru_cache(maxsize=64)
+def _names(definitions):
+    """Names of the aspects that a prompt shows; it shows the same ones for every item."""
+    return tuple(one.name for one in parse_aspects(definitions))
 
 
 def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, random=False, scale=(1, 5)):
