@@ -1,6 +1,7 @@
 """The strict runner, on tiny notebooks: every way to fail names notebook, cell and cause."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.metrics import meteor_versions as meteor
-from nlgjudge.repo import cli
+from nlgjudge.repo import cli, workflow
 from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -301,3 +302,41 @@ def test_refresh_copies_what_changed_and_says_so(checkout, write):
                     "paper_tables/ledger.csv: changed"]
     assert (checkout / "figures" / "one.txt").read_text() == "new"
     assert "old" not in (checkout / "README.md").read_text()
+
+
+def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(write, checkout, monkeypatch, capsys):
+    """The cell leaves a result, so that a second run shows."""
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # set anew by validate, and undone after the test
+    (checkout / "notebooks").mkdir()
+    path = write("print(size)", LEAVES_A_RESULT, name="notebooks/tiny", last=SIGNATURE.replace("nj.s", "_ = nj.s"))
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["nlgjudge"] = {"data": {}}
+    nbformat.write(notebook, path)
+    workflow.resolve()
+    executed = workflow.executed("tiny")
+    run(path, executed)
+    assert keep_outputs(executed, path, workflow.data("tiny"))
+    ran_again = checkout / "build" / "validated" / "result.txt"
+
+    validate()
+    said = capsys.readouterr().out
+    assert "tiny: outputs as committed\n" in said
+    assert said.endswith("1 notebooks compared, 0 run; `make reproduce` had run 1 of them\n")
+    assert not ran_again.exists()
+
+    kept = path.read_text("utf-8")
+    path.write_text(kept.replace('"3\\n"', '"4\\n"'), "utf-8")  # what is committed is not what was computed
+    with pytest.raises(NotebookError, match="validation failed: tiny"):
+        validate()
+    assert "tiny.ipynb::Cell 1" in capsys.readouterr().out and not ran_again.exists()
+    path.write_text(kept, "utf-8")
+
+    (checkout / "requirements.lock").touch()
+    later = executed.stat().st_mtime + 10
+    os.utime(checkout / "requirements.lock", (later, later))
+    assert not workflow.is_up_to_date("tiny")
+    (checkout / "requirements.lock").unlink()
+    assert workflow.is_up_to_date("tiny")
+    path.write_text(kept.replace("print(size)", "print(size + 0)"), "utf-8")
+    validate()
+    assert capsys.readouterr().out.endswith("1 notebooks compared, 0 run\n") and ran_again.exists()

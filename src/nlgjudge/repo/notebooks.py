@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -180,7 +181,7 @@ def refresh(say=print):
     for name in workflow.notebooks():
         path = root() / "notebooks" / f"{name}.ipynb"
         before = path.read_bytes()
-        kept = keep_outputs(root() / "build" / "executed" / f"{name}.ipynb", path, workflow.data(name))
+        kept = keep_outputs(workflow.executed(name), path, workflow.data(name))
         if not kept:
             say(f"{name}: ran without some of its data, left as it is")
         elif path.read_bytes() != before:
@@ -238,7 +239,8 @@ def place(path, parameters):
 def validate(with_data=False):
     """Check every notebook: outputs where the committed data is here, else that it runs.
 
-    Results go to `build/validated/`, so that ledger and figures stay as they are.
+    What `make reproduce` has run and nothing has changed since is not run again: its outputs are compared.
+    Results of the others go to `build/validated/`, so that ledger and figures stay as they are.
 
     Parameters
     ----------
@@ -260,8 +262,14 @@ def validate(with_data=False):
         import pytest  # noqa: F401  once here, and not in every process that compares
     if rest:
         print(f"on other data than committed, run without comparing: {', '.join(rest)}", flush=True)
-    tasks = {n: (_compare_outputs if n in same else _run_apart, str(root() / "notebooks" / f"{n}.ipynb"))
-             for n in names}
+    had = {n for n in names if workflow.is_up_to_date(n)}
+    tasks = {}
+    for name in names:
+        path = str(root() / "notebooks" / f"{name}.ipynb")
+        if name in same:
+            tasks[name] = _compare_outputs, path, workflow.executed(name) if name in had else None
+        elif name not in had:
+            tasks[name] = _run_apart, path
     failed = []
     for name, status, printed in forked.each(tasks):
         if status:
@@ -270,15 +278,43 @@ def validate(with_data=False):
         print(f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}", flush=True)
     if failed:
         raise NotebookError(f"validation failed: {', '.join(sorted(failed))}")
-    print(f"{len(same)} notebooks compared, {len(rest)} run")
+    before = f"; `make reproduce` had run {len(had)} of them" if had else ""
+    print(f"{len(same)} notebooks compared, {len(rest)} run{before}")
 
 
-def _compare_outputs(path):
-    """Run a notebook's cells and compare what they give with what is kept; the status is pytest's."""
+def _compare_outputs(path, executed=None):
+    """Compare what a notebook's cells give with what is kept in it; the status is pytest's.
+
+    The cells are run, but for those of an executed copy, whose outputs are taken.
+    """
     import pytest
 
-    return pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={root()}", "--nbval",
-                        "--nbval-current-env", "--nbval-cell-timeout=600", path])
+    plugins = [_Executed(executed)] if executed else []
+    return pytest.main(["-q", "-p", "no:cacheprovider", "--disable-plugin-autoload", "-p", "nbval.plugin",
+                        f"--rootdir={root()}", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", path],
+                       plugins=plugins)
+
+
+class _Executed:
+    """A plugin of pytest's: nbval compares the outputs of an executed copy, and starts no kernel."""
+
+    def __init__(self, path):
+        self._cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+    def pytest_collection_modifyitems(self, items):
+        for item, ran in zip(items, self._cells, strict=True):
+            item.parent.setup = item.parent.setup_sanitize_files
+            item.runtest = partial(self._compare, item, ran)
+
+    @staticmethod
+    def _compare(item, ran):
+        from nbval.plugin import coalesce_streams
+
+        if item.cell.outputs and item.cell.execution_count is None:
+            item.raise_cell_error("outputs of a cell that was never run")
+        now, kept = coalesce_streams(ran.outputs), coalesce_streams(item.cell.outputs)
+        if item.options["check"] and not item.compare_outputs(now, kept):
+            item.raise_cell_error("Cell outputs differ", "\n".join(item.comparison_traceback))
 
 
 def _run_apart(path):

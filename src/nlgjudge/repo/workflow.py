@@ -135,10 +135,34 @@ def source_digest(name):
 
 def dependencies(name):
     """Files and modules that a notebook used when it last ran, as far as they still exist."""
-    note = root() / "build" / "executed" / f"{name}.deps.json"
+    note = executed(name).with_suffix(".deps.json")
     if not note.exists():
         return []
     return [path for path in json.loads(note.read_text()) if (root() / path).exists()]
+
+
+def executed(name):
+    """Where `make reproduce` puts a notebook's executed copy."""
+    return root() / "build" / "executed" / f"{name}.ipynb"
+
+
+def is_up_to_date(name):
+    """Whether a notebook has an executed copy, and nothing has changed since that decides on its outputs.
+
+    Its cells are the same, and nothing is newer: no file or module that it used, nor what `resolve` found,
+    nor the versions of libraries.
+    """
+    copy = executed(name)
+    if not copy.exists() or not copy.with_suffix(".deps.json").exists():
+        return False
+    decisive = [root() / "build" / "sources.json", root() / "requirements.lock"]
+    decisive += [root() / path for path in dependencies(name)]
+    last_change = max((path.stat().st_mtime for path in decisive if path.exists()), default=0)
+    return last_change <= copy.stat().st_mtime and _code(json.loads(copy.read_text("utf-8"))) == _code(_read(name))
+
+
+def _code(book):
+    return ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
 
 
 def data(name):
