@@ -111,17 +111,53 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
         x = x[None, complete]
         y = y[None, complete]
     elif level == "system":
-        systems = frame["system_id"].values[complete]
-        scores = pd.DataFrame({"system": systems, "x": x[complete], "y": y[complete]})
-        # By a column's name: an array of keys would first be written out, for an error that pandas drops.
-        means = scores.groupby("system", sort=True).mean()
+        means = _system_means(frame["system_id"].values[complete], {"x": x[complete], "y": y[complete]})
         x = means["x"].to_numpy()[None]
         y = means["y"].to_numpy()[None]
     else:
         keys = (frame[key].values[complete] for key in ("doc_id", "system_id"))
         x, y = _laid_out(*keys, [x[complete], y[complete]])
     values = grouped(x, y, coefficient, kendall=kendall)
-    return _summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
+    return summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
+
+
+def values_of_complete(items, scores, metrics, human, *, level, coefficient, kendall):
+    """Correlate metrics within each group, where each item has all scores and these are laid out already.
+
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        As for `correlation`.
+    scores : numpy.ndarray
+        What `matrices` makes of the columns `metrics` and, last, `human`.
+    metrics : list of str
+    human, level, coefficient, kendall : str
+        As for `correlation`.
+
+    Returns
+    -------
+    several : list of numpy.ndarray, shape (n_groups,)
+        For each metric.
+    units : int
+        Documents at sample level, items at dataset level, systems at system level.
+    """
+    if level == "sample":
+        columns = list(scores)
+    elif level == "dataset":
+        columns = [_scores(items, column)[None] for column in (*metrics, human)]
+    else:
+        named = {place: _scores(items, column) for place, column in enumerate((*metrics, human))}
+        means = _system_means(items["system_id"].values, named)
+        columns = [means[place].to_numpy()[None] for place in named]
+    *several, ratings = columns
+    units = ratings.shape[0 if level == "sample" else 1]
+    return grouped_together(several, ratings, coefficient, kendall=kendall), units
+
+
+def _system_means(systems, columns):
+    """Mean of each column over the items of each system, in the order of the systems."""
+    # By a column's name: an array of keys would first be written out, for an error that pandas drops.
+    return pd.DataFrame({"system": systems, **columns}).groupby("system", sort=True).mean()
 
 
 def grouped(x, y, coefficient="spearman", *, kendall="b"):
@@ -295,6 +331,24 @@ def check_columns(frame, metric, human, *, keys=True):
                          f"repeated, first {first}; aggregate them before correlating")
     if any(np.isinf(frame[column].to_numpy(float)).any() for column in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
+
+
+def with_numbered_keys(frame):
+    """Number documents and systems in their order, which every further look at a frame's keys is quicker for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+
+    Returns
+    -------
+    pandas.DataFrame
+        The frame itself where it lacks keys, or where `check_columns` has to name a key that occurs twice.
+    """
+    keys = ["doc_id", "system_id"]
+    if any(key not in frame for key in keys) or frame[keys].isna().any(axis=None) or _has_repeated_keys(frame):
+        return frame
+    return frame.assign(**{key: _sorted_places(frame[key])[0] for key in keys})
 
 
 def _has_repeated_keys(frame):
@@ -475,8 +529,23 @@ def _scipy_kendall(x, y, variant):
     return stats.kendalltau(x, y, variant=variant).statistic
 
 
-def _summary(values, level, constant, units, used):
-    """One result of the groups' correlations, by the policy for constant input."""
+def summary(values, level, constant, units, used):
+    """One result of the groups' correlations, by the policy for constant input.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n_groups,)
+    level, constant : str
+        As for `correlation`.
+    units : int
+        Documents, items or systems in the frame.
+    used : int
+        Those with both scores; not looked at where a document's own correlation says whether it counts.
+
+    Returns
+    -------
+    Correlation
+    """
     undefined = np.isnan(values)
     if constant == "zero":
         values = np.nan_to_num(values)
