@@ -121,34 +121,91 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
     return summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
 
 
-def values_of_complete(items, scores, metrics, human, *, level, coefficient, kendall):
-    """Correlate metrics within each group, where each item has all scores and these are laid out already.
+class Items(NamedTuple):
+    """Items that have all of some scores.
+
+    Attributes
+    ----------
+    systems : array_like, shape (n_items,)
+    columns : numpy.ndarray, shape (n_columns, n_items)
+        The scores in the frame's order.
+    scores : numpy.ndarray, shape (n_columns, n_documents, n_systems)
+        The same as `matrices`; of no document and no system where there is no item.
+    """
+
+    systems: np.ndarray
+    columns: np.ndarray
+    scores: np.ndarray
+
+
+def checked_items(frame, metrics, human):
+    """Look through a frame as `check_columns` does, and lay out the items that have all scores.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    frame, human
         As for `correlation`.
-    scores : numpy.ndarray
-        What `matrices` makes of the columns `metrics` and, last, `human`.
     metrics : list of str
-    human, level, coefficient, kendall : str
+
+    Returns
+    -------
+    Items
+        Its columns are `metrics` and, last, `human`.
+
+    Raises
+    ------
+    ValueError
+        As `correlation` does.
+    """
+    names = [*metrics, human]
+    if any(name not in frame.columns for name in ("doc_id", "system_id", *names)):
+        _refuse(frame, metrics, human)
+    columns = np.stack([_scores(frame, name) for name in names])
+    documents = frame["doc_id"]
+    systems = frame["system_id"]
+    missing = np.isnan(columns).any(axis=0)
+    wrong = np.isinf(columns).any() or (missing.any() and _has_repeated_keys(frame))
+    if missing.any():
+        columns = columns[:, ~missing]
+        documents = documents[~missing]
+        systems = systems[~missing]
+    scores = _laid_out(documents, systems, columns) if columns.size else np.empty((len(names), 0, 0))
+    two_in_one_place = np.count_nonzero(~np.isnan(scores[0])) < columns.shape[1]
+    if wrong or two_in_one_place:
+        _refuse(frame, metrics, human)
+    return Items(systems.values, columns, scores)
+
+
+def _refuse(frame, metrics, human):
+    """Raise what `check_columns` finds wrong, if it does."""
+    for metric in metrics:
+        check_columns(frame, metric, human)
+
+
+def values_of_items(items, *, level, coefficient, kendall):
+    """Correlate metrics with human ratings within each group.
+
+    Parameters
+    ----------
+    items : Items
+        One at least.
+    level, coefficient, kendall : str
         As for `correlation`.
 
     Returns
     -------
     several : list of numpy.ndarray, shape (n_groups,)
-        For each metric.
+        For each column but the last, which has the human ratings.
     units : int
         Documents at sample level, items at dataset level, systems at system level.
     """
     if level == "sample":
-        columns = list(scores)
+        columns = items.scores
     elif level == "dataset":
-        columns = [_scores(items, column)[None] for column in (*metrics, human)]
+        columns = items.columns[:, None]
     else:
-        named = {place: _scores(items, column) for place, column in enumerate((*metrics, human))}
-        means = _system_means(items["system_id"].values, named)
-        columns = [means[place].to_numpy()[None] for place in named]
+        means = _system_means(items.systems, dict(enumerate(items.columns)))
+        columns = [means[place].to_numpy()[None] for place in range(len(items.columns))]
     *several, ratings = columns
     units = ratings.shape[0 if level == "sample" else 1]
     return grouped_together(several, ratings, coefficient, kendall=kendall), units

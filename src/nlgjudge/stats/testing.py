@@ -11,18 +11,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import (
-    check_columns,
+    Items,
     check_correlation,
     check_options,
-    complete_items,
-    matrices,
+    checked_items,
     summary,
-    values_of_complete,
+    values_of_items,
 )
 from nlgjudge.stats.permutation import Swapped, every_swap, number_of_swaps, standardised, swaps
 
@@ -178,7 +176,7 @@ class Comparison:
     reason : str
         Why `difference` is NaN, empty otherwise.
     scores : numpy.ndarray, shape (3, n_documents, n_systems)
-        Of `a`, of `b` and the ratings, of those items; of no document where there is no item.
+        Of `a`, of `b` and the ratings, of those items; of no document and no system where there is no item.
 
     Raises
     ------
@@ -192,7 +190,7 @@ class Comparison:
         self.difference = seen.value_a - seen.value_b
         self.n = seen.n
         self.reason = seen.reason
-        self.scores = seen.scores
+        self.scores = seen.items.scores
         self._swapped = None
 
     def test(self, *, rng, units="both", resamples=999, alternative="two-sided", exact_up_to=ENUMERATED):
@@ -301,12 +299,13 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     """
     check_options(level=(level, ("dataset", "system")))
     options = {"level": level, "coefficient": coefficient, "kendall": "b"}
-    items, scores, r_a, r_b, n, reason = _observed(frame, a, b, human, constant="skip", **options)
+    items, r_a, r_b, n, reason = _observed(frame, a, b, human, constant="skip", **options)
     if not reason and n < 4:
         reason = f"Williams' test needs 4 observations, got {n}"
     if reason:
         return WilliamsTest(r_a - r_b, np.nan, np.nan, n, reason)
-    (of_both,), _ = values_of_complete(items, scores[:2], [a], b, **options)
+    both = Items(items.systems, items.columns[:2], items.scores[:2])
+    (of_both,), _ = values_of_items(both, **options)
     r_ab = summary(of_both, level, "skip", n, used=n).value
     test = williams(r_a, r_b, r_ab, n)
     if math.isnan(test.t):
@@ -348,10 +347,9 @@ def holm(p_values):
 
 
 class _Observed(NamedTuple):
-    """Two metrics on the items with all three scores; `scores` are laid out, and empty where there is no item."""
+    """Two metrics on the items with all three scores."""
 
-    items: pd.DataFrame
-    scores: np.ndarray
+    items: Items
     value_a: float
     value_b: float
     n: int
@@ -363,21 +361,17 @@ def _observed(frame, a, b, human, *, level, coefficient, constant, kendall):
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
     check_correlation(level, coefficient, constant, kendall)
-    for metric in (a, b):
-        check_columns(frame, metric, human, keys=metric == a)
-    items = complete_items(frame, [a, b, human])
-    if items.empty:
-        return _Observed(items, np.empty((3, 0, 0)), np.nan, np.nan, 0, "no item has all three scores")
-    scores = matrices(items, [a, b, human])
-    several, n = values_of_complete(items, scores, [a, b], human, level=level, coefficient=coefficient,
-                                    kendall=kendall)
+    items = checked_items(frame, [a, b], human)
+    if not items.scores.size:
+        return _Observed(items, np.nan, np.nan, 0, "no item has all three scores")
+    several, n = values_of_items(items, level=level, coefficient=coefficient, kendall=kendall)
     # What is undefined without a policy must not become 0 through one, so "skip" is asked first.
     for policy in dict.fromkeys(("skip", constant)):
         found = [summary(values, level, policy, n, used=n) for values in several]
         reasons = [f"{metric} with {human}: {one.reason}" for metric, one in zip((a, b), found) if one.reason]
         if reasons:
-            return _Observed(items, scores, np.nan, np.nan, n, "; ".join(reasons))
-    return _Observed(items, scores, found[0].value, found[1].value, n, "")
+            return _Observed(items, np.nan, np.nan, n, "; ".join(reasons))
+    return _Observed(items, found[0].value, found[1].value, n, "")
 
 
 def _share(observed, draws, alternative, exact):

@@ -35,16 +35,17 @@ def weighted(x, y, counts, coefficient, kendall="b"):
     if coefficient == "spearman":
         values = _spearman(signs_x, signs_y, present, counts)
     else:
-        untied_x = _ordered(np.abs(signs_x), counts)
-        untied_y = _ordered(np.abs(signs_y), counts)
+        ordered = _Ordered(counts)
+        untied_x = ordered.sum(np.abs(signs_x))
+        untied_y = ordered.sum(np.abs(signs_y))
         with np.errstate(invalid="ignore", divide="ignore"):
             if coefficient == "pearson":
                 values = _pearson(x, y, present, counts)
             elif kendall == "b":
-                values = _ordered(signs_x * signs_y, counts) / (np.sqrt(untied_x) * np.sqrt(untied_y))
+                values = ordered.sum(signs_x * signs_y) / (np.sqrt(untied_x) * np.sqrt(untied_y))
             else:
                 possible = _pairs_of_table(signs_x, signs_y, both, present, counts)
-                values = _ordered(signs_x * signs_y, counts) / possible
+                values = ordered.sum(signs_x * signs_y) / possible
         values[(untied_x == 0) | (untied_y == 0)] = np.nan
     return np.clip(values, -1, 1), counts @ present.T > 0
 
@@ -227,12 +228,21 @@ def _ranks(scores, counts):
     return centred[:, group].astype(float)
 
 
-def _ordered(signs, counts):
-    """Sum of `signs` over the pairs of systems drawn."""
-    if signs.shape[1] > _FEW:
-        return np.einsum("bds,bs->bd", np.tensordot(counts, signs, (1, 1)), counts) / 2
-    first, second = np.triu_indices(signs.shape[1], 1)
-    return (counts[:, first] * counts[:, second]) @ signs[:, first, second].T
+class _Ordered:
+    """Pairs of systems drawn, by which tables of all pairs' signs are summed."""
+
+    def __init__(self, counts):
+        self.counts = counts
+        self.few = counts.shape[1] <= _FEW
+        if self.few:
+            self.first, self.second = np.triu_indices(counts.shape[1], 1)
+            self.pairs = counts[:, self.first] * counts[:, self.second]
+
+    def sum(self, signs):
+        """Sum of `signs` over the pairs drawn, shape (n_resamples, n_documents)."""
+        if self.few:
+            return self.pairs @ signs[:, self.first, self.second].T
+        return np.einsum("bds,bs->bd", np.tensordot(self.counts, signs, (1, 1)), self.counts) / 2
 
 
 def _pairs_of_table(signs_x, signs_y, both, present, counts):
