@@ -21,6 +21,7 @@ from nlgjudge.stats.correlations import (
     matrices,
     summary,
     values_of_items,
+    with_numbered_keys,
 )
 from nlgjudge.stats.resampling import resampled, without_each
 
@@ -190,6 +191,7 @@ def interval_table(frame, cells, *, rng, **options):
     0      a  0.833     0.0      1.0
     1      b  0.167    -1.0      1.0
     """
+    frame = with_numbered_keys(frame)
     found = [interval(frame, cell.metric, cell.aspect, rng=rng, level=cell.level,
                       coefficient=cell.coefficient, **options)
              for cell in cells.itertuples()]

@@ -322,9 +322,28 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     0      a  human  sample  0.833  2
     1      b  human  sample  0.167  2
     """
+    return table_of_pairs(frame, list(product(metrics, humans)), levels=levels, coefficients=coefficients,
+                          dataset=dataset, constant=constant, kendall=kendall)
+
+
+def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, kendall):
+    """Make `correlation_table` of pairs of a metric column and a human column.
+
+    Parameters
+    ----------
+    frame, levels, coefficients, dataset, constant, kendall
+        As for `correlation_table`.
+    pairs : list of (str, str)
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    if set(levels) != {"dataset"}:  # which does not look at the keys
+        frame = with_numbered_keys(frame)
     rows = []
     seen = set()
-    for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):
+    for (metric, human), level, coefficient in product(pairs, levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
         if (metric, human) not in seen:
             check_columns(frame, metric, human, keys=not seen)
