@@ -43,7 +43,7 @@ def paired_z(a, b, human, *, level="sample", coefficient="spearman", units="both
     difference = _mean(gaps)
     defined = np.maximum((~np.isnan(gaps)).sum(axis=1), 1)
     by_item = (effect_a - effect_b).reshape(studies, -1, systems)
-    by_item = np.nan_to_num(by_item / defined[:, None, None])
+    by_item = _filled(by_item / defined[:, None, None])
     by_system = by_item.sum(axis=1)
     if level == "sample":
         by_document = np.nan_to_num(gaps - difference[:, None]) / defined[:, None]
@@ -143,8 +143,8 @@ def _rank_products(x, y):
 
 def _centred(x):
     """Scores less their row's mean, 0 where missing; all 0 in a row that is constant up to rounding."""
-    centred = np.nan_to_num(x - _mean(x)[:, None])
-    rounding = 1e-13 * np.nan_to_num(np.abs(x)).max(axis=1, keepdims=True)
+    centred = _filled(x - _mean(x)[:, None])
+    rounding = 1e-13 * np.abs(_filled(x)).max(axis=1, keepdims=True)
     return np.where(np.abs(centred).max(axis=1, keepdims=True) <= rounding, 0.0, centred)
 
 
@@ -152,6 +152,11 @@ def _order(x):
     """Sign of the difference of every pair, 0 where either is missing."""
     above = x[:, :, None] > x[:, None, :]
     return above.astype(np.float32) - above.transpose(0, 2, 1)
+
+
+def _filled(x):
+    """0 where a number is missing; a few times as fast as `nan_to_num`, which also looks for infinite ones."""
+    return np.where(np.isnan(x), 0.0, x)
 
 
 def _mean(x):
