@@ -200,14 +200,15 @@ class Swapped:
         same_in_all_groups = bits.strides[0] == 0 and self.there.all()  # one document's bits, broadcast
         if same_in_all_groups and size > 1 and _is_small(size, bits):
             tables = (table for _, table in self._tables_of(size, np.arange(len(bits))))
-            under_each = self._mean_difference((_both(table) for table in tables), 2**size)
-            return under_each[_numbers(bits[:1])[0]]
-        return self._mean_difference(self._of_groups(bits), 8 * bits.shape[-1])
+            mean = self._mean(tables, 2**size)
+            return (mean - mean[::-1])[_numbers(bits[:1])[0]]
+        first, second = self._mean(self._of_groups(bits), (2, 8 * bits.shape[-1]))
+        return first - second
 
-    def _mean_difference(self, several, resamples):
-        """Mean over groups of A's coefficients less that of B's, by the policy for constant input."""
-        total = np.zeros((2, resamples))
-        count = np.zeros((2, resamples))
+    def _mean(self, several, shape):
+        """Mean over groups, which come first in arrays of some of them, by the policy for constant input."""
+        total = np.zeros(shape)
+        count = np.zeros(shape)
         for values in several:
             undefined = np.isnan(values) if self.constant != "nan" else np.zeros(1, bool)
             if undefined.any():
@@ -216,8 +217,7 @@ class Swapped:
                 total += values.sum(axis=0)
             count += len(values) - (undefined.sum(axis=0) if self.constant == "skip" else 0)
         with np.errstate(invalid="ignore"):
-            first, second = total / count
-        return first - second
+            return total / count
 
     def _of_groups(self, bits):
         """Yield both correlations of groups of items, shape (n_groups, 2, n_resamples), some groups at a time.
@@ -319,11 +319,6 @@ def _under_every_swap(x, y, human, coefficient, kendall):
     last_not_swapped = _every_swap_of(size)[:, :2 ** (size - 1)]
     values = statistic(last_not_swapped.astype(dtype))
     return np.concatenate([values[:, 0], values[:, 1, ::-1]], axis=1)
-
-
-def _both(table):
-    """Both correlations under every swap, from A's."""
-    return np.stack([table, table[:, ::-1]], axis=1)
 
 
 def _looked_up(table, bits):

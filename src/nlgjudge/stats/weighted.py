@@ -93,9 +93,10 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
 def _kendall_of_items(x, y, counts, kendall):
     """Kendall's coefficient over all items; those with the same two scores are one with their counts together."""
     first, group = _same_scores(x, y)
-    x = x[first]
-    y = y[first]
-    counts = _together(counts, group)
+    if len(first) < len(group):
+        x = x[first]
+        y = y[first]
+        counts = _together(counts, group)
     if kendall == "c":
         values, _ = weighted(x[None], y[None], counts, "kendall", kendall)
         return values[:, 0]
@@ -111,8 +112,7 @@ def _kendall_of_items(x, y, counts, kendall):
 def _agreement(x, y, counts):
     """Pairs of items drawn in the same order by both scores, less those in opposite order."""
     small = np.float32  # sums of counts are whole numbers below 2^24: exact in half the memory and time
-    signs = _order(x).astype(small)
-    signs *= _order(y)
+    signs = (_order(x) * _order(y)).astype(small)
     return np.einsum("bi,bi->b", counts.astype(small) @ signs, counts, dtype=float) / 2
 
 
@@ -134,7 +134,9 @@ def _together(counts, group):
     """Counts of each group of items: whole numbers, so exact. Groups are numbered from 0, without a gap."""
     if not len(group):
         return counts
-    return np.diff(_up_to(counts, group), axis=1, prepend=0).astype(float)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    return np.add.reduceat(counts[:, order], starts, axis=1)
 
 
 def _up_to(counts, group):
@@ -148,8 +150,8 @@ def _up_to(counts, group):
 
 def _untied(scores, counts):
     """Number of pairs of items drawn that have different scores."""
-    _, group = np.unique(scores, return_inverse=True)
-    members = _together(counts, group)
+    distinct, group = np.unique(scores, return_inverse=True)
+    members = _together(counts, group) if len(distinct) < len(group) else counts
     return (counts.sum(axis=1)**2 - (members * members).sum(axis=1)) / 2
 
 
