@@ -17,6 +17,8 @@ COEFFICIENTS = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
 # Above this group size the quadratic pair matrix costs more than scipy's n log n loop.
 _PAIRWISE_LIMIT = 400
+# So many scores are correlated at once: their arrays stay near the processor.
+_CACHED = 20_000
 
 
 class Correlation(NamedTuple):
@@ -240,8 +242,10 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     >>> grouped(metric, human, "pearson")
     array([ 1., nan])
     """
-    found, = grouped_together([x], y, coefficient, kendall=kendall)
-    return found
+    rows, members = x.shape
+    together = max(1, _CACHED // max(members, 1))
+    parts = [slice(start, start + together) for start in range(0, max(rows, 1), together)]
+    return np.concatenate([grouped_together([x[part]], y[part], coefficient, kendall=kendall)[0] for part in parts])
 
 
 def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
