@@ -161,6 +161,8 @@ def rejections(study, size, spread, rng):
 class Simulated:
     """Studies of one design, in which judge b's own noise can have one spread after another.
 
+    All draws are kept: five numbers for each item of each study.
+
     Parameters
     ----------
     study, size, rng
