@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats.correlations import correlation, correlation_table, grouped, matrices
+from nlgjudge.stats.correlations import correlation, correlation_table, grouped, matrices, with_numbered_keys
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 
@@ -206,3 +206,12 @@ def test_keys_that_are_numbers_give_what_texts_give(numbers):
     laid = matrices(by_number, ["judge"])[0]
     wanted = by_number.pivot(index="doc_id", columns="system_id", values="judge")
     assert (laid == wanted.to_numpy()).all()
+
+
+def test_keys_are_numbered_in_their_order_and_left_alone_where_one_is_wrong():
+    frame = pd.DataFrame({"doc_id": ["b", "a", "b"], "system_id": ["x", "x", "w"], "score": [1.0, 2.0, 3.0]})
+    numbered = with_numbered_keys(frame)
+    assert numbered["doc_id"].tolist() == [1, 0, 1] and numbered["system_id"].tolist() == [1, 1, 0]
+    np.testing.assert_array_equal(matrices(numbered, ["score"]), matrices(frame, ["score"]))
+    for wrong in (frame.assign(system_id="x"), frame.assign(doc_id=["b", None, "b"]), frame.drop(columns="doc_id")):
+        assert with_numbered_keys(wrong) is wrong

@@ -8,7 +8,8 @@ from scipy import stats
 from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.influence import influence, paired_z
 from nlgjudge.stats.power_analysis import power, smallest_detectable
-from nlgjudge.stats.simulation import fitted
+from nlgjudge.stats.simulation import Simulated, fitted, rejections
+from nlgjudge.studies import planted
 
 
 def rated(documents=60, systems=8, repeats=1, noise=0.0, seed=0):
@@ -212,3 +213,12 @@ def test_errors_of_the_data():
         power(frame[frame["system_id"] == 0], "a", "b", "h", level="dataset", **options)
     with pytest.raises(ValueError, match="power=0.01"):
         smallest_detectable(frame, "a", "b", "h", documents=10, systems=4, rng=rng(), power=0.01)
+
+
+@pytest.mark.parametrize("coefficient", ["pearson", "kendall"])
+def test_studies_that_are_drawn_once_give_the_same_whatever_was_asked_before(coefficient):
+    study = fitted(planted(np.random.default_rng(4)), "a", "b", "human", coefficient=coefficient, simulations=30)
+    size = (20, 5, 1)
+    drawn_once = Simulated(study, size, np.random.default_rng(5))
+    for spread in (0.3, 1.0, 0.3):
+        assert drawn_once.rejections(spread) == rejections(study, size, spread, np.random.default_rng(5))

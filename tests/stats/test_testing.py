@@ -10,7 +10,7 @@ from scipy import stats
 from nlgjudge.stats import permutation
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import LEVELS, correlation
-from nlgjudge.stats.testing import holm, permutation_test, williams, williams_test
+from nlgjudge.stats.testing import Comparison, holm, permutation_test, williams, williams_test
 from pairwise import pairwise
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
@@ -113,6 +113,17 @@ def test_same_differences_as_a_loop(units, level, rank, constant, seed):
     draws = expected[1:][~np.isnan(expected[1:])]
     extreme = (np.abs(draws) >= abs(expected[0]) - 1e-9).sum()
     assert result.p == (extreme + 1) / (len(draws) + 1) and result.resamples == len(draws)
+
+
+@pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
+@pytest.mark.parametrize("frame", [noisy(2, 12, 5), noisy(2, 12, 5).round(0), gappy(2)])
+def test_a_comparison_tests_as_if_each_test_were_its_only_one(frame, coefficient, kendall):
+    options = dict(coefficient=coefficient, kendall=kendall)
+    several = Comparison(frame, "a", "b", "h", **options)
+    asked = [dict(units=units, exact_up_to=bound) for units in UNITS for bound in (0, 1 << 14)]
+    for how in [*asked, *reversed(asked)]:
+        alone = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(3), resamples=99, **how, **options)
+        assert several.test(rng=np.random.default_rng(3), resamples=99, **how) == alone
 
 
 def by_brute_force(frame, units, **options):

@@ -17,9 +17,11 @@ from .power_analysis import power as power
 from .power_analysis import smallest_detectable as smallest_detectable
 from .rater_agreement import agreement_strata as agreement_strata
 from .rater_agreement import alpha as alpha
+from .rater_agreement import alpha_of_table as alpha_of_table
 from .rater_agreement import alternative_annotator_test as alternative_annotator_test
 from .rater_agreement import ceiling as ceiling
 from .rater_bootstrap import rater_interval as rater_interval
+from .testing import Comparison as Comparison
 from .testing import holm as holm
 from .testing import permutation_test as permutation_test
 from .testing import williams_test as williams_test

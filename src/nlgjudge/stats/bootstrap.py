@@ -8,9 +8,21 @@ uncertain about both.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
-from nlgjudge.stats.correlations import LEVELS, check_options, checked, complete_items, correlation, matrices
+from nlgjudge.stats.correlations import (
+    LEVELS,
+    check_correlation,
+    check_options,
+    checked,
+    checked_items,
+    complete_items,
+    correlation,
+    matrices,
+    summary,
+    values_of_items,
+    with_numbered_keys,
+)
 from nlgjudge.stats.resampling import resampled, without_each
 
 UNITS = ("documents", "systems", "both")
@@ -88,14 +100,15 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
-    value = correlation(frame, metric, human, **options).value
-    arrays = _matrices(frame, [metric, human])
-    if arrays is None:
+    check_correlation(**options)
+    items = checked_items(frame, [metric], human)
+    value, = _values(items, options)
+    if not items.scores.size:
         return Interval(value, np.nan, np.nan, 0)
-    draws, = resampled(arrays, units, resamples, rng, options)
+    draws, = resampled(items.scores, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out, = without_each(arrays, units, options)
+        left_out, = without_each(items.scores, units, options)
     return _quantiles(value, draws, confidence, left_out)
 
 
@@ -129,17 +142,17 @@ def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman
     """
     _check(units, level, confidence, resamples, method)
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+    check_correlation(**options)
     shared = frame.dropna(subset=[a, b, human])
-    value_a = correlation(shared, a, human, **options).value
-    value_b = correlation(shared, b, human, **options).value
+    items = checked_items(shared, [a, b], human)
+    value_a, value_b = _values(items, options)
     value = value_a - value_b
-    arrays = _matrices(shared, [a, b, human])
-    if arrays is None:
+    if not items.scores.size:
         return Interval(value, np.nan, np.nan, 0)
-    draws_a, draws_b = resampled(arrays, units, resamples, rng, options)
+    draws_a, draws_b = resampled(items.scores, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out_a, left_out_b = without_each(arrays, units, options)
+        left_out_a, left_out_b = without_each(items.scores, units, options)
         left_out = left_out_a - left_out_b
     return _quantiles(value, draws_a - draws_b, confidence, left_out)
 
@@ -178,6 +191,7 @@ def interval_table(frame, cells, *, rng, **options):
     0      a  0.833     0.0      1.0
     1      b  0.167    -1.0      1.0
     """
+    frame = with_numbered_keys(frame)
     found = [interval(frame, cell.metric, cell.aspect, rng=rng, level=cell.level,
                       coefficient=cell.coefficient, **options)
              for cell in cells.itertuples()]
@@ -318,6 +332,15 @@ def _matrices(frame, columns):
     return matrices(complete, list(columns))
 
 
+def _values(items, options):
+    """Each metric's correlation, NaN where there is no item."""
+    if not items.scores.size:
+        return [np.nan] * (len(items.scores) - 1)
+    kind = {name: options[name] for name in ("level", "coefficient", "kendall")}
+    several, units = values_of_items(items, **kind)
+    return [summary(values, options["level"], options["constant"], units, used=units).value for values in several]
+
+
 def _quantiles(value, draws, confidence, left_out):
     """Interval from the quantiles of the draws; bias-corrected and accelerated with `left_out`."""
     draws = draws[~np.isnan(draws)]
@@ -335,9 +358,9 @@ def _bca_tails(tails, value, draws, left_out):
     equal = np.isclose(draws, value, rtol=0, atol=1e-12)  # all units drawn once, up to rounding
     below = ((draws < value) & ~equal).mean() + equal.mean() / 2
     smallest = 1 / (2 * len(draws))
-    bias = stats.norm.ppf(np.clip(below, smallest, 1 - smallest))
+    bias = special.ndtri(np.clip(below, smallest, 1 - smallest))
     gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
     gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
     acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1)**1.5)
-    shifted = bias + stats.norm.ppf(tails)
-    return stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    shifted = bias + special.ndtri(tails)
+    return special.ndtr(bias + shifted / (1 - acceleration * shifted))

@@ -17,6 +17,8 @@ COEFFICIENTS = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
 # Above this group size the quadratic pair matrix costs more than scipy's n log n loop.
 _PAIRWISE_LIMIT = 400
+# So many scores are correlated at once: their arrays stay near the processor.
+_CACHED = 20_000
 
 
 class Correlation(NamedTuple):
@@ -111,17 +113,110 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
         x = x[None, complete]
         y = y[None, complete]
     elif level == "system":
-        systems = frame["system_id"].values[complete]
-        scores = pd.DataFrame({"system": systems, "x": x[complete], "y": y[complete]})
-        # By a column's name: an array of keys would first be written out, for an error that pandas drops.
-        means = scores.groupby("system", sort=True).mean()
+        means = _system_means(frame["system_id"].values[complete], {"x": x[complete], "y": y[complete]})
         x = means["x"].to_numpy()[None]
         y = means["y"].to_numpy()[None]
     else:
         keys = (frame[key].values[complete] for key in ("doc_id", "system_id"))
         x, y = _laid_out(*keys, [x[complete], y[complete]])
     values = grouped(x, y, coefficient, kendall=kendall)
-    return _summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
+    return summary(values, level, constant, number_of_units(frame, level), used=x.shape[1])
+
+
+class Items(NamedTuple):
+    """Items that have all of some scores.
+
+    Attributes
+    ----------
+    systems : array_like, shape (n_items,)
+    columns : numpy.ndarray, shape (n_columns, n_items)
+        The scores in the frame's order.
+    scores : numpy.ndarray, shape (n_columns, n_documents, n_systems)
+        The same as `matrices`; of no document and no system where there is no item.
+    """
+
+    systems: np.ndarray
+    columns: np.ndarray
+    scores: np.ndarray
+
+
+def checked_items(frame, metrics, human):
+    """Look through a frame as `check_columns` does, and lay out the items that have all scores.
+
+    Parameters
+    ----------
+    frame, human
+        As for `correlation`.
+    metrics : list of str
+
+    Returns
+    -------
+    Items
+        Its columns are `metrics` and, last, `human`.
+
+    Raises
+    ------
+    ValueError
+        As `correlation` does.
+    """
+    names = [*metrics, human]
+    if any(name not in frame.columns for name in ("doc_id", "system_id", *names)):
+        _refuse(frame, metrics, human)
+    columns = np.stack([_scores(frame, name) for name in names])
+    documents = frame["doc_id"]
+    systems = frame["system_id"]
+    missing = np.isnan(columns).any(axis=0)
+    wrong = np.isinf(columns).any() or (missing.any() and _has_repeated_keys(frame))
+    if missing.any():
+        columns = columns[:, ~missing]
+        documents = documents[~missing]
+        systems = systems[~missing]
+    scores = _laid_out(documents, systems, columns) if columns.size else np.empty((len(names), 0, 0))
+    two_in_one_place = np.count_nonzero(~np.isnan(scores[0])) < columns.shape[1]
+    if wrong or two_in_one_place:
+        _refuse(frame, metrics, human)
+    return Items(systems.values, columns, scores)
+
+
+def _refuse(frame, metrics, human):
+    """Raise what `check_columns` finds wrong, if it does."""
+    for metric in metrics:
+        check_columns(frame, metric, human)
+
+
+def values_of_items(items, *, level, coefficient, kendall):
+    """Correlate metrics with human ratings within each group.
+
+    Parameters
+    ----------
+    items : Items
+        One at least.
+    level, coefficient, kendall : str
+        As for `correlation`.
+
+    Returns
+    -------
+    several : list of numpy.ndarray, shape (n_groups,)
+        For each column but the last, which has the human ratings.
+    units : int
+        Documents at sample level, items at dataset level, systems at system level.
+    """
+    if level == "sample":
+        columns = items.scores
+    elif level == "dataset":
+        columns = items.columns[:, None]
+    else:
+        means = _system_means(items.systems, dict(enumerate(items.columns)))
+        columns = [means[place].to_numpy()[None] for place in range(len(items.columns))]
+    *several, ratings = columns
+    units = ratings.shape[0 if level == "sample" else 1]
+    return grouped_together(several, ratings, coefficient, kendall=kendall), units
+
+
+def _system_means(systems, columns):
+    """Mean of each column over the items of each system, in the order of the systems."""
+    # By a column's name: an array of keys would first be written out, for an error that pandas drops.
+    return pd.DataFrame({"system": systems, **columns}).groupby("system", sort=True).mean()
 
 
 def grouped(x, y, coefficient="spearman", *, kendall="b"):
@@ -147,8 +242,10 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     >>> grouped(metric, human, "pearson")
     array([ 1., nan])
     """
-    found, = grouped_together([x], y, coefficient, kendall=kendall)
-    return found
+    rows, members = x.shape
+    together = max(1, _CACHED // max(members, 1))
+    parts = [slice(start, start + together) for start in range(0, max(rows, 1), together)]
+    return np.concatenate([grouped_together([x[part]], y[part], coefficient, kendall=kendall)[0] for part in parts])
 
 
 def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
@@ -229,9 +326,28 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     0      a  human  sample  0.833  2
     1      b  human  sample  0.167  2
     """
+    return table_of_pairs(frame, list(product(metrics, humans)), levels=levels, coefficients=coefficients,
+                          dataset=dataset, constant=constant, kendall=kendall)
+
+
+def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, kendall):
+    """Make `correlation_table` of pairs of a metric column and a human column.
+
+    Parameters
+    ----------
+    frame, levels, coefficients, dataset, constant, kendall
+        As for `correlation_table`.
+    pairs : list of (str, str)
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    if set(levels) != {"dataset"}:  # which does not look at the keys
+        frame = with_numbered_keys(frame)
     rows = []
     seen = set()
-    for metric, human, level, coefficient in product(metrics, humans, levels, coefficients):
+    for (metric, human), level, coefficient in product(pairs, levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
         if (metric, human) not in seen:
             check_columns(frame, metric, human, keys=not seen)
@@ -295,6 +411,24 @@ def check_columns(frame, metric, human, *, keys=True):
                          f"repeated, first {first}; aggregate them before correlating")
     if any(np.isinf(frame[column].to_numpy(float)).any() for column in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
+
+
+def with_numbered_keys(frame):
+    """Number documents and systems in their order, which every further look at a frame's keys is quicker for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+
+    Returns
+    -------
+    pandas.DataFrame
+        The frame itself where it lacks keys, or where `check_columns` has to name a key that occurs twice.
+    """
+    keys = ["doc_id", "system_id"]
+    if any(key not in frame for key in keys) or frame[keys].isna().any(axis=None) or _has_repeated_keys(frame):
+        return frame
+    return frame.assign(**{key: _sorted_places(frame[key])[0] for key in keys})
 
 
 def _has_repeated_keys(frame):
@@ -475,8 +609,23 @@ def _scipy_kendall(x, y, variant):
     return stats.kendalltau(x, y, variant=variant).statistic
 
 
-def _summary(values, level, constant, units, used):
-    """One result of the groups' correlations, by the policy for constant input."""
+def summary(values, level, constant, units, used):
+    """One result of the groups' correlations, by the policy for constant input.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n_groups,)
+    level, constant : str
+        As for `correlation`.
+    units : int
+        Documents, items or systems in the frame.
+    used : int
+        Those with both scores; not looked at where a document's own correlation says whether it counts.
+
+    Returns
+    -------
+    Correlation
+    """
     undefined = np.isnan(values)
     if constant == "zero":
         values = np.nan_to_num(values)

@@ -33,40 +33,60 @@ def paired_z(a, b, human, *, level="sample", coefficient="spearman", units="both
         Two-sided, from a t distribution with Satterthwaite's degrees of freedom; 1 where
         undefined or where the judges do not differ at all.
     """
-    studies, documents, systems = a.shape
-    members = documents * systems if level == "dataset" else systems
-    shape = (-1, members)
-    human = human.reshape(shape)
-    value_a, effect_a = influence(a.reshape(shape), human, coefficient)
-    value_b, effect_b = influence(b.reshape(shape), human, coefficient)
-    gaps = (value_a - value_b).reshape(studies, -1)  # one for each document, or one over all items
-    difference = _mean(gaps)
-    defined = np.maximum((~np.isnan(gaps)).sum(axis=1), 1)
-    by_item = (effect_a - effect_b).reshape(studies, -1, systems)
-    by_item = np.nan_to_num(by_item / defined[:, None, None])
-    by_system = by_item.sum(axis=1)
-    if level == "sample":
-        by_document = np.nan_to_num(gaps - difference[:, None]) / defined[:, None]
-    else:
-        by_document = by_item.sum(axis=2)
-    parts = []
-    freedom = []
-    if units != "systems" or systems == 1:
-        parts.append(_between(by_document, documents))
-        freedom.append(documents - 1)
-    if units != "documents" and systems > 1:
-        parts.append(_between(by_system, systems))
-        freedom.append(systems - 1)
-    parts = np.array(parts)
-    freedom = np.array(freedom)
-    variance = parts.sum(axis=0)
-    if len(parts) > 1:  # both hold what single items vary
-        variance = variance - (by_item * by_item).sum(axis=(1, 2))
-    variance = np.maximum(variance, parts.max(axis=0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = parts.sum(axis=0) ** 2 / (parts**2 / freedom[:, None]).sum(axis=0)
-        p_value = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
-    return difference, np.where(np.isnan(p_value) | (difference == 0), 1.0, p_value)
+    return PairedZ(a, human, level=level, coefficient=coefficient, units=units).test(b)
+
+
+class PairedZ:
+    """The test of `paired_z` of one judge against others, one after the other.
+
+    Parameters
+    ----------
+    a, human, level, coefficient, units
+        As for `paired_z`.
+    """
+
+    def __init__(self, a, human, *, level="sample", coefficient="spearman", units="both"):
+        self.shape = a.shape
+        self.level = level
+        self.coefficient = coefficient
+        self.units = units
+        _, documents, systems = a.shape
+        self.groups = (-1, documents * systems if level == "dataset" else systems)
+        self.human = human.reshape(self.groups)
+        self.value, self.effect = influence(a.reshape(self.groups), self.human, coefficient)
+
+    def test(self, b):
+        """Test the difference to another judge's scores; returns what `paired_z` does."""
+        studies, documents, systems = self.shape
+        value_b, effect_b = influence(b.reshape(self.groups), self.human, self.coefficient)
+        gaps = (self.value - value_b).reshape(studies, -1)  # one for each document, or one over all items
+        difference = _mean(gaps)
+        defined = np.maximum((~np.isnan(gaps)).sum(axis=1), 1)
+        by_item = (self.effect - effect_b).reshape(studies, -1, systems)
+        by_item = _filled(by_item / defined[:, None, None])
+        by_system = by_item.sum(axis=1)
+        if self.level == "sample":
+            by_document = np.nan_to_num(gaps - difference[:, None]) / defined[:, None]
+        else:
+            by_document = by_item.sum(axis=2)
+        parts = []
+        freedom = []
+        if self.units != "systems" or systems == 1:
+            parts.append(_between(by_document, documents))
+            freedom.append(documents - 1)
+        if self.units != "documents" and systems > 1:
+            parts.append(_between(by_system, systems))
+            freedom.append(systems - 1)
+        parts = np.array(parts)
+        freedom = np.array(freedom)
+        variance = parts.sum(axis=0)
+        if len(parts) > 1:  # both hold what single items vary
+            variance = variance - (by_item * by_item).sum(axis=(1, 2))
+        variance = np.maximum(variance, parts.max(axis=0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            degrees = parts.sum(axis=0) ** 2 / (parts**2 / freedom[:, None]).sum(axis=0)
+            p_value = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
+        return difference, np.where(np.isnan(p_value) | (difference == 0), 1.0, p_value)
 
 
 def _between(effects, size):
@@ -143,8 +163,8 @@ def _rank_products(x, y):
 
 def _centred(x):
     """Scores less their row's mean, 0 where missing; all 0 in a row that is constant up to rounding."""
-    centred = np.nan_to_num(x - _mean(x)[:, None])
-    rounding = 1e-13 * np.nan_to_num(np.abs(x)).max(axis=1, keepdims=True)
+    centred = _filled(x - _mean(x)[:, None])
+    rounding = 1e-13 * np.abs(_filled(x)).max(axis=1, keepdims=True)
     return np.where(np.abs(centred).max(axis=1, keepdims=True) <= rounding, 0.0, centred)
 
 
@@ -152,6 +172,11 @@ def _order(x):
     """Sign of the difference of every pair, 0 where either is missing."""
     above = x[:, :, None] > x[:, None, :]
     return above.astype(np.float32) - above.transpose(0, 2, 1)
+
+
+def _filled(x):
+    """0 where a number is missing; a few times as fast as `nan_to_num`, which also looks for infinite ones."""
+    return np.where(np.isnan(x), 0.0, x)
 
 
 def _mean(x):

@@ -4,11 +4,10 @@ A judge's score of an aspect is in the column ``JUDGE:ASPECT``; people's rating 
 """
 
 import numpy as np
-import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.stats.bootstrap import interval_table
-from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.stats.correlations import table_of_pairs
 
 
 def agreement(frame, judges, aspects, *, levels=("dataset",), coefficients=("spearman",), dataset="",
@@ -50,6 +49,7 @@ def agreement(frame, judges, aspects, *, levels=("dataset",), coefficients=("spe
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({
     ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
     ...     "fluency": [1, 2, 3, 4, 2, 1, 4, 3], "judge:fluency": [1, 2, 4, 3, 2, 1, 4, 3],
@@ -63,18 +63,16 @@ def agreement(frame, judges, aspects, *, levels=("dataset",), coefficients=("spe
     if not interval and (options or rng is not None):
         extra = ", ".join([*options, *["rng"] * (rng is not None)])
         raise ValueError(f"{extra} is an option of intervals, which are not asked for: give interval=True")
-    tables = []
-    for judge in judges:
-        for aspect in aspects:
-            column = column_of(frame, judge, aspect)
-            cells = correlation_table(frame, [column], [aspect], levels=levels, coefficients=coefficients,
-                                      dataset=dataset, constant=constant, kendall=kendall)
-            if interval:
-                rng = rng or np.random.default_rng(0)
-                cells = interval_table(frame, cells, rng=rng, constant=constant, kendall=kendall, **options)
-            cells.insert(0, "judge", judge)
-            tables.append(cells)
-    return pd.concat(tables, ignore_index=True)
+    named = [(judge, column_of(frame, judge, aspect), aspect) for judge in judges for aspect in aspects]
+    pairs = [(column, aspect) for _, column, aspect in named]
+    cells = table_of_pairs(frame, pairs, levels=levels, coefficients=coefficients, dataset=dataset,
+                           constant=constant, kendall=kendall)
+    if interval:
+        rng = rng or np.random.default_rng(0)
+        cells = interval_table(frame, cells, rng=rng, constant=constant, kendall=kendall, **options)
+    each = len(levels) * len(coefficients)
+    cells.insert(0, "judge", np.repeat([judge for judge, *_ in named], each))
+    return cells
 
 
 def column_of(frame, judge, aspect):
@@ -97,6 +95,7 @@ def column_of(frame, judge, aspect):
 
     Examples
     --------
+    >>> import pandas as pd
     >>> column_of(pd.DataFrame(columns=["gpt:fluency", "words"]), "gpt", "fluency")
     'gpt:fluency'
     """

@@ -18,9 +18,15 @@ import pandas as pd
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.stats.bootstrap import difference
-from nlgjudge.stats.correlations import check_correlation, check_options, complete_items, matrices
+from nlgjudge.stats.correlations import (
+    check_correlation,
+    check_options,
+    complete_items,
+    matrices,
+    with_numbered_keys,
+)
 from nlgjudge.stats.permutation import number_of_swaps
-from nlgjudge.stats.testing import holm, permutation_test
+from nlgjudge.stats.testing import Comparison, holm
 
 QUESTIONS = ("items", "systems")  # what is swapped
 COLUMNS = ("pair", "a", "b", "aspect", "level", "coefficient", "n", "difference", "p_items", "p_systems",
@@ -105,6 +111,7 @@ def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman
         check_correlation(one_level, one_coefficient, constant, kendall)
     _check_numbers(permutations=permutations, resamples=resamples)
     aspects = _checked_aspects(frame, aspects)
+    frame = with_numbered_keys(frame)
     rows = []
     for (name, (a, b)), one_level, one_coefficient, aspect in product(
             _named(pairs).items(), levels, coefficients, aspects):
@@ -252,13 +259,19 @@ def comparison_rng(frame, a, b, human, *, seed, level, coefficient, units):
     >>> int(one.integers(1000)) == int(same.integers(1000))
     True
     """
+    complete = complete_items(frame, [a, b, human])
+    scores = () if complete.empty else matrices(complete, [a, b, human])
+    return _rng(scores, seed, level, coefficient, units)
+
+
+def _rng(scores, seed, level, coefficient, units):
+    """The generator of one comparison, from both judges' scores and the ratings of the items that have all of them."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed={seed!r}: expected a whole number of at least 0")
-    complete = complete_items(frame, [a, b, human])
     kind = crc32(f"{level} {coefficient} {units}".encode())
-    if complete.empty:
+    if not np.size(scores):
         return np.random.default_rng([seed, kind])
-    x, y, ratings = (_fingerprint(scores) for scores in matrices(complete, [a, b, human]))
+    x, y, ratings = (_fingerprint(matrix) for matrix in scores)
     return np.random.default_rng([seed, kind, *sorted([x, y]), ratings])
 
 
@@ -271,32 +284,24 @@ def _fingerprint(scores):
 
 def _tested(frame, columns, permutations, seed, options, units, has_systems):
     """Both tests of one comparison."""
-    items, systems = (_test(frame, columns, permutations, seed, options, one) for one in (units, "systems"))
-    swaps = _swaps_of_systems(frame, columns) if has_systems else 0
-    row = {"n": items.n, "difference": items.difference, "p_items": items.p, "p_systems": systems.p,
+    comparison = Comparison(frame, *columns, **options)
+    items = _test(comparison, permutations, seed, units)
+    swaps = number_of_swaps(~np.isnan(comparison.scores[2]), "systems") if has_systems and comparison.scores.size else 0
+    row = {"n": items.n, "difference": items.difference, "p_items": items.p, "p_systems": np.nan,
            "swaps_of_systems": swaps, "smallest_p_systems": np.nan, "reason": items.reason}
     if swaps <= 1:
         alone = "one system: nothing to swap" if has_systems else "no systems to swap"
-        return row | {"p_systems": np.nan, "reason": items.reason or alone}
+        return row | {"reason": items.reason or alone}
+    systems = _test(comparison, permutations, seed, "systems")
     if not systems.reason:
         row["smallest_p_systems"] = 1 / (systems.resamples + (not systems.exact))
-    return row | {"reason": items.reason or systems.reason}
+    return row | {"p_systems": systems.p, "reason": items.reason or systems.reason}
 
 
-def _test(frame, columns, permutations, seed, options, units):
+def _test(comparison, permutations, seed, units):
     """One test of one comparison, with a generator of its own."""
-    kind = {name: options[name] for name in ("level", "coefficient")}
-    rng = comparison_rng(frame, *columns, seed=seed, units=units, **kind)
-    return permutation_test(frame, *columns, rng=rng, units=units, resamples=permutations, **options)
-
-
-def _swaps_of_systems(frame, columns):
-    """How many different swaps the systems have that both judges rated; 0 without an item."""
-    complete = complete_items(frame, list(columns))
-    if complete.empty:
-        return 0
-    present = ~np.isnan(matrices(complete, [columns[-1]])[0])
-    return number_of_swaps(present, "systems")
+    rng = _rng(comparison.scores, seed, comparison.options["level"], comparison.options["coefficient"], units)
+    return comparison.test(rng=rng, units=units, resamples=permutations)
 
 
 def _bounds(frame, columns, resamples, seed, options, units):

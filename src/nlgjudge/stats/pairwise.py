@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.stats.correlations import LEVELS, check_options, checked, matrices, number_of_units
+from nlgjudge.stats.correlations import (
+    LEVELS,
+    check_columns,
+    check_options,
+    checked,
+    complete_items,
+    matrices,
+    number_of_units,
+)
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-12
@@ -177,7 +185,8 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     """
     if resamples < 1:
         raise ValueError(f"resamples={resamples}: expected at least 1")
-    complete = checked(frame, metric, human).dropna()
+    check_columns(frame, metric, human)
+    complete = complete_items(frame, [metric, human])
     systems = frame["system_id"].nunique()
     pairs = systems * (systems - 1) // 2
     x, y = matrices(complete, [metric, human])

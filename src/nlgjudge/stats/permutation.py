@@ -150,41 +150,118 @@ def differences(x, y, human, bits, *, level, coefficient, constant, kendall):
 
     Parameters
     ----------
-    x, y, human : numpy.ndarray, shape (n_documents, n_systems)
-        Two standardised metrics and the human scores, NaN at the same items.
+    x, y, human, level, coefficient, constant, kendall
+        As for `Swapped`.
     bits : numpy.ndarray
         As from `swaps` or `every_swap`.
-    level, coefficient, constant, kendall : str
-        As for `nlgjudge.stats.correlations.correlation`.
 
     Returns
     -------
     numpy.ndarray, shape (8 * bits.shape[-1],)
         NaN where either correlation is undefined.
     """
-    if level == "system":
-        values = _of_systems(x, y, human, bits, coefficient, kendall)
-        if constant == "zero":
-            values = np.nan_to_num(values)
-        first, second = values
+    options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+    return Swapped(x, y, human, **options).differences(bits)
+
+
+class Swapped:
+    """Two metrics to be swapped in several ways; what no swap changes is computed once for them all.
+
+    Parameters
+    ----------
+    x, y, human : numpy.ndarray, shape (n_documents, n_systems)
+        Two standardised metrics and the human scores, NaN at the same items.
+    level, coefficient, constant, kendall : str
+        As for `nlgjudge.stats.correlations.correlation`.
+    """
+
+    def __init__(self, x, y, human, *, level, coefficient, constant, kendall):
+        self.level = level
+        self.coefficient = coefficient
+        self.constant = constant
+        self.kendall = kendall
+        if level == "dataset":  # all items are one group
+            x, y, human = (scores.reshape(1, -1) for scores in (x, y, human))
+        self.scores = x, y, human
+        self.there = ~np.isnan(x)
+        self.tables = {}  # coefficients of small groups under each of their swaps
+
+    def differences(self, bits):
+        """Correlation of A with `human` minus that of B, for every resample; see the function of this name."""
+        if self.level == "system":
+            values = _of_systems(*self.scores, bits, self.coefficient, self.kendall)
+            if self.constant == "zero":
+                values = np.nan_to_num(values)
+            first, second = values
+            return first - second
+        if self.level == "dataset":
+            bits = bits.reshape(1, -1, bits.shape[-1])
+        size = self.there.shape[1]
+        same_in_all_groups = bits.strides[0] == 0 and self.there.all()  # one document's bits, broadcast
+        if same_in_all_groups and size > 1 and _is_small(size, bits):
+            tables = (table for _, table in self._tables_of(size, np.arange(len(bits))))
+            mean = self._mean(tables, 2**size)
+            return (mean - mean[::-1])[_numbers(bits[:1])[0]]
+        first, second = self._mean(self._of_groups(bits), (2, 8 * bits.shape[-1]))
         return first - second
-    if level == "dataset":  # all items are one group
-        x = x.reshape(1, -1)
-        y = y.reshape(1, -1)
-        human = human.reshape(1, -1)
-        bits = bits.reshape(1, -1, bits.shape[-1])
-    total = np.zeros((2, 8 * bits.shape[-1]))
-    count = np.zeros((2, 8 * bits.shape[-1]))
-    for values in _of_groups(x, y, human, bits, coefficient, kendall):
-        undefined = np.isnan(values) if constant != "nan" else np.zeros(1, bool)
-        if undefined.any():
-            total += np.where(undefined, 0, values).sum(axis=0)
-        else:
-            total += values.sum(axis=0)
-        count += len(values) - (undefined.sum(axis=0) if constant == "skip" else 0)
-    with np.errstate(invalid="ignore"):
-        first, second = total / count
-    return first - second
+
+    def _mean(self, several, shape):
+        """Mean over groups, which come first in arrays of some of them, by the policy for constant input."""
+        total = np.zeros(shape)
+        count = np.zeros(shape)
+        for values in several:
+            undefined = np.isnan(values) if self.constant != "nan" else np.zeros(1, bool)
+            if undefined.any():
+                total += np.where(undefined, 0, values).sum(axis=0)
+            else:
+                total += values.sum(axis=0)
+            count += len(values) - (undefined.sum(axis=0) if self.constant == "skip" else 0)
+        with np.errstate(invalid="ignore"):
+            return total / count
+
+    def _of_groups(self, bits):
+        """Yield both correlations of groups of items, shape (n_groups, 2, n_resamples), some groups at a time.
+
+        A group is a document's items, or all of them. Those with as many items are taken together.
+        """
+        sizes = self.there.sum(axis=1)
+        resamples = 8 * bits.shape[-1]
+        for size in map(int, np.unique(sizes)):
+            groups = np.flatnonzero(sizes == size)
+            if size < 2:
+                yield np.broadcast_to(np.nan, (len(groups), 2, resamples))
+            elif _is_small(size, bits):
+                for some, table in self._tables_of(size, groups):
+                    yield _looked_up(table, self._chosen(bits, some, size))
+            else:
+                for some in _together(groups, size, resamples):
+                    scores = (self._chosen(part, some, size) for part in self.scores)
+                    yield _of_equal_groups(*scores, self._chosen(bits, some, size), self.coefficient, self.kendall)
+
+    def _tables_of(self, size, groups):
+        """Some groups at a time, and A's coefficients of each under every swap, shape (n_groups, 2^n_items)."""
+        if size not in self.tables:
+            found = []
+            for some in _together(groups, size, 2 ** (size - 1)):
+                scores = (self._chosen(part, some, size) for part in self.scores)
+                found.append((some, _under_every_swap(*scores, self.coefficient, self.kendall)))
+            self.tables[size] = found
+        return self.tables[size]
+
+    def _chosen(self, part, some, size):
+        """What an array holds of the items of some groups that have as many of them."""
+        return part[some][self.there[some]].reshape(len(some), size, *part.shape[2:])
+
+
+def _is_small(size, bits):
+    """Whether a group has no more different swaps than are asked for."""
+    return 2 ** (size - 1) <= 8 * bits.shape[-1]
+
+
+def _together(groups, size, resamples):
+    """Split groups of as many items into parts whose numbers are held at once."""
+    numbers = 3 * size * resamples  # of one group, roughly
+    return np.array_split(groups, math.ceil(len(groups) / max(1, _CELLS // numbers)))
 
 
 def _of_systems(x, y, human, bits, coefficient, kendall):
@@ -207,54 +284,52 @@ def _of_systems(x, y, human, bits, coefficient, kendall):
     return np.concatenate(values, axis=1)
 
 
-def _of_groups(x, y, human, bits, coefficient, kendall):
-    """Yield both correlations of groups of items, shape (n_groups, 2, n_resamples), some groups at a time.
-
-    A group is a document's items, or all of them. Those with as many items are taken together.
-    """
-    there = ~np.isnan(x)
-    sizes = there.sum(axis=1)
-    resamples = 8 * bits.shape[-1]
-    for size in map(int, np.unique(sizes)):
-        groups = np.flatnonzero(sizes == size)
-        if size < 2:
-            yield np.broadcast_to(np.nan, (len(groups), 2, resamples))
-            continue
-        numbers = 3 * size * min(resamples, 2 ** (size - 1))  # of one group, roughly
-        for some in np.array_split(groups, math.ceil(len(groups) / max(1, _CELLS // numbers))):
-            items = [part[some][there[some]].reshape(len(some), size, *part.shape[2:])
-                     for part in (x, y, human, bits)]
-            yield _of_equal_groups(*items, coefficient, kendall)
-
-
 def _of_equal_groups(x, y, human, bits, coefficient, kendall):
     """Both correlations of groups with as many items each, shape (n_groups, 2, n_resamples)."""
-    size = x.shape[1]
-    resamples = 8 * bits.shape[-1]
-    # A statistic takes swap bits of a type of its own, shape (n_groups, n_items, n_resamples) or, for the
-    # same in all groups, without the first.
-    if coefficient == "pearson":
-        statistic, dtype = _moments(x, y, human)
-    elif coefficient == "spearman" and size > _SORTED:
-        statistic, dtype = _among_sorted(x, y, human), np.uint8
-    elif size <= _PAIRWISE:
-        statistic, dtype = _comparisons(x, y, human, coefficient, kendall)
-    else:
-        statistic, dtype = partial(_each_by_itself, x, y, human, coefficient=coefficient, kendall=kendall), bool
-    if 2 ** (size - 1) <= resamples:
-        return _looked_up(statistic(_every_half(size).astype(dtype)), bits)
-    values = [statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, size)]
+    statistic, dtype = _statistic(x, y, human, coefficient, kendall)
+    values = [statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, x.shape[1])]
     return np.concatenate(values, axis=2)
 
 
-def _every_half(size):
-    """Swap bits of so many items in which the last one is not swapped, shape (n_items, 2^(n_items - 1))."""
-    return np.arange(2 ** (size - 1)) >> np.arange(size)[:, None] & 1
+def _statistic(x, y, human, coefficient, kendall):
+    """A function of swap bits that gives both correlations of groups with as many items each, and the bits' type.
+
+    Bits have the shape (n_groups, n_items, n_resamples) or, for the same in all groups, lack the first.
+    """
+    size = x.shape[1]
+    if coefficient == "pearson":
+        return _moments(x, y, human)
+    if coefficient == "spearman" and size > _SORTED:
+        return _among_sorted(x, y, human), np.uint8
+    if size <= _PAIRWISE:
+        return _comparisons(x, y, human, coefficient, kendall)
+    return partial(_each_by_itself, x, y, human, coefficient=coefficient, kendall=kendall), bool
 
 
-def _looked_up(values, bits):
-    """Values for swap bits, from those for `_every_half`; a swap's mirror has the two exchanged."""
-    table = np.concatenate([values, values[:, ::-1, ::-1]], axis=2)
+def _under_every_swap(x, y, human, coefficient, kendall):
+    """A's correlation under each swap of a group's items, shape (n_groups, 2^n_items).
+
+    A swap's number has a bit for each item, the first item's lowest. B has what A has under the mirror of the swap,
+    whose number counts from the end.
+    """
+    if coefficient == "spearman" or (coefficient == "kendall" and kendall == "b"):
+        return _from_two_halves(x, y, human, coefficient)
+    statistic, dtype = _statistic(x, y, human, coefficient, kendall)
+    size = x.shape[1]
+    last_not_swapped = _every_swap_of(size)[:, :2 ** (size - 1)]
+    values = statistic(last_not_swapped.astype(dtype))
+    return np.concatenate([values[:, 0], values[:, 1, ::-1]], axis=1)
+
+
+def _looked_up(table, bits):
+    """Both correlations for swap bits, from A's under every swap."""
+    last = table.shape[1] - 1
+    numbers = _numbers(bits)
+    return np.stack([[of_group[number], of_group[last - number]] for of_group, number in zip(table, numbers)])
+
+
+def _numbers(bits):
+    """The number of each group's swap in each resample, shape (n_groups, n_resamples)."""
     swapped = np.unpackbits(bits, axis=2)
     number = np.zeros((len(bits), swapped.shape[2]), int)
     for first in range(0, swapped.shape[1], 8):
@@ -262,7 +337,7 @@ def _looked_up(values, bits):
         for place, of_item in enumerate(swapped[:, first:first + 8].swapaxes(0, 1)):
             byte |= of_item << place
         number += byte.astype(int) << first
-    return np.stack([of_group.take(numbers, axis=1) for of_group, numbers in zip(table, number)])
+    return number
 
 
 def _chunks(bits, cells):
@@ -275,7 +350,7 @@ def _chunks(bits, cells):
 def _product(matrix, swapped):
     """`matrix @ swapped` in tiles that stay on one thread: waiting for a busy one costs far more."""
     rows, inner = matrix.shape[-2:]
-    width = min(_TILE, 2 ** int(math.log2(max(_ALONE // (rows * inner), 1))))
+    width = min(_TILE, 2 ** int(math.log2(max(_ALONE // max(rows * inner, 1), 1))))
     if width < 8:  # large enough for several threads
         return matrix @ swapped
     shape = np.broadcast_shapes(matrix.shape[:-2], swapped.shape[:-2])
@@ -352,26 +427,13 @@ def _comparisons(x, y, human, coefficient, kendall):
     bits. Ties enter through the number of chosen scores of each value, which is linear in the bits.
     """
     n = x.shape[1]
-    weight = np.sign(_gaps(human, human))
     classes = np.array([len(np.unique(one)) for one in human])[:, None] if kendall == "c" else n
-    if coefficient == "spearman":
-        rank = weight.sum(axis=2)
-        weight = _gaps(rank, rank)
-        variation = 4 * (rank * rank).sum(axis=1)
-        largest = 2 * n  # weight
-    else:
-        variation = np.abs(weight).sum(axis=(1, 2))
-        largest = 1
+    weight, variation = _weights(human, coefficient)
+    largest = 2 * n if coefficient == "spearman" else 1  # weight
     dtype = np.float32 if 4 * largest * n * n < 2**24 else float  # single precision holds these integers
-    xx = weight * np.sign(_gaps(x, x))
-    xy = weight * np.sign(_gaps(x, y))
-    yy = weight * np.sign(_gaps(y, y))
-    start = xx.sum(axis=(1, 2)), yy.sum(axis=(1, 2))
-    bends = xx - xy - xy.swapaxes(1, 2) + yy
-    slope_a = 2 * (xy.sum(axis=1) - xx.sum(axis=2))
-    slope_b = 2 * (xy.sum(axis=2) - yy.sum(axis=2))
+    start, slopes, bends = _quadratic_forms(x, y, weight)
     in_x, in_y = _tied_values(x, y)
-    forms = np.concatenate([bends, slope_a[:, None], slope_b[:, None], in_y - in_x], axis=1).astype(dtype)
+    forms = np.concatenate([bends, slopes, in_y - in_x], axis=1).astype(dtype)
     tied = in_x.sum(axis=2)[..., None], in_y.sum(axis=2)[..., None]
 
     def statistic(swapped):
@@ -380,12 +442,77 @@ def _comparisons(x, y, human, coefficient, kendall):
         bend = np.einsum("gij,gij->gj", products[:, :n], bits)
         values = np.empty((len(forms), 2, swapped.shape[-1]))
         for row, sign in enumerate((1, -1)):
-            agreement = (start[row][:, None] + products[:, n + row] + bend).astype(float)
+            agreement = (start[:, row, None] + products[:, n + row] + bend).astype(float)
             ties = tied[row].astype(dtype) + sign * products[:, n + 2:]
             values[:, row] = _ratio(agreement, ties, n, variation[:, None], classes, coefficient, kendall)
         return values
 
     return statistic, dtype
+
+
+def _weights(human, coefficient):
+    """The weight w_ij of each pair of items that `_comparisons` speaks of, and the ratings' sum of squares."""
+    signs = np.sign(_gaps(human, human))
+    if coefficient == "kendall":
+        return signs, np.abs(signs).sum(axis=(1, 2))
+    rank = signs.sum(axis=2)
+    return _gaps(rank, rank), 4 * (rank * rank).sum(axis=1)
+
+
+def _quadratic_forms(x, y, weight):
+    """A's and B's numerators as functions of swap bits s: start + slope s + s bends s, with bends for both."""
+    xx = weight * np.sign(_gaps(x, x))
+    xy = weight * np.sign(_gaps(x, y))
+    yy = weight * np.sign(_gaps(y, y))
+    start = np.stack([xx.sum(axis=(1, 2)), yy.sum(axis=(1, 2))], axis=1)
+    slope_a = 2 * (xy.sum(axis=1) - xx.sum(axis=2))
+    slope_b = 2 * (xy.sum(axis=2) - yy.sum(axis=2))
+    bends = xx - xy - xy.swapaxes(1, 2) + yy
+    return start, np.stack([slope_a, slope_b], axis=1), bends
+
+
+def _from_two_halves(x, y, human, coefficient):
+    """`_under_every_swap` from the sums of `_comparisons`, which are whole numbers: exact in any order.
+
+    A swap of the first half of the items and one of the others make a swap of them all. A sum over it has a part for
+    each half, and a part across both, which is a product of matrices.
+    """
+    groups, n = x.shape
+    weight, variation = _weights(human, coefficient)
+    start, slopes, bends = _quadratic_forms(x, y, weight)
+    in_x, in_y = _tied_values(x, y)
+    step = in_y - in_x
+    first, others = slice(n // 2), slice(n // 2, n)
+    bits, other_bits = (_every_swap_of(number).astype(float) for number in (n // 2, n - n // 2))
+    of_first = _quadratic(slopes[:, 0, first], bends[:, first, first], bits)
+    of_others = start[:, :1] + _quadratic(slopes[:, 0, others], bends[:, others, others], other_bits)
+    twice = bends[:, others, first] + bends[:, first, others].swapaxes(1, 2)
+    agreement = _product(other_bits.T @ twice, bits) + of_others[:, :, None] + of_first[:, None, :]
+    counts = in_x.sum(axis=2)[:, :, None] + step[:, :, others] @ other_bits
+    tied = _tied_sum(counts, step[:, :, first] @ bits, coefficient)
+    agreement, tied = (sums.reshape(groups, -1) for sums in (agreement, tied))
+    return _quotient(agreement, _spread(tied, n, coefficient), variation[:, None])
+
+
+def _every_swap_of(items):
+    """Swap bits of so many items, shape (n_items, 2^n_items); a swap's number has the first item's bit lowest."""
+    return np.arange(2**items) >> np.arange(items)[:, None] & 1
+
+
+def _quadratic(slope, bends, bits):
+    """slope s + s bends s for the bits s of every swap, shape (n_groups, n_swaps)."""
+    return ((slope[:, :, None] + bends @ bits) * bits).sum(axis=1)
+
+
+def _tied_sum(counts, more, coefficient):
+    """`_ties` of every sum of a number of scores from `counts` and one from `more`, shape (n_groups, n, n_more)."""
+    if coefficient == "spearman":  # (a + b)^3 = a^3 + 3 a a b + 3 a b b + b^3
+        left = np.concatenate([counts * counts, counts], axis=1)
+        right = np.concatenate([more, more * more], axis=1)
+        across = 3 * _product(left.swapaxes(1, 2), right)
+    else:
+        across = 2 * _product(counts.swapaxes(1, 2), more)
+    return across + _ties(counts, coefficient)[:, :, None] + _ties(more, coefficient)[:, None, :]
 
 
 def _among_sorted(x, y, human):
@@ -481,15 +608,33 @@ def _tied_values(x, y):
 
 def _ratio(agreement, ties, n, variation, classes, coefficient, kendall):
     """Coefficients from the quadratic form and the counts of ties; NaN for constant input."""
-    if coefficient == "spearman":
-        spread = (n**3 - n - (ties * ties * ties - ties).sum(axis=1).astype(float)) / 3
-    else:
-        spread = n * n - n - (ties * ties - ties).sum(axis=1).astype(float)
+    spread = _spread(_ties(ties, coefficient).astype(float), n, coefficient)
+    if coefficient != "kendall" or kendall != "c":
+        return _quotient(agreement, spread, variation)
+    classes = np.minimum(classes, n - ties.sum(axis=1) + (ties > 0).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        if coefficient == "kendall" and kendall == "c":
-            classes = np.minimum(classes, n - ties.sum(axis=1) + (ties > 0).sum(axis=1))
-            value = agreement / (n * n * (classes - 1) / classes)
-        else:
-            value = agreement / np.sqrt(spread * variation)
+        value = agreement / (n * n * (classes - 1) / classes)
+    value[(spread <= 0) | (variation <= 0)] = np.nan
+    return value
+
+
+def _ties(counts, coefficient):
+    """What ties take off the sum of squares, from the numbers of scores that have each value."""
+    if coefficient == "spearman":
+        return (counts * counts * counts - counts).sum(axis=1)
+    return (counts * counts - counts).sum(axis=1)
+
+
+def _spread(tied, n, coefficient):
+    """The sum of squares of n scores' ranks, or the number of their pairs that are not tied, twice."""
+    if coefficient == "spearman":
+        return (n**3 - n - tied) / 3
+    return n * n - n - tied
+
+
+def _quotient(agreement, spread, variation):
+    """The coefficient; NaN for constant input."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = agreement / np.sqrt(spread * variation)
     value[(spread <= 0) | (variation <= 0)] = np.nan
     return value

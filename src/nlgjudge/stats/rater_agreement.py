@@ -143,8 +143,30 @@ def alpha(ratings, metric="ordinal"):
     >>> round(alpha(ratings).value, 3), alpha(ratings).n
     (0.949, 3)
     """
+    return alpha_of_table(_by_rater(ratings, ["item_id"]), metric)
+
+
+def alpha_of_table(scores, metric="ordinal"):
+    """Krippendorff's alpha of ratings that are laid out, as of items that are drawn again and again.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n_items, n_raters)
+        NaN marks a missing rating.
+    metric : {"ordinal", "interval", "nominal"}
+        As for `alpha`.
+
+    Returns
+    -------
+    Alpha
+
+    Examples
+    --------
+    >>> round(alpha_of_table([[1, 1], [2, 3], [4, 4]]).value, 3)
+    0.949
+    """
     check_options(metric=(metric, ("nominal", "ordinal", "interval")))
-    scores = _by_rater(ratings, ["item_id"]).to_numpy(float)
+    scores = np.asarray(scores, float)
     pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
     n = len(pairable)
     skipped = len(scores) - n

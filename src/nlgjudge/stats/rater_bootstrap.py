@@ -10,6 +10,7 @@ from nlgjudge.stats.bootstrap import Interval
 from nlgjudge.stats.correlations import LEVELS, check_options, grouped
 
 RATER_UNITS = ("raters", "all")
+_CELLS = 50_000  # ratings held at once: arrays of this size stay near the processor
 
 
 def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coefficient="spearman", resamples=1000,
@@ -62,8 +63,10 @@ def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coef
         raise ValueError(f"{confidence=}, {resamples=}: expected a share in (0, 1) and at least 1")
     people, judge = _laid_out(ratings, scores)
     means = people.mean(axis=2)
-    value = _correlated(judge, means, level, coefficient)
-    draws = np.array([_draw(judge, people, units, level, coefficient, rng) for _ in range(resamples)])
+    value = float(_correlated(judge[None], means[None], level, coefficient)[0])
+    step = max(1, _CELLS // people.size)
+    draws = np.concatenate([_draws(judge, people, units, level, coefficient, rng, min(step, resamples - start))
+                            for start in range(0, resamples, step)])
     draws = draws[~np.isnan(draws)]
     if not len(draws):
         return Interval(value, np.nan, np.nan, 0)
@@ -71,25 +74,32 @@ def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coef
     return Interval(value, float(low), float(high), len(draws))
 
 
-def _draw(judge, people, units, level, coefficient, rng):
-    """One resample's correlation."""
+def _draws(judge, people, units, level, coefficient, rng, resamples):
+    """Correlations of some resamples."""
     documents, systems, raters = people.shape
-    if units == "all":
-        rows = rng.integers(0, documents, documents)
-        columns = rng.integers(0, systems, systems)
-        judge = judge[rows][:, columns]
-        people = people[rows][:, columns]
-    chosen = rng.integers(0, raters, (documents, 1, raters))
-    means = np.take_along_axis(people, chosen, axis=2).mean(axis=2)
-    return _correlated(judge, means, level, coefficient)
+    drawn = []
+    for _ in range(resamples):
+        rows = np.arange(documents)
+        columns = np.arange(systems)
+        if units == "all":
+            rows = rng.integers(0, documents, documents)
+            columns = rng.integers(0, systems, systems)
+        drawn.append((rows, columns, rng.integers(0, raters, (documents, 1, raters))))
+    rows, columns, chosen = (np.stack(part) for part in zip(*drawn))
+    places = rows[:, :, None], columns[:, None, :]
+    means = np.take_along_axis(people[places], chosen, axis=3).mean(axis=3)
+    return _correlated(judge[places], means, level, coefficient)
 
 
 def _correlated(judge, means, level, coefficient):
-    """The mean over documents, those without variation left out, or one correlation over all items."""
-    if level == "dataset":
-        return float(grouped(judge.reshape(1, -1), means.reshape(1, -1), coefficient)[0])
-    values = grouped(judge, means, coefficient)
-    return float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
+    """Each resample's mean over documents, those without variation left out, or its correlation over all items."""
+    resamples, _, systems = judge.shape
+    groups = (-1, systems) if level == "sample" else (resamples, -1)
+    values = grouped(judge.reshape(groups), means.reshape(groups), coefficient).reshape(resamples, -1)
+    found = np.full(resamples, np.nan)
+    defined = ~np.isnan(values).all(axis=1)
+    found[defined] = np.nanmean(values[defined], axis=1)
+    return found
 
 
 def _laid_out(ratings, scores):

@@ -87,10 +87,13 @@ def _all_but_one(size, cells):
 
 def _of_documents(matrices, kept, options):
     """Statistic over the documents that each row of a mask keeps, all rows as many."""
+    rows = np.nonzero(kept)[1].reshape(len(kept), -1)
+    systems = matrices[0].shape[1]
+    if options["level"] == "system":
+        return _of_means(matrices, rows, np.tile(np.arange(systems), (len(rows), 1)), **options)
     if not _counted(matrices[0].shape, options):
         return _drawn_out([np.where(kept[:, :, None], matrix, np.nan) for matrix in matrices], options)
-    rows = np.nonzero(kept)[1].reshape(len(kept), -1)
-    every_system = np.ones((1, matrices[0].shape[1]))
+    every_system = np.ones((1, systems))
     return _by_counts(matrices, rows, every_system, **options)
 
 
@@ -173,6 +176,8 @@ def _within(x, y, rows, counts, coefficient, constant, kendall):
         counted &= ~np.isnan(values)
     elif constant == "zero":
         values = np.nan_to_num(values)
+    if len(counts) == 1:
+        return _mean(values[0][rows], counted[0][rows])
     resample = np.arange(len(counts))[:, None]
     return _mean(values[resample, rows], counted[resample, rows])
 
@@ -181,14 +186,14 @@ def _of_means(matrices, rows, columns, coefficient, constant, kendall, level):
     """Statistic over systems' means of each resample: the means over its documents first, then its systems."""
     *metrics, human = matrices
     resample = np.arange(len(rows))[:, None]
+    drawn = rows.T  # sums over what comes first are the fastest
     values = []
     for metric in metrics:
         missing = np.isnan(metric) | np.isnan(human)
         if missing.any():
-            drawn = missing[rows]
-            means = [_system_means(scores[rows], drawn) for scores in (metric, human)]
+            means = [_system_means(scores[drawn], missing[drawn]) for scores in (metric, human)]
         else:
-            means = [scores[rows].mean(axis=1) for scores in (metric, human)]
+            means = [scores[drawn].mean(axis=0) for scores in (metric, human)]
         x, y = (of_all[resample, columns] for of_all in means)
         found = grouped(x, y, coefficient, kendall=kendall)
         if constant == "zero":
@@ -205,8 +210,7 @@ def _across(x, y, level, coefficient, constant, kendall):
         x = x.reshape(len(x), -1)
         y = y.reshape(len(y), -1)
     else:
-        x = _system_means(x, missing)
-        y = _system_means(y, missing)
+        x, y = (_system_means(scores.swapaxes(0, 1), missing.swapaxes(0, 1)) for scores in (x, y))
     values = grouped(x, y, coefficient, kendall=kendall)
     if constant == "zero":
         values = np.where(missing.all(axis=(1, 2)), np.nan, np.nan_to_num(values))
@@ -214,10 +218,10 @@ def _across(x, y, level, coefficient, constant, kendall):
 
 
 def _system_means(scores, missing):
-    """Mean score of each system over documents, NaN where all are missing."""
-    counts = np.maximum((~missing).sum(axis=1), 1)
-    means = np.where(missing, 0, scores).sum(axis=1) / counts
-    return np.where(missing.all(axis=1), np.nan, means)
+    """Mean score of each system over documents, which come first; NaN where all are missing."""
+    counts = np.maximum((~missing).sum(axis=0), 1)
+    means = np.where(missing, 0, scores).sum(axis=0) / counts
+    return np.where(missing.all(axis=0), np.nan, means)
 
 
 def _mean(values, counted):

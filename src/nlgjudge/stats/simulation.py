@@ -13,7 +13,7 @@ import numpy as np
 
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import COEFFICIENTS, check_options, grouped_together
-from nlgjudge.stats.influence import paired_z
+from nlgjudge.stats.influence import PairedZ
 
 LEVELS = ("sample", "dataset")
 _CELLS = 2_000_000  # numbers held at once
@@ -40,7 +40,7 @@ class Study(NamedTuple):
     simulations : int
         Studies of a design.
     test : dict
-        `level`, `coefficient` and `units` of `nlgjudge.stats.influence.paired_z`.
+        `level`, `coefficient` and `units` of `nlgjudge.stats.influence.PairedZ`.
     """
 
     base: np.ndarray
@@ -155,22 +155,42 @@ def rejections(study, size, spread, rng):
     difference : float
         Mean difference of the correlations, a minus b.
     """
-    documents, systems, _ = size
-    cells = documents * systems
-    if study.test["coefficient"] != "pearson":  # ranks take a table of all pairs of a group
-        cells *= documents * systems if study.test["level"] == "dataset" else systems
-    chunk = max(1, _CELLS // cells)
-    found = []
-    for start in range(0, study.simulations, chunk):
-        replicates = min(chunk, study.simulations - start)
-        base, residual, human, own, error_a, error_b = _resampled(study, size, replicates, rng)
-        first = base + residual + error_a
-        second = _second(study, base, residual, spread, own) + error_b
-        found.append(paired_z(first, second, human, **study.test))
-    difference, p_value = np.concatenate(found, axis=1)
-    share = float((p_value <= study.alpha).mean())
-    defined = difference[~np.isnan(difference)]
-    return share, float(defined.mean()) if len(defined) else np.nan
+    return Simulated(study, size, rng).rejections(spread)
+
+
+class Simulated:
+    """Studies of one design, in which judge b's own noise can have one spread after another.
+
+    All draws are kept: five numbers for each item of each study.
+
+    Parameters
+    ----------
+    study, size, rng
+        As for `rejections`.
+    """
+
+    def __init__(self, study, size, rng):
+        documents, systems, _ = size
+        cells = documents * systems
+        if study.test["coefficient"] != "pearson":  # ranks take a table of all pairs of a group
+            cells *= documents * systems if study.test["level"] == "dataset" else systems
+        chunk = max(1, _CELLS // cells)
+        self.study = study
+        self.parts = []
+        for start in range(0, study.simulations, chunk):
+            replicates = min(chunk, study.simulations - start)
+            base, residual, human, own, error_a, error_b = _resampled(study, size, replicates, rng)
+            against = PairedZ(base + residual + error_a, human, **study.test)
+            self.parts.append((against, base, residual, own, error_b))
+
+    def rejections(self, spread):
+        """Test each study, with a spread of judge b's own noise; returns what the function of this name does."""
+        found = [against.test(_second(self.study, base, residual, spread, own) + error_b)
+                 for against, base, residual, own, error_b in self.parts]
+        difference, p_value = np.concatenate(found, axis=1)
+        share = float((p_value <= self.study.alpha).mean())
+        defined = difference[~np.isnan(difference)]
+        return share, float(defined.mean()) if len(defined) else np.nan
 
 
 def _resampled(study, size, replicates, rng):

@@ -15,16 +15,14 @@ from scipy import stats
 
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import (
-    check_columns,
+    Items,
     check_correlation,
     check_options,
-    complete_items,
-    correlation,
-    correlation_of_checked,
-    matrices,
-    number_of_units,
+    checked_items,
+    summary,
+    values_of_items,
 )
-from nlgjudge.stats.permutation import differences, every_swap, number_of_swaps, standardised, swaps
+from nlgjudge.stats.permutation import Swapped, every_swap, number_of_swaps, standardised, swaps
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
@@ -156,28 +154,74 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     >>> round(found.difference, 6), found.p, found.resamples, found.exact
     (0.4, 0.125, 8, True)
     """
-    check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
-    if resamples < 1:
-        raise ValueError(f"resamples={resamples}: expected at least 1")
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
-    frame, difference, n, reason = _observed(frame, a, b, human, options)
-    if reason:
-        return PermutationTest(difference, np.nan, 0, n, reason)
-    x, y, ratings = matrices(frame, [a, b, human])
-    present = ~np.isnan(ratings)
-    different = number_of_swaps(present, units)
-    exact = different <= exact_up_to
-    bits = every_swap(present, units) if exact else swaps(x.shape, units, resamples, rng)
-    found = differences(standardised(x), standardised(y), ratings, bits, **options)
-    if exact:
-        draws = found[:different]
-        if alternative != "two-sided":
-            draws = np.concatenate([draws, -draws])
-    else:
-        draws = found[1:resamples + 1]
-    p_value, defined = _share(found[0], draws, alternative, exact)
-    reason = "" if defined else "undefined in every resample"
-    return PermutationTest(difference, p_value, defined, n, reason, exact)
+    return Comparison(frame, a, b, human, **options).test(rng=rng, units=units, resamples=resamples,
+                                                          alternative=alternative, exact_up_to=exact_up_to)
+
+
+class Comparison:
+    """Two metrics' correlations with human ratings, to be tested once or in several ways.
+
+    Parameters
+    ----------
+    frame, a, b, human, level, coefficient, constant, kendall
+        As for `permutation_test`.
+
+    Attributes
+    ----------
+    difference : float
+        Correlation of `a` minus that of `b`, over the items with all three scores.
+    n : int
+        Units with all three scores.
+    reason : str
+        Why `difference` is NaN, empty otherwise.
+    scores : numpy.ndarray, shape (3, n_documents, n_systems)
+        Of `a`, of `b` and the ratings, of those items; of no document and no system where there is no item.
+
+    Raises
+    ------
+    ValueError
+        As `permutation_test` does.
+    """
+
+    def __init__(self, frame, a, b, human, *, level="sample", coefficient="spearman", constant="skip", kendall="b"):
+        self.options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+        seen = _observed(frame, a, b, human, **self.options)
+        self.difference = seen.value_a - seen.value_b
+        self.n = seen.n
+        self.reason = seen.reason
+        self.scores = seen.items.scores
+        self._swapped = None
+
+    def test(self, *, rng, units="both", resamples=999, alternative="two-sided", exact_up_to=ENUMERATED):
+        """Swap the two metrics' scores as `permutation_test` does, which says what the parameters are.
+
+        Returns
+        -------
+        PermutationTest
+        """
+        check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
+        if resamples < 1:
+            raise ValueError(f"resamples={resamples}: expected at least 1")
+        if self.reason:
+            return PermutationTest(self.difference, np.nan, 0, self.n, self.reason)
+        x, y, ratings = self.scores
+        if self._swapped is None:
+            self._swapped = Swapped(standardised(x), standardised(y), ratings, **self.options)
+        present = ~np.isnan(ratings)
+        different = number_of_swaps(present, units)
+        exact = different <= exact_up_to
+        bits = every_swap(present, units) if exact else swaps(x.shape, units, resamples, rng)
+        found = self._swapped.differences(bits)
+        if exact:
+            draws = found[:different]
+            if alternative != "two-sided":
+                draws = np.concatenate([draws, -draws])
+        else:
+            draws = found[1:resamples + 1]
+        p_value, defined = _share(found[0], draws, alternative, exact)
+        reason = "" if defined else "undefined in every resample"
+        return PermutationTest(self.difference, p_value, defined, self.n, reason, exact)
 
 
 def williams(r_a, r_b, r_ab, n):
@@ -254,19 +298,19 @@ def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):
     (0.343, 1.762, 0.176, 6)
     """
     check_options(level=(level, ("dataset", "system")))
-    options = {"level": level, "coefficient": coefficient, "constant": "skip", "kendall": "b"}
-    frame, difference, n, reason = _observed(frame, a, b, human, options)
+    options = {"level": level, "coefficient": coefficient, "kendall": "b"}
+    items, r_a, r_b, n, reason = _observed(frame, a, b, human, constant="skip", **options)
     if not reason and n < 4:
         reason = f"Williams' test needs 4 observations, got {n}"
     if reason:
-        return WilliamsTest(difference, np.nan, np.nan, n, reason)
-    r_a = correlation(frame, a, human, **options).value
-    r_b = correlation(frame, b, human, **options).value
-    r_ab = correlation(frame, a, b, **options).value
+        return WilliamsTest(r_a - r_b, np.nan, np.nan, n, reason)
+    both = Items(items.systems, items.columns[:2], items.scores[:2])
+    (of_both,), _ = values_of_items(both, **options)
+    r_ab = summary(of_both, level, "skip", n, used=n).value
     test = williams(r_a, r_b, r_ab, n)
     if math.isnan(test.t):
         reason = f"{a} and {b} correlate perfectly"
-    return WilliamsTest(difference, test.t, test.p, n, reason)
+    return WilliamsTest(r_a - r_b, test.t, test.p, n, reason)
 
 
 def holm(p_values):
@@ -302,25 +346,32 @@ def holm(p_values):
     return adjusted
 
 
-def _observed(frame, a, b, human, options):
-    """Complete items, difference, number of units, and the reason where the difference is NaN."""
+class _Observed(NamedTuple):
+    """Two metrics on the items with all three scores."""
+
+    items: Items
+    value_a: float
+    value_b: float
+    n: int
+    reason: str
+
+
+def _observed(frame, a, b, human, *, level, coefficient, constant, kendall):
+    """Complete items, both correlations, number of units, and the reason where either correlation is NaN."""
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
-    check_correlation(**options)
-    for metric in (a, b):
-        check_columns(frame, metric, human, keys=metric == a)
-    frame = complete_items(frame, [a, b, human])
-    n = number_of_units(frame, options["level"])
+    check_correlation(level, coefficient, constant, kendall)
+    items = checked_items(frame, [a, b], human)
+    if not items.scores.size:
+        return _Observed(items, np.nan, np.nan, 0, "no item has all three scores")
+    several, n = values_of_items(items, level=level, coefficient=coefficient, kendall=kendall)
     # What is undefined without a policy must not become 0 through one, so "skip" is asked first.
-    for constant in dict.fromkeys(("skip", options["constant"])):
-        policy = options | {"constant": constant}
-        found = {metric: correlation_of_checked(frame, metric, human, **policy) for metric in (a, b)}
-        reasons = [f"{metric} with {human}: {one.reason}" for metric, one in found.items() if one.reason]
-        if reasons and frame.empty:
-            return frame, np.nan, n, "no item has all three scores"
+    for policy in dict.fromkeys(("skip", constant)):
+        found = [summary(values, level, policy, n, used=n) for values in several]
+        reasons = [f"{metric} with {human}: {one.reason}" for metric, one in zip((a, b), found) if one.reason]
         if reasons:
-            return frame, np.nan, n, "; ".join(reasons)
-    return frame, found[a].value - found[b].value, n, ""
+            return _Observed(items, np.nan, np.nan, n, "; ".join(reasons))
+    return _Observed(items, found[0].value, found[1].value, n, "")
 
 
 def _share(observed, draws, alternative, exact):

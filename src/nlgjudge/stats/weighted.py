@@ -35,16 +35,17 @@ def weighted(x, y, counts, coefficient, kendall="b"):
     if coefficient == "spearman":
         values = _spearman(signs_x, signs_y, present, counts)
     else:
-        untied_x = _ordered(np.abs(signs_x), counts)
-        untied_y = _ordered(np.abs(signs_y), counts)
+        ordered = _Ordered(counts)
+        untied_x = ordered.sum(np.abs(signs_x))
+        untied_y = ordered.sum(np.abs(signs_y))
         with np.errstate(invalid="ignore", divide="ignore"):
             if coefficient == "pearson":
                 values = _pearson(x, y, present, counts)
             elif kendall == "b":
-                values = _ordered(signs_x * signs_y, counts) / (np.sqrt(untied_x) * np.sqrt(untied_y))
+                values = ordered.sum(signs_x * signs_y) / (np.sqrt(untied_x) * np.sqrt(untied_y))
             else:
                 possible = _pairs_of_table(signs_x, signs_y, both, present, counts)
-                values = _ordered(signs_x * signs_y, counts) / possible
+                values = ordered.sum(signs_x * signs_y) / possible
         values[(untied_x == 0) | (untied_y == 0)] = np.nan
     return np.clip(values, -1, 1), counts @ present.T > 0
 
@@ -92,9 +93,10 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
 def _kendall_of_items(x, y, counts, kendall):
     """Kendall's coefficient over all items; those with the same two scores are one with their counts together."""
     first, group = _same_scores(x, y)
-    x = x[first]
-    y = y[first]
-    counts = _together(counts, group)
+    if len(first) < len(group):
+        x = x[first]
+        y = y[first]
+        counts = _together(counts, group)
     if kendall == "c":
         values, _ = weighted(x[None], y[None], counts, "kendall", kendall)
         return values[:, 0]
@@ -110,8 +112,7 @@ def _kendall_of_items(x, y, counts, kendall):
 def _agreement(x, y, counts):
     """Pairs of items drawn in the same order by both scores, less those in opposite order."""
     small = np.float32  # sums of counts are whole numbers below 2^24: exact in half the memory and time
-    signs = _order(x).astype(small)
-    signs *= _order(y)
+    signs = (_order(x) * _order(y)).astype(small)
     return np.einsum("bi,bi->b", counts.astype(small) @ signs, counts, dtype=float) / 2
 
 
@@ -133,7 +134,9 @@ def _together(counts, group):
     """Counts of each group of items: whole numbers, so exact. Groups are numbered from 0, without a gap."""
     if not len(group):
         return counts
-    return np.diff(_up_to(counts, group), axis=1, prepend=0).astype(float)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
+    return np.add.reduceat(counts[:, order], starts, axis=1)
 
 
 def _up_to(counts, group):
@@ -147,8 +150,8 @@ def _up_to(counts, group):
 
 def _untied(scores, counts):
     """Number of pairs of items drawn that have different scores."""
-    _, group = np.unique(scores, return_inverse=True)
-    members = _together(counts, group)
+    distinct, group = np.unique(scores, return_inverse=True)
+    members = _together(counts, group) if len(distinct) < len(group) else counts
     return (counts.sum(axis=1)**2 - (members * members).sum(axis=1)) / 2
 
 
@@ -227,12 +230,21 @@ def _ranks(scores, counts):
     return centred[:, group].astype(float)
 
 
-def _ordered(signs, counts):
-    """Sum of `signs` over the pairs of systems drawn."""
-    if signs.shape[1] > _FEW:
-        return np.einsum("bds,bs->bd", np.tensordot(counts, signs, (1, 1)), counts) / 2
-    first, second = np.triu_indices(signs.shape[1], 1)
-    return (counts[:, first] * counts[:, second]) @ signs[:, first, second].T
+class _Ordered:
+    """Pairs of systems drawn, by which tables of all pairs' signs are summed."""
+
+    def __init__(self, counts):
+        self.counts = counts
+        self.few = counts.shape[1] <= _FEW
+        if self.few:
+            self.first, self.second = np.triu_indices(counts.shape[1], 1)
+            self.pairs = counts[:, self.first] * counts[:, self.second]
+
+    def sum(self, signs):
+        """Sum of `signs` over the pairs drawn, shape (n_resamples, n_documents)."""
+        if self.few:
+            return self.pairs @ signs[:, self.first, self.second].T
+        return np.einsum("bds,bs->bd", np.tensordot(self.counts, signs, (1, 1)), self.counts) / 2
 
 
 def _pairs_of_table(signs_x, signs_y, both, present, counts):

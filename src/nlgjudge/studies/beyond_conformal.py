@@ -219,9 +219,8 @@ def calibrated(p, ratings, people, units, calibrate, alpha, method, rng, *, grid
     (2.0, 4.0)
     """
     scale = {"lowest": min(ratings), "highest": max(ratings), "grid": grid}
-    prior = predictions(p, ratings, alpha)
     if method == "own":
-        return interval(prior["quantiles"], 0.0, **scale)
+        return interval(predictions(p, ratings, alpha)["quantiles"], 0.0, **scale)
     calibrate = np.asarray(calibrate, dtype=bool)
     if method in ("fitted", "no judge"):
         first = np.zeros(len(calibrate), dtype=bool)
@@ -229,7 +228,7 @@ def calibrated(p, ratings, people, units, calibrate, alpha, method, rng, *, grid
         prediction = fitted(p, ratings, people, first, flat=method == "no judge")
         calibrate = calibrate & ~first
     else:
-        prediction = prior[method]
+        prediction = predictions(p, ratings, alpha)[method]
     return interval(prediction, radius(off(prediction, people)[calibrate], alpha), **scale)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from nlgjudge.data import available, load_together, recording
 from nlgjudge.judging import item_scores, judge_items, responses, wide
 from nlgjudge.stats import grouped, pairwise_accuracy
+from nlgjudge.stats.correlations import with_numbered_keys
 
 ASPECTS = ["naturalness", "coherence", "engagingness", "groundedness"]
 SCALES = {aspect: (0, 1) if aspect == "groundedness" else (1, 3) for aspect in ASPECTS}
@@ -29,8 +30,8 @@ class Scores(NamedTuple):
     Attributes
     ----------
     frames : dict of str to pandas.DataFrame
-        By data set: `item_id, doc_id, system_id`, people's rating in a column for each aspect, and the judge's
-        scores in the columns ``one:ASPECT``, ``mean:ASPECT`` and ``rounded:ASPECT``.
+        By data set: `item_id, doc_id, system_id` (the last two as numbers), people's rating in a column for each
+        aspect, and the judge's scores in the columns ``one:ASPECT``, ``mean:ASPECT`` and ``rounded:ASPECT``.
     aspects : dict of str to list of str
         By data set, the aspects that were judged.
     replies : dict of str to pandas.DataFrame
@@ -84,6 +85,7 @@ def scores(source="auto", grade=1):
     width = grade if recorded else grade / 20
     humans = {"Topical-Chat": chats.human()[lambda f: f["system_id"] != "Original Ground Truth"],
               "SummEval": summaries.human()}
+    humans = {name: with_numbered_keys(rated) for name, rated in humans.items()}
     people = {name: humans[name.split(",")[0]] for name in replies}
     aspects = {name: [a for a in people[name] if a in found["aspect"].unique()] for name, found in replies.items()}
     frames = {name: people[name].merge(three(found, width), on="item_id") for name, found in replies.items()}
