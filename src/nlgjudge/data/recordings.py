@@ -157,7 +157,7 @@ for _model, _folder in _PARAPHRASED.items():
     )
 
 
-def recording(name, items=None, *, files=None):
+def recording(name, items=None, *, files=None, load=None):
     """Read recorded replies.
 
     Parameters
@@ -169,6 +169,8 @@ def recording(name, items=None, *, files=None):
         names texts instead of keys (Topical-Chat).
     files : dict, optional
         Filled with the files read and their blob ids.
+    load : callable, optional
+        As for `available`.
 
     Returns
     -------
@@ -201,7 +203,7 @@ def recording(name, items=None, *, files=None):
     if files is None:
         files = {}
     columns = _WITH_LOGPROBS if name.startswith("uncertainty") else COLUMNS
-    frame = pd.DataFrame(_rows(name, items, files, print), columns=columns)
+    frame = pd.DataFrame(_rows(name, items, files, print, load), columns=columns)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
         print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
@@ -322,6 +324,28 @@ def available(*names, load=None):
             print(f"left out: {error}")
             return False
     return True
+
+
+def if_available(name, items=None, *, load=None):
+    """Recorded replies where they can be had and read, without reading them twice.
+
+    Parameters
+    ----------
+    name, items, load
+        As for `recording`.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        None where `available` is false; it prints the same line.
+    """
+    try:
+        return recording(name, items, load=load)
+    except fetch.DataUnavailable:
+        return None
+    except ValueError as error:
+        print(f"left out: {error}")
+        return None
 
 
 class _NoJudge(KeyError):
