@@ -7,6 +7,7 @@ probabilities of four models on all of SummEval (Sheng et al. 2025).
 """
 
 import json
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -308,6 +309,7 @@ def available(*names, load=None):
     >>> available()
     True
     """
+    load = cache(load or benchmarks.load)  # several recordings are laid beside the same ratings
     for name in names:
         try:
             if name.startswith("upstream:"):
@@ -377,7 +379,7 @@ def _closer_look(entry, content, items, _, say):
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
     needed = ("source", "context", "system_id", "all_responses")
-    for row in _complete(entry, json.loads(content), needed, say):
+    for row in _complete(entry, _decoded(content), needed, say):
         key = keys.get((row["source"], row["context"], row["system_id"]))
         if key:
             rows += _samples(key, aspect, row["all_responses"])
@@ -394,7 +396,7 @@ def _llm_summeval(entry, content, items, _, say):
 
 
 def _alttest(entry, content, items, model, _):
-    judges = json.loads(content)
+    judges = _decoded(content)
     if model not in judges:
         raise _NoJudge(unknown("judge of AltTest", model, judges))
     rows = []
@@ -407,7 +409,7 @@ def _alttest(entry, content, items, model, _):
 def _geval(entry, content, items, _, say):
     aspect = _ASPECTS[entry.path.split("/")[-1].split("_")[1]]
     rows = []
-    for row in _complete(entry, json.loads(content), ("doc_id", "system_id", "all_responses"), say):
+    for row in _complete(entry, _decoded(content), ("doc_id", "system_id", "all_responses"), say):
         rows += _samples(f"{row['doc_id']}/{row['system_id']}", aspect, row["all_responses"])
     return rows
 
@@ -438,6 +440,12 @@ def _uncertainty_prompts(entry, content, items, model, say):
     for prompt in range(rating_logprobs.PROMPTS):
         found += rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
     return found
+
+
+@lru_cache(maxsize=16)  # a recording is often looked at before it is read, and read again under another policy
+def _decoded(content):
+    """What a JSON file holds, which nobody changes."""
+    return json.loads(content)
 
 
 def _complete(entry, rows, keys, say):
