@@ -242,12 +242,13 @@ def _pairs(part):
 
     A pair that is equal in ours is not upheld, as in the QRA++ tool's published tables.
     """
-    cells = part[[*COLUMN, "value", "ours"]].assign(at=np.arange(len(part)))
-    both = cells.merge(cells, on=COLUMN, suffixes=("", "_other"))
-    both = both[(both["at"] < both["at_other"]) & (both["value"] != both["value_other"])]
-    printed = np.sign(both["value"] - both["value_other"])
-    ours = np.sign(both["ours"] - both["ours_other"])
-    return both["at"].to_numpy(int), both["at_other"].to_numpy(int), (printed == ours).to_numpy(float)
+    columns, _ = pd.factorize(pd.MultiIndex.from_frame(part[COLUMN]))
+    printed = part["value"].to_numpy(float)
+    ours = part["ours"].to_numpy(float)
+    has_order = (columns[:, None] == columns) & (printed[:, None] != printed)
+    first, second = np.nonzero(np.triu(has_order))
+    upheld = np.sign(printed[first] - printed[second]) == np.sign(ours[first] - ours[second])
+    return first, second, upheld.astype(float)
 
 
 def _mean(values, weights):
