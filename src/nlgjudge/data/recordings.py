@@ -8,6 +8,7 @@ probabilities of four models on all of SummEval (Sheng et al. 2025).
 
 import json
 from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import pandas as pd
@@ -204,7 +205,8 @@ def recording(name, items=None, *, files=None, load=None):
     if files is None:
         files = {}
     columns = _WITH_LOGPROBS if name.startswith("uncertainty") else COLUMNS
-    frame = pd.DataFrame(_rows(name, items, files, print, load), columns=columns)
+    rows = list(chain.from_iterable(_rows(name, items, files, print, load)))
+    frame = pd.DataFrame(rows, columns=columns)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
         print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
@@ -316,7 +318,8 @@ def available(*names, load=None):
                 for entry in prompt_files(name):
                     fetch.read(entry)
             else:
-                _rows(name, _NO_ITEMS, {}, lambda line: None, load)
+                for _ in _rows(name, _NO_ITEMS, {}, lambda line: None, load):
+                    pass
         except fetch.DataUnavailable:
             return False
         except _NoJudge:
@@ -355,8 +358,7 @@ class _NoJudge(KeyError):
 
 
 def _rows(name, items, files, say, load=None):
-    """Read every file of a recording; `say` takes a line for rows that are left out."""
-    rows = []
+    """Yield the rows of every file of a recording; `say` takes a line for those that are left out."""
     family, _, model = name.partition("/")
     if family in ("uncertainty", "uncertainty_prompts"):  # which name no items, but repeat people's ratings
         items = (load or benchmarks.load)("summeval", "real").human()
@@ -364,13 +366,13 @@ def _rows(name, items, files, say, load=None):
         content = fetch.read(entry)
         files[entry.path] = entry.blob
         try:
-            rows += _READERS[family](entry, content, items, model, say)
+            rows = _READERS[family](entry, content, items, model, say)
         except _NoJudge:
             raise
         except ODD as error:
             raise ValueError(f"{entry.path} of {entry.repository} is laid out otherwise than expected "
                              f"({type(error).__name__}: {error}); {name} cannot be read") from error
-    return rows
+        yield rows
 
 
 def _closer_look(entry, content, items, _, say):
@@ -436,10 +438,8 @@ def _uncertainty_prompts(entry, content, items, model, say):
     except ValueError as error:
         say(f"{entry.path} of {entry.repository} is left out: {error}")
         return []
-    found = []
-    for prompt in range(rating_logprobs.PROMPTS):
-        found += rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
-    return found
+    return chain.from_iterable(rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
+                               for prompt in range(rating_logprobs.PROMPTS))
 
 
 @lru_cache(maxsize=16)  # a recording is often looked at before it is read, and read again under another policy

@@ -183,7 +183,7 @@ def requests(items, prompts, *, samples=1, settings=None):
     >>> import nlgjudge as nj
     >>> items = nj.load("summeval", "sample").items
     >>> [len(tasks) for tasks in requests(items, ["geval/summarization/fluency"])]
-    [48]
+    [72]
     """
     check_samples(samples)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
