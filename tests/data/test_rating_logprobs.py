@@ -213,7 +213,7 @@ def test_prompts_of_another_length_are_refused(small):
 
 def test_a_row_without_a_rating_is_empty_and_equal_likelihoods_give_the_lower_text():
     rows = np.array([[math.nan] * 5, [-1.0, math.nan, -0.5, -0.5, math.nan]])
-    assert replies(["a", "b"], "fluency", rows, 2) == [
+    assert list(replies(["a", "b"], "fluency", rows, 2)) == [
         ("a", "fluency", 2, "", [["", []]]),
         ("b", "fluency", 2, "3", [["3", [["1", -1.0], ["3", -0.5], ["4", -0.5]]]])]
 

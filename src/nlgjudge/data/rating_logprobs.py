@@ -148,23 +148,21 @@ def replies(item_ids, aspect, logarithms, sample_index):
         Items by ratings.
     sample_index : int
 
-    Returns
-    -------
-    list of tuple
+    Yields
+    ------
+    tuple
         `item_id, aspect, sample_index, text, logprobs`, the last as a `Reply` holds them. Where no rating was
         among the alternatives, text and alternatives are empty.
 
     Examples
     --------
-    >>> replies(["a"], "fluency", np.array([[math.nan, -1.0, -0.5, math.nan, math.nan]]), 0)
+    >>> list(replies(["a"], "fluency", np.array([[math.nan, -1.0, -0.5, math.nan, math.nan]]), 0))
     [('a', 'fluency', 0, '3', [['3', [['2', -1.0], ['3', -0.5]]]])]
     """
-    rows = []
     for item_id, line in zip(np.asarray(item_ids, dtype=object), logarithms.tolist()):
         found = [[rating, value] for rating, value in zip(RATINGS, line) if not math.isnan(value)]
         text = max(found, key=lambda pair: pair[1])[0] if found else ""
-        rows.append((item_id, aspect, sample_index, text, [[text, found]]))
-    return rows
+        yield item_id, aspect, sample_index, text, [[text, found]]
 
 
 def _expected(logarithms):

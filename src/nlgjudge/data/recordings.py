@@ -7,6 +7,8 @@ probabilities of four models on all of SummEval (Sheng et al. 2025).
 """
 
 import json
+from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import pandas as pd
@@ -157,7 +159,7 @@ for _model, _folder in _PARAPHRASED.items():
     )
 
 
-def recording(name, items=None, *, files=None):
+def recording(name, items=None, *, files=None, load=None):
     """Read recorded replies.
 
     Parameters
@@ -169,6 +171,8 @@ def recording(name, items=None, *, files=None):
         names texts instead of keys (Topical-Chat).
     files : dict, optional
         Filled with the files read and their blob ids.
+    load : callable, optional
+        As for `available`.
 
     Returns
     -------
@@ -201,7 +205,8 @@ def recording(name, items=None, *, files=None):
     if files is None:
         files = {}
     columns = _WITH_LOGPROBS if name.startswith("uncertainty") else COLUMNS
-    frame = pd.DataFrame(_rows(name, items, files, print), columns=columns)
+    rows = list(chain.from_iterable(_rows(name, items, files, print, load)))
+    frame = pd.DataFrame(rows, columns=columns)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
         print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
@@ -306,13 +311,15 @@ def available(*names, load=None):
     >>> available()
     True
     """
+    load = cache(load or benchmarks.load)  # several recordings are laid beside the same ratings
     for name in names:
         try:
             if name.startswith("upstream:"):
                 for entry in prompt_files(name):
                     fetch.read(entry)
             else:
-                _rows(name, _NO_ITEMS, {}, lambda line: None, load)
+                for _ in _rows(name, _NO_ITEMS, {}, lambda line: None, load):
+                    pass
         except fetch.DataUnavailable:
             return False
         except _NoJudge:
@@ -324,13 +331,34 @@ def available(*names, load=None):
     return True
 
 
+def if_available(name, items=None, *, load=None):
+    """Recorded replies where they can be had and read, without reading them twice.
+
+    Parameters
+    ----------
+    name, items, load
+        As for `recording`.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        None where `available` is false; it prints the same line.
+    """
+    try:
+        return recording(name, items, load=load)
+    except fetch.DataUnavailable:
+        return None
+    except ValueError as error:
+        print(f"left out: {error}")
+        return None
+
+
 class _NoJudge(KeyError):
     """A recording of several judges has none of this name."""
 
 
 def _rows(name, items, files, say, load=None):
-    """Read every file of a recording; `say` takes a line for rows that are left out."""
-    rows = []
+    """Yield the rows of every file of a recording; `say` takes a line for those that are left out."""
     family, _, model = name.partition("/")
     if family in ("uncertainty", "uncertainty_prompts"):  # which name no items, but repeat people's ratings
         items = (load or benchmarks.load)("summeval", "real").human()
@@ -338,13 +366,13 @@ def _rows(name, items, files, say, load=None):
         content = fetch.read(entry)
         files[entry.path] = entry.blob
         try:
-            rows += _READERS[family](entry, content, items, model, say)
+            rows = _READERS[family](entry, content, items, model, say)
         except _NoJudge:
             raise
         except ODD as error:
             raise ValueError(f"{entry.path} of {entry.repository} is laid out otherwise than expected "
                              f"({type(error).__name__}: {error}); {name} cannot be read") from error
-    return rows
+        yield rows
 
 
 def _closer_look(entry, content, items, _, say):
@@ -353,7 +381,7 @@ def _closer_look(entry, content, items, _, say):
     aspect = _ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
     needed = ("source", "context", "system_id", "all_responses")
-    for row in _complete(entry, json.loads(content), needed, say):
+    for row in _complete(entry, _decoded(content), needed, say):
         key = keys.get((row["source"], row["context"], row["system_id"]))
         if key:
             rows += _samples(key, aspect, row["all_responses"])
@@ -370,7 +398,7 @@ def _llm_summeval(entry, content, items, _, say):
 
 
 def _alttest(entry, content, items, model, _):
-    judges = json.loads(content)
+    judges = _decoded(content)
     if model not in judges:
         raise _NoJudge(unknown("judge of AltTest", model, judges))
     rows = []
@@ -383,7 +411,7 @@ def _alttest(entry, content, items, model, _):
 def _geval(entry, content, items, _, say):
     aspect = _ASPECTS[entry.path.split("/")[-1].split("_")[1]]
     rows = []
-    for row in _complete(entry, json.loads(content), ("doc_id", "system_id", "all_responses"), say):
+    for row in _complete(entry, _decoded(content), ("doc_id", "system_id", "all_responses"), say):
         rows += _samples(f"{row['doc_id']}/{row['system_id']}", aspect, row["all_responses"])
     return rows
 
@@ -410,10 +438,14 @@ def _uncertainty_prompts(entry, content, items, model, say):
     except ValueError as error:
         say(f"{entry.path} of {entry.repository} is left out: {error}")
         return []
-    found = []
-    for prompt in range(rating_logprobs.PROMPTS):
-        found += rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
-    return found
+    return chain.from_iterable(rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
+                               for prompt in range(rating_logprobs.PROMPTS))
+
+
+@lru_cache(maxsize=16)  # a recording is often looked at before it is read, and read again under another policy
+def _decoded(content):
+    """What a JSON file holds, which nobody changes."""
+    return json.loads(content)
 
 
 def _complete(entry, rows, keys, say):

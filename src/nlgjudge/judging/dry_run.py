@@ -40,6 +40,23 @@ class DryRun:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._seen = set()
 
+    def count(self, tasks):
+        """Count tasks whose replies nobody needs.
+
+        Parameters
+        ----------
+        tasks : iterable of nlgjudge.judging.tasks.Task
+        """
+        tasks = list(tasks)
+        new = [task for task in tasks if self._is_new(task)]
+        repeated = sum(task.n for task in tasks) - sum(task.n for task in new)
+        found = self.judge.plan(new) if hasattr(self.judge, "plan") else _all_missing(new)
+        self.counts["requests"] += len(tasks)
+        self.counts["samples"] += sum(task.n for task in tasks)
+        self.counts["cached"] += found["cached"] + repeated
+        for name in ("calls", "prompt_tokens", "completion_tokens"):
+            self.counts[name] += found[name]
+
     def replies(self, tasks):
         """Count tasks, and yield a stored reply or a stand-in for each sample.
 
@@ -52,14 +69,7 @@ class DryRun:
         nlgjudge.judging.tasks.Reply
         """
         tasks = list(tasks)
-        new = [task for task in tasks if self._is_new(task)]
-        repeated = sum(task.n for task in tasks) - sum(task.n for task in new)
-        found = self.judge.plan(new) if hasattr(self.judge, "plan") else _all_missing(new)
-        self.counts["requests"] += len(tasks)
-        self.counts["samples"] += sum(task.n for task in tasks)
-        self.counts["cached"] += found["cached"] + repeated
-        for name in ("calls", "prompt_tokens", "completion_tokens"):
-            self.counts[name] += found[name]
+        self.count(tasks)
         for task in tasks:
             yield from self._answers(task)
 
@@ -77,8 +87,9 @@ class DryRun:
         if hasattr(self.judge, "server"):
             replies = self.judge.server.stored(self.judge.store, [task], missing=NOT_ASKED)
             stored = {reply.sample_index: reply for reply in replies if reply.reason != NOT_ASKED}
+        stand_in = _stand_in(task)
         for index in range(task.n):
-            yield stored.get(index) or Reply(task.item_id, task.aspect, index, _stand_in(task))
+            yield stored.get(index) or Reply(task.item_id, task.aspect, index, stand_in)
 
 
 def _all_missing(tasks):

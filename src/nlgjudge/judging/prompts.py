@@ -7,7 +7,7 @@ pass over the file's own slots, so a text that holds a slot, a brace or "Score: 
 import hashlib
 import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -105,9 +105,7 @@ class Prompt(NamedTuple):
                 fields[field] = f"{self.constants[f'{field}_label']} {fields[field]}"
         if not self.slots:
             return self.body
-        longest_first = sorted(self.slots, key=len, reverse=True)
-        tokens = "|".join(re.escape(token) for token in longest_first)
-        return re.sub(tokens, lambda match: str(fields[self.slots[match[0]]]), self.body)
+        return _any_of(*self.slots).sub(lambda match: str(fields[self.slots[match[0]]]), self.body)
 
     @property
     def digest(self):
@@ -338,6 +336,13 @@ def names():
     list of str
     """
     return sorted(_names())
+
+
+@lru_cache(maxsize=64)  # a prompt's slots are looked for in every item's request
+def _any_of(*tokens):
+    """A pattern of literal texts, the longest first."""
+    longest_first = sorted(tokens, key=len, reverse=True)
+    return re.compile("|".join(re.escape(token) for token in longest_first))
 
 
 @cache

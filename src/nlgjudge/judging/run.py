@@ -142,27 +142,57 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     [3.62, 3.65]
     """
     items = first(items, limit)
-    settings = sampling_settings(temperature=temperature, top_p=top_p, max_tokens=max_tokens,
-                                 logprobs=logprobs, sampling=sampling)
-    check_samples(samples)
     check_policy(policy)
     get_head(head)
+    settings = sampling_settings(temperature=temperature, top_p=top_p, max_tokens=max_tokens,
+                                 logprobs=logprobs, sampling=sampling)
+    tasks = requests(items, prompts, samples=samples, settings=settings)
+    if isinstance(judge, str):
+        judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
+    else:
+        _check_no_options(judge, options | {"price": price, "max_cost": max_cost})
+    check(judge, tasks)
+    if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
+        for part in tasks:
+            judge.submit(part)
+    return pd.concat(all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks), ignore_index=True)
+
+
+def requests(items, prompts, *, samples=1, settings=None):
+    """What a judge is asked about items, under each prompt.
+
+    Parameters
+    ----------
+    items, prompts, samples
+        As for `judge_items`.
+    settings : dict, optional
+        Sampling parameters, from `sampling_settings`.
+
+    Returns
+    -------
+    list of nlgjudge.judging.tasks.Tasks
+        By prompt.
+
+    Raises
+    ------
+    ValueError, KeyError
+        For a prompt or a number of samples that cannot be used.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items
+    >>> [len(tasks) for tasks in requests(items, ["geval/summarization/fluency"])]
+    [72]
+    """
+    check_samples(samples)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
     asked = [as_prompt(one) for one in (prompts if several else [prompts])]
     if not asked:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:
         check_fit(one, items)
-    if isinstance(judge, str):
-        judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
-    else:
-        _check_no_options(judge, options | {"price": price, "max_cost": max_cost})
-    tasks = [Tasks(items, one, n=samples, **settings) for one in asked]
-    check(judge, tasks)
-    if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
-        for part in tasks:
-            judge.submit(part)
-    return pd.concat(all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks), ignore_index=True)
+    return [Tasks(items, one, n=samples, **(settings or {})) for one in asked]
 
 
 def all_or_waiting(steps):

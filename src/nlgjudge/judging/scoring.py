@@ -5,6 +5,7 @@ samples the same sum is their mean. What could not be parsed stays visible as a 
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -137,11 +138,7 @@ def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
     >>> rating_logprobs([["4", [["4", -0.5], [" 4", -2.0], ["5", -1.5], ["I", -3.0]]]])
     [(4, -0.5), (4, -2.0), (5, -1.5)]
     """
-    if form == "yes_no":
-        allowed = {"yes": 1, "no": 0}
-    else:
-        low, high = scale
-        allowed = {str(rating): rating for rating in range(int(low), int(high) + 1)}
+    allowed = {"yes": 1, "no": 0} if form == "yes_no" else _as_said(*scale)
     for token, alternatives in logprobs:
         said = token.strip().lower()
         if said not in allowed:
@@ -152,6 +149,12 @@ def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
         found = [(allowed[other], min(logprob, 0.0)) for other, logprob in numbers if other in allowed]
         return found or [(allowed[said], 0.0)]  # a server that names no alternatives, or gives none a probability
     return None
+
+
+@lru_cache(maxsize=64)  # the scale of a thousand replies is one
+def _as_said(low, high):
+    """The ratings of a scale by their spelling."""
+    return {str(rating): rating for rating in range(int(low), int(high) + 1)}
 
 
 def expected_score(logprobs, scale=(1, 5), *, form="form", head="expected"):
@@ -264,11 +267,14 @@ def distributions(replies, scale=(1, 5)):
     """
     low, high = scale
     ratings = list(range(int(low), int(high) + 1))
-    logarithms = np.full((len(replies), len(ratings)), -math.inf)
-    for row, logprobs in enumerate(replies["logprobs"]):
+    lines = []
+    for logprobs in replies["logprobs"]:
+        line = dict.fromkeys(ratings, -math.inf)
         for rating, logprob in rating_logprobs(logprobs, scale) or []:
-            column = rating - ratings[0]
-            logarithms[row, column] = np.logaddexp(logarithms[row, column], logprob)
+            before = line[rating]
+            line[rating] = logprob if before == -math.inf else np.logaddexp(before, logprob)
+        lines.append([*line.values()])
+    logarithms = np.array(lines, dtype=float).reshape(len(replies), len(ratings))
     index = pd.MultiIndex.from_frame(replies[["item_id", "aspect", "sample_index"]])
     found = pd.DataFrame(from_logprobs(logarithms), index=index, columns=ratings)
     return found.assign(outside=np.maximum(0.0, 1 - np.exp(logarithms).sum(axis=1)))

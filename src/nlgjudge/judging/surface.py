@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from nlgjudge.judging import lettered
 from nlgjudge.judging.tasks import Reply
@@ -108,18 +108,22 @@ def score(task):
     reference = fields["reference"]
     if not _WORD.search(hypothesis):
         return 0.0
-    usable = dict(_FEATURES)
+    values = {name: partial(_feature, name, hypothesis, fields["source"], context) for name in _FEATURES}
     if context:
-        usable["grounding"] = lambda text, _: overlap(context, text)
+        values["grounding"] = partial(overlap, context, hypothesis)
     # Items carry a reference even for prompts that do not show it, and then it must not be used.
     if reference and reference in task.text:
-        usable["agreement"] = lambda text, _: (overlap(text, reference) + overlap(reference, text)) / 2
+        values["agreement"] = lambda: (overlap(hypothesis, reference) + overlap(reference, hypothesis)) / 2
     aspect = task.aspect.lower().replace("_", " ")
-    weights = WEIGHTS.get(aspect, dict.fromkeys(usable, 1))
-    weights = {name: weight for name, weight in weights.items() if name in usable}
-    given = f"{fields['source']}\n{context}"
-    weighed = [weight * usable[name](hypothesis, given) for name, weight in weights.items()]
+    weights = WEIGHTS.get(aspect, dict.fromkeys(values, 1))
+    weights = {name: weight for name, weight in weights.items() if name in values}
+    weighed = [weight * values[name]() for name, weight in weights.items()]
     return math.fsum(weighed) / sum(weights.values())
+
+
+@lru_cache(maxsize=16384)  # aspects share features, and a run is often followed by another on the same texts
+def _feature(name, hypothesis, source, context):
+    return _FEATURES[name](hypothesis, f"{source}\n{context}")
 
 
 def overlap(hypothesis, source):

@@ -144,9 +144,7 @@ def with_misprints(rows, cells, of_others):
     >>> found.loc[found["aspect"] == "AVG", ["verdict", "note"]].values.tolist()
     [['misprint', 'the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; needs texts']]
     """
-    wrong = _contradictions(cells)
-    key = [name for name in [*LINE, "coefficient"] if name in wrong]
-    said = dict(zip(wrong[key].itertuples(index=False, name=None), wrong["said"]))
+    key, said = _contradictions(cells)
     texts = pd.Series([said.get(line, "") for line in rows[key].itertuples(index=False, name=None)], rows.index,
                       dtype=object)
     given = rows["verdict"].isin(GIVEN_BY_DATA) & ~of_others
@@ -178,20 +176,24 @@ def besides_misprint(note):
 
 
 def _contradictions(cells):
-    """Printed averages that no printed cells of their row can give, and words that say so."""
+    """Printed averages that no printed cells of their row can give: their key's columns, and what to say by key."""
     key = [name for name in [*LINE, "coefficient"] if name in cells]
-    shown = cells[cells["value"].notna()]
-    half = 0.5 * 10.0 ** -shown["printed"].str.partition(".")[2].str.len()
-    cells = cells.assign(half=half)
-    lines = cells[cells["aspect"] != "AVG"].groupby(key, sort=False)
-    means = lines.agg(mean=("value", lambda values: values.mean(skipna=False)), rounding=("half", "mean"))
-    averages = cells[(cells["aspect"] == "AVG") & cells["value"].notna()].drop_duplicates(key)
-    found = averages.merge(means.reset_index(), on=key)
-    apart = (found["value"] - found["mean"]).abs()
-    found = found[apart > found["half"] + found["rounding"] + SLACK]
-    said = [f"the printed cells of the row average to {mean:.4f}, not {printed}: "
-            for mean, printed in zip(found["mean"], found["printed"])]
-    return found.assign(said=said)
+    lines = {}  # by row, level and coefficient: the values and how far each may be rounded
+    averages = {}
+    for *line, aspect, printed, value in cells[[*key, "aspect", "printed", "value"]].itertuples(index=False, name=None):
+        line = tuple(line)
+        half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+        if aspect != "AVG":
+            lines.setdefault(line, []).append((value, half))
+        elif not np.isnan(value):
+            averages.setdefault(line, (printed, value, half))
+    said = {}
+    for line, (printed, value, half) in averages.items():
+        values, halves = zip(*lines.get(line, [(np.nan, np.nan)]))
+        mean = np.mean(values)
+        if abs(value - mean) > half + np.mean(halves) + SLACK:  # not where a cell is lost
+            said[line] = f"the printed cells of the row average to {mean:.4f}, not {printed}: "
+    return key, said
 
 
 def _lines(cells):

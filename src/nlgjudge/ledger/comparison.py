@@ -20,6 +20,8 @@ from nlgjudge.ledger.whole_table import Comparison
 from nlgjudge.stats.bootstrap import mean_interval
 
 CLOSE = 0.01
+# What an average says of itself where all of its cells say the same.
+_SHARED = ("variant", "evidence", "note", "judge", "relabelled")
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 
 
@@ -165,11 +167,10 @@ def _check(paper, artefact, table, ours, evidence):
     for row in dict.fromkeys(ours["row"]):
         if row not in printed:
             raise ValueError(f"{paper}, {artefact}: {unknown('printed row', row, printed)}")
-    matched = ours[KEY].merge(table[KEY], how="left", indicator=True)
-    extra = matched[matched["_merge"] == "left_only"]
-    if len(extra):
-        raise ValueError(f"{len(extra)} cells that the table does not print, first "
-                         f"{extra[KEY].iloc[0].tolist()}")
+    known = set(table[KEY].itertuples(index=False, name=None))
+    extra = [cell for cell in ours[KEY].itertuples(index=False, name=None) if cell not in known]
+    if extra:
+        raise ValueError(f"{len(extra)} cells that the table does not print, first {list(extra[0])}")
 
 
 def _check_evidence(evidence, ours):
@@ -237,39 +238,45 @@ def averages(table, ours, frames=None, **options):
     >>> dict(zip(found["coefficient"], found["ours"].round(3)))
     {'spearman': 0.192, 'kendall': 0.15}
     """
-    group = ["row", "level", "coefficient"]
-    printed_cells = table[table["aspect"] != "AVG"]
-    parts = printed_cells.merge(ours, on=KEY, how="left", suffixes=("_printed", ""))
-    lines = parts.groupby(group, sort=False)
-    found = lines.agg(ours=("ours", _mean_of_all))
-    for column in ("variant", "evidence", "note", "judge", "relabelled"):
-        if column in ours:
-            found[column] = lines[column].agg(_common)
+    shared = [name for name in _SHARED if name in ours]
+    needed = ["ours", *shared] if frames is None else ["ours", *shared, "metric"]
+    known = ours[[*KEY, *needed]].itertuples(index=False, name=None)
+    values = {cell[:len(KEY)]: dict(zip(needed, cell[len(KEY):])) for cell in known}
+    lines = {}  # by row, level and coefficient: the printed cells, each with what we have of it, or None
+    for cell in table.loc[table["aspect"] != "AVG", KEY].itertuples(index=False, name=None):
+        row, _, _, level, coefficient = cell
+        lines.setdefault((row, level, coefficient), []).append((cell, values.get(cell)))
     printed_averages = table[table["aspect"] == "AVG"].drop_duplicates(KEY)
-    found = printed_averages[KEY].merge(found.reset_index(), on=group).dropna(subset=["ours"])
+    formed = []
+    means = []
+    for row, _, _, level, coefficient in printed_averages[KEY].itertuples(index=False, name=None):
+        line = lines.get((row, level, coefficient), [])
+        whole = line and all(own is not None and not np.isnan(own["ours"]) for _, own in line)
+        formed.append(bool(whole))
+        if whole:
+            means.append((line, np.mean([own["ours"] for _, own in line])))
+    found = printed_averages.loc[formed, KEY].reset_index(drop=True)
+    found = found.assign(ours=np.array([mean for _, mean in means], dtype=float))
+    if not means:
+        return found
+    for name in shared:
+        found[name] = [_common([own[name] for _, own in line]) for line, _ in means]
     if frames is None:
         return found
-    formed = set(found[group].itertuples(index=False, name=None))
-    cells = {line: [(frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()]
-             for line, part in lines if line in formed}
     low = []
     high = []
-    for line in found.itertuples():
-        interval = mean_interval(cells[line.row, line.level, line.coefficient], level=line.level,
-                                 coefficient=line.coefficient, **options)
+    for line, _ in means:
+        (_, _, _, level, coefficient), _ = line[0]
+        parts = [(frames[dataset], own["metric"], aspect) for (_, dataset, aspect, _, _), own in line]
+        interval = mean_interval(parts, level=level, coefficient=coefficient, **options)
         low.append(interval.low)
         high.append(interval.high)
     return found.assign(ci_low=low, ci_high=high)
 
 
-def _mean_of_all(values):
-    """The mean, NaN where a value is missing."""
-    return values.mean() if values.notna().all() else np.nan
-
-
 def _common(values):
     """The value that all cells share, or None."""
-    return values.iloc[0] if values.nunique(dropna=False) == 1 else None
+    return values[0] if len({None if pd.isna(value) else value for value in values}) == 1 else None
 
 
 def with_interval(rows, value="ours", *, digits=2):

@@ -15,7 +15,7 @@ from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.entering import is_rule, judge_name
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
-from nlgjudge.papers.asking import ask, kept, request
+from nlgjudge.papers.asking import ask, count, kept, request
 from nlgjudge.papers.protocol import Protocol, Scope
 from nlgjudge.papers.registered import modules
 from nlgjudge.stats.bootstrap import interval_table
@@ -162,8 +162,12 @@ class PartRun:
         self.cells = None
 
     def ask(self, judge):
-        """Ask a judge, the run's own or one that only counts."""
+        """Ask a judge."""
         return ask(self.part.row, self.part.scope, self.items, judge, **self.changes)
+
+    def count(self, dry_run):
+        """Count what asking takes."""
+        count(self.part.row, self.part.scope, self.items, dry_run, **self.changes)
 
     def counts(self):
         """How many replies there are, by what came of them."""

@@ -12,6 +12,7 @@ import pandas as pd
 from nlgjudge.data.published_runs import EVIDENCE, other_runs
 from nlgjudge.ledger.metric_runs import metric_parts
 from nlgjudge.ledger.model_rows import PartRun, compared, printed_tables
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.reruns import benchmarks_of
 from nlgjudge.papers.other_run_rows import OTHER_RUN_ROWS
 
@@ -126,18 +127,21 @@ class _OtherRun(PartRun):
         chosen = self.cells
         own = self.frame
         lines = []
+        tables = printed_tables(paper, self.part.artefacts)
         for column in self.scores:
             if _metric(column) != _metric(self.entry.column):
                 continue
             self.column = column
-            self.correlate(printed_tables(paper, self.part.artefacts), rng=None, resamples=0)
-            beside = compared(paper, [self], notebook="", sample=False, rng=None, resamples=0)
-            for (version, row), cells in beside.groupby(["paper", "row"], sort=False):
-                away = cells.loc[cells["aspect"] != "AVG", "difference"].abs().dropna()
+            self.correlate(tables, rng=None, resamples=0)
+            ours = self.cells[[*KEY, "ours"]]
+            beside = [published(version, artefact).assign(paper=version).merge(ours, on=KEY)
+                      for version, artefact in tables]
+            for version, cells in pd.concat(beside).groupby("paper", sort=False):
+                away = (cells["ours"] - cells["value"]).abs().dropna()
                 exact = int((away <= _EXACT).sum())
                 in_ledger = column == self.entry.column
-                lines.append((version, row, self.part.scope.dataset, column, len(away), exact, away.mean(), away.max(),
-                              in_ledger))
+                lines.append((version, self.part.row.row, self.part.scope.dataset, column, len(away), exact,
+                              away.mean(), away.max(), in_ledger))
         self.cells = chosen
         self.frame = own
         self.column = self.entry.column

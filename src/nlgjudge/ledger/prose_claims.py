@@ -22,9 +22,10 @@ Mukaka's, 2012, whom two of the papers cite).
 """
 
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
-from pandas.util import hash_pandas_object
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.printed import all_published
@@ -58,8 +59,81 @@ QUANTIFIERS = {
     "some": lambda n: min(n, 2),
 }
 THAN = {"as high": "as high as", "close": "close to", "equal": "equal to"}
-_CASES = {}  # of this process: the cases of each claim in the cells that it was tested on
 ALTERNATIVES = {"higher": "greater", "much higher": "greater", "lower": "less"}
+
+
+class Cell(NamedTuple):
+    """A printed cell.
+
+    Attributes
+    ----------
+    artefact, dataset, aspect, level, coefficient, row : str
+    value : float
+        NaN where it is lost.
+    note : str
+    number : int
+        Its position among the cells.
+    """
+
+    artefact: str
+    dataset: str
+    aspect: str
+    level: str
+    coefficient: str
+    row: str
+    value: float
+    note: str
+    number: int
+
+    @property
+    def where(self):
+        """What `CELL` names."""
+        return self[:len(CELL)]
+
+
+class _Side(NamedTuple):
+    """One of the values that a claim compares in a cell.
+
+    Attributes
+    ----------
+    where : tuple of str
+        What `CELL` names.
+    rows : tuple of str
+        The row that has the value, and behind it those that could stand for it.
+    value : float
+    place : int
+        Of the row, in the order in which the claim lists them.
+    """
+
+    where: tuple
+    rows: tuple
+    value: float
+    place: int = 0
+
+
+class _Case(NamedTuple):
+    """Two values that a claim compares.
+
+    Attributes
+    ----------
+    where, where_b : tuple of str
+        The cells of both, as `CELL` names them.
+    rows_a : tuple of str
+        Rows of the first value, best first.
+    row_b : str
+        Row of the second value.
+    x, y : float
+    place : int
+        As of a `_Side`.
+    """
+
+    where: tuple
+    where_b: tuple
+    rows_a: tuple
+    row_b: str
+    x: float
+    y: float
+    place: int
 
 
 def listed(path=None):
@@ -153,31 +227,29 @@ def claims(paper=None, artefact=None, scores=None, *, rng=None, margin=0.05, alp
         table = table[table["paper"] == paper]
     if artefact is not None:
         table = table[[artefact in artefacts.split("|") for artefacts in table["artefacts"]]]
-    cells = cells.astype(object).astype({"value": float})  # small tables, which Arrow's strings make slow
+    of_paper = {name: as_cells(cells[cells["paper"] == name]) for name in table["paper"].unique()}
     options = dict(options, rng=rng)
-    of_paper = {name: cells[cells["paper"] == name] for name in table["paper"].unique()}
-    digests = {name: _digest(part) for name, part in of_paper.items()}
     rows = []
     for claim in table.itertuples():
-        found = _known_cases(claim, of_paper[claim.paper], digests[claim.paper])
+        found = [] if claim.relation == "none" else _cases(claim, of_paper[claim.paper])
         rows.append(_judge(claim, found, scores or {}, margin, alpha, options))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _digest(cells):
-    """What is the same for the same cells."""
-    return tuple(cells.columns), hash_pandas_object(cells, index=False).to_numpy().tobytes()
+def as_cells(cells):
+    """Printed cells one by one, which claims select from many times.
 
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        Of one paper, as from `all_published`.
 
-def _known_cases(claim, cells, digest):
-    """The cases of a claim; found once, though it is tested with several margins. None without a test."""
-    if claim.relation == "none":
-        return []
-    key = (digest, claim.paper, claim.claim, claim.artefacts, claim.a, claim.b, claim.match, claim.scope,
-           claim.scope_b)
-    if key not in _CASES:
-        _CASES[key] = _cases(claim, cells)
-    return _CASES[key]
+    Returns
+    -------
+    list of Cell
+    """
+    columns = [cells[name].tolist() for name in [*CELL, "row", "value", "note"]]
+    return [Cell(*cell) for cell in zip(*columns, range(len(cells)))]
 
 
 def _judge(claim, found, scores, margin, alpha, options):
@@ -190,12 +262,11 @@ def _judge(claim, found, scores, margin, alpha, options):
         return said | nothing | {"verdict_in_print": UNTESTED, "verdict": UNTESTED, "note": note}
     needed = QUANTIFIERS[claim.cells]
     relation = RELATIONS[claim.relation]
-    room = relation(found["x"], found["y"], margin)
-    good = (room > -EPSILON).sum()
+    room = [relation(case.x, case.y, margin) for case in found]
+    good = sum(distance > -EPSILON for distance in room)
     in_print = good >= needed(len(found))
     tests = _tests(claim, found, scores, options)
-    in_relation = relation(tests["difference"], 0, margin) > -EPSILON
-    supporting = (in_relation & (tests["p"] < alpha)).sum()
+    supporting = sum(relation(difference, 0, margin) > -EPSILON and p < alpha for difference, p in tests)
     on_data = len(tests) > 0 and supporting >= needed(len(tests))
     if not in_print:
         verdict = DOES_NOT_HOLD
@@ -208,7 +279,7 @@ def _judge(claim, found, scores, margin, alpha, options):
         tested = f"{supporting} of {len(tests)} tested, {len(found) - len(tests)} untested"
     return said | {
         "in_print": f"{good} of {len(found)}",
-        "counterexample": _worst(found, room) if good < len(found) else "",
+        "counterexample": _worst(claim, found, room) if good < len(found) else "",
         "verdict_in_print": HOLDS if in_print else DOES_NOT_HOLD,
         "tested": tested,
         "verdict": verdict,
@@ -222,49 +293,57 @@ def needed_cells(claim, cells):
     ----------
     claim : object
         A row of `listed`, with its columns as attributes, as from `itertuples`.
-    cells : pandas.DataFrame
-        Of the claim's paper, as from `all_published`.
+    cells : list of Cell
+        Of the claim's paper, from `as_cells`.
 
     Returns
     -------
-    pandas.DataFrame
-        Rows of `cells`, each once; none for a claim that has no test.
+    list of Cell
+        In their order, each once; none for a claim that has no test.
 
     Examples
     --------
     >>> said = listed()
     >>> claim = next(said[(said["paper"] == "geval") & (said["relation"] == "equal")].itertuples())
     >>> cells = all_published()
-    >>> needed_cells(claim, cells[cells["paper"] == "geval"])[["row", "aspect", "coefficient"]].values.tolist()
-    [['G-EVAL-4', 'AVG', 'spearman']]
+    >>> found = needed_cells(claim, as_cells(cells[cells["paper"] == "geval"]))
+    >>> [(cell.row, cell.aspect, cell.coefficient) for cell in found]
+    [('G-EVAL-4', 'AVG', 'spearman')]
     """
     if claim.relation == "none":
-        return cells.head(0)
-    cells = cells[cells["artefact"].isin(claim.artefacts.split("|"))]
-    chosen_a = set(_chosen(cells, claim.a, claim)["row"])
-    chosen_b = set(_chosen(cells, claim.b, claim)["row"])
+        return []
+    cells = _of_artefacts(claim, cells)
+    chosen_a = set(_chosen(cells, claim.a, claim))
+    chosen_b = set(_chosen(cells, claim.b, claim))
     cells_a, cells_b = _both_scopes(claim, cells)
     if claim.match == "gap":
         chosen_a = chosen_b = chosen_a | chosen_b
     elif claim.match == "order":
         chosen_b = chosen_a
-    needed = [*cells_a.index[cells_a["row"].isin(chosen_a)], *cells_b.index[cells_b["row"].isin(chosen_b)]]
-    return cells.loc[sorted(set(needed))]
+    needed = {cell.number for cell in cells_a if cell.row in chosen_a}
+    needed |= {cell.number for cell in cells_b if cell.row in chosen_b}
+    return [cell for cell in cells if cell.number in needed]
+
+
+def _of_artefacts(claim, cells):
+    """The cells of the tables that a claim names."""
+    artefacts = claim.artefacts.split("|")
+    return [cell for cell in cells if cell.artefact in artefacts]
 
 
 def _both_scopes(claim, cells):
     """The cells with a certain value in the scope of `a` and in that of `b`."""
-    cells = cells[cells["value"].notna() & ~cells["note"].str.startswith("UNCERTAIN")]
+    cells = [cell for cell in cells if not np.isnan(cell.value) and not cell.note.startswith("UNCERTAIN")]
     scope = _filters(claim.scope)
     scope_b = _filters(claim.scope_b)
-    cells_a = cells if "aspect" in scope else cells[cells["aspect"] != "AVG"]
+    cells_a = cells if "aspect" in scope else [cell for cell in cells if cell.aspect != "AVG"]
     cells_a = _within(cells_a, scope)
     return cells_a, _within(cells, scope_b) if scope_b else cells_a
 
 
 def _cases(claim, cells):
-    """The claim's cells: `CELL`, `rows_a` (best first) and `row_b`, and their values x and y."""
-    cells = cells[cells["artefact"].isin(claim.artefacts.split("|"))]
+    """The claim's cases."""
+    cells = _of_artefacts(claim, cells)
     selected_a = _chosen(cells, claim.a, claim)
     selected_b = _chosen(cells, claim.b, claim)
     cells_a, cells_b = _both_scopes(claim, cells)
@@ -278,8 +357,7 @@ def _cases(claim, cells):
     rows_b = _numbers(rows_a, claim.b) if against_numbers else _rows(cells_b, selected_b)
     if claim.match in ("best", "range"):
         return _merge(_best(rows_a), _best(rows_b, lowest=claim.match == "range"), shared)
-    one_to_one = against_numbers or claim.match in ("pairs", "trend")
-    found = _merge(rows_a, rows_b, [*shared, "place"] if one_to_one else shared)
+    found = _merge(rows_a, rows_b, shared, one_to_one=against_numbers or claim.match in ("pairs", "trend"))
     return _trend(found) if claim.match == "trend" else found
 
 
@@ -297,8 +375,9 @@ def _filters(scope):
 def _within(cells, scope):
     """The cells that every pattern of a scope selects."""
     for column, patterns in scope.items():
-        keep = _expand(list(dict.fromkeys(cells[column])), patterns)
-        cells = cells[cells[column].isin(keep)]
+        position = CELL.index(column)
+        keep = _expand(list(dict.fromkeys(cell[position] for cell in cells)), patterns)
+        cells = [cell for cell in cells if cell[position] in keep]
     return cells
 
 
@@ -313,94 +392,111 @@ def _expand(names, patterns):
 
 
 def _chosen(cells, patterns, claim):
-    """The rows that the patterns select, numbered; none where they are numbers."""
-    names = []
-    if not _is_number(patterns):
-        names = _expand(list(dict.fromkeys(cells["row"])), patterns)
-        if not names:
-            raise ValueError(f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}")
-    return pd.DataFrame({"row": pd.Series(names, dtype=cells["row"].dtype), "place": range(len(names))})
+    """The rows that the patterns select, in the patterns' order; none where they are numbers."""
+    if _is_number(patterns):
+        return []
+    names = _expand(list(dict.fromkeys(cell.row for cell in cells)), patterns)
+    if not names:
+        raise ValueError(f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}")
+    return names
 
 
 def _rows(cells, selected):
-    """Cells of the rows selected, with `rows` (a tuple)."""
-    found = cells[[*CELL, "row", "value"]].merge(selected, on="row")
-    return found.assign(rows=[(row,) for row in found["row"]])
+    """Values of the rows selected."""
+    return [_Side(cell.where, (cell.row,), cell.value, place)
+            for cell in cells for place, row in enumerate(selected) if row == cell.row]
 
 
-def _numbers(selected, numbers):
+def _numbers(rows, numbers):
     """The number that each row selected is compared with: one for all, or one for each."""
     numbers = numbers.split("|")
-    compared = [numbers[place % len(numbers)] for place in selected["place"]]
-    return selected.assign(rows=[(number,) for number in compared],
-                           value=[float(number) for number in compared])
+    compared = [numbers[side.place % len(numbers)] for side in rows]
+    return [side._replace(rows=(number,), value=float(number)) for side, number in zip(rows, compared)]
 
 
 def _best(rows, lowest=False):
     """Of each cell the highest value (or lowest), and the rows from there on."""
-    ordered = rows.sort_values("value", ascending=lowest, kind="stable")
-    by_cell = ordered.groupby(CELL, sort=False)
-    found = by_cell.agg(value=("value", "first"), rows=("rows", lambda parts: sum(parts, ())))
-    return found.reset_index()
+    by_cell = {}
+    for side in sorted(rows, key=lambda side: side.value, reverse=not lowest):
+        by_cell.setdefault(side.where, []).append(side)
+    found = []
+    for where, sides in by_cell.items():
+        names = tuple(name for side in sides for name in side.rows)
+        found.append(_Side(where, names, sides[0].value))
+    return found
 
 
-def _merge(first, second, on):
-    """Pairs of cells; where `on` lacks a column, the second cell's is kept as ``aspect_b``."""
-    columns = dict.fromkeys([*on, *CELL, "rows", "value"])
-    found = first.merge(second[[*columns]], on=on, suffixes=("", "_b"))
-    found = found.assign(row_b=[rows[0] for rows in found["rows_b"]])
-    return found.rename(columns={"rows": "rows_a", "value": "x", "value_b": "y"})
+def _merge(first, second, on, *, one_to_one=False):
+    """Pairs of values whose cells agree in the columns `on`, and one to one in the place of their rows."""
+    positions = [CELL.index(column) for column in on]
+
+    def key(side):
+        return *[side.where[position] for position in positions], side.place if one_to_one else 0
+
+    by_key = {}
+    for other in second:
+        by_key.setdefault(key(other), []).append(other)
+    return [_Case(side.where, other.where, side.rows, other.rows[0], side.value, other.value, side.place)
+            for side in first for other in by_key.get(key(side), [])]
 
 
 def _gap(cells, selected_a, selected_b):
     """Of each cell the best of `a` minus the best of `b`."""
     both = _merge(_best(_rows(cells, selected_a)), _best(_rows(cells, selected_b)), CELL)
-    return both[CELL].assign(value=both["x"] - both["y"], rows=[("gap",)] * len(both))
+    return [_Side(case.where, ("gap",), case.x - case.y) for case in both]
 
 
 def _trend(found):
     """Each pair's gap as x, and that of the pair before it as y."""
-    found = found.sort_values("place", kind="stable")
-    found["gap"] = found["x"] - found["y"]
-    before = found.groupby(CELL)["gap"].shift()
-    return found.assign(x=found["gap"], y=before).dropna(subset=["y"])
+    before = {}
+    trends = []
+    for case in sorted(found, key=lambda case: case.place):
+        gap = case.x - case.y
+        if case.where in before:
+            trends.append(case._replace(x=gap, y=before[case.where]))
+        before[case.where] = gap
+    return trends
 
 
 def _orders(here, there, on, least):
     """Spearman's correlation between the rows of two scopes, in each cell that has more than three."""
-    both = here.merge(there[[*on, "row", "value"]], on=[*on, "row"], suffixes=("", "_b"))
-    rows = []
-    for cell, part in both.groupby(CELL, sort=False):
-        if len(part) > 3:
-            rho = part["value"].corr(part["value_b"], method="spearman")
-            rows.append((*cell, ("rank correlation",), rho, float(least), least))
-    return pd.DataFrame(rows, columns=[*CELL, "rows_a", "x", "y", "row_b"])
+    by_cell = {}
+    for case in _merge(here, there, on, one_to_one=True):  # the same rows, so the same places
+        by_cell.setdefault(case.where, []).append((case.x, case.y))
+    found = []
+    for where, pairs in by_cell.items():
+        if len(pairs) > 3:
+            both = pd.DataFrame(pairs, columns=["x", "y"])
+            rho = both["x"].corr(both["y"], method="spearman")
+            found.append(_Case(where, where, ("rank correlation",), least, rho, float(least), 0))
+    return found
 
 
 def _tests(claim, found, scores, options):
     """Difference and adjusted p of each cell whose rows have scores."""
     tests = []
     if claim.relation in ALTERNATIVES and claim.match in TESTABLE and not claim.scope_b:
-        for case in found.itertuples():
+        for case in found:
             test = _test(case, scores, ALTERNATIVES[claim.relation], options)
-            if test is not None:
-                tests.append((test.difference, test.p))
-    tests = pd.DataFrame(tests, columns=["difference", "p"], dtype=float).dropna()
-    return tests.assign(p=holm(tests["p"]))
+            if test is not None and not np.isnan([test.difference, test.p]).any():
+                tests.append(test)
+    adjusted = holm([test.p for test in tests])
+    return [(test.difference, p) for test, p in zip(tests, adjusted)]
 
 
 def _test(case, scores, alternative, options):
     """Test one cell; None where one of its rows has no scores."""
-    frame = scores.get(case.dataset)
-    if frame is None or case.aspect not in frame:
+    _, dataset, aspect, level, coefficient = case.where
+    frame = scores.get(dataset)
+    if frame is None or aspect not in frame:
         return None
-    columns_a = [_score_column(frame, row, case.aspect) for row in case.rows_a]
+    columns_a = [_score_column(frame, row, aspect) for row in case.rows_a]
     column_a = next((column for column in columns_a if column), None)
-    column_b = _score_column(frame, case.row_b, case.aspect)
+    column_b = _score_column(frame, case.row_b, aspect)
     if column_a is None or column_b is None:
         return None
-    return permutation_test(frame, column_a, column_b, case.aspect, level=case.level,
-                            coefficient=case.coefficient, alternative=alternative, **options)
+    return permutation_test(frame, column_a, column_b, aspect, level=level, coefficient=coefficient,
+                            alternative=alternative, **options)
 
 
 def _score_column(frame, row, aspect):
@@ -440,19 +536,20 @@ def _in_words(patterns):
     return patterns.replace("|", ", ")
 
 
-def _worst(found, room):
-    """The cell that is furthest from the claim, with both values."""
-    case = found.loc[room.idxmin()]
+def _worst(claim, found, room):
+    """The case that is furthest from the claim, with both values."""
+    case = found[np.nanargmin(room)]
+    elsewhere = _filters(claim.scope_b) if claim.match != "order" else {}  # what the second cell has otherwise
     here, there = [], []
-    for column in CELL:
-        other = f"{column}_b"
-        if other in found or found[column].nunique() > 1:
-            here.append(case[column])
-        if other in found and case[other] != case[column]:
-            there.append(case[other])
-    said = f"{case['rows_a'][0]} {case['x']:.3f}{_bracketed(here)}"
-    row_b = "" if _is_number(case["row_b"]) else f"{case['row_b']} "
-    return f"{said}, {row_b}{case['y']:.3f}{_bracketed(there)}"
+    for position, column in enumerate(CELL):
+        several = len({other.where[position] for other in found}) > 1
+        if column in elsewhere or several:
+            here.append(case.where[position])
+        if case.where_b[position] != case.where[position]:
+            there.append(case.where_b[position])
+    said = f"{case.rows_a[0]} {case.x:.3f}{_bracketed(here)}"
+    row_b = "" if _is_number(case.row_b) else f"{case.row_b} "
+    return f"{said}, {row_b}{case.y:.3f}{_bracketed(there)}"
 
 
 def _bracketed(names):

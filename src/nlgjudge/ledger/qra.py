@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from nlgjudge.ledger.ledger import CELL, committed
 from nlgjudge.ledger.printed import KEY, PAPERS, all_published
-from nlgjudge.ledger.prose_claims import HOLDS, UNTESTED, claims, listed, needed_cells
+from nlgjudge.ledger.prose_claims import HOLDS, UNTESTED, as_cells, claims, listed, needed_cells
 from nlgjudge.ledger.verdicts import EVIDENCE
 
 SHIFT = 1.0  # what makes the scale of correlations start at zero
@@ -242,12 +242,13 @@ def _pairs(part):
 
     A pair that is equal in ours is not upheld, as in the QRA++ tool's published tables.
     """
-    cells = part[[*COLUMN, "value", "ours"]].assign(at=np.arange(len(part)))
-    both = cells.merge(cells, on=COLUMN, suffixes=("", "_other"))
-    both = both[(both["at"] < both["at_other"]) & (both["value"] != both["value_other"])]
-    printed = np.sign(both["value"] - both["value_other"])
-    ours = np.sign(both["ours"] - both["ours_other"])
-    return both["at"].to_numpy(int), both["at_other"].to_numpy(int), (printed == ours).to_numpy(float)
+    columns, _ = pd.factorize(pd.MultiIndex.from_frame(part[COLUMN]))
+    printed = part["value"].to_numpy(float)
+    ours = part["ours"].to_numpy(float)
+    has_order = (columns[:, None] == columns) & (printed[:, None] != printed)
+    first, second = np.nonzero(np.triu(has_order))
+    upheld = np.sign(printed[first] - printed[second]) == np.sign(ours[first] - ours[second])
+    return first, second, upheld.astype(float)
 
 
 def _mean(values, weights):
@@ -341,7 +342,9 @@ def _conclusions_of(paper, said, printed, usable):
     tests = {PRINT: claims(table=said, cells=printed)["verdict_in_print"]}
     found = printed[CELL].merge(usable[[*CELL, "ours", "evidence"]], how="left", on=CELL).set_axis(printed.index)
     ours = printed.assign(value=found["ours"], evidence=found["evidence"])
-    kinds = [found.loc[needed_cells(claim, printed).index, "evidence"] for claim in said.itertuples()]
+    cells = as_cells(printed)
+    needed = [[cell.number for cell in needed_cells(claim, cells)] for claim in said.itertuples()]
+    kinds = [found["evidence"].iloc[numbers] for numbers in needed]
     whole = [len(kind) > 0 and kind.notna().all() for kind in kinds]
     mixed = sum(complete and kind.nunique() > 1 for complete, kind in zip(whole, kinds))
     for evidence in EVIDENCE:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.recordings import available, recorded, recording
+from nlgjudge.data.recordings import if_available, recorded
 from nlgjudge.judging.dry_run import COUNTS
 from nlgjudge.judging.scoring import responses, weighed
 from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables, tables_of
@@ -61,10 +61,13 @@ def replayed(judge, *, paper="", artefacts=(), source="auto", notebook="", resam
         if entry.benchmark not in loaded:
             loaded[entry.benchmark] = load(entry.benchmark, source)
         benchmark = loaded[entry.benchmark]
-        if benchmark.is_sample or not available(entry.recording):
+        given = None
+        if not benchmark.is_sample:
+            given = if_available(entry.recording, benchmark.items, load=lambda name, _: loaded[name])
+        if given is None:
             absent.append(entry.recording)
             continue
-        replies = _scored(entry, benchmark.items)
+        replies = _scored(entry, given)
         known = {}
         for name in papers:
             own = [_Replayed(part, entry, benchmark, replies, known)
@@ -89,11 +92,10 @@ def _with_distance(cells):
     return cells.assign(note=cells["note"] + said)
 
 
-def _scored(entry, items):
+def _scored(entry, given):
     """A recording's replies with their scores: the first of each item where the entry says how many, by token
     probabilities where it has them.
     """
-    given = recording(entry.recording, items)
     if entry.replies:
         given = given[given["sample_index"] < entry.replies]
     scales = recorded(entry.recording).scales

@@ -271,7 +271,7 @@ def _plan(runs, price):
     for run in runs:
         walk = walks.setdefault(id(run.judge), DryRun(run.judge))
         before = dict(walk.counts)
-        run.ask(walk)
+        run.count(walk)
         lines[run.part.key] = {"judge": walk.name} | {name: walk.counts[name] - before[name] for name in COUNTS}
     found = by_part(lines, ["judge", *COUNTS])
     if price:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.run import get_judge, judge_items
+from nlgjudge.judging.run import get_judge, judge_items, requests, sampling_settings
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
 
@@ -48,7 +48,7 @@ def ask(row, scope, items, judge, *, samples=None, temperature=None, logprobs=No
             found = _chained(row, scope, items, judge, asked, wanted, sampling)
             parts.append(found.assign(aspect=printed))
     else:
-        prompts = {printed: row_prompt(row, scope, asked) for printed, (asked, _) in aspects.items()}
+        prompts = _prompts(row, scope)
         by_asked = {one.aspect: printed for printed, one in prompts.items()}
         found = judge_items(items, list(prompts.values()), judge, samples=wanted, sampling=sampling)
         parts.append(found.assign(aspect=found["aspect"].map(by_asked)))
@@ -56,6 +56,24 @@ def ask(row, scope, items, judge, *, samples=None, temperature=None, logprobs=No
     if scope.reversed:
         responses["score"] = _highest(row, scope) - responses["score"]
     return responses
+
+
+def count(row, scope, items, dry_run, *, samples=None, temperature=None, logprobs=None):
+    """Count what `ask` would ask for.
+
+    Parameters
+    ----------
+    row, scope, items, samples, temperature, logprobs
+        As for `ask`.
+    dry_run : nlgjudge.judging.dry_run.DryRun
+    """
+    if row.scoring in _CHAINS:  # its later requests show earlier replies
+        ask(row, scope, items, dry_run, samples=samples, temperature=temperature, logprobs=logprobs)
+        return
+    wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
+    prompts = list(_prompts(row, scope).values())
+    for tasks in requests(kept(items, scope), prompts, samples=wanted, settings=sampling_settings(sampling=sampling)):
+        dry_run.count(tasks)
 
 
 def kept(items, scope):
@@ -136,6 +154,11 @@ def row_prompt(row, scope, aspect):
     if paper == _STAGES:
         return stage(rest.partition("/")[0], scope.task, aspect)
     return prompt(name)
+
+
+def _prompts(row, scope):
+    """A row's prompts, by the printed names of the aspects."""
+    return {printed: row_prompt(row, scope, asked) for printed, (asked, _) in scope.aspects_of(row.row).items()}
 
 
 def _chained(row, scope, items, judge, aspect, samples, sampling):
