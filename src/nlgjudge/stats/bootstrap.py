@@ -245,7 +245,8 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
         seed = rng.integers(2**62)
         if complete.empty:
             return Interval(value, np.nan, np.nan, 0)
-        arrays = [_matrices(complete, pair) for pair in pairs]
+        columns = matrices(complete, [column for pair in pairs for column in pair])
+        arrays = columns.reshape(len(pairs), 2, *columns.shape[1:])
         for pair in arrays:
             again = np.random.default_rng(seed)  # the same resamples for each part
             draws.append(resampled(pair, units, resamples, again, options)[0])

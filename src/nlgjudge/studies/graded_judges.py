@@ -77,7 +77,7 @@ def judges(benchmark, rng):
     found_judges = {}
     outside = {}
     for judge, name in RECORDED.items():
-        found = distributions(recording(name, benchmark.items))
+        found = distributions(recording(name, benchmark.items, load=lambda *_: benchmark))
         found_judges[judge] = {aspect: one for (aspect, _), one in _laid_out(found, benchmark).items()}
         outside[judge] = {"median": found["outside"].median(), "largest": found["outside"].max(),
                           "unread": int(found[1].isna().sum())}
@@ -104,7 +104,7 @@ def prompts(benchmark, rng):
                        for aspect in benchmark.aspects}}
     found_prompts = {}
     for judge, name in PROMPTS.items():
-        found = _laid_out(distributions(recording(name, benchmark.items)), benchmark)
+        found = _laid_out(distributions(recording(name, benchmark.items, load=lambda *_: benchmark)), benchmark)
         found_prompts[judge] = {}
         for (aspect, _), one in found.items():
             found_prompts[judge].setdefault(aspect, []).append(one)
@@ -112,7 +112,7 @@ def prompts(benchmark, rng):
 
 
 def _recorded(benchmark, names):
-    return not benchmark.is_sample and available(*names.values())
+    return not benchmark.is_sample and available(*names.values(), load=lambda *_: benchmark)
 
 
 def _laid_out(found, benchmark):

@@ -218,9 +218,10 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
     check = partial(_lacks_scores, names=names, scale=scale)
     tasks = [one._replace(check=check) for one in item_tasks(items, asked, settings, shown)]
+    read = cache(partial(parse_scores, names=names, scale=scale))  # many replies are the same
     rows = []
     for reply in judge.replies(tasks):
-        scores, keys, extra = parse_scores(reply.text, names, scale)
+        scores, keys, extra = read(reply.text)
         of_reply = {"item_id": reply.item_id, "sample_index": reply.sample_index, "text": reply.text}
         for name, (score, reason) in scores.items():
             rows.append(of_reply | {"aspect": name, "score": score, "reason": reply.reason or reason,

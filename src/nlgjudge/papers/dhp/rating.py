@@ -157,8 +157,7 @@ def rating_plan(versions, prompts, judges, *, samples=None, temperature=None, pr
         for dataset, items in versions.items():
             before = dict(walk.counts)
             for prompt in prompts[dataset]:
-                for _ in walk.replies(Tasks(items, prompt, n=count, **settings)):
-                    pass
+                walk.count(Tasks(items, prompt, n=count, **settings))
             lines[label, dataset] = {name: walk.counts[name] - before[name] for name in COUNTS}
     index = pd.MultiIndex.from_tuples(lines, names=["judge", "dataset"])
     table = pd.DataFrame(list(lines.values()), index=index, columns=list(COUNTS))
