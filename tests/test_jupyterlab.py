@@ -183,20 +183,16 @@ def test_a_notebook_runs_and_shows_its_figures(name, run, page):
     assert not page.errors
 
 
-def test_a_progress_bar_is_drawn(run, page, server):
-    cell = nbformat.v4.new_code_cell(PROGRESS)
-    (_, outputs), = run(nbformat.v4.new_notebook(cells=[cell], metadata=KERNEL), "progress")
+def test_a_progress_bar_is_drawn_and_an_error_is_seen(run, page, server):
+    """Such an error in one of the notebooks above would be found in the same way."""
+    cells = [nbformat.v4.new_code_cell(text) for text in (PROGRESS, "1 / 0", "2")]
+    (_, outputs), (_, failed), (count, _) = run(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), "progress")
     assert not [o["evalue"] for o in outputs if o["output_type"] == "error"]
     text = shown(page, 0, "pre")["text"]
     assert "100%|██████████|" in text and "72/72" in text and "calls=72" in text
     assert text.strip().count("judging:") == 1  # one bar that moved, not a line for every step
     assert len(server.requests) == 72
-
-
-def test_an_error_would_be_seen(run):
-    cells = [nbformat.v4.new_code_cell(text) for text in ("1 / 0", "2")]
-    (_, outputs), (count, _) = run(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), "error")
-    assert [o["ename"] for o in outputs] == ["ZeroDivisionError"] and count is None
+    assert [o["ename"] for o in failed] == ["ZeroDivisionError"] and count is None
 
 
 def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):

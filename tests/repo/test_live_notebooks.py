@@ -112,7 +112,7 @@ def test_a_figure_of_a_wrong_headed_judge(answer, ask):
 def test_several_judges_share_figure_4(ask):
     """One for a printed row and one for another; both formulas are there, and no expert weights."""
     judges = {"GPT4-Turbo": JUDGE, "Qwen1.5-4B": "surface"}
-    notebook, requests = ask(FIGURE_4, damage_is_better, judge=judges, limit=3, resamples=10, form="as_printed")
+    notebook, requests = ask(FIGURE_4, damage_is_better, judge=judges, limit=2, resamples=10, form="as_printed")
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
     assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
@@ -131,7 +131,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     names = sorted({damage.name for dataset in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(dataset)})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
-    notebook, _ = ask(FIGURE_4, constant, judge="surface", limit=3, resamples=10, votes=str(votes))
+    notebook, _ = ask(FIGURE_4, constant, judge="surface", limit=2, resamples=10, votes=str(votes))
     cell, = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
     html = "".join(output["data"]["text/html"] for output in cell.outputs)
     weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
@@ -158,10 +158,10 @@ def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(name, 
 
 def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
     """Topical-Chat's sample under both rows of the paper; a sample enters no ledger."""
-    notebook, requests = ask("geval_table2_topical_chat", shorter_is_better, **QUICK)
+    notebook, requests = ask("geval_table2_topical_chat", shorter_is_better, limit=20, **QUICK)
     replies = sum(json.loads(body).get("n", 1) for body in requests)
     # No probabilities, which one request finds out: the first row is estimated from samples as well.
-    assert replies == 1 + 50 * 4 * (20 + 20)
+    assert replies == 1 + 20 * 4 * (20 + 20)
     text = "\n".join(said(notebook))
     assert "the items are the sample's, not the papers'" in text
     assert all(f"{row} " in text.split("items are the sample's")[1] for row in ("G-EVAL-3.5", "G-EVAL-4"))
@@ -169,11 +169,11 @@ def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
 
 
 def test_a_judge_of_single_rows(ask):
-    """BAGEL's sample: 60 sentences, two rows of four; informativeness is asked with a reference alone."""
+    """Sentences of BAGEL's sample, two rows of four; informativeness is asked with a reference alone."""
     rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
     notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, judge=dict.fromkeys(rows, JUDGE),
-                             stemmers=["porter"], **QUICK)
-    assert len(requests) == 60 * (2 + 3)
+                             stemmers=["porter"], limit=20, **QUICK)
+    assert len(requests) == 20 * (2 + 3)
     text = "\n".join(said(notebook))
     assert all(row in text for row in rows)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,18 +25,15 @@ time.sleep(600)"""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 
 
-@pytest.fixture
-def write(tmp_path):
-    """Write a notebook of a parameters cell, the given cells and the signature."""
-    def notebook(name, *cells):
-        codes = [new_code_cell(cell) for cell in (*cells, SIGNATURE)]
-        first = new_code_cell("size = 3", metadata={"tags": ["parameters"]})
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        path = tmp_path / f"{name}.ipynb"
-        nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}"), first, *codes], metadata={
-            "nlgjudge": {"benchmarks": []}, "kernelspec": kernel}), path)
-        return path
-    return notebook
+def write_notebook(folder, name, *cells):
+    """Write a notebook of a parameters cell, the given cells and the signature; return its path."""
+    codes = [new_code_cell(cell) for cell in (*cells, SIGNATURE)]
+    first = new_code_cell("size = 3", metadata={"tags": ["parameters"]})
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path = folder / f"{name}.ipynb"
+    nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}"), first, *codes], metadata={
+        "nlgjudge": {"benchmarks": []}, "kernelspec": kernel}), path)
+    return path
 
 
 def served(tmp_path, *paths, **options):
@@ -46,8 +44,8 @@ def served(tmp_path, *paths, **options):
                             text=True, start_new_session=True, **options)
 
 
-def printed(tmp_path, path):
-    executed = nbformat.read(tmp_path / "out" / path.name, as_version=4)
+def printed(folder, name):
+    executed = nbformat.read(folder / "out" / f"{name}.ipynb", as_version=4)
     return [o["text"] for c in executed.cells if c.cell_type == "code" for o in c.outputs if "text" in o]
 
 
@@ -58,6 +56,14 @@ def alive(pid):
         return False
 
 
+def when_waiting(pids):
+    """Process numbers of a kernel and its runner, once the notebook that waits has noted them."""
+    until(lambda: pids.exists() and pids.read_text().count(" ") == 1)
+    kernel, runner = map(int, pids.read_text().split())
+    assert alive(kernel) and alive(runner)
+    return kernel, runner
+
+
 def until(true, seconds=300):
     deadline = time.monotonic() + seconds
     while not true():
@@ -65,44 +71,58 @@ def until(true, seconds=300):
         time.sleep(0.05)
 
 
-def test_no_state_passes_from_one_notebook_to_the_next(write, tmp_path):
-    shows = """import sys, os, random, warnings, numpy as np, pandas as pd, matplotlib
+SHOWS_STATE = """import sys, os, random, warnings, numpy as np, pandas as pd, matplotlib
 print(size, sorted(n for n in sys.modules if n.startswith("nlgjudge")), "leak" in os.environ,
       pd.get_option("display.precision"), matplotlib.rcParams["font.size"], len(warnings.filters))"""
-    leaks = """import nlgjudge as nj
+LEAKS = """import nlgjudge as nj
 nj.stats.holm
 os.environ["leak"] = "yes"
 pd.set_option("display.precision", 2)
 matplotlib.rcParams["font.size"] = 33
 warnings.simplefilter("ignore")"""
-    draws = "print(np.random.random(), random.random())"
-    paths = [write("first", shows, leaks, draws), write("second", shows, leaks, draws)]
-    server = served(tmp_path, *paths)
+DRAWS = "print(np.random.random(), random.random())"
+SHOWS_SETTINGS = """import sys, os, numpy as np, pandas as pd, matplotlib, matplotlib.pyplot as plt
+pd.set_option("display.encoding", "utf-8")
+pd.describe_option()
+print(dict(matplotlib.rcParams), np.get_printoptions(), sys.path, os.getcwd())
+print(sorted(name for name in os.environ if "NLGJUDGE" not in name), plt.get_backend(), __name__)"""
+SHOWS_A_TABLE = "display(pd.DataFrame(np.ones((3, 30))))\nplt.plot([1, 2]);"
+NOTEBOOKS = {"first": [SHOWS_STATE, LEAKS, DRAWS], "second": [SHOWS_STATE, LEAKS, DRAWS],
+             "shows": [SHOWS_SETTINGS, SHOWS_A_TABLE],
+             "killed": ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "failing": ["1 / 0"],
+             "well": ["print(size)"]}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """What one server did with all these notebooks: its folder, its exit status, what it said, and on stderr."""
+    folder = tmp_path_factory.mktemp("served")
+    server = served(folder, *(write_notebook(folder, name, *cells) for name, cells in NOTEBOOKS.items()))
     out, err = server.communicate(timeout=600)
-    assert server.returncode == 0 and out.count("status 0") == 2, err
-    (first, drawn), (second, drawn_then) = (printed(tmp_path, path) for path in paths)
+    statuses = re.findall(r"^status (\d+)$", out, re.M)
+    return folder, server.returncode, dict(zip(NOTEBOOKS, map(int, statuses), strict=True)), err
+
+
+def test_no_state_passes_from_one_notebook_to_the_next(done):
+    folder, status, statuses, err = done
+    assert status == statuses["first"] == statuses["second"] == 0, err
+    (first, drawn), (second, drawn_then) = (printed(folder, name) for name in ("first", "second"))
     assert first == second and first.startswith("5 [] False 6 10.0")
     assert drawn != drawn_then  # two processes, two seeds
-    notes = [json.loads((tmp_path / "out" / f"{path.stem}.deps.json").read_text()) for path in paths]
+    notes = [json.loads((folder / "out" / f"{name}.deps.json").read_text()) for name in ("first", "second")]
     assert notes[0] == notes[1]
     assert any(name.endswith("stats/testing.py") for name in notes[0])
     assert not any("/repo/" in name for name in notes[0])  # else a change of the runner would run all again
 
 
-def test_a_copy_has_the_settings_of_a_new_kernel(write, tmp_path):
+def test_a_copy_has_the_settings_of_a_new_kernel(done):
     """Some libraries look for a kernel when they are imported: how tables and figures are shown depends on it."""
-    shows = """import sys, os, numpy as np, pandas as pd, matplotlib, matplotlib.pyplot as plt
-pd.set_option("display.encoding", "utf-8")
-pd.describe_option()
-print(dict(matplotlib.rcParams), np.get_printoptions(), sys.path, os.getcwd())
-print(sorted(name for name in os.environ if "NLGJUDGE" not in name), plt.get_backend(), __name__)"""
-    table = "display(pd.DataFrame(np.ones((3, 30))))\nplt.plot([1, 2]);"
-    path = write("shows", shows, table)
-    server = served(tmp_path, path)
-    assert "status 0" in server.communicate(timeout=600)[0]
-    copied = nbformat.read(tmp_path / "out" / path.name, as_version=4)
-    subprocess.run([*COMMAND, "run", path, "-o", tmp_path / "anew.ipynb", "-p", "size", "5"], check=True)
-    anew = nbformat.read(tmp_path / "anew.ipynb", as_version=4)
+    folder, _, statuses, err = done
+    assert statuses["shows"] == 0, err
+    copied = nbformat.read(folder / "out" / "shows.ipynb", as_version=4)
+    subprocess.run([*COMMAND, "run", folder / "shows.ipynb", "-o", folder / "anew.ipynb", "-p", "size", "5"],
+                   check=True)
+    anew = nbformat.read(folder / "anew.ipynb", as_version=4)
     outputs = [[cell.get("outputs") for cell in notebook.cells] for notebook in (copied, anew)]
     for cells in outputs:  # found in the kernel's own stream, in capitals or not
         cells[-3][0]["text"] = cells[-3][0]["text"].replace("[default: UTF-8]", "[default: utf-8]")
@@ -114,44 +134,39 @@ print(sorted(name for name in os.environ if "NLGJUDGE" not in name), plt.get_bac
     assert "image/png" in outputs[0][-2][-1]["data"] and "..." in outputs[0][-2][0]["data"]["text/plain"]
 
 
-def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(write, tmp_path):
-    paths = [write("killed", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
-             write("failing", "1 / 0"), write("well", "print(size)")]
-    server = served(tmp_path, *paths)
-    out, err = server.communicate(timeout=600)
+def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(done):
+    folder, _, statuses, err = done
     assert "killed.ipynb, cell 2: the kernel died" in err
     assert "failing.ipynb, cell 2: ZeroDivisionError: division by zero" in err
-    assert [line for line in out.splitlines() if line.startswith("status")] == ["status 1", "status 1", "status 0"]
-    assert printed(tmp_path, paths[2]) == ["5\n"]
+    assert (statuses["killed"], statuses["failing"], statuses["well"]) == (1, 1, 0)
+    assert printed(folder, "well") == ["5\n"]
 
 
-@pytest.mark.parametrize("how", ["interrupt", "kill"])
-def test_nothing_is_left_when_the_server_ends(write, tmp_path, how):
+def test_nothing_is_left_when_the_server_is_interrupted(tmp_path):
     pids = tmp_path / "pids"
-    server = served(tmp_path, write("waits", WAITS.format(path=str(pids))))
-    until(lambda: pids.exists() and pids.read_text().count(" ") == 1)
-    kernel, runner = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(runner)
-    if how == "interrupt":
-        os.killpg(server.pid, signal.SIGINT)  # as Ctrl-C does
-    else:
-        server.kill()
+    server = served(tmp_path, write_notebook(tmp_path, "waits", WAITS.format(path=str(pids))))
+    kernel, runner = when_waiting(pids)
+    os.killpg(server.pid, signal.SIGINT)  # as Ctrl-C does
     server.wait(600)
     until(lambda: not alive(kernel) and not alive(runner))
 
 
-def test_a_runner_ends_with_its_client(write, tmp_path):
-    pids = tmp_path / "pids"
-    path = write("waits", WAITS.format(path=str(pids)))
-    client = f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out.ipynb'} & echo $! > {tmp_path / 'client'}; wait"
-    server = subprocess.Popen([*COMMAND, "serve", "sh", "-c", f"{client}; sleep 600"], start_new_session=True)
-    until(lambda: pids.exists() and pids.read_text().count(" ") == 1)
-    os.kill(int((tmp_path / "client").read_text()), signal.SIGKILL)
-    kernel, runner = map(int, pids.read_text().split())
-    until(lambda: not alive(kernel) and not alive(runner))
-    assert server.poll() is None
-    os.killpg(server.pid, signal.SIGKILL)
+def test_a_runner_ends_with_its_client_and_every_runner_when_the_server_is_killed(tmp_path):
+    script = []
+    for name in ("one", "two"):
+        path = write_notebook(tmp_path, name, WAITS.format(path=str(tmp_path / f"{name}.pids")))
+        script.append(f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} & "
+                      f"echo $! > {tmp_path / name}.client")
+    server = subprocess.Popen([*COMMAND, "serve", "sh", "-c", "\n".join([*script, "sleep 600"])],
+                              start_new_session=True)
+    one, two = (when_waiting(tmp_path / f"{name}.pids") for name in ("one", "two"))
+    os.kill(int((tmp_path / "one.client").read_text()), signal.SIGKILL)
+    until(lambda: not any(map(alive, one)))
+    assert server.poll() is None and all(map(alive, two))
+    server.kill()
     server.wait(600)
+    until(lambda: not any(map(alive, two)))
+    os.killpg(server.pid, signal.SIGKILL)  # the command that it ran
 
 
 def test_the_commands_status_is_the_servers(monkeypatch):

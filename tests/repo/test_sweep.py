@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from nlgjudge.judging.store import Store
 from nlgjudge.ledger import figures
 from nlgjudge.repo import sweep as sweeps
 from nlgjudge.repo.notebooks import NotebookError
+from planning import Plans
 
 # Each run leaves a line in `runs.txt`; `block` and `fail` are files that a test puts there.
 WORK = """import os, time
@@ -68,13 +70,24 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
-def start(folder, *variables, options=""):
+def make_sweep(folder, *variables, options=""):
     """`make sweep`, without the environment that make would set up; Snakemake's notes stay in the folder."""
+    return ["make", "--old-file=.venv/stamp", "sweep", f"GRID={folder / 'grid.yaml'}", "JOBS=2",
+            *variables, f"SWEEP_OPTIONS=--directory '{folder}' {options}"]
+
+
+def start(folder, *variables, options=""):
+    """The command on its way."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    command = ["make", "--old-file=.venv/stamp", "sweep", f"GRID={folder / 'grid.yaml'}", "JOBS=2",
-               *variables, f"SWEEP_OPTIONS=--directory '{folder}' {options}"]
-    return subprocess.Popen(command, cwd=root(), env=environment, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE)
+    return subprocess.Popen(make_sweep(folder, *variables, options=options), cwd=root(), env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def options_of_make(folder):
+    """What `make sweep` gives Snakemake."""
+    recipe = subprocess.check_output([*make_sweep(folder), "--just-print"], cwd=root(), text=True)
+    words = shlex.split(recipe.replace("\\\n", " "))
+    return words[words.index("snakemake") + 1:words.index("2>&1")]
 
 
 def ran(folder):
@@ -93,14 +106,13 @@ def go(folder, *variables, **options):
     return said
 
 
-def planned(folder):
+def planned(folder, plans):
     """The values of x whose cells Snakemake would run, before it collected the table."""
-    go(folder, options="--dry-run")
-    log = (root() / "build" / "sweep.log").read_text(encoding="utf-8")
-    assert "rule results:" in log
+    said = plans.said(root(), options_of_make(folder), folder / "plan.txt", os.environ)
+    assert "rule results:" in said
     grid = sweeps.read(folder / "grid.yaml")
     numbers = {name: cell["x"] for name, cell in zip(grid.names, grid.cells)}
-    return sorted(numbers[name] for name in re.findall(r"^ +wildcards: cell=(.*)$", log, re.M))
+    return sorted(numbers[name] for name in re.findall(r"^ +wildcards: cell=(.*)$", said, re.M))
 
 
 def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
@@ -151,14 +163,15 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     assert "Nothing to be done" in go(folder, "PROFILE=profiles/slurm", options="--executor local")
 
     # A cell that is gone leaves the table; one that is new runs, and one whose input is newer, and no other.
-    wanted(1, 3)
-    assert planned(folder) == []
-    wanted(0, 1, 3)
-    (folder / "input3").touch()
-    assert planned(folder) == [0, 3]
-    notebook.cells[0].source = "# Tiny, another"
-    nbformat.write(notebook, folder / "tiny.ipynb")
-    assert planned(folder) == [0, 1, 3]
+    with Plans(os.environ) as plans:
+        wanted(1, 3)
+        assert planned(folder, plans) == []
+        wanted(0, 1, 3)
+        (folder / "input3").touch()
+        assert planned(folder, plans) == [0, 3]
+        notebook.cells[0].source = "# Tiny, another"
+        nbformat.write(notebook, folder / "tiny.ipynb")
+        assert planned(folder, plans) == [0, 1, 3]
     assert ran(folder) == []
 
 

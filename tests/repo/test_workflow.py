@@ -20,6 +20,7 @@ from nlgjudge.ledger import comparison, ledger, verdicts
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import workflow
+from planning import Plans
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -69,25 +70,31 @@ class House:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(found), encoding="utf-8")
 
-    def make(self, *options):
-        """Run Snakemake; return what it returned and the names of the notebooks that started."""
-        log = self.folder / "ran.txt"
-        log.write_text("", encoding="utf-8")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("NLGJUDGE_")} | {
+    @property
+    def environment(self):
+        """Of the processes that run here."""
+        return {k: v for k, v in os.environ.items() if not k.startswith("NLGJUDGE_")} | {
             "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
             "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def make(self):
+        """Run Snakemake; return what it returned and the names of the notebooks that started."""
+        log = self.folder / "ran.txt"
+        log.write_text("", encoding="utf-8")
         served = [sys.executable, "-m", "nlgjudge.repo.cli", "serve"]  # as the Makefile does
-        command = [*served, sys.executable, "-m", "snakemake", *(options or self.options)]
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        command = [*served, sys.executable, "-m", "snakemake", *self.options]
+        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True,
+                              check=False)
         return done, sorted(log.read_text(encoding="utf-8").split())
 
     def planned(self):
         """Names of the notebooks that Snakemake would run; none of them runs."""
+        log = self.folder / "ran.txt"
+        log.write_text("", encoding="utf-8")
         spoken = [option for option in self.options if option != "--quiet"]
-        done, ran = self.make(*spoken, "--dry-run")
-        said = done.stdout + done.stderr
-        assert done.returncode == 0 and not ran, said
+        said = self.plans.said(self.folder, spoken, self.folder / "plan.txt", self.environment)
+        assert not log.read_text(encoding="utf-8"), said
         names = sorted(re.findall(r"^ +wildcards: name=(.*)$", said, re.M))
         assert names or "Nothing to be done" in said, said
         return names
@@ -114,7 +121,8 @@ def complete(first_run):
     done, ran = house.make()
     assert done.returncode == 0, done.stdout + done.stderr
     assert ran == ["broken", "dialogues", "stories"]
-    return house
+    with Plans(house.environment) as house.plans:
+        yield house
 
 
 @pytest.fixture

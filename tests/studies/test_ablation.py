@@ -410,7 +410,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_new_ablation_is_named_empty_and_runs(checkout, served, capsys):
+def test_new_ablation_is_named_empty_runs_and_says_its_own_change(checkout, served, capsys):
     assert cli.main(["new", "ablation", "my_idea"]) == 0
     assert "set `change`" in capsys.readouterr().out
     path = checkout / "notebooks" / "ablation_my_idea.ipynb"
@@ -420,10 +420,18 @@ def test_new_ablation_is_named_empty_and_runs(checkout, served, capsys):
     codes = [c for c in made.cells if c.cell_type == "code"]
     assert len(made.cells) >= 2 * len(codes)  # the rule for notebooks: as much prose as code
     assert "data" not in made.metadata["nlgjudge"]
-    served.notebook(path, checkout / "out" / "run.ipynb", {
-        "change": {"scale": [1, 10]}, "aspects": ["coherence"], "resamples": 50, "permutations": 99})
+    executed = checkout / "out" / "run.ipynb"
+    served.notebook(path, executed, {
+        "change": {"scale": [1, 10], "words": {"1-3": "1-10"}}, "aspects": ["coherence"], "resamples": 50,
+        "permutations": 99})
     saved = checkout / "out" / "sample" / "ablation" / "ablation_my_idea.csv"
     assert saved.read_text(encoding="utf-8").count("\n") == 2
+    said = "".join(o.get("text", "") for c in nbformat.read(executed, as_version=4).cells
+                   for o in c.get("outputs", []))
+    assert "The correlation with people is the same for coherence, to two decimals." in said
+    drawing, = (checkout / "out").rglob("ablation_my_idea.svg")
+    drawn = " ".join(re.findall(r">([^<>]+)</t", drawing.read_text(encoding="utf-8")))  # the texts, line by line
+    assert "scale: 1 10 against none" in drawn
 
 
 def test_new_ablation_has_nothing_of_the_templates_findings(checkout):
@@ -441,20 +449,6 @@ def test_new_ablation_has_nothing_of_the_templates_findings(checkout):
         assert said not in text, said
     titles = re.findall(r"title=(f?)\"", text)
     assert titles == ["f"] and "{found.change}" in text  # computed from what differs
-
-
-def test_a_new_ablation_says_its_own_change(checkout, served):
-    assert cli.main(["new", "ablation", "mine"]) == 0
-    executed = checkout / "out" / "run.ipynb"
-    served.notebook(checkout / "notebooks" / "ablation_mine.ipynb", executed, {
-        "source": "sample", "change": {"scale": [1, 10], "words": {"1-3": "1-10"}}, "aspects": ["coherence"],
-        "resamples": 50, "permutations": 99})
-    said = "".join(o.get("text", "") for c in nbformat.read(executed, as_version=4).cells
-                   for o in c.get("outputs", []))
-    assert "The correlation with people is the same for coherence, to two decimals." in said
-    drawing, = (checkout / "out").rglob("ablation_mine.svg")
-    drawn = " ".join(re.findall(r">([^<>]+)</t", drawing.read_text(encoding="utf-8")))  # the texts, line by line
-    assert "scale: 1 10 against none" in drawn
 
 
 def test_an_ablation_without_one_readable_reply_says_so():
