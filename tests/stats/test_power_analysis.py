@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from nlgjudge.stats import simulation
 from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.influence import influence, paired_z
 from nlgjudge.stats.power_analysis import power, smallest_detectable
-from nlgjudge.stats.simulation import Simulated, fitted, rejections
+from nlgjudge.stats.simulation import fitted, rejections
 from nlgjudge.studies import planted
 
 
@@ -215,10 +216,12 @@ def test_errors_of_the_data():
         smallest_detectable(frame, "a", "b", "h", documents=10, systems=4, rng=rng(), power=0.01)
 
 
-@pytest.mark.parametrize("coefficient", ["pearson", "kendall"])
-def test_studies_that_are_drawn_once_give_the_same_whatever_was_asked_before(coefficient):
+@pytest.mark.parametrize("coefficient, kept", [("pearson", True), ("kendall", True), ("kendall", False)])
+def test_studies_that_are_drawn_once_give_the_same_whatever_was_asked_before(coefficient, kept, monkeypatch):
+    if not kept:  # as many as are drawn anew each time
+        monkeypatch.setattr(simulation, "_KEPT", 0)
     study = fitted(planted(np.random.default_rng(4)), "a", "b", "human", coefficient=coefficient, simulations=30)
     size = (20, 5, 1)
-    drawn_once = Simulated(study, size, np.random.default_rng(5))
+    studies = simulation.DrawnStudies(study, size, seed=5)
     for spread in (0.3, 1.0, 0.3):
-        assert drawn_once.rejections(spread) == rejections(study, size, spread, np.random.default_rng(5))
+        assert studies.rejections(spread) == rejections(study, size, spread, np.random.default_rng(5))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nlgjudge.stats.simulation import Simulated, calibrated, fitted, rejections
+from nlgjudge.stats.simulation import DrawnStudies, calibrated, fitted, rejections
 
 _STEPS = 8  # of the bisection
 
@@ -119,10 +119,10 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
     rows = []
     for size in _designs(study, documents, systems, samples):
         curve = calibrated(study, size, rng)
-        simulated = Simulated(study, size, np.random.default_rng(int(rng.integers(2**62))))
+        studies = DrawnStudies(study, size, seed=int(rng.integers(2**62)))
 
-        def at(drop, simulated=simulated, curve=curve):
-            return simulated.rejections(_spread(curve, drop))[0]
+        def at(drop, studies=studies, curve=curve):
+            return studies.rejections(_spread(curve, drop))[0]
 
         drops, _ = curve
         effect, error, reason = _bisected(at, max(0.0, drops[0]), drops[-1], power, study.simulations)

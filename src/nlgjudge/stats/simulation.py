@@ -17,6 +17,7 @@ from nlgjudge.stats.influence import PairedZ
 
 LEVELS = ("sample", "dataset")
 _CELLS = 2_000_000  # numbers held at once
+_KEPT = 4_000_000  # items of simulated studies whose draws are kept, some six numbers for each
 _SPREADS = np.concatenate([[0], np.geomspace(0.03, 30, 32)])  # of b's own noise, a's deviation being 1
 
 
@@ -155,42 +156,59 @@ def rejections(study, size, spread, rng):
     difference : float
         Mean difference of the correlations, a minus b.
     """
-    return Simulated(study, size, rng).rejections(spread)
+    return _tested(study, _studies(study, size, rng), spread)
 
 
-class Simulated:
-    """Studies of one design, in which judge b's own noise can have one spread after another.
-
-    All draws are kept: five numbers for each item of each study.
+class DrawnStudies:
+    """Studies of one design, in which judge b's own noise has one spread after another.
 
     Parameters
     ----------
-    study, size, rng
+    study, size
         As for `rejections`.
+    seed : int
+        Of the draws, which are the same for every spread. They are kept where that takes little memory, and
+        made anew elsewhere.
     """
 
-    def __init__(self, study, size, rng):
-        documents, systems, _ = size
-        cells = documents * systems
-        if study.test["coefficient"] != "pearson":  # ranks take a table of all pairs of a group
-            cells *= documents * systems if study.test["level"] == "dataset" else systems
-        chunk = max(1, _CELLS // cells)
+    def __init__(self, study, size, seed):
         self.study = study
-        self.parts = []
-        for start in range(0, study.simulations, chunk):
-            replicates = min(chunk, study.simulations - start)
-            base, residual, human, own, error_a, error_b = _resampled(study, size, replicates, rng)
-            against = PairedZ(base + residual + error_a, human, **study.test)
-            self.parts.append((against, base, residual, own, error_b))
+        self.size = size
+        self.seed = seed
+        documents, systems, _ = size
+        self._kept = None
+        if documents * systems * study.simulations <= _KEPT:
+            self._kept = list(self._parts())
 
     def rejections(self, spread):
-        """Test each study, with a spread of judge b's own noise; returns what the function of this name does."""
-        found = [against.test(_second(self.study, base, residual, spread, own) + error_b)
-                 for against, base, residual, own, error_b in self.parts]
-        difference, p_value = np.concatenate(found, axis=1)
-        share = float((p_value <= self.study.alpha).mean())
-        defined = difference[~np.isnan(difference)]
-        return share, float(defined.mean()) if len(defined) else np.nan
+        """Test each study; returns what the function of this name does."""
+        return _tested(self.study, self._kept or self._parts(), spread)
+
+    def _parts(self):
+        return _studies(self.study, self.size, np.random.default_rng(self.seed))
+
+
+def _studies(study, size, rng):
+    """Yield some studies at a time: judge a's test against others, and of what judge b's scores are made."""
+    documents, systems, _ = size
+    cells = documents * systems
+    if study.test["coefficient"] != "pearson":  # ranks take a table of all pairs of a group
+        cells *= documents * systems if study.test["level"] == "dataset" else systems
+    chunk = max(1, _CELLS // cells)
+    for start in range(0, study.simulations, chunk):
+        replicates = min(chunk, study.simulations - start)
+        base, residual, human, own, error_a, error_b = _resampled(study, size, replicates, rng)
+        yield PairedZ(base + residual + error_a, human, **study.test), base, residual, own, error_b
+
+
+def _tested(study, parts, spread):
+    """Share of significant studies and mean difference, with this spread of judge b's own noise."""
+    found = [against.test(_second(study, base, residual, spread, own) + error_b)
+             for against, base, residual, own, error_b in parts]
+    difference, p_value = np.concatenate(found, axis=1)
+    share = float((p_value <= study.alpha).mean())
+    defined = difference[~np.isnan(difference)]
+    return share, float(defined.mean()) if len(defined) else np.nan
 
 
 def _resampled(study, size, replicates, rng):

@@ -182,6 +182,17 @@ class Comparison:
     ------
     ValueError
         As `permutation_test` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
+    ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
+    >>> both = Comparison(frame, "a", "b", "human")
+    >>> rng = np.random.default_rng(0)
+    >>> [both.test(rng=rng, units=units).p for units in ("systems", "both")]  # one document: an item is a system's
+    [0.125, 0.125]
     """
 
     def __init__(self, frame, a, b, human, *, level="sample", coefficient="spearman", constant="skip", kendall="b"):
