@@ -17,6 +17,7 @@ from nlgjudge.stats.correlations import grouped
 _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
 _BLOCK = 256       # resamples are held in blocks of this many
 _TILE = 128        # columns of a tile of a matrix product, at most
+_KEPT = 1 << 24    # numbers of tables that are kept for a next test: 128 MiB
 _ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
 _SORTED = 250      # above this group size Spearman's ranks are counted among sorted scores instead of by pairs
 _COLUMNS = 64      # resamples of which ranks are counted at once: their arrays stay in the processor's cache
@@ -239,14 +240,19 @@ class Swapped:
                     yield _of_equal_groups(*scores, self._chosen(bits, some, size), self.coefficient, self.kendall)
 
     def _tables_of(self, size, groups):
-        """Some groups at a time, and A's coefficients of each under every swap, shape (n_groups, 2^n_items)."""
-        if size not in self.tables:
-            found = []
-            for some in _together(groups, size, 2 ** (size - 1)):
-                scores = (self._chosen(part, some, size) for part in self.scores)
-                found.append((some, _under_every_swap(*scores, self.coefficient, self.kendall)))
+        """Yield some groups at a time, and A's coefficients of each under every swap, shape (n_groups, 2^n_items)."""
+        if size in self.tables:
+            yield from self.tables[size]
+            return
+        found = []
+        for some in _together(groups, size, 2 ** (size - 1)):
+            scores = (self._chosen(part, some, size) for part in self.scores)
+            table = _under_every_swap(*scores, self.coefficient, self.kendall)
+            yield some, table
+            if len(groups) * 2**size <= _KEPT:
+                found.append((some, table))
+        if found:
             self.tables[size] = found
-        return self.tables[size]
 
     def _chosen(self, part, some, size):
         """What an array holds of the items of some groups that have as many of them."""
