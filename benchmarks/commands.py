@@ -3,7 +3,8 @@
 Notebooks in copies of one process beside notebooks that each start Python and a kernel, on a notebook that does
 nothing. With ``--long``, in a clone of the last commit with an environment and a cache of its own: installation,
 `make reproduce` with nothing but the data at hand, again with nothing to do, again with the scores at hand,
-`nlgjudge validate`, `make test` and `.ci/run`. That takes more than half an hour on two cores.
+`make test` after it, `nlgjudge validate` and `make test` by themselves, and `.ci/run`. That takes more than half an
+hour on two cores.
 
 With ``--record`` one command is run here, once, as it is; what it cost enters the history under the name that is
 given first, and from there every later ``build/bench.md``. A command that fails is not recorded.
@@ -84,6 +85,8 @@ def commands():
         timed("make reproduce, nothing to do", ["make", "reproduce"], **how)
         shutil.rmtree(clone / "build")
         timed("make reproduce, scores at hand", ["make", "reproduce"], **how)
+        timed("make test, after make reproduce", ["make", "test"], **how)
+        shutil.rmtree(clone / "build")  # with what else would be compared and not run
         for kept in ("lexical", "readings"):
             shutil.rmtree(Path(folder, "cache", kept))
         timed("nlgjudge validate, no scores at hand", [nlgjudge, "validate"], **how)
