@@ -64,9 +64,9 @@ def asked(server):
 
 def test_two_runs_at_once_pay_once_and_both_have_all(serve, tmp_path):
     server = serve(right, delay=0.05)
-    both = run(tmp_path / "replies.sqlite", 180, runs=2)
-    assert both.communicate(timeout=600)[0] == "180\n" * 2  # the pipe is open until both have ended
-    assert asked(server) == {f"Rate text {i}.": 1 for i in range(180)}
+    both = run(tmp_path / "replies.sqlite", 360, runs=2)
+    assert both.communicate(timeout=600)[0] == "360\n" * 2  # the pipe is open until both have ended
+    assert asked(server) == {f"Rate text {i}.": 1 for i in range(360)}
 
 
 def test_two_runs_ask_again_once(serve, tmp_path, recwarn):
