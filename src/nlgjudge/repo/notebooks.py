@@ -20,6 +20,7 @@ from papermill.exceptions import PapermillExecutionError
 from nlgjudge.data import choices
 from nlgjudge.data.paths import results, root
 from nlgjudge.repo import default_run, forked, workflow
+from nlgjudge.repo.lending import lending
 
 # Kinds of parameters, the narrower first: True is a number too.
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
@@ -271,11 +272,12 @@ def validate(with_data=False):
         elif name not in had:
             tasks[name] = _run_apart, path
     failed = []
-    for name, status, printed in forked.each(tasks):
-        if status:
-            failed.append(name)
-            print(printed, flush=True)
-        print(f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}", flush=True)
+    with lending():
+        for name, status, printed in forked.each(tasks):
+            if status:
+                failed.append(name)
+                print(printed, flush=True)
+            print(f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}", flush=True)
     if failed:
         raise NotebookError(f"validation failed: {', '.join(sorted(failed))}")
     before = f"; `make reproduce` had run {len(had)} of them" if had else ""

@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nlgjudge.repo import exits
+from nlgjudge.repo.lending import lending
 
 SOCKET = "NLGJUDGE_SERVER"  # the variable that names it
 _PATIENCE = 10  # seconds that a runner has to end after its client did
@@ -42,7 +43,8 @@ def serve(command):
     """
     if sys.platform != "linux":
         return subprocess.run(command, check=False).returncode
-    with tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder, socket.socket(socket.AF_UNIX) as listener:
+    with (lending(), tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder,
+          socket.socket(socket.AF_UNIX) as listener):
         address = str(Path(folder, "socket"))
         listener.bind(address)
         listener.listen(64)
