@@ -1,9 +1,11 @@
 """Settings of Sphinx, for the sources that `build.py` writes."""
 
 from functools import cache
+from unittest.mock import patch
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx import addnodes
 from sphinx.search.en import SearchEnglish
 
 from nlgjudge.repo import site  # before myst_nb: it saves the grammar that jsonschema builds at import
@@ -67,7 +69,32 @@ class _Search(SearchEnglish):
         self.stem = cache(super().stem)
 
 
+@cache
+def _titles(env):
+    """What Sphinx knows of each page's headings, without those that the navigation leaves out."""
+    found = {}
+    for page, headings in env.tocs.items():
+        found[page] = headings.deepcopy()
+        for entry in found[page]:
+            if len(entry) > 1:
+                pages = list(entry.findall(addnodes.toctree))
+                entry[1:] = [nodes.bullet_list("", *pages)] if pages else []
+    return found
+
+
+def _navigate_by_titles(app, page, template, context, doctree):
+    """Have the navigation of each page made from titles: else it copies all headings of the site for each."""
+    navigation = context["toctree"]
+
+    def from_titles(**options):
+        with patch.object(app.env, "tocs", _titles(app.env)):
+            return navigation(**options)
+
+    context["toctree"] = from_titles
+
+
 def setup(app):
-    """Register the renderer of formulas, and the search that makes its index in less time."""
+    """Register the renderer of formulas, and what makes navigation and search in less time."""
+    app.connect("html-page-context", _navigate_by_titles, priority=400)  # before the theme asks for it
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))
     app.add_search_language(_Search)
