@@ -14,6 +14,7 @@ from nlgjudge.ledger.figures import (
     ANOTHER,
     ASPECT_COLOURS,
     COLOURS,
+    STYLE,
     comparison,
     curves,
     deviations,
@@ -180,6 +181,17 @@ def test_saved_bytes_are_the_same_in_another_process(draw, tmp_path, monkeypatch
         assert first == second == again
     # Text stays text, so that the notice can be searched in the file.
     assert "ours − printed" in (tmp_path / "figures" / "first.svg").read_text(encoding="utf-8")
+
+
+def test_saved_bytes_are_those_of_matplotlibs_own_two_drawings(draw, tmp_path):
+    """A figure is laid out without the drawing that matplotlib would throw away, and ends the same."""
+    save(draw(title="t"), "ours", folder=tmp_path)
+    plain = draw(title="t")
+    with matplotlib.rc_context(STYLE):
+        plain.savefig(tmp_path / "plain.svg", metadata={"Date": None, "Creator": None})
+        plain.savefig(tmp_path / "plain.png", metadata={"Software": None})
+    for kind in ("svg", "png"):
+        assert (tmp_path / "figures" / f"ours.{kind}").read_bytes() == (tmp_path / f"plain.{kind}").read_bytes()
 
 
 def test_a_sample_figure_goes_to_its_own_folder(draw, tmp_path, monkeypatch):

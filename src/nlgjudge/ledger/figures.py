@@ -1,12 +1,14 @@
 """Figures: written by the notebooks, as SVG and PNG, the same bytes on every run."""
 
 import textwrap
+from contextlib import contextmanager
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import TextPath
 
 from nlgjudge.data.paths import out
@@ -502,7 +504,24 @@ def save(figure, name, *, sample=False, folder=None):
     """
     folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE), _drawn_once(figure):
         _fit_title(figure)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+
+
+@contextmanager
+def _drawn_once(figure):
+    """Let a figure that is saved be laid out and drawn; matplotlib lays it out by a drawing of its own before."""
+    def draw(renderer):
+        engine = figure.get_layout_engine()
+        if isinstance(engine, ConstrainedLayoutEngine):  # there is none any more when the file is drawn
+            engine.execute(figure)
+        else:
+            type(figure).draw(figure, renderer)
+
+    figure.draw = draw
+    try:
+        yield
+    finally:
+        del figure.draw
