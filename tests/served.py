@@ -17,9 +17,13 @@ from nlgjudge.repo.notebooks import NotebookError
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
-SERVE = """import sys
+# It reads the machine's certificates once and not for each prompt that is asked, as in the tests' own process.
+SERVE = """import functools
+import ssl
+import sys
 from nlgjudge.repo import cli, forked
 forked.COMMON += ("openai",)
+ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 sys.exit(cli.main(["serve", *sys.argv[1:]]))"""
 
 

@@ -121,7 +121,11 @@ def _call(home, name, options):
     function = getattr(import_module(f"nlgjudge.repo.{home}"), name)
     given = vars(options).copy()
     del given["function"], given["traceback"]
-    return function(**given)
+    if "pandas" not in sys.modules:
+        return function(**given)
+    # The tables here are small: Arrow's way of keeping texts, pandas' own, costs more for each of them than it saves.
+    with import_module("pandas").option_context("mode.string_storage", "python"):
+        return function(**given)
 
 
 def _add_data(commands):
