@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -116,6 +117,19 @@ def test_a_judge_of_one_aspect_is_seen_in_its_own_column_alone(paper, artefacts,
     own = found["aspect"] == printed
     assert own.any() and (found.loc[own, "ours"] > 0.9).all()
     assert found.loc[~own, "ours"].isna().all()  # the same rating for everything
+
+
+def test_cells_are_the_same_however_pandas_keeps_texts():
+    """Commands and notebooks keep them as Python's own strings; elsewhere Arrow may."""
+    def cells():
+        judge = People([nj.load("openmeva", "sample")])
+        asked = nj.rerun("coascore", "table6", judge, source="sample", limit=12, resamples=20)
+        return asked.cells.to_csv(index=False)
+
+    with pd.option_context("mode.string_storage", "python"):
+        ours = cells()
+        pd.reset_option("mode.string_storage")
+        assert cells() == ours
 
 
 def test_unknown_rows_tables_and_papers_are_named_with_what_there_is():
