@@ -235,6 +235,8 @@ def weighed(parsed, logprobs, *, scale=(1, 5), form="form", head="expected"):
     """
     parsed = parsed.copy()
     have = logprobs.map(len) > 0
+    if not have.any():
+        return parsed
     scores = [expected_score(found, scale[aspect] if isinstance(scale, dict) else scale, form=form, head=head)[0]
               for found, aspect in zip(logprobs[have], parsed.loc[have, "aspect"])]
     scores = pd.Series(scores, index=parsed.index[have], dtype=float)
