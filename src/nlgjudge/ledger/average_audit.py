@@ -4,6 +4,7 @@ Source: every table of correlations in the papers, as typed in `paper_tables/pub
 computed from data: a contradiction found here lies in the papers. `with_misprints` brings it into the ledger.
 """
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ def printed_averages(cells=None):
     found["consistent"] = consistent.mask(found["mean"].isna())
     found = found.assign(cause="", candidates="", tried=0, chance=np.nan)
     explained = ["cause", "candidates", "tried", "chance"]
-    lines = _lines(cells)
+    lines = _Lines(cells)
     inconsistent = found[~found["consistent"].fillna(True)]
     for line, group in inconsistent.groupby(LINE, sort=False):
         found.loc[group.index, explained] = _explain(line, group, lines)
@@ -196,16 +197,28 @@ def _contradictions(cells):
     return key, said
 
 
-def _lines(cells):
-    """Every row of every table, by the columns `LINE`."""
-    cells = cells.assign(part=cells["dataset"] + " " + cells["aspect"])
-    lines = {}
-    for line, group in cells.groupby(LINE, sort=False):
-        is_average = group["aspect"] == "AVG"
-        lines[line] = _Line(
-            cells=group[~is_average].pivot(index="part", columns="coefficient", values="value"),
-            averages=group[is_average].set_index("coefficient")["value"])
-    return lines
+class _Lines(Mapping):
+    """Every row of every table, by the columns `LINE`; laid out when it is asked for, which few are."""
+
+    def __init__(self, cells):
+        cells = cells.assign(part=cells["dataset"] + " " + cells["aspect"])
+        self._groups = dict(iter(cells.groupby(LINE, sort=False)))
+        self._laid_out = {}
+
+    def __getitem__(self, line):
+        if line not in self._laid_out:
+            group = self._groups[line]
+            is_average = group["aspect"] == "AVG"
+            self._laid_out[line] = _Line(
+                cells=group[~is_average].pivot(index="part", columns="coefficient", values="value"),
+                averages=group[is_average].set_index("coefficient")["value"])
+        return self._laid_out[line]
+
+    def __iter__(self):
+        return iter(self._groups)
+
+    def __len__(self):
+        return len(self._groups)
 
 
 def _explain(line, group, lines):

@@ -399,11 +399,11 @@ def _differences(scores):
                          f"{sorted(scores['perturbation'].unique())}")
     levels = scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
     aspects = list(dict.fromkeys(scores["aspect"]))
+    rated = dict(zip(wide.columns, wide.to_numpy(float).T))
     values = np.empty((len(levels), len(aspects), len(wide)))
     for row, perturbation in enumerate(levels.index):
         for column, aspect in enumerate(aspects):
-            damaged = wide.get((perturbation, aspect), np.nan)
-            values[row, column] = wide["original", aspect] - damaged
+            values[row, column] = rated["original", aspect] - rated.get((perturbation, aspect), np.nan)
     return values, levels, aspects
 
 
