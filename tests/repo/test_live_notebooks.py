@@ -56,7 +56,10 @@ def lexical(tmp_path_factory):
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch, lexical, served):
-    """Run a notebook on the sample with a model that answers so; give its copy and the requests."""
+    """Run a notebook on the sample with models that answer so, each named as what it does, and the first `MODEL` too.
+
+    Gives the notebook's copy and the requests.
+    """
     house = tmp_path / "house"
     (house / "data" / "cache").mkdir(parents=True)
     (house / "data" / "cache" / "lexical").symlink_to(lexical)
@@ -69,11 +72,13 @@ def ask(tmp_path, monkeypatch, lexical, served):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
-    def asked(name, answer, **parameters):
+    def asked(name, *answers, **parameters):
+        models = {MODEL: answers[0]} | {answer.__name__: answer for answer in answers}
+
         def reply(number, where, body):
             request = json.loads(body)
-            texts = [answer(request["messages"][-1]["content"])] * request.get("n", 1)
-            return completion(texts, model=MODEL)
+            texts = [models[request["model"]](request["messages"][-1]["content"])] * request.get("n", 1)
+            return completion(texts, model=request["model"])
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -100,13 +105,18 @@ def entered(folder, name, kind):
     return {row: set(part["variant"]) for row, part in rows.groupby("row")}
 
 
-@pytest.mark.parametrize("answer", [constant, damage_is_better, silent_on_damage])
-def test_a_figure_of_a_wrong_headed_judge(answer, ask):
+@pytest.mark.parametrize("answers", [[constant], [damage_is_better, silent_on_damage]], ids=["alone", "two"])
+def test_a_figure_of_wrong_headed_judges(answers, ask):
     """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
-    notebook, requests = ask("dhp_figure2_response_styles", answer, limit=4)
-    assert len(requests) >= 4 * 2 * 4  # texts, versions, aspects; what cannot be read may be asked again
+    judges = [f"openai:{answer.__name__}" for answer in answers]
+    notebook, requests = ask("dhp_figure2_response_styles", *answers, limit=4,
+                             judge=judges if len(judges) > 1 else judges[0])
+    models = [json.loads(body)["model"] for body in requests]
     text = "\n".join(said(notebook))
-    assert JUDGE in text and "The rule's two histograms" not in text
+    for judge in judges:
+        # Texts, versions, aspects; what cannot be read may be asked again.
+        assert judge in text and models.count(judge.removeprefix("openai:")) >= 4 * 2 * 4
+    assert "The rule's two histograms" not in text
 
 
 def test_several_judges_share_figure_4(ask):
@@ -184,6 +194,6 @@ def test_a_row_is_refused_before_a_call_is_paid(ask):
     def count(text):
         paid.append(text)
         return "1"
-    with pytest.raises(NotebookError, match="no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'"):
-        ask("geval_table2_topical_chat", count, judge={"G-EVAL4": JUDGE}, **QUICK)
+    with pytest.raises(NotebookError, match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"):
+        ask("chatgpt_table7_bagel", count, judge={"ChatGPT": JUDGE}, stemmers=["porter"], **QUICK)
     assert paid == []
