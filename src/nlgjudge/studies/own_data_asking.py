@@ -197,8 +197,11 @@ def _protocol_prompt(benchmark, task, aspect, name):
     """The prompt of a protocol for an aspect; None where there is none, or its slots cannot be filled."""
     if name.startswith("upstream:") and task != "dialogue":  # upstream's words are about a dialogue
         return None
+    name = name.format(task=task, aspect=aspect)
+    if not name.startswith("upstream:") and name not in names():  # nobody is told which names come near
+        return None
     try:
-        found = prompt(name.format(task=task, aspect=aspect))
+        found = prompt(name)
     except (KeyError, DataUnavailable):
         return None
     shows_reference = "reference" in found.slots.values()
