@@ -68,7 +68,7 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
                 new = [texts[place] for place in missing.values()]
                 rows = _compute(function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM)
                 values = np.concatenate([values, rows]) if places else rows
-                places.update(zip(missing, range(len(places), len(values))))
+                places = places | dict(zip(missing, range(len(places), len(values))))
                 _keep(path, places, values)
     return values[[places[digest] for digest in digests]]
 
@@ -93,6 +93,16 @@ def _lock(path):
 
 def _kept(path):
     """Values of earlier runs, and by digest the place of each; none where there is no file, or it was cut short."""
+    try:
+        known = path.stat()
+    except OSError:
+        return {}, np.empty(0)
+    return _read(path, known.st_ino, known.st_mtime_ns, known.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path, file, changed, size):
+    """Values of one file, read again when it has been replaced; nobody changes what this returns."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             digests = stored["digests"]
