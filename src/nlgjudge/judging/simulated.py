@@ -107,8 +107,10 @@ class Simulated:
         if truth is None or math.isnan(truth):
             raise KeyError(f"no true rating for {task.item_id!r}, aspect {task.aspect!r}: expected a number "
                            f"in truth under it or under {(task.item_id, task.aspect)!r}, got {truth}")
-        words = len((task.fields.get("hypothesis") or "").split())
-        for_length = self.length_preference * words / 100
+        for_length = 0.0
+        if self.length_preference:
+            words = len((task.fields.get("hypothesis") or "").split())
+            for_length = self.length_preference * words / 100
         bonuses = [bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)]
         return truth + self.bias + for_length + math.fsum(bonuses)
 

@@ -222,13 +222,11 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     rows = []
     for reply in judge.replies(tasks):
         scores, keys, extra = read(reply.text)
-        of_reply = {"item_id": reply.item_id, "sample_index": reply.sample_index, "text": reply.text}
         for name, (score, reason) in scores.items():
-            rows.append(of_reply | {"aspect": name, "score": score, "reason": reply.reason or reason,
-                                    "reply_key": keys.get(name, "")})
+            rows.append((reply.item_id, name, reply.sample_index, reply.text, score, reply.reason or reason,
+                         keys.get(name, "")))
         for name in extra:
-            rows.append(of_reply | {"aspect": name, "score": np.nan, "reason": "extra_aspect",
-                                    "reply_key": name})
+            rows.append((reply.item_id, name, reply.sample_index, reply.text, np.nan, "extra_aspect", name))
     return pd.DataFrame(rows, columns=[*COLUMNS, "reply_key"]).astype({"score": float})
 
 
@@ -292,7 +290,7 @@ def parse_scores(text, names, scale=(1, 5)):
     """
     given = {}
     for name, value in _pairs(text, _SCORE_KEYS):
-        score = parse(str(value), "number", scale)
+        score = _number(str(value), tuple(scale))
         if not math.isnan(score.score) or score.reason in ("out_of_range", "other_scale"):
             given.setdefault(name.strip(), []).append(score)
     matched = _matched(list(given), names)
@@ -307,6 +305,11 @@ def parse_scores(text, names, scale=(1, 5)):
         scores[name] = found.pop() if len(found) == 1 else Score(math.nan, "ambiguous")
     extra = [name for name in given if name not in matched.values()]
     return scores, matched, extra
+
+
+@lru_cache(maxsize=4096)  # the same few numbers, again and again
+def _number(text, scale):
+    return parse(text, "number", scale)
 
 
 def _matched(given, names):

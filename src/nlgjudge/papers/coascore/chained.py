@@ -74,7 +74,12 @@ class Chained:
 
     def _view(self, task, aspect):
         reply, = self.judge.replies([task._replace(aspect=aspect, form="number")])
-        return parse(reply.text, "number", task.scale).score
+        return _number(reply.text, task.scale)
+
+
+@lru_cache(maxsize=4096)  # the same few numbers, again and again
+def _number(text, scale):
+    return parse(text, "number", scale).score
 
 
 @lru_cache(maxsize=64)
