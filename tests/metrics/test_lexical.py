@@ -212,7 +212,7 @@ def test_other_metrics_are_kept_by_content_too(tree, texts, monkeypatch, metric)
 
 def test_a_library_of_another_version_does_not_answer_from_the_cache(tree, texts, monkeypatch):
     lexical.rouge(texts.head(3))
-    monkeypatch.setattr(cached, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(cached, "_version", lambda name: "0.0.1")
     lexical.rouge(texts.head(3))
     assert len(tree.cached()) == 4
 

@@ -24,6 +24,7 @@ _FORMAT = 5  # of the files and of what stands in their names
 _CHUNK = 64
 _PARALLEL_FROM = 20_000_000  # characters; below that, starting processes costs more than it saves
 _DIGEST = 16  # bytes
+_version = lru_cache(version)
 
 
 def scores(function, texts, *options, libraries=(), folder="lexical", parallel=True):
@@ -54,7 +55,7 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
     if not len(texts):
         return np.asarray(function(texts, *options), dtype=float)
     key = json.dumps([function.__module__, function.__qualname__, options,
-                      [version(name) for name in libraries], _FORMAT])
+                      [_version(name) for name in libraries], _FORMAT])
     path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
     digests = [_digest(text) for text in texts]
     places, values = _kept(path)
@@ -63,26 +64,34 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
         # Notebooks that run side by side ask for the same scores: the second waits for the first.
         with FileLock(_lock(path)):
             places, values = _kept(path)
+            places = dict(places)  # what is added is known to other calls once it is in the file
             missing = {digest: place for place, digest in enumerate(digests) if digest not in places}
             if missing:
                 new = [texts[place] for place in missing.values()]
                 rows = _compute(function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM)
                 values = np.concatenate([values, rows]) if places else rows
-                places = places | dict(zip(missing, range(len(places), len(values))))
+                places.update(zip(missing, range(len(places), len(values))))
                 _keep(path, places, values)
     return values[[places[digest] for digest in digests]]
 
 
 def _digest(text):
     """What a text, or a list of texts, is known by."""
+    try:
+        return _of_hashable(text)
+    except TypeError:  # a list, or a tuple with one
+        return _of_parts(text)
+
+
+@lru_cache(maxsize=200_000)  # a pair of texts is scored in several ways, one after the other
+def _of_hashable(text):
     if isinstance(text, str):
-        return _of_string(text)
-    return hashlib.blake2b(b"".join(map(_digest, text)), digest_size=_DIGEST).digest()
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+    return _of_parts(text)
 
 
-@lru_cache(maxsize=100_000)
-def _of_string(text):
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+def _of_parts(texts):
+    return hashlib.blake2b(b"".join(map(_digest, texts)), digest_size=_DIGEST).digest()
 
 
 def _lock(path):
@@ -94,15 +103,15 @@ def _lock(path):
 def _kept(path):
     """Values of earlier runs, and by digest the place of each; none where there is no file, or it was cut short."""
     try:
-        known = path.stat()
+        state = path.stat()
     except OSError:
         return {}, np.empty(0)
-    return _read(path, known.st_ino, known.st_mtime_ns, known.st_size)
+    return _read(path, state.st_ino, state.st_mtime_ns, state.st_size)
 
 
-@lru_cache(maxsize=8)
-def _read(path, file, changed, size):
-    """Values of one file, read again when it has been replaced; nobody changes what this returns."""
+@lru_cache(maxsize=16)
+def _read(path, *state):
+    """What a file holds, read once while it stays in the same state; not to be changed."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             digests = stored["digests"]

@@ -89,7 +89,7 @@ def rouge155(items, *, ends="period"):
     for item in items.itertuples():
         for position, reference in enumerate(item.references):
             keys.append((item.item_id, position))
-            pairs.append([item.hypothesis, reference])
+            pairs.append((item.hypothesis, reference))
     values = cached.scores(_score, pairs, ends, libraries=("rouge-score", "nltk"))
     frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
     frame.insert(0, "reference", [position for _, position in keys])
