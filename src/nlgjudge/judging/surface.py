@@ -8,7 +8,8 @@ import json
 import math
 import re
 from collections import Counter
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import repeat
 
 from nlgjudge.judging import lettered
 from nlgjudge.judging.tasks import Reply
@@ -181,7 +182,7 @@ def _looks_odd(word, known_clusters):
 def cohesion(hypothesis, source=""):
     """Share of neighbouring sentences in [0, 1] with a content word in common or a pronoun in the second's
     first five words; 1 for a single sentence."""
-    sentences = [_Text(sentence) for sentence in _Text(hypothesis).sentences]
+    sentences = [_Words(sentence) for sentence in _Text(hypothesis).sentences]
     links = [_is_linked(first, second) for first, second in zip(sentences, sentences[1:])]
     return sum(links) / len(links) if links else 1.0
 
@@ -196,24 +197,40 @@ def familiarity(hypothesis, source):
     under a model that adds one to the source's counts; in [0, 1]."""
     grams = _grams(hypothesis)
     gain, unseen = _model(source)
-    return math.fsum(gain.get(gram, 0.0) for gram in grams) / max(len(grams) * unseen, 1)
+    return math.fsum(map(gain.get, grams, repeat(0.0))) / max(len(grams) * unseen, 1)
 
 
 _FEATURES = {feature.__name__: feature for feature in (
     overlap, known_entities, variety, length, spelling, cohesion, familiarity)}
 
 
-@lru_cache(maxsize=1024)  # systems share their sources
-class _Text:
-    """A text's words, its content words (with repetitions), sentences and trigrams of consonants."""
+class _Words:
+    """A text's words, and its content words (with repetitions)."""
 
     def __init__(self, text):
+        self.text = text
         self.words = _WORD.findall(text.lower())
-        self.vocabulary = frozenset(self.words)
-        self.content = [word for word in self.words
-                        if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())]
-        self.sentences = [sentence for sentence in _BREAK.split(text) if _WORD.search(sentence)]
-        self.clusters = {*_CLUSTER.findall(text.lower()), *_USUAL}
+
+    @cached_property
+    def content(self):
+        return [word for word in self.words if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())]
+
+
+@lru_cache(maxsize=1024)  # systems share their sources
+class _Text(_Words):
+    """A text's words and content words, its vocabulary, sentences and trigrams of consonants."""
+
+    @cached_property
+    def vocabulary(self):
+        return frozenset(self.words)
+
+    @cached_property
+    def sentences(self):
+        return [sentence for sentence in _BREAK.split(self.text) if _WORD.search(sentence)]
+
+    @cached_property
+    def clusters(self):
+        return {*_CLUSTER.findall(self.text.lower()), *_USUAL}
 
 
 @lru_cache(maxsize=256)
