@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import lru_cache
 
 import pandas as pd
 from nltk.tokenize import NLTKWordTokenizer
@@ -9,6 +10,7 @@ from nltk.tokenize import NLTKWordTokenizer
 from nlgjudge.data.choices import first
 from nlgjudge.papers.dhp.perturbing import sentences
 
+_TOKENIZER = NLTKWordTokenizer()
 _LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}  # characters
 
 
@@ -84,16 +86,22 @@ def text_statistics(texts):
     >>> text_statistics(["A river rose. Nobody was hurt."]).iloc[0].to_dict()
     {'characters': 30, 'words': 6, 'tokens': 8, 'spoken': 6, 'sentences': 2}
     """
-    tokenizer = NLTKWordTokenizer()
     rows = []
     for text in texts:
         spans = sentences(text)
-        tokens = []
-        for start, end in spans:
-            tokens += tokenizer.tokenize(text[start:end])
-        spoken = [token for token in tokens if any(character.isalnum() for character in token)]
-        rows.append((len(text), len(text.split()), len(tokens), len(spoken), len(spans)))
+        counts = [_tokens(text[start:end]) for start, end in spans]
+        tokens = sum(tokens for tokens, _ in counts)
+        spoken = sum(spoken for _, spoken in counts)
+        rows.append((len(text), len(text.split()), tokens, spoken, len(spans)))
     return pd.DataFrame(rows, columns=["characters", "words", "tokens", "spoken", "sentences"])
+
+
+@lru_cache(maxsize=32768)  # most sentences of a perturbed text stand in the original too
+def _tokens(sentence):
+    """How many tokens a sentence has, and how many of them with a letter or digit."""
+    tokens = _TOKENIZER.tokenize(sentence)
+    spoken = [token for token in tokens if any(map(str.isalnum, token))]
+    return len(tokens), len(spoken)
 
 
 def _most_sentences(texts):

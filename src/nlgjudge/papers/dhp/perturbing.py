@@ -9,6 +9,7 @@ Draws come from `random.Random` seeded with a string, which Python keeps the sam
 
 import random
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -360,7 +361,12 @@ _STAND_INS = ("fictional entities", "grammatical errors", "rewriting and inserti
 
 def sentences(text):
     """Start and end of each sentence, by NLTK's Punkt without its downloaded list of abbreviations."""
-    return list(_PUNKT.span_tokenize(text))
+    return list(_spans(text))
+
+
+@lru_cache(maxsize=16384)  # a text is perturbed in several ways, and counted
+def _spans(text):
+    return tuple(_PUNKT.span_tokenize(text))
 
 
 def _chosen(places, k, rng, what):
