@@ -142,6 +142,19 @@ def test_rows_do_not_influence_one_another():
         assert np.isnan(together[5])
 
 
+@pytest.mark.parametrize("members", [2, 5, 16])
+@pytest.mark.parametrize("coefficient", ["pearson", "spearman"])
+def test_many_rows_are_correlated_as_few_are(members, coefficient):
+    """Ranks of many short rows are counted by pairs, and their largest numbers found column by column."""
+    rng = np.random.default_rng(members)
+    x, y = rng.integers(0, 4, (2, 600, members)).astype(float)
+    x[rng.random(x.shape) < 0.1], x[3], y[4] = np.nan, np.nan, 2
+    many = grouped(x, y, coefficient)
+    few = [grouped(x[start:start + 2], y[start:start + 2], coefficient) for start in range(0, 600, 2)]
+    np.testing.assert_array_equal(many, np.concatenate(few))
+    assert 0 < np.isnan(many).sum() < 400
+
+
 @pytest.mark.parametrize("options, message", [
     ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
     ({"coefficient": "tau"}, "coefficient='tau': expected one of pearson, spearman, kendall"),

@@ -1,5 +1,6 @@
 """Ceilings, alpha, strata and the alternative annotator test: by hand, by loops, with planted truth."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -15,15 +16,20 @@ from nlgjudge.stats.rater_agreement import agreement_strata, alpha, alternative_
 def ratings_of(matrix, systems=1):
     """Tidy ratings from a matrix of items x raters; NaN is a rating that was not given."""
     matrix = np.asarray(matrix, float)
-    items = np.arange(len(matrix))
-    frame = pd.DataFrame(matrix, columns=[f"r{j}" for j in range(matrix.shape[1])])
-    frame = frame.assign(item_id=[f"i{i:04d}" for i in items], doc_id=items // systems,
-                         system_id=[f"s{i}" for i in items % systems])
-    return frame.melt(["item_id", "doc_id", "system_id"], var_name="rater", value_name="score")
+    return without_scores(*matrix.shape, systems).assign(score=matrix.T.ravel())
+
+
+@cache
+def without_scores(items, raters, systems):
+    """All but the scores, one rater after the other: hundreds of ratings are drawn for the same items."""
+    number = np.tile(np.arange(items), raters)
+    return pd.DataFrame({"item_id": [f"i{i:04d}" for i in number], "doc_id": number // systems,
+                         "system_id": [f"s{i}" for i in number % systems],
+                         "rater": np.repeat([f"r{j}" for j in range(raters)], items)})
 
 
 def judged(scores):
-    return pd.DataFrame({"item_id": [f"i{i:04d}" for i in range(len(scores))], "score": scores})
+    return without_scores(len(scores), 1, 1)[["item_id"]].assign(score=scores)
 
 
 def gappy(seed, items=60, raters=4, missing=0.3):

@@ -289,12 +289,16 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     rows = [(rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
             for column, rater in enumerate(scores.columns)]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
-    tested = table["p"].notna()
+    p_values = table["p"].to_numpy()
+    tested = ~np.isnan(p_values)
     if not tested.any():
         raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
-    table.loc[tested, "p_adjusted"] = stats.false_discovery_control(table.loc[tested, "p"], method="by")
-    table["rejected"] = table["p_adjusted"] <= alpha
-    winning_rate, advantage = table.loc[tested, ["rejected", "rho_judge"]].mean().tolist()
+    adjusted = np.full(len(p_values), np.nan)
+    adjusted[tested] = stats.false_discovery_control(p_values[tested], method="by")
+    rejected = adjusted <= alpha
+    table = table.assign(p_adjusted=adjusted, rejected=rejected)
+    winning_rate = float(rejected[tested].mean())
+    advantage = float(table["rho_judge"][tested].mean())
     return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
 
 
