@@ -230,12 +230,14 @@ def test_planted_judges(similarity):
 
 def test_a_judge_no_better_than_the_annotators_seldom_wins_without_a_bonus():
     rng, rates = np.random.default_rng(8), []
-    for _ in range(150):
+    for _ in range(60):
         truth = rng.integers(1, 6, 60)
         everyone = noisy(rng, truth, 4)
         rates.append(alternative_annotator_test(ratings_of(everyone[:, :3]), judged(everyone[:, 3]),
                                                 epsilon=0.0).winning_rate)
-    assert np.mean(rates) <= 0.05  # the null is true for all: the rate is at most alpha
+    # The null is true for all, so that one annotator's p is at most alpha in 5% of the cases. Adjusted for three,
+    # it is in 0.4%, with a standard error of 0.7 for 60 judges; without, the rate would be above 3% in 85 cases of 100.
+    assert np.mean(rates) <= 0.03
 
 
 def test_certain_outcomes_and_fractional_scores():

@@ -20,10 +20,16 @@ RESAMPLES = 30
 
 def frame_of(**matrices):
     """A frame from matrices of documents x systems."""
-    documents, systems = next(iter(matrices.values())).shape
-    return pd.DataFrame({"doc_id": np.repeat([f"d{d:03}" for d in range(documents)], systems),
-                         "system_id": [f"s{s:03}" for s in range(systems)] * documents}
-                        | {name: m.ravel() for name, m in matrices.items()})
+    first, *_ = matrices.values()
+    return pd.DataFrame(keys(*first.shape) | {name: m.ravel() for name, m in matrices.items()})
+
+
+@cache
+def keys(documents, systems):
+    """As the columns of a frame, which takes some time for texts."""
+    frame = pd.DataFrame({"doc_id": np.repeat([f"d{d:03}" for d in range(documents)], systems),
+                          "system_id": [f"s{s:03}" for s in range(systems)] * documents})
+    return {name: column.array for name, column in frame.items()}
 
 
 def noisy(seed, documents=20, systems=6, *, a=1.0, b=1.0):
@@ -99,6 +105,8 @@ def by_loop(frame, units, seed, resamples=RESAMPLES, **options):
 def by_products(frame, units, seed, resamples=RESAMPLES, **options):
     x, y, h = (frame.dropna().pivot(index="doc_id", columns="system_id", values=c).to_numpy() for c in "abh")
     bits = permutation.swaps(h.shape, units, resamples, np.random.default_rng(seed))
+    if h.size > 2000:  # whose 256 swaps, the least that are drawn, take long
+        bits = bits[..., :resamples // 8 + 1]
     x, y = (permutation.standardised(m) for m in (x, y))
     return permutation.differences(x, y, h, bits, **options)[:resamples + 1]
 

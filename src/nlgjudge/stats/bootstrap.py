@@ -14,9 +14,7 @@ from nlgjudge.stats.correlations import (
     LEVELS,
     check_correlation,
     check_options,
-    checked,
     checked_items,
-    complete_items,
     correlation,
     matrices,
     summary,
@@ -290,11 +288,10 @@ def column_mean(frame, column, *, rng, units="both", resamples=1000, confidence=
     (2.5, 1.5, 3.5)
     """
     _check(units, "dataset", confidence, resamples, "percentile")
-    checked(frame, column, column)
-    arrays = _matrices(frame, [column])
-    if arrays is None:
+    items = checked_items(frame, [column], column)
+    if not items.scores.size:
         return Interval(np.nan, np.nan, np.nan, 0)
-    values, = arrays
+    values, _ = items.scores
     documents, systems = values.shape
     by_document = np.ones((resamples, documents))
     by_system = np.ones((resamples, systems))
@@ -323,14 +320,6 @@ def _check(units, level, confidence, resamples, method):
     if not 0 < confidence < 1 or resamples < 1:
         raise ValueError(f"confidence={confidence}, resamples={resamples}: expected a share in (0, 1) and "
                          "at least 1")
-
-
-def _matrices(frame, columns):
-    """Documents x systems for each column, over items that have all; None where none has."""
-    complete = complete_items(frame, columns)
-    if complete.empty:
-        return None
-    return matrices(complete, list(columns))
 
 
 def _values(items, options):

@@ -93,6 +93,8 @@ def _of_documents(matrices, kept, options):
         return _of_means(matrices, rows, np.tile(np.arange(systems), (len(rows), 1)), **options)
     if not _counted(matrices[0].shape, options):
         return _drawn_out([np.where(kept[:, :, None], matrix, np.nan) for matrix in matrices], options)
+    if options["level"] == "dataset":
+        return _by_item_counts(matrices, np.repeat(kept, systems, axis=1).astype(float), **options)
     every_system = np.ones((1, systems))
     return _by_counts(matrices, rows, every_system, **options)
 
@@ -119,7 +121,13 @@ def _by_counts(matrices, rows, counts, level, **options):
         return [_within(metric, human, rows, counts, **options) for metric in metrics]
     documents = _counts(rows, len(human))
     items = (documents[:, :, None] * counts[:, None, :]).reshape(len(rows), -1)
-    return [_over_items(metric.ravel(), human.ravel(), items, **options) for metric in metrics]
+    return _by_item_counts(matrices, items, level, **options)
+
+
+def _by_item_counts(matrices, counts, level, **options):
+    """Statistic over all items of each resample, from how often it has each item."""
+    *metrics, human = matrices
+    return [_over_items(metric.ravel(), human.ravel(), counts, **options) for metric in metrics]
 
 
 def _drawn_out(matrices, options):
