@@ -149,10 +149,11 @@ ANN = "human:fluency:ann"
 ])
 def test_every_fault_has_its_message(write, content, expected):
     path = write(content)
-    assert any(line.startswith(expected) for line in said(path))
+    faults = said(path)
+    assert any(line.startswith(expected) for line in faults)
     with pytest.raises(ValueError) as caught:
         own_data(path)
-    assert str(caught.value).splitlines() == [f"{path} cannot be used; {len(said(path))} found:", *said(path)]
+    assert str(caught.value).splitlines() == [f"{path} cannot be used; {len(faults)} found:", *faults]
 
 
 @pytest.mark.parametrize("name", ["source", "system"])

@@ -63,7 +63,7 @@ def matrices(frame):
 
 
 def one(x, y, coefficient, kendall):
-    """One correlation by scipy, asked for once of the same scores: many swaps leave a small document as another does."""
+    """One correlation by scipy, asked for once of the same scores: many swaps leave a small document the same."""
     return by_scipy(*(np.asarray(scores, float).tobytes() for scores in (x, y)), coefficient, kendall)
 
 

@@ -14,6 +14,7 @@ import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.judging.live import Limits, Live
+from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.dhp.perturbing import Perturbation
@@ -312,11 +313,23 @@ def test_a_rule_costs_nothing_and_results_are_saved(chats, tmp_path, monkeypatch
     assert found.save("mine").read_text(encoding="utf-8").startswith("aspect,level,coefficient,n,baseline,")
 
 
-def test_recorded_judges():
-    """gpt-3.5-turbo-0613 on Topical-Chat, by way of the notebook of G-Eval's Table 2."""
+@pytest.fixture(scope="module")
+def real_chats():
+    """The dialogues that were recorded."""
     if not nj.data.available("closer_look/geval"):
         pytest.skip("needs the recordings of A-Closer-Look")
-    chats = nj.load("topical_chat", "real")
+    return nj.load("topical_chat", "real")
+
+
+@pytest.fixture(scope="module")
+def replayed(real_chats):
+    """The judge that is read from the recording, once for all that it is asked."""
+    return get_judge("replay:closer_look/geval", items=real_chats.items, missing="keep")
+
+
+def test_recorded_judges(real_chats):
+    """gpt-3.5-turbo-0613 on Topical-Chat, by way of the notebook of G-Eval's Table 2."""
+    chats = real_chats
     twenty = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval",
               "samples": 20}
     found = ablate(chats, twenty, twenty | {"samples": 1})
@@ -347,28 +360,24 @@ def test_recorded_judges():
     ({"perturb": ["typos", "", 5]}, "words and perturb cannot change"),
     ({"words": {"carefully": "with care"}}, "words and perturb cannot change"),
 ])
-def test_a_recording_never_answers_another_question(change, message):
+def test_a_recording_never_answers_another_question(real_chats, replayed, change, message, monkeypatch):
     """Each of these reported a difference of 0, p = 1: the same old replies, compared with themselves."""
-    if not nj.data.available("closer_look/geval"):
-        pytest.skip("needs the recordings of A-Closer-Look")
-    chats = nj.load("topical_chat", "real")
+    monkeypatch.setattr(ablation_setups, "get_judge", lambda name, **_: {"replay:closer_look/geval": replayed}[name])
     setup = {"judge": "replay:closer_look/geval", "prompt": "upstream:d223302/{aspect:.3}_geval"}
     for baseline, variant in ((setup, setup | change), (setup | change, setup)):
         with pytest.raises(ValueError, match=message) as caught:
-            ablate(chats, baseline, variant)
+            ablate(real_chats, baseline, variant)
         said = str(caught.value)
         assert "\n" not in said
         assert "holds 20 replies an item of gpt-3.5-turbo-0613 to upstream:d223302/" in said
 
 
-def test_a_recording_refuses_damaged_texts_under_their_old_keys():
-    if not nj.data.available("closer_look/geval"):
-        pytest.skip("needs the recordings of A-Closer-Look")
-    items = nj.load("topical_chat", "real").items.head(30)
+def test_a_recording_refuses_damaged_texts_under_their_old_keys(real_chats, replayed):
+    items = real_chats.items.head(30)
     damaged = nj.dhp.perturb(items, [Perturbation("typos", "", 5)]).items.query("perturbation != 'original'")
     damaged = damaged.assign(item_id=damaged["original"])
     with pytest.raises(ValueError, match="asked was another hypothesis of .* than was judged, as a pert"):
-        nj.judge_items(damaged, "upstream:d223302/coh_geval", "replay:closer_look/geval", missing="keep")
+        nj.judge_items(damaged, "upstream:d223302/coh_geval", replayed)
 
 
 def test_a_recording_whose_prompt_is_not_registered():
