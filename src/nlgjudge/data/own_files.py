@@ -549,8 +549,7 @@ def _check_texts(table, name, findings):
     nothing = cells.str.lower().isin(NOTHING)
     if name in (*NEEDED, "doc_id"):
         findings.say("problem", "an empty text: write it, or leave the row out", name, cells == "")
-    for text, part in cells[nothing].groupby(cells[nothing]):
-        rows = list(part.index)
+    for text, rows in _by_text(cells[nothing]):
         if name == "hypothesis":
             findings.say("note", f"an output that says {text!r} is judged as such: leave the row out where "
                          "there is no output", name, rows)
@@ -590,13 +589,15 @@ def _check_documents(table, findings):
     for name in ("doc_id", "system"):
         table[name] = _words(table[name]) if name in table else ""
     sources = _sources(table)
-    for (document, system), part in table.groupby(["doc_id", "system"]):
-        if len(part) > 1 and system and all(sources[part.index]):
+    repeated = table[table.duplicated(["doc_id", "system"], keep=False)]
+    for (document, system), part in repeated.groupby(["doc_id", "system"]) if len(repeated) else ():
+        if system and all(sources[part.index]):
             findings.say("problem", f"several outputs of {system!r} for {document!r}: keep one, or name "
                          "systems apart", "system", list(part.index))
-    for document, part in sources.groupby(table["doc_id"]):
-        if part.nunique() > 1:
-            findings.say("problem", f"{document!r} has {part.nunique()} sources", "doc_id", list(part.index))
+    number = sources.groupby(table["doc_id"]).nunique()
+    for document in number.index[number > 1]:
+        rows = list(table.index[table["doc_id"] == document])
+        findings.say("problem", f"{document!r} has {number[document]} sources", "doc_id", rows)
     systems = {*table["system"]} - {""}
     documents = {*table["doc_id"]} - {""}
     if len(systems) == 1:
@@ -637,8 +638,8 @@ def _numbers(name, cells, findings):
     cells = _words(cells)
     findings.say("note", "no rating", name, cells == "")
     nothing = cells.str.lower().isin(NOTHING)
-    for text, part in cells[nothing].groupby(cells[nothing]):
-        findings.say("note", f"{text!r} is read as no rating", name, list(part.index))
+    for text, rows in _by_text(cells[nothing]):
+        findings.say("note", f"{text!r} is read as no rating", name, rows)
     cells = cells.mask(nothing, "")
     commas = cells.str.fullmatch(r"[-+]?\d+,\d+")
     ambiguous = _ambiguity(cells, commas) if commas.any() else ""
@@ -652,11 +653,11 @@ def _numbers(name, cells, findings):
     numbers = pd.to_numeric(plain, errors="coerce").astype(float)
     numbers = numbers.where(np.isfinite(numbers))
     wrong = cells[numbers.isna() & (cells != "")]
-    for text, part in wrong.groupby(wrong):
+    for text, rows in _by_text(wrong):
         hint = "leave the cell empty where there is no rating"
-        if ambiguous and commas[part.index[0]]:
+        if ambiguous and commas[rows[0]]:
             hint = ambiguous
-        findings.say("problem", f"{text!r} is not a finite number; {hint}", name, list(part.index))
+        findings.say("problem", f"{text!r} is not a finite number; {hint}", name, rows)
     return numbers
 
 
@@ -695,6 +696,13 @@ def _check_aspect(column, ratings, findings):
 def _rated(name):
     """Whether a column holds ratings, by its name."""
     return name.split(":")[0].strip().lower() == "human"
+
+
+def _by_text(cells):
+    """Yield each different text of some cells and the rows that have it."""
+    if len(cells):  # most columns have none, and to group nothing takes as long as to group a few
+        for text, part in cells.groupby(cells):
+            yield text, list(part.index)
 
 
 def _words(texts):
