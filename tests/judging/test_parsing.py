@@ -505,10 +505,10 @@ def test_no_text_raises():
 )
 def test_many_characters_are_read_in_time(piece):
     """Time in proportion to the length; what grows with its square, as it did, would take many minutes."""
-    text, before = piece * (40_000 // len(piece)) + "x", time.process_time()
+    text, before = piece * (20_000 // len(piece)) + "x", time.process_time()
     for form, options in FORMS_AND_OPTIONS:
         assert parse(text, form, options=options).reason != "empty"
-    assert time.process_time() - before < 20  # half a second is usual
+    assert time.process_time() - before < 5  # an eighth of a second is usual
 
 
 def test_replies_that_are_no_strings_are_empty():
@@ -587,13 +587,17 @@ def test_the_labels_by_hand(recorded):
 
 
 def test_hardly_a_rating_is_missed(recorded):
-    """At most 0.5% of each form's replies that hold a digit or a number word stay unread."""
+    """At most 0.5% of each form's replies that hold a digit or a number word stay unread.
+
+    Of a recording with twenty replies an item every fourth item will do: its 7,000 replies tell 0.5% from 0.8%.
+    """
     rated, unread = Counter(), defaultdict(list)
     read = cache(parse)  # most replies are a digit, given again and again
     number = re.compile(r"\d|\b(?:zero|one|two|three|four|five)\b", re.IGNORECASE)
     for path, rows in recorded.items():
         kind = path.split("gpt3.5_")[-1][4:] if path.endswith(".json") else re.sub("eval_M.*_", "", path)
-        for text in (text for row in rows for text in row if number.search(text)):
+        items = rows[::4] if len(rows[0]) == 20 else rows
+        for text in (text for row in items for text in row if number.search(text)):
             rated[kind] += 1
             reason = read(text, *protocol(path)).reason
             unread[kind] += [reason] if reason else []

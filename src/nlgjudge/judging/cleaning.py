@@ -290,9 +290,13 @@ def _numbered_sentences(text):
 
 def bounds(text, start, end):
     """Bounds of the sentence around a place in a text."""
-    lowest = max(0, start - _FAR)
-    highest = min(len(text), end + _FAR)
-    left = max(text.rfind(mark, lowest, start) for mark in _SENTENCE_ENDS) + 1
-    ends = [text.find(mark, end, highest) for mark in _SENTENCE_ENDS]
-    right = min((at for at in ends if at >= 0), default=highest - 1)
-    return max(left, lowest), right + 1
+    left = max(0, start - _FAR)
+    right = min(len(text), end + _FAR)
+    for mark in _SENTENCE_ENDS:  # each is looked for nearer to the place than those before it were found
+        before = text.rfind(mark, left, start)
+        if before >= 0:
+            left = before + 1
+        behind = text.find(mark, end, right)
+        if behind >= 0:
+            right = behind + 1
+    return left, right
