@@ -80,7 +80,7 @@ def real():
 
 @functools.cache
 def _loaded(name, *settings):
-    """Real data, read once in the same settings: reading takes longer than most that is looked for in them."""
+    """Real data, read once in the same settings: reading takes longer than most of what is looked for in them."""
     return benchmarks.load(name, "real")
 
 
