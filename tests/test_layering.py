@@ -1,6 +1,7 @@
 """Imports follow the rooms (design, section 1)."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,13 @@ def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
 def imported(path):
     """Dotted names below nlgjudge that a module imports, also in functions and by name."""
+    return list(_imported(path))
+
+
+def _imported(path):
     home = ["nlgjudge", *path.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
@@ -47,6 +53,7 @@ def room_of(name):
     return parts[1] if parts[0] == "nlgjudge" and len(parts) > 1 and parts[1] in MAY_IMPORT else None
 
 
+@cache
 def strings(path):
     """String constants of a module that are no docstrings."""
     tree = parse(path)

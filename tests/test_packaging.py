@@ -102,8 +102,12 @@ def git_files(*options):
 
 
 def test_no_registry_host_and_no_path_of_one_machine():
-    registry = re.compile(r"(?:py" "pi|python" "hosted|ana" "conda|npm" r"js)\.(?:org|com)", re.I)
-    local = re.compile(r"(?<![\w.:/~}$*)-])/(?:work|home|root|Users|mnt)/\w")
+    # Each begins with a sign that is seldom, and what has to stand before it is looked at there alone.
+    hosts = "|".join(f"(?<={name}....)" for name in ("py" "pi", "python" "hosted", "ana" "conda", "npm" "js"))
+    registry = re.compile(rf"\.(?:org|com)(?:{hosts})", re.I)
+    local = re.compile(r"/(?<![\w.:/~}$*)-]/)(?:work|home|root|Users|mnt)/\w")
+    assert registry.search("from Py" "Pi.org") and not registry.search("from python.org")
+    assert local.search("/work" "/x") and local.search(" /home" "/x") and not local.search("a/work/x")
     # What the next commit would add counts too.
     names = git_files("--cached", "--others", "--exclude-standard")
     files = {n: (root() / n).read_text(encoding="utf-8") for n in names if not n.endswith((".png", ".pdf"))}

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,17 +38,25 @@ def public_names():
 
 def uses(path, names):
     """Modules of the package that a file uses: by import, or by a public name behind `nj`."""
-    text = path.read_text(encoding="utf-8")
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.startswith("nlgjudge.")}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nlgjudge"):
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    for space, name in re.findall(r"\bnj\.(\w+)(?:\.(\w+))?", text):
+    imported, behind_nj = _named(path)
+    found = set(imported)
+    for space, name in behind_nj:
         room = names.get(f"nlgjudge.{space}", "").rpartition(".")[2]
         found |= {names.get(f"{space}.{name}", ""), names.get(f"{room}.{space}", "")}
     return found
+
+
+@cache
+def _named(path):
+    """Modules and names that a file imports from the package, and what it calls behind `nj`."""
+    text = path.read_text(encoding="utf-8")
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names if alias.name.startswith("nlgjudge.")}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nlgjudge"):
+            imported |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return imported, set(re.findall(r"\bnj\.(\w+)(?:\.(\w+))?", text))
 
 
 def nearest_tests(files, names):
