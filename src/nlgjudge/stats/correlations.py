@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 LEVELS = ("sample", "dataset", "system")
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -660,7 +660,7 @@ def _scipy_kendall(x, y, variant):
     y = y[keep]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
-    return stats.kendalltau(x, y, variant=variant).statistic
+    return scipy.stats.kendalltau(x, y, variant=variant).statistic
 
 
 def summary(values, level, constant, units, used):

@@ -7,7 +7,7 @@ Variances over documents and over systems are added and the items', which both h
 """
 
 import numpy as np
-from scipy import stats
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 
 def paired_z(a, b, human, *, level="sample", coefficient="spearman", units="both"):
@@ -85,7 +85,7 @@ class PairedZ:
         variance = np.maximum(variance, parts.max(axis=0))
         with np.errstate(invalid="ignore", divide="ignore"):
             degrees = parts.sum(axis=0) ** 2 / (parts**2 / freedom[:, None]).sum(axis=0)
-            p_value = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
+            p_value = 2 * scipy.stats.t.sf(np.abs(difference) / np.sqrt(variance), degrees)
         return difference, np.where(np.isnan(p_value) | (difference == 0), 1.0, p_value)
 
 

@@ -10,7 +10,7 @@ import math
 from functools import partial
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 from nlgjudge.stats.correlations import grouped
 
@@ -556,7 +556,7 @@ class _RankCounts:
         self.last = np.flatnonzero(np.append(differs, True))  # the last score of each value
         up_to = self.last + 1
         below = np.concatenate([[0], up_to[:-1]])
-        rank = 2 * rankdata(human) - self.size - 1
+        rank = 2 * scipy.stats.rankdata(human) - self.size - 1
         self.variation = np.array([[4 * (rank * rank).sum()]])
         self.rating = rank[self.order % self.size]
         self.rank_of_both = (up_to + below)[self.value]  # of a score, if one metric had all; not centred

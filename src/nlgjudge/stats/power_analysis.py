@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 from nlgjudge.stats.simulation import DrawnStudies, calibrated, fitted, rejections
 
@@ -202,5 +202,5 @@ def _slope(effects, shares, power):
     near = (np.abs(shares - power) < 0.35) & (shares < 0.99)
     if near.sum() < 2:
         return 0
-    slope, _ = np.polyfit(effects[near], stats.norm.ppf(shares[near].clip(0.01)), 1)
-    return slope * stats.norm.pdf(stats.norm.ppf(power))
+    slope, _ = np.polyfit(effects[near], scipy.stats.norm.ppf(shares[near].clip(0.01)), 1)
+    return slope * scipy.stats.norm.pdf(scipy.stats.norm.ppf(power))

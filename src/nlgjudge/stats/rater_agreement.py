@@ -9,7 +9,7 @@ from typing import NamedTuple
 import krippendorff
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 from nlgjudge.stats.correlations import check_options, correlation
 
@@ -294,7 +294,7 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     if not tested.any():
         raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
     adjusted = np.full(len(p_values), np.nan)
-    adjusted[tested] = stats.false_discovery_control(p_values[tested], method="by")
+    adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
     rejected = adjusted <= alpha
     table = table.assign(p_adjusted=adjusted, rejected=rejected)
     winning_rate = float(rejected[tested].mean())
@@ -319,7 +319,7 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     if np.ptp(differences) == 0:  # no variance, and so no t
         p_value = float(differences[0] >= epsilon)
     else:
-        p_value = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
+        p_value = scipy.stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
     return n, judge_wins.mean(), annotator_wins.mean(), p_value
 
 

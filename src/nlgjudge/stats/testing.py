@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 from nlgjudge.stats.bootstrap import UNITS
 from nlgjudge.stats.correlations import (
@@ -275,7 +275,7 @@ def williams(r_a, r_b, r_ab, n):
     if not variance > 1e-15:
         return Williams(np.nan, np.nan)
     t = (r_a - r_b) / math.sqrt(variance)
-    return Williams(float(t), float(2 * stats.t.sf(abs(t), n - 3)))
+    return Williams(float(t), float(2 * scipy.stats.t.sf(abs(t), n - 3)))
 
 
 def williams_test(frame, a, b, human, *, level="system", coefficient="pearson"):

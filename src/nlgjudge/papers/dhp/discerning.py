@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy  # which imports `scipy.stats` where it is first used, in half a second
 from scipy.special import logsumexp
-from scipy.stats import norm, rankdata, wilcoxon
 
 FORMS = ("normalised", "as_printed")
 ZEROS = ("wilcox", "pratt")
@@ -165,10 +165,10 @@ def _normal(differences, zeros):
         differences = np.where(np.isnan(differences), 0, differences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # rows without an unequal pair
-        test = wilcoxon(differences, zero_method=zeros, alternative="greater", method="asymptotic", axis=-1,
-                        nan_policy="omit")
+        test = scipy.stats.wilcoxon(differences, zero_method=zeros, alternative="greater", method="asymptotic",
+                                    axis=-1, nan_policy="omit")
     # Not the logarithm of its p, which is 0 from about 1,900 differences of one sign on.
-    return norm.logsf(test.zstatistic)
+    return scipy.stats.norm.logsf(test.zstatistic)
 
 
 def _exact(differences, zeros):
@@ -176,7 +176,7 @@ def _exact(differences, zeros):
 
     scipy's exact distribution is that of ranks without ties.
     """
-    ranks = rankdata(np.abs(differences), axis=-1, nan_policy="omit")
+    ranks = scipy.stats.rankdata(np.abs(differences), axis=-1, nan_policy="omit")
     if zeros == "wilcox":
         ranks = ranks - (differences == 0).sum(axis=-1, keepdims=True)
     ranks = np.where(np.nan_to_num(differences) == 0, 0, ranks)
