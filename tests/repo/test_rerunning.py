@@ -98,8 +98,8 @@ TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
 
 def test_one_table_of_each_paper_over_http(house, run):
     """The judge's cells over HTTP are those in one process, and the page and the folder are the judge's own."""
-    texts, expected = people(TARGETS, limit=20)
-    arguments = [*TARGETS, "--judge", "openai:m", "--price", "1", "2", "--limit", "20", "--without-notebooks"]
+    texts, expected = people(TARGETS, limit=10)
+    arguments = [*TARGETS, "--judge", "openai:m", "--price", "1", "2", "--limit", "10", "--without-notebooks"]
     with answering(texts) as server:
         found = run(server, *arguments)
         paid = len(server.requests)
@@ -179,14 +179,14 @@ def tables_of(house):
 def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_path):
     """Only the calls that were under way at the kill are paid twice."""
     texts, _ = people(["chatgpt/table6"])
-    arguments = ["chatgpt/table6", "--judge", "openai:m", "--limit", "24", "--concurrency", "4", "--without-notebooks"]
+    arguments = ["chatgpt/table6", "--judge", "openai:m", "--limit", "12", "--concurrency", "4", "--without-notebooks"]
     with answering(texts) as server:
         assert run(server, *arguments).returncode == exits.DONE
         calls = len(server.requests)
     whole = tables_of(house)
     shutil.rmtree(house / "build")
     with answering(texts) as server:
-        server.delay = 0.1
+        server.delay = 0.3
         with start(house, server, *arguments, "--store", str(tmp_path / "s.sqlite")) as killed:
             until = time.monotonic() + 120
             while len(server.requests) < calls // 2:
@@ -205,7 +205,7 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_pat
 
 def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     texts, _ = people(["geval/table2", "chatgpt/table6"])
-    arguments = ["geval/table2", "chatgpt/table6", "--judge", "batch:m", "--limit", "24", "--without-logprobs",
+    arguments = ["geval/table2", "chatgpt/table6", "--judge", "batch:m", "--limit", "12", "--without-logprobs",
                  "--without-notebooks"]
     api = Api(lambda prompt, _: texts[prompt])
     with Loopback(api) as server:
@@ -221,7 +221,7 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     assert found.returncode == exits.DONE, found.stderr
     assert list(api.batches) == names  # nothing was submitted twice
     lines = [line for name in names for line in api.batches[name]["lines"]]
-    assert len({line["custom_id"] for line in lines}) == len(lines) > 150
+    assert len({line["custom_id"] for line in lines}) == len(lines) > 80
     replies = pd.read_csv(next((house / "build").rglob("replies.csv")))
     assert (replies["read"] == replies["replies"]).all() and replies["row"].nunique() == 6
     shown = found.stdout.split("this judge\n")[1].splitlines()

@@ -187,9 +187,10 @@ class PartRun:
         cells = single[["aspect", "level", "coefficient"]].drop_duplicates().itertuples(index=False, name=None)
         cells = [(f"judge:{aspect}", aspect, level, coefficient) for aspect, level, coefficient in cells]
         found = table_of_cells(self.frame, cells, dataset=scope.dataset, constant=scope.constant)
-        if resamples:
-            found = interval_table(self.frame, found, rng=rng, resamples=resamples, method="bca",
-                                   constant=scope.constant)
+        if resamples:  # each cell from draws of its own
+            found = pd.concat([interval_table(self.frame, found.iloc[[place]], rng=rng, resamples=resamples,
+                                              method="bca", constant=scope.constant)
+                               for place in range(len(found))], ignore_index=True)
         self.cells = found.assign(**self._labels())
 
     def _joined(self):
