@@ -7,7 +7,7 @@ error stand in, so that the notebooks run everywhere; what comes of these is mar
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.recordings import available, recording
+from nlgjudge.data.recordings import if_available
 from nlgjudge.judging.heads import from_logprobs
 from nlgjudge.judging.scoring import distributions
 
@@ -70,14 +70,15 @@ def judges(benchmark, rng):
         By judge: `median` and `largest` share of probability that lies on no rating, and how many ratings were `unread`
         because none was among the alternatives. Empty for planted judges.
     """
-    if not _recorded(benchmark, RECORDED):
+    recorded = _recorded(benchmark, RECORDED)
+    if not recorded:
         human = benchmark.human()
         return {f"planted, error {error}": {aspect: planted(human[aspect], rng, error=error)
                                             for aspect in benchmark.aspects} for error in ERRORS}, pd.DataFrame()
     found_judges = {}
     outside = {}
-    for judge, name in RECORDED.items():
-        found = distributions(recording(name, benchmark.items, load=lambda *_: benchmark))
+    for judge, replies in recorded.items():
+        found = distributions(replies)
         found_judges[judge] = {aspect: one for (aspect, _), one in _laid_out(found, benchmark).items()}
         outside[judge] = {"median": found["outside"].median(), "largest": found["outside"].max(),
                           "unread": int(found[1].isna().sum())}
@@ -97,14 +98,15 @@ def prompts(benchmark, rng):
     dict of str to dict of str to list of numpy.ndarray
         By judge and aspect, an array for each prompt. A judge lacks the aspects whose order could not be shown.
     """
-    if not _recorded(benchmark, PROMPTS):
+    recorded = _recorded(benchmark, PROMPTS)
+    if not recorded:
         human = benchmark.human()
         name = f"planted, error {ERRORS[0]}"
         return {name: {aspect: [planted(human[aspect], rng, error=ERRORS[0]) for _ in RATINGS]
                        for aspect in benchmark.aspects}}
     found_prompts = {}
-    for judge, name in PROMPTS.items():
-        found = _laid_out(distributions(recording(name, benchmark.items, load=lambda *_: benchmark)), benchmark)
+    for judge, replies in recorded.items():
+        found = _laid_out(distributions(replies), benchmark)
         found_prompts[judge] = {}
         for (aspect, _), one in found.items():
             found_prompts[judge].setdefault(aspect, []).append(one)
@@ -112,7 +114,14 @@ def prompts(benchmark, rng):
 
 
 def _recorded(benchmark, names):
-    return not benchmark.is_sample and available(*names.values(), load=lambda *_: benchmark)
+    """Recorded replies by judge; empty where the benchmark is the sample or one of the recordings cannot be had."""
+    found = {}
+    for judge, name in names.items() if not benchmark.is_sample else ():
+        replies = if_available(name, benchmark.items, load=lambda *_: benchmark)
+        if replies is None:
+            return {}
+        found[judge] = replies
+    return found
 
 
 def _laid_out(found, benchmark):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from nlgjudge.data.recordings import available, recorded, recorded_files, recording
+from nlgjudge.data.recordings import if_available, recorded, recorded_files
 from nlgjudge.judging.scoring import item_scores, responses, wide
 from nlgjudge.papers.closer_look.protocols import RECORDED
 
@@ -41,18 +41,21 @@ def scored(benchmark, *, policy="nan", rows=None):
     (50, 0)
     """
     wanted = {row: name for row, name in RECORDED[benchmark.name].items() if rows is None or row in rows}
-    by_row = {row: name for row, name in wanted.items() if recorded_files(name) and available(name)}
-    read = {name: _read(benchmark, name, policy) for name in dict.fromkeys(by_row.values())}
+    read = {}
+    for name in dict.fromkeys(wanted.values()):
+        replies = if_available(name, benchmark.items) if recorded_files(name) else None
+        if replies is not None:
+            read[name] = _read(replies, name, policy)
     if not read:
         return benchmark.human(), pd.DataFrame(columns=["items", "replies", "unread"])
+    by_row = {row: name for row, name in wanted.items() if name in read}
     scores = {row: read[name][0] for row, name in by_row.items()}
     counts = pd.concat({row: read[name][1] for row, name in by_row.items()}, names=["row", "aspect"])
     return benchmark.with_scores(wide(scores)), counts
 
 
-def _read(benchmark, name, policy):
+def _read(replies, name, policy):
     """Scores of a recording's items, and counts by aspect."""
-    replies = recording(name, benchmark.items)
     parsed = responses(replies, scale=recorded(name).scales, policy=policy)
     scores = item_scores(parsed)
     unread = (parsed["reason"] != "").groupby(parsed["aspect"], sort=False).sum()
