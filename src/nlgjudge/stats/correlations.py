@@ -17,6 +17,8 @@ COEFFICIENTS = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
 # Above this group size the quadratic pair matrix costs more than scipy's n log n loop.
 _PAIRWISE_LIMIT = 400
+# So many keys are put into their order in less time than pandas takes for any.
+_SHORT = 500
 # Rows of so few members are ranked by comparing them, where there are many rows.
 _FEW = 16
 # So many scores are correlated at once: their arrays stay near the processor.
@@ -545,6 +547,12 @@ def _sorted_places(keys):
         occurs[own] = True
         places = occurs.cumsum() - 1
         return places[own], places[-1] + 1
+    if len(keys) <= _SHORT:
+        texts = keys.tolist()
+        if set(map(type, texts)) == {str}:
+            distinct = sorted(set(texts))
+            place = dict(zip(distinct, range(len(distinct))))
+            return np.array([place[text] for text in texts]), len(distinct)
     places, distinct = pd.factorize(keys, sort=True)
     return places, len(distinct)
 
