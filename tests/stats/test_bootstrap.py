@@ -253,6 +253,14 @@ def test_a_columns_mean_covers_the_planted_one():
     assert 180 <= held["both"] <= 198 and held["documents"] < 160
 
 
+def test_a_columns_mean_resamples_what_is_asked_for():
+    """One system always has 0 and the other 6: documents tell nothing, and a quarter of the draws has one system."""
+    frame = frame_of(np.tile([0.0, 6], (3, 1)), np.zeros((3, 2)))
+    for units, low, high in (("documents", 3, 3), ("systems", 0, 6)):
+        found = column_mean(frame, "f", rng=np.random.default_rng(0), units=units, resamples=500)
+        assert found == (3, low, high, 500)
+
+
 def test_a_columns_mean_weighs_items_and_leaves_out_missing_ones():
     """Rows 0 0, 3 and 6 6 of three documents, the second with one system: mean 15 / 5; documents alone are
     drawn with all they have, so that no mean lies outside 0 and 6."""

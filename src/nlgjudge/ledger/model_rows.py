@@ -19,7 +19,7 @@ from nlgjudge.papers.asking import ask, count, kept, request
 from nlgjudge.papers.protocol import Protocol, Scope
 from nlgjudge.papers.registered import modules
 from nlgjudge.stats.bootstrap import interval_table
-from nlgjudge.stats.correlations import table_of_cells
+from nlgjudge.stats.correlations import correlation_table
 
 # Papers that print correlations of models, by the name of their module.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
@@ -184,14 +184,18 @@ class PartRun:
         printed = pd.concat([published(paper, artefact) for paper, artefact in tables])
         own = (printed["row"] == self.part.row.row) & (printed["dataset"] == scope.dataset)
         single = printed[own & printed["aspect"].isin(self.aspects)]
-        cells = single[["aspect", "level", "coefficient"]].drop_duplicates().itertuples(index=False, name=None)
-        cells = [(f"judge:{aspect}", aspect, level, coefficient) for aspect, level, coefficient in cells]
-        found = table_of_cells(self.frame, cells, dataset=scope.dataset, constant=scope.constant)
-        if resamples:  # each cell from draws of its own
-            found = pd.concat([interval_table(self.frame, found.iloc[[place]], rng=rng, resamples=resamples,
-                                              method="bca", constant=scope.constant)
-                               for place in range(len(found))], ignore_index=True)
-        self.cells = found.assign(**self._labels())
+        cells = single.drop_duplicates(["aspect", "level", "coefficient"])
+        found = [self._cell(cell.aspect, cell.level, cell.coefficient, rng, resamples) for cell in cells.itertuples()]
+        self.cells = pd.concat(found, ignore_index=True).assign(**self._labels())
+
+    def _cell(self, aspect, level, coefficient, rng, resamples):
+        """One correlation, with its interval."""
+        constant = self.part.scope.constant
+        cell = correlation_table(self.frame, [f"judge:{aspect}"], [aspect], levels=(level,),
+                                 coefficients=(coefficient,), dataset=self.part.scope.dataset, constant=constant)
+        if not resamples:
+            return cell
+        return interval_table(self.frame, cell, rng=rng, resamples=resamples, method="bca", constant=constant)
 
     def _joined(self):
         """People's ratings under the aspects' printed names, and beside them the judge's."""

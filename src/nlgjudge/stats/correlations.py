@@ -347,38 +347,11 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
     -------
     pandas.DataFrame
     """
-    cells = [(*pair, level, coefficient) for pair, level, coefficient in product(pairs, levels, coefficients)]
-    return table_of_cells(frame, cells, dataset=dataset, constant=constant, kendall=kendall)
-
-
-def table_of_cells(frame, cells, *, dataset, constant, kendall="b"):
-    """Make `correlation_table` of single cells, as a printed table has them.
-
-    Parameters
-    ----------
-    frame, dataset, constant, kendall
-        As for `correlation_table`.
-    cells : list of (str, str, str, str)
-        A metric column, a human column, a level and a coefficient of each.
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"doc_id": ["d1"] * 4, "system_id": ["w", "x", "y", "z"], "human": [1, 2, 3, 4],
-    ...                       "a": [1, 2, 4, 3]})
-    >>> cells = [("a", "human", "sample", "kendall"), ("a", "human", "dataset", "spearman")]
-    >>> table_of_cells(frame, cells, dataset="", constant="skip")["ours"].round(3).tolist()
-    [0.667, 0.8]
-    """
-    if {level for _, _, level, _ in cells} != {"dataset"}:  # which does not look at the keys
+    if set(levels) != {"dataset"}:  # which does not look at the keys
         frame = with_numbered_keys(frame)
     rows = []
     seen = set()
-    for metric, human, level, coefficient in cells:
+    for (metric, human), level, coefficient in product(pairs, levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
         if (metric, human) not in seen:
             check_columns(frame, metric, human, keys=not seen)
