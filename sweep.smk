@@ -1,8 +1,5 @@
 # A notebook over a grid of its parameters: a job for each cell of the grid, then the table of all and
 # its picture. Start it with `make sweep GRID=FILE`; what is complete and up to date does not run again.
-import pandas as pd
-from snakemake.utils import Paramspace
-
 from nlgjudge.repo import sweep, workflow as plan
 
 GRID = sweep.read(config["grid"])
@@ -10,17 +7,18 @@ if workflow.is_main_process:  # a job reads the grid again
     GRID.check()
 # A column of names: the values themselves may be lists, mappings, or texts with slashes.
 CELLS = dict(zip(GRID.names, GRID.cells))
-SPACE = Paramspace(pd.DataFrame({"cell": [*CELLS]}), param_sep="/")
 
 
 localrules: results
 
 
 rule results:
-    input: expand(f"{GRID.folder}/{{cell}}/executed.ipynb", cell=SPACE.instance_patterns)
+    input: [str(GRID.executed(name)) for name in CELLS]
     output: multiext(f"{GRID.folder}/results", ".csv", ".svg", ".png")
-    params: grid=[GRID.names, GRID.figure]
-    run: sweep.finish(GRID)
+    params:
+        grid=[GRID.names, GRID.figure],
+        file=config["grid"],
+    shell: "nlgjudge draw {params.file:q}"
 
 
 rule cell:
@@ -28,7 +26,7 @@ rule cell:
     input:
         notebook=ancient(GRID.notebook),
         used=lambda wildcards: sweep.used(GRID.executed(wildcards.cell)),
-    output: f"{GRID.folder}/{SPACE.wildcard_pattern}/executed.ipynb"
+    output: f"{GRID.folder}/cell/{{cell}}/executed.ipynb"
     log: f"{GRID.folder}/log/{{cell}}.txt"
     params:
         cells=plan.source_digest(str(GRID.notebook.with_suffix(""))),

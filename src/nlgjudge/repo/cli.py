@@ -397,20 +397,24 @@ def _seconds(text):
 
 
 def _add_steps_of_make(commands):
+    examples = {"draw": "nlgjudge draw notebooks/ablation_samples.yaml"}
     for name, home, text in (
             ("resolve", "data_files", "fetch what the notebooks declare, and say what of it can be had"),
-            ("finish", "workflow", "merge the notebooks' results into this run's ledger, and draw summaries"),
+            ("finish", "running", "merge the notebooks' results into this run's ledger, and draw summaries"),
+            ("draw", "running", "join what the cells of a sweep left, and draw it"),
             ("refresh", "notebooks", "copy the last run's results into the repository, and say what changed"),
             ("validate", "notebooks", "check that every notebook runs, and its outputs where the data is here")):
-        step = _command(commands, name, text, f"nlgjudge {name}", listed=False,
+        step = _command(commands, name, text, examples.get(name, f"nlgjudge {name}"), listed=False,
                         description=f"{text[0].upper()}{text[1:]}. `make` calls it.")
         _does(step, home, name)
+    commands.choices["draw"].add_argument("grid", type=Path, help="the file that the sweep was started with")
     commands.choices["validate"].add_argument("--with-data", action="store_true",
                                               help="only the notebooks that declare data")
     serve = _command(commands, "serve", "run a command, and its notebooks in processes that start at once",
                      "nlgjudge serve snakemake --cores all", listed=False,
                      description="Run a command. Each `nlgjudge run` in it is done by a copy of this process, "
-                                 "which has imported what notebooks need. `make` calls it.")
+                                 "which has imported what notebooks need. Within another `nlgjudge serve` "
+                                 "that one does them. `make` calls it.")
     serve.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments")
     _does(serve, "serving", "serve")
 

@@ -1,4 +1,8 @@
-"""What `run` does: execute one notebook with parameters of one's own, and say where its results are."""
+"""What `run` does: execute one notebook with parameters of one's own, and say where its results are.
+
+It and the last steps of the workflows are done by a server where one serves (`nlgjudge.repo.serving`): it has
+imported what they need.
+"""
 
 import ast
 import json
@@ -52,6 +56,43 @@ def run(notebook, output, parameters):
     if os.environ["NLGJUDGE_OUT"] == str(folder):
         print(f"the executed notebook is {output}, its results are in {folder}")
     return None
+
+
+def finish():
+    """Do what `nlgjudge.repo.workflow.finish` does.
+
+    Returns
+    -------
+    int or None
+        As for `run`.
+    """
+    status = serving.ask(["finish"])
+    if status is not None:
+        return status
+    from nlgjudge.repo import workflow
+
+    return workflow.finish()
+
+
+def draw(grid):
+    """Do what `nlgjudge.repo.sweep.finish` does.
+
+    Parameters
+    ----------
+    grid : pathlib.Path
+        The file of the grid.
+
+    Returns
+    -------
+    int or None
+        As for `run`.
+    """
+    status = serving.ask(["draw", str(grid)])
+    if status is not None:
+        return status
+    from nlgjudge.repo import sweep
+
+    return sweep.finish(sweep.read(grid))
 
 
 def _arguments(notebook, output, parameters):

@@ -4,7 +4,7 @@ Snakemake starts a command for each notebook. Where the command that it runs in,
 socket open, `nlgjudge run` hands its arguments, folder, environment and streams over and waits; the work is
 done by a copy of the serving process, which has imported what notebooks need (`nlgjudge.repo.forked`). It
 imports when it is first asked, so that nothing is lost where no notebook has to run. The copy ends with its
-client, and everything ends with the server.
+client, and everything ends with the server. A server within another leaves the work to that one.
 
 On systems where no copies are made, nobody serves, and `nlgjudge run` does the work itself.
 """
@@ -41,7 +41,7 @@ def serve(command):
     int
         Its exit status.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or os.environ.get(SOCKET):
         return subprocess.run(command, check=False).returncode
     with (lending(), tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder,
           socket.socket(socket.AF_UNIX) as listener):

@@ -1,6 +1,7 @@
 """A notebook over a grid of its parameters: the grid as `sweep.smk` needs it, the table and the picture.
 
-Snakemake runs the cells, each a job of its own, here or on a cluster, and knows which ones are complete.
+Snakemake runs the cells, each a job of its own, here or on a cluster, and knows which ones are complete. It reads
+this on every start: pandas is imported where there is a table.
 """
 
 import hashlib
@@ -12,10 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 import yaml
 
-from nlgjudge.data import spreadsheets
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.words import in_words, named
 
@@ -156,6 +155,8 @@ def collect(grid):
         The rows that every cell wrote, of its ablation or its ledger, with its parameters, its number
         and, for a sample, `data`.
     """
+    import pandas as pd
+
     parts = []
     for cell, (name, parameters) in enumerate(zip(grid.names, grid.cells)):
         if not grid.executed(name).exists():
@@ -181,6 +182,8 @@ def finish(grid):
     ValueError
         When there is nothing to draw, or the results lack a column that the figure needs.
     """
+    from nlgjudge.data import spreadsheets
+
     table = collect(grid)
     if not len(table):
         raise ValueError(f"{grid.notebook.name} left no table: expected ablation/*.csv or ledger/*.csv, as "
@@ -197,6 +200,8 @@ def finish_without(grid):
     str
         What is lacking, with a line for each cell that failed; empty where every cell ran.
     """
+    from nlgjudge.data import spreadsheets
+
     for kind in ("svg", "png"):
         (grid.folder / f"results.{kind}").unlink(missing_ok=True)
     grid.folder.mkdir(parents=True, exist_ok=True)
@@ -227,7 +232,9 @@ def draw(grid, table):
     ValueError
         When the results lack a column that the figure needs.
     """
-    from nlgjudge.ledger import figures  # seconds, which the jobs need not spend
+    import pandas as pd
+
+    from nlgjudge.ledger import figures
 
     value = "difference" if "difference" in table else "ours"
     roles = {"label": _LABEL, "value": value, "group": "data", "column": "aspect"} | grid.figure
