@@ -17,22 +17,22 @@ from nlgjudge.repo.notebooks import NotebookError
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
-# It reads the machine's certificates once and not for each prompt that is asked, as in the tests' own process.
-SERVE = """import functools
-import ssl
-import sys
+SERVE = """import sys
 from nlgjudge.repo import cli, forked
-forked.COMMON += ("openai",)
-ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
+forked.COMMON += {more}
 sys.exit(cli.main(["serve", *sys.argv[1:]]))"""
 
 
 class Served:
-    """The process, as a context manager."""
+    """The process, as a context manager; its environment says which `nlgjudge` it imports, `more` what beside it."""
+
+    def __init__(self, environment=None, more=("openai",)):
+        self._given = environment
+        self._code = SERVE.format(more=more)
 
     def __enter__(self):
         says_where = ["sh", "-c", f'echo "${serving.SOCKET}"; exec cat']
-        self._server = subprocess.Popen([sys.executable, "-c", SERVE, *says_where], text=True,
+        self._server = subprocess.Popen([sys.executable, "-c", self._code, *says_where], text=True, env=self._given,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._address = self._server.stdout.readline().strip()
         return self
@@ -41,6 +41,11 @@ class Served:
         self._server.stdin.close()
         self._server.stdout.close()
         self._server.wait()
+
+    @property
+    def environment(self):
+        """What a command's environment has to hold, so that the notebooks of `nlgjudge serve` in it are run here."""
+        return {serving.SOCKET: self._address} if self._address else {}
 
     def run(self, *arguments, **environment):
         """Run a command in this process's folder and environment, and those variables; as `subprocess.run` does."""

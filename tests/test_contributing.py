@@ -122,7 +122,7 @@ class House:
     def __init__(self, folder):
         self.folder = folder
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
-            shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(REPOSITORY / name, folder / name)  # compiled modules too: their times are copied
         for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
                      "paper_tables/reach.csv", "site/artefacts.csv", "site/papers.csv", "paper_tables/README.md",
                      "site/benchmarks.csv", "README.md"):

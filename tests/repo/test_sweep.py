@@ -24,7 +24,7 @@ from nlgjudge.judging.store import Store
 from nlgjudge.ledger import figures
 from nlgjudge.repo import sweep as sweeps
 from nlgjudge.repo.notebooks import NotebookError
-from planning import Plans
+from snakemake_copies import SnakemakeCopies
 
 # Each run leaves a line in `runs.txt`; `block` and `fail` are files that a test puts there.
 WORK = """import os, time
@@ -76,9 +76,9 @@ def make_sweep(folder, *variables, options=""):
             *variables, f"SWEEP_OPTIONS=--directory '{folder}' {options}"]
 
 
-def start(folder, *variables, options=""):
+def start(folder, *variables, options="", **environment):
     """The command on its way."""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"} | environment
     return subprocess.Popen(make_sweep(folder, *variables, options=options), cwd=root(), env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -98,24 +98,33 @@ def ran(folder):
     return found
 
 
-def go(folder, *variables, **options):
-    """Sweep; what make said."""
-    process = start(folder, *variables, **options)
-    said, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, said + errors
-    return said
+@pytest.fixture(scope="module")
+def copies():
+    """Snakemake in copies of one process."""
+    with SnakemakeCopies(os.environ) as made:
+        yield made
 
 
-def planned(folder, plans):
+@pytest.fixture
+def go(copies, served):
+    """The command to its end, where Snakemake and notebooks need not start from nothing: exit status and words."""
+    def go(folder, *variables, options=""):
+        process = start(folder, f"PATH={copies.path}", *variables, options=options, **served.environment)
+        said, errors = process.communicate(timeout=300)
+        return process.returncode, said + errors
+    return go
+
+
+def planned(folder, copies):
     """The values of x whose cells Snakemake would run, before it collected the table."""
-    said = plans.said(root(), options_of_make(folder), folder / "plan.txt", os.environ)
+    said = copies.planned(root(), options_of_make(folder), folder / "plan.txt", os.environ)
     assert "rule results:" in said
     grid = sweeps.read(folder / "grid.yaml")
     numbers = {name: cell["x"] for name, cell in zip(grid.names, grid.cells)}
     return sorted(numbers[name] for name in re.findall(r"^ +wildcards: cell=(.*)$", said, re.M))
 
 
-def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
+def test_a_sweep_runs_what_it_must_and_nothing_else(folder, go, copies):
     results = folder / "out" / "sweeps" / "grid"
 
     def wanted(*values):
@@ -145,7 +154,8 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     # The same command runs these two again; the table and the figure are complete.
     (folder / "fail1").unlink()
     (folder / "block2").unlink()
-    assert "sweep of 3 cells: " in go(folder)
+    status, said = go(folder)
+    assert status == 0 and "sweep of 3 cells: " in said, said
     assert ran(folder) == [1, 2]
     assert table()[["aspect", "difference", "x", "cell", "data"]].to_numpy().tolist() == [
         [aspect, sign * x, x, x - 1, "sample" if x == 3 else "real"]
@@ -160,18 +170,18 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder):
     notebook = nbformat.read(folder / "tiny.ipynb", as_version=4)
     notebook.cells[2].outputs = [new_output("stream", text="said")]
     nbformat.write(notebook, folder / "tiny.ipynb")
-    assert "Nothing to be done" in go(folder, "PROFILE=profiles/slurm", options="--executor local")
+    status, said = go(folder, "PROFILE=profiles/slurm", options="--executor local")
+    assert status == 0 and "Nothing to be done" in said, said
 
     # A cell that is gone leaves the table; one that is new runs, and one whose input is newer, and no other.
-    with Plans(os.environ) as plans:
-        wanted(1, 3)
-        assert planned(folder, plans) == []
-        wanted(0, 1, 3)
-        (folder / "input3").touch()
-        assert planned(folder, plans) == [0, 3]
-        notebook.cells[0].source = "# Tiny, another"
-        nbformat.write(notebook, folder / "tiny.ipynb")
-        assert planned(folder, plans) == [0, 1, 3]
+    wanted(1, 3)
+    assert planned(folder, copies) == []
+    wanted(0, 1, 3)
+    (folder / "input3").touch()
+    assert planned(folder, copies) == [0, 3]
+    notebook.cells[0].source = "# Tiny, another"
+    nbformat.write(notebook, folder / "tiny.ipynb")
+    assert planned(folder, copies) == [0, 1, 3]
     assert ran(folder) == []
 
 
@@ -186,13 +196,14 @@ out.mkdir(parents=True)
 (out / "t.csv").write_text(f"aspect,difference,ci_low,ci_high\\na,{found['score'].mean()},-9,9\\n")"""
 
 
-def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, serve, monkeypatch):
+def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, go, serve, monkeypatch):
     """The largest cell's samples are all that is paid for, whoever asks for them first."""
     write_notebook(folder, "x = 0  # samples", ASK, "nj.signature()")
     write_grid(folder, {"x": [1, 3, 6, 8]})
     monkeypatch.setenv("NLGJUDGE_CACHE", str(folder / "cache"))
     server = serve(lambda number, path, body: completion(["2"] * json.loads(body).get("n", 1)), delay=0.1)
-    assert "sweep of 4 cells: " in go(folder, "JOBS=4")
+    status, said = go(folder, "JOBS=4")
+    assert status == 0 and "sweep of 4 cells: " in said, said
     paid = Counter()
     for body in server.requests:
         asked = json.loads(body)
@@ -203,11 +214,10 @@ def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, serve, monkeypat
     assert pd.read_csv(folder / "out" / "sweeps" / "grid" / "results.csv")["difference"].tolist() == [2] * 4
 
 
-def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder):
+def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder, go):
     write_grid(folder, {"place": str(folder), "x": [1, "one"]})
-    process = start(folder)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode != 0 and "x='one': expected a number, as 0" in errors
+    status, said = go(folder)
+    assert status != 0 and "x='one': expected a number, as 0" in said
     assert ran(folder) == []
 
 

@@ -20,7 +20,8 @@ from nlgjudge.ledger import comparison, ledger, verdicts
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import workflow
-from planning import Plans
+from served import Served
+from snakemake_copies import SnakemakeCopies
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -42,7 +43,7 @@ class House:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(home / name, folder / name)
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
-            shutil.copytree(home / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(home / name, folder / name)  # compiled modules too: their times are copied
         (folder / "notebooks").mkdir()
         # The options are the Makefile's own, or the test would not say anything about it.
         line = re.search(r"^SNAKEMAKE := snakemake (.*)$", (home / "Makefile").read_text("utf-8"), re.M)
@@ -79,21 +80,29 @@ class House:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
     def make(self):
-        """Run Snakemake; return what it returned and the names of the notebooks that started."""
+        """Run Snakemake; return its status, what was said, and the names of the notebooks that started."""
         log = self.folder / "ran.txt"
         log.write_text("", encoding="utf-8")
         served = [sys.executable, "-m", "nlgjudge.repo.cli", "serve"]  # as the Makefile does
         command = [*served, sys.executable, "-m", "snakemake", *self.options]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True,
-                              check=False)
-        return done, sorted(log.read_text(encoding="utf-8").split())
+        done = subprocess.run(command, cwd=self.folder, env=self.environment | self.served.environment,
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr, sorted(log.read_text(encoding="utf-8").split())
+
+    def make_again(self):
+        """The same where neither Snakemake nor the server starts from nothing."""
+        log = self.folder / "ran.txt"
+        log.write_text("", encoding="utf-8")
+        status, said = self.copies.run(self.folder, self.options, self.folder / "make.txt",
+                                       self.environment | self.served.environment)
+        return status, said, sorted(log.read_text(encoding="utf-8").split())
 
     def planned(self):
         """Names of the notebooks that Snakemake would run; none of them runs."""
         log = self.folder / "ran.txt"
         log.write_text("", encoding="utf-8")
         spoken = [option for option in self.options if option != "--quiet"]
-        said = self.plans.said(self.folder, spoken, self.folder / "plan.txt", self.environment)
+        said = self.copies.planned(self.folder, spoken, self.folder / "plan.txt", self.environment)
         assert not log.read_text(encoding="utf-8"), said
         names = sorted(re.findall(r"^ +wildcards: name=(.*)$", said, re.M))
         assert names or "Nothing to be done" in said, said
@@ -106,9 +115,10 @@ def first_run(tmp_path_factory):
     house = House(tmp_path_factory.mktemp("house"))
     house.sources(openmeva=["sample", "a"], wordnet=["real", ""])
     house.notebook("broken", "assert size > 5, 'size is too small'")
-    done, ran = house.make()
-    failed = house.folder / "build" / "executed" / "broken.failed.txt"
-    return house, done, ran, failed.read_text("utf-8"), sorted(p.name for p in failed.parent.iterdir())
+    with Served(house.environment, more=()) as house.served, SnakemakeCopies(house.environment) as house.copies:
+        made = house.make()
+        failed = house.folder / "build" / "executed" / "broken.failed.txt"
+        yield house, *made, failed.read_text("utf-8"), sorted(p.name for p in failed.parent.iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +128,10 @@ def complete(first_run):
     house.notebook("broken", "size")
     house.notebook("stories", STORIES, benchmarks=["openmeva"])
     house.notebook("dialogues", DIALOGUES, resources=["wordnet"])
-    done, ran = house.make()
-    assert done.returncode == 0, done.stdout + done.stderr
+    status, said, ran = house.make_again()
+    assert status == 0, said
     assert ran == ["broken", "dialogues", "stories"]
-    with Plans(house.environment) as house.plans:
-        yield house
+    return house
 
 
 @pytest.fixture
@@ -143,10 +152,10 @@ def append(path, text):
 
 
 def test_a_failing_notebook_fails_the_command_by_name(first_run, complete):
-    _, done, ran, failed, left = first_run
-    assert done.returncode != 0 and ran == ["broken"]
+    _, status, said, ran, failed, left = first_run
+    assert status != 0 and ran == ["broken"]
     cause = "broken.ipynb, cell 3: AssertionError: size is too small"
-    assert cause in failed and cause in done.stdout + done.stderr
+    assert cause in failed and cause in said
     assert "broken.ipynb" not in left
     assert not (complete.folder / "build" / "executed" / "broken.failed.txt").exists()  # mended
 
