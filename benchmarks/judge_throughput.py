@@ -84,13 +84,14 @@ def served():
         server.stdin.close()
 
 
-def measure(address, number, n=1):
-    """Run `client` in a process of its own against that server."""
+def measure(address, *runs):
+    """Run `client` for each number of calls and n, one after the other in one process, against that server."""
     environment = os.environ | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1") | {
         "OPENAI_BASE_URL": address, "OPENAI_API_KEY": "none"}
-    done = subprocess.run([sys.executable, __file__, "--client", str(number), str(n)], env=environment,
-                          check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout)
+    sizes = [str(size) for run in runs for size in run]
+    done = subprocess.run([sys.executable, __file__, "--client", *sizes], env=environment, check=True,
+                          stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def parser_speed(number):
@@ -113,18 +114,22 @@ def main():
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--full", action="store_true", help="100,000 tasks for the memory, not 20,000")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--client", type=int, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--client", type=int, nargs="+", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        return serve()
+        serve()
+        return
     if chosen.client:
-        return client(*chosen.client)
+        for number, n in zip(chosen.client[::2], chosen.client[1::2]):
+            client(number, n)
+        return
     ideal = CONCURRENCY / LATENCY
     print(f"{'tasks':>8} {'n':>3} {'calls/s':>8} {'of ideal':>9} {'items/s':>8} {'samples/s':>10} "
           f"{'CPU ms/call':>12} {'CPU use':>8} {'peak MiB':>9}")
     first, last = (20, 100) if chosen.quick else (chosen.calls, 100_000 if chosen.full else 20_000)
+    wanted = [(first, 1), (first, 20), (last, 1)]
     with served() as address:
-        runs = [measure(address, first), measure(address, first, 20), measure(address, last)]
+        runs = measure(address, *wanted) if chosen.quick else [measure(address, one)[0] for one in wanted]
     for run in runs:
         rate = run["calls"] / run["wall"]
         print(f"{run['calls']:8,} {run['n']:3} {rate:8.0f} {rate / ideal:9.0%} {rate:8.0f} "

@@ -68,7 +68,7 @@ def main():
     names = NAMES
     if chosen.quick:
         chosen.source, chosen.sample = "sample", 2
-        names = ("topical_chat", "bagel")
+        names = ("bagel",)
     benchmarks = [nj.load(name, chosen.source) for name in names]
     parts = ["ROUGE", "BLEU", *["METEOR"] * (not nj.metrics.meteor_missing())]
     for line in {*(b.notice for b in benchmarks), nj.metrics.meteor_missing()} - {""}:
