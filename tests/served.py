@@ -17,10 +17,21 @@ from nlgjudge.repo.notebooks import NotebookError
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
-SERVE = """import sys
+# What follows `-c` is a program, as Python has it; it imports `nlgjudge` anew, and its notebooks have a new kernel.
+SERVE = """import os, sys
 from nlgjudge.repo import cli, forked
+def main(arguments):
+    if arguments[0] != "-c":
+        return command(arguments)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nlgjudge"]:
+        del sys.modules[name]
+    forked.KernelProvisionerFactory.instance().default_provisioner_name = "local-provisioner"
+    sys.path[:0] = ["", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    _, code, *sys.argv[1:] = arguments
+    exec(compile(code, "<string>", "exec"), dict(__name__="__main__"))
+command, cli.main = cli.main, main
 forked.COMMON += {more}
-sys.exit(cli.main(["serve", *sys.argv[1:]]))"""
+sys.exit(command(["serve", *sys.argv[1:]]))"""
 
 
 class Served:
@@ -50,7 +61,8 @@ class Served:
     def run(self, *arguments, **environment):
         """Run a command in this process's folder and environment, and those variables; as `subprocess.run` does."""
         if not self._address:  # a system where no copies are made
-            return subprocess.run([*COMMAND, *arguments], env=os.environ | environment, capture_output=True,
+            command = [sys.executable] if arguments[0] == "-c" else COMMAND
+            return subprocess.run([*command, *arguments], env=os.environ | environment, capture_output=True,
                                   text=True, check=False)
         with ExitStack() as stack:
             stack.enter_context(patch.dict(os.environ, environment | {serving.SOCKET: self._address}))

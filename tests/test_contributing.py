@@ -1,6 +1,6 @@
 """What CONTRIBUTING.md promises: a benchmark, a judge and a paper, each in less than 30 added lines.
 
-The changes are made in a copy of the repository; a second interpreter works with what it then holds.
+The changes are made in a copy of the repository; another process works with what it then holds.
 Three documents of three systems, with numbers small enough to correlate by hand.
 """
 
@@ -8,8 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -119,8 +117,9 @@ def lines(change):
 class House:
     """A copy of the repository that a contributor changes, with the upstream file in its cache."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, served):
         self.folder = folder
+        self.served = served
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
             shutil.copytree(REPOSITORY / name, folder / name)  # compiled modules too: their times are copied
         for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
@@ -141,20 +140,22 @@ class House:
             path.write_text(old[:end] + new + old[end:], encoding="utf-8")
 
     def python(self, code, **environment):
-        """Run code in a fresh interpreter that imports the copy; return what it prints last, as JSON."""
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("NLGJUDGE_", "OPENAI_"))}
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True, check=False,
-            env=clean | {"NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
-                         "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", **environment})
+        """Run code in a process that imports the copy; return what it prints last, as JSON."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            for name in [name for name in os.environ if name.startswith(("NLGJUDGE_", "OPENAI_"))]:
+                patch.delenv(name)
+            done = self.served.run("-c", code, **{
+                "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"), "NLGJUDGE_OFFLINE": "1",
+                "PYDEVD_DISABLE_FILE_VALIDATION": "1", **environment})
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def house(tmp_path_factory, served):
     """A copy with the benchmark, the paper and its notebook."""
-    made = House(tmp_path_factory.mktemp("house"))
+    made = House(tmp_path_factory.mktemp("house"), served)
     made.change([*BENCHMARK, *PAPER])
     cells = []
     for kind, source, *tags in CELLS:
@@ -263,10 +264,10 @@ print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].va
     for name, line in (("paper_tables/README.md", f"| Headlines | 1 | 4 | 2 | 0 | 0 | 0 | 2 | {link} |"),
                        ("README.md", "| Headlines | 4 | 2 | 0 | 0 | 0 | 2 |")):
         assert line in (house.folder / name).read_text("utf-8")
-    rules = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:nbval",
-         str(REPOSITORY / "tests" / "test_notebook_rules.py")], capture_output=True, text=True, check=False,
-        env=os.environ | {"NLGJUDGE_ROOT": str(house.folder), "PYTHONPATH": str(house.folder / "src")})
+    rules = house.served.run(
+        "-c", "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))", "-q", "-p", "no:cacheprovider",
+        "-p", "no:nbval", str(REPOSITORY / "tests" / "test_notebook_rules.py"),
+        NLGJUDGE_ROOT=str(house.folder), PYTHONPATH=str(house.folder / "src"))
     assert rules.returncode == 0 and "passed" in rules.stdout, rules.stdout
 
 
