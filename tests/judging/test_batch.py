@@ -1,8 +1,6 @@
 """The Batch API on a loopback server: leave, come back in another process, ask for nothing twice."""
 
 import json
-import subprocess
-import sys
 import threading
 import time
 import traceback
@@ -79,15 +77,16 @@ def waits(judge, asked, message):
         next(judge.replies(asked))
 
 
-def test_another_process_collects(api, tmp_path):
+def test_another_process_collects(api, served, tmp_path):
     path, asked = tmp_path / "replies.sqlite", tasks("a", "b", n=3, temperature=1)
     with Store(path) as store:
         waits(Batch("m", store), asked, "batch:m: 2 requests are waiting for batch_0; run the same call")
-    command = [sys.executable, "-c", COLLECT, str(path), json.dumps([t._asdict() for t in asked])]
-    early = subprocess.run(command, capture_output=True, text=True)
+    program = ["-c", COLLECT, str(path), json.dumps([t._asdict() for t in asked])]
+    early = served.run(*program)
     assert early.returncode == 1 and "2 requests are waiting for batch_0" in early.stderr
     api.finish("batch_0")
-    late = subprocess.run(command, capture_output=True, text=True, check=True)
+    late = served.run(*program)
+    assert late.returncode == 0, late.stderr
     assert [(r[0], r[2], r[3], r[4]) for r in json.loads(late.stdout)] == [
         reply(p, i) for p in "ab" for i in range(3)]
     body = api.batches["batch_0"]["lines"][0]["body"]

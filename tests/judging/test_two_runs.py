@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -18,22 +16,26 @@ from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 
-# So many runs at once, each in a process of its own.
+# So many runs at once, each in a process of its own, and all of them ended when the first one ends.
 RUN = """
 import os, sys, warnings
+from pathlib import Path
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 warnings.simplefilter("ignore")
 number, runs = int(sys.argv[2]), int(sys.argv[3])
+Path(sys.argv[1]).with_name("pid").write_text(str(os.getpid()))
 tasks = [Task(f"item{i}", "a", f"Rate text {i}.", {}, (1, 5), "form") for i in range(number)]
-for _ in range(runs - 1):
-    if not os.fork():
-        break
+others = [os.fork()] if runs == 2 else []
 with Store(sys.argv[1]) as store:
     live = Live("m", store, concurrency=16)
     right = sum(reply.text.endswith("Score: 4") for reply in live.replies(tasks))
-os.write(1, f"{right}\\n".encode())  # in one piece, where several runs share a pipe
+os.write(1, f"{right}\\n".encode())  # in one piece, where several runs share a file
+if others == [0]:
+    os._exit(0)
+for other in others:
+    os.waitpid(other, 0)
 """
 
 
@@ -49,11 +51,6 @@ def right(_, __, body):
     return completion([f"{words(body)} Score: 4"] * json.loads(body).get("n", 1))
 
 
-def run(path, number, runs=1):
-    return subprocess.Popen([sys.executable, "-c", RUN, path, str(number), str(runs)], stdout=subprocess.PIPE,
-                            text=True, env=dict(os.environ))
-
-
 def asked(server):
     """How many samples each prompt was asked for."""
     samples = Counter()
@@ -62,10 +59,10 @@ def asked(server):
     return samples
 
 
-def test_two_runs_at_once_pay_once_and_both_have_all(serve, tmp_path):
+def test_two_runs_at_once_pay_once_and_both_have_all(serve, served, tmp_path):
     server = serve(right, delay=0.05)
-    both = run(tmp_path / "replies.sqlite", 360, runs=2)
-    assert both.communicate(timeout=600)[0] == "360\n" * 2  # the pipe is open until both have ended
+    both = served.run("-c", RUN, str(tmp_path / "replies.sqlite"), "360", "2")
+    assert both.stdout == "360\n" * 2, both.stderr
     assert asked(server) == {f"Rate text {i}.": 1 for i in range(360)}
 
 
@@ -115,15 +112,16 @@ def test_a_limit_does_not_wait_for_another_run(serve, store):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="elsewhere a claim has to expire")
-def test_a_killed_run_blocks_nobody(serve, tmp_path):
+def test_a_killed_run_blocks_nobody(serve, served, tmp_path):
     server = serve(right, delay=30)
     path = tmp_path / "replies.sqlite"
-    killed = run(path, 10)
-    while not server.requests:
-        assert killed.poll() is None
-        time.sleep(0.01)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate(timeout=600)
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(served.run, "-c", RUN, str(path), "10", "1")
+        while not server.requests:
+            assert not killed.done()
+            time.sleep(0.01)
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        assert killed.result(600).returncode == signal.SIGKILL
     server.delay = 0
     began = len(server.requests)
     with Store(path) as store, Claims(path) as other:
