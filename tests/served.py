@@ -17,8 +17,9 @@ from nlgjudge.repo.notebooks import NotebookError
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
+# It reads the machine's certificates once and not for each prompt that is asked, as in the tests' own process.
 # What follows `-c` is a program, as Python has it; it imports `nlgjudge` anew, and its notebooks have a new kernel.
-SERVE = """import os, sys
+SERVE = """import functools, os, ssl, sys
 from nlgjudge.repo import cli, forked
 def main(arguments):
     if arguments[0] != "-c":
@@ -31,6 +32,7 @@ def main(arguments):
     exec(compile(code, "<string>", "exec"), dict(__name__="__main__"))
 command, cli.main = cli.main, main
 forked.COMMON += {more}
+ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 sys.exit(command(["serve", *sys.argv[1:]]))"""
 
 
