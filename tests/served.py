@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Beside what `nlgjudge serve` imports for a run of all notebooks, what many of the tests' commands import: a client.
 # It reads the machine's certificates once and not for each prompt that is asked, as in the tests' own process.
 # What follows `-c` is a program, as Python has it; it imports `nlgjudge` anew, and its notebooks have a new kernel.
-SERVE = """import functools, os, ssl, sys
+SERVE = """import functools, os, ssl, sys, tempfile
 from nlgjudge.repo import cli, forked
 def main(arguments):
     if arguments[0] != "-c":
@@ -27,6 +27,7 @@ def main(arguments):
     for name in [name for name in sys.modules if name.partition(".")[0] == "nlgjudge"]:
         del sys.modules[name]
     forked.KernelProvisionerFactory.instance().default_provisioner_name = "local-provisioner"
+    tempfile.tempdir = None
     sys.path[:0] = ["", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     _, code, *sys.argv[1:] = arguments
     exec(compile(code, "<string>", "exec"), dict(__name__="__main__"))

@@ -1,9 +1,6 @@
 """The key is in no file and in no output, whatever the server says."""
 
 import json
-import os
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -22,6 +19,7 @@ from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 
+warnings.simplefilter("always")
 store = Store("out/replies.sqlite")
 def run(word, number=3, **settings):
     tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, (1, 5), "form", 2, settings)
@@ -68,10 +66,9 @@ def server():
 
 def environment(server, folder):
     (folder / "tmp").mkdir(exist_ok=True)
-    return os.environ | {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1",
-                         "no_proxy": "127.0.0.1", "TMPDIR": str(folder / "tmp"),
-                         "IPYTHONDIR": str(folder / "ipython"), "XDG_CACHE_HOME": str(folder / "cache"),
-                         "PYTHONWARNINGS": "always"}
+    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1", "TMPDIR": str(folder / "tmp"),
+            "IPYTHONDIR": str(folder / "ipython"), "XDG_CACHE_HOME": str(folder / "cache")}
 
 
 def leaks(folder):
@@ -80,9 +77,9 @@ def leaks(folder):
     return [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_script_leaves_the_key_nowhere(server, tmp_path):
-    done = subprocess.run([sys.executable, "-c", WORK], cwd=tmp_path, env=environment(server, tmp_path),
-                          capture_output=True, text=True, timeout=600)
+def test_a_script_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = served.run("-c", WORK, **environment(server, tmp_path))
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
     for expected in ("the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
                      "the account has no quota left: [key] has no quota", "no model 'm'",
@@ -95,15 +92,15 @@ def test_a_script_leaves_the_key_nowhere(server, tmp_path):
     assert leaks(tmp_path) == []
 
 
-def test_a_notebook_leaves_the_key_nowhere(server, tmp_path):
+def test_a_notebook_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
     """Its outputs are kept: replies, warnings, and at the end an error that stops it."""
     stop = 'list(Live("m", store).replies([Task("a", "b", "wrong key 1", {}, (1, 5), "form")]))'
     notebook = new_notebook(cells=[new_code_cell(WORK), new_code_cell(stop)], metadata={
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
     nbformat.write(notebook, tmp_path / "in.ipynb")
     code = "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(server, tmp_path),
-                          capture_output=True, text=True, timeout=600)
+    monkeypatch.chdir(tmp_path)
+    done = served.run("-c", code, **environment(server, tmp_path))
     assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
     kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     assert "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept
