@@ -16,6 +16,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nlgjudge.repo import exits, serving
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
+# The same, but its server imports what a runner and a kernel need, and nothing for notebooks that compute.
+LIGHT = [sys.executable, "-c", """import sys
+from nlgjudge.repo import cli, forked
+needed = ("IPython", "ipykernel", "nbclient", "papermill")
+forked.COMMON = tuple(name for name in forked.COMMON if name.startswith(needed))
+forked._PATTERNS = ()
+sys.exit(cli.main(sys.argv[1:]))"""]
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 WAITS = """import os, time
 from pathlib import Path
@@ -36,11 +43,11 @@ def write_notebook(folder, name, *cells):
     return path
 
 
-def served(tmp_path, *paths, **options):
+def served(tmp_path, *paths, command=COMMAND, **options):
     """Start a server whose command runs notebooks one after the other, and goes on after a failure."""
     script = "\n".join(f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} -p size 5; echo status $?"
                        for path in paths)
-    return subprocess.Popen([*COMMAND, "serve", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return subprocess.Popen([*command, "serve", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             text=True, start_new_session=True, **options)
 
 
@@ -144,7 +151,7 @@ def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(done):
 
 def test_nothing_is_left_when_the_server_is_interrupted(tmp_path):
     pids = tmp_path / "pids"
-    server = served(tmp_path, write_notebook(tmp_path, "waits", WAITS.format(path=str(pids))))
+    server = served(tmp_path, write_notebook(tmp_path, "waits", WAITS.format(path=str(pids))), command=LIGHT)
     kernel, runner = when_waiting(pids)
     os.killpg(server.pid, signal.SIGINT)  # as Ctrl-C does
     server.wait(600)
@@ -157,7 +164,7 @@ def test_a_runner_ends_with_its_client_and_every_runner_when_the_server_is_kille
         path = write_notebook(tmp_path, name, WAITS.format(path=str(tmp_path / f"{name}.pids")))
         script.append(f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} & "
                       f"echo $! > {tmp_path / name}.client")
-    server = subprocess.Popen([*COMMAND, "serve", "sh", "-c", "\n".join([*script, "sleep 600"])],
+    server = subprocess.Popen([*LIGHT, "serve", "sh", "-c", "\n".join([*script, "sleep 600"])],
                               start_new_session=True)
     one, two = (when_waiting(tmp_path / f"{name}.pids") for name in ("one", "two"))
     os.kill(int((tmp_path / "one.client").read_text()), signal.SIGKILL)
