@@ -44,6 +44,13 @@ def failure(path, tmp_path, parameters=None, **options):
     return str(caught.value)
 
 
+def failure_served(served, path, tmp_path, parameters):
+    """The same in a copy of a process."""
+    with pytest.raises(NotebookError) as caught:
+        served.notebook(path, tmp_path / "out" / "tiny.ipynb", parameters)
+    return str(caught.value).rstrip("\n")
+
+
 def test_success_writes_outputs_and_what_was_used(write, tmp_path):
     path, output = write(READS), tmp_path / "out" / "tiny.ipynb"
     before = path.read_bytes()
@@ -99,9 +106,10 @@ def test_a_notebook_without_a_kernel_name(write, tmp_path):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"size": 2}])
-def test_a_failing_cell_is_named_as_in_the_notebook(write, tmp_path, parameters):
+def test_a_failing_cell_is_named_as_in_the_notebook(write, tmp_path, served, parameters):
     # Prose is cell 0, parameters cell 1, then 2 and 3; an injected cell must not shift them.
-    message = failure(write("ready = True", "assert size > 5, 'size is too small'"), tmp_path, parameters)
+    path = write("ready = True", "assert size > 5, 'size is too small'")
+    message = failure_served(served, path, tmp_path, parameters)
     assert message.startswith("tiny.ipynb, cell 3: AssertionError: size is too small")
     assert "\x1b" not in message
     assert not (tmp_path / "out" / "tiny.deps.json").exists()
@@ -120,11 +128,11 @@ def test_a_cell_without_end(write, tmp_path):
     assert message == "tiny.ipynb, cell 2: no end after 4 s"
 
 
-def test_a_notebook_without_signature(write, tmp_path):
+def test_a_notebook_without_signature(write, tmp_path, served):
     stale = tmp_path / "out" / "tiny.deps.json"
     stale.parent.mkdir()
     stale.write_text("[]", encoding="utf-8")  # of an earlier run
-    message = failure(write(last="1 + 1"), tmp_path)
+    message = failure_served(served, write(last="1 + 1"), tmp_path, {})
     assert message == "tiny.ipynb: its last cell must call nlgjudge.signature(...)"
 
 
@@ -304,7 +312,7 @@ def test_refresh_copies_what_changed_and_says_so(checkout, write):
     assert "old" not in (checkout / "README.md").read_text()
 
 
-def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(write, checkout, monkeypatch, capsys):
+def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(write, checkout, monkeypatch, served):
     """The cell leaves a result, so that a second run shows."""
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # set anew by validate, and undone after the test
     (checkout / "notebooks").mkdir()
@@ -314,21 +322,20 @@ def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(
     nbformat.write(notebook, path)
     workflow.resolve()
     executed = workflow.executed("tiny")
-    run(path, executed)
+    served.notebook(path, executed, {})
     assert keep_outputs(executed, path, workflow.data("tiny"))
     ran_again = checkout / "build" / "validated" / "result.txt"
 
-    validate()
-    said = capsys.readouterr().out
-    assert "tiny: outputs as committed\n" in said
-    assert said.endswith("1 notebooks compared, 0 run; `make reproduce` had run 1 of them\n")
+    validated = served.run("validate")
+    assert validated.returncode == 0 and "tiny: outputs as committed\n" in validated.stdout
+    assert validated.stdout.endswith("1 notebooks compared, 0 run; `make reproduce` had run 1 of them\n")
     assert not ran_again.exists()
 
     kept = path.read_text("utf-8")
     path.write_text(kept.replace('"3\\n"', '"4\\n"'), "utf-8")  # what is committed is not what was computed
-    with pytest.raises(NotebookError, match="validation failed: tiny"):
-        validate()
-    assert "tiny.ipynb::Cell 1" in capsys.readouterr().out and not ran_again.exists()
+    validated = served.run("validate")
+    assert validated.returncode == 1 and "validation failed: tiny" in validated.stderr
+    assert "tiny.ipynb::Cell 1" in validated.stdout and not ran_again.exists()
     path.write_text(kept, "utf-8")
 
     (checkout / "requirements.lock").touch()
@@ -338,5 +345,5 @@ def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(
     (checkout / "requirements.lock").unlink()
     assert workflow.is_up_to_date("tiny")
     path.write_text(kept.replace("print(size)", "print(size + 0)"), "utf-8")
-    validate()
-    assert capsys.readouterr().out.endswith("1 notebooks compared, 0 run\n") and ran_again.exists()
+    validated = served.run("validate")
+    assert validated.stdout.endswith("1 notebooks compared, 0 run\n") and ran_again.exists()
