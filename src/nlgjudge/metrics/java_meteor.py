@@ -162,6 +162,7 @@ def _program(process):
     folder = java_folder()
     if folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    # It runs for a minute: compiling it thoroughly costs more than that saves.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # The paraphrases fill most of the two gigabytes that it may have: it has them from the start, or it would
+    # search for free memory again and again meanwhile.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -Xms2g")
     return Meteor()

@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
+from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
 from nlgjudge.data import choices
@@ -26,10 +27,36 @@ from nlgjudge.repo.lending import lending
 _KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
           (list, tuple): "a list"}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_SAVED_EVERY = 5  # seconds
 
 
 class NotebookError(Exception):
     """A notebook could not be run; the message names it, the cell and the cause."""
+
+
+class _Engine(NBClientEngine):
+    """papermill's own, which would check and write the whole copy before and after every cell.
+
+    That costs more than starting the kernel. Here the copy is written every few seconds, and at the end.
+    """
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, **options):
+        save = nb_man.save
+
+        def save_now_and_then(**changes):
+            waited = nb_man.now() - nb_man.last_save_time
+            if waited.total_seconds() >= _SAVED_EVERY:
+                save(**changes)
+
+        nb_man.save = save_now_and_then
+        try:
+            super().execute_managed_notebook(nb_man, kernel_name, **options)
+        finally:
+            del nb_man.save
+
+
+papermill_engines.register("nlgjudge", _Engine)
 
 
 def run(path, output, parameters=None, *, timeout=600):
@@ -62,7 +89,7 @@ def run(path, output, parameters=None, *, timeout=600):
     os.environ["NLGJUDGE_DEPENDENCIES"] = str(note.resolve())
     try:
         papermill.execute_notebook(str(path), str(output), parameters, progress_bar=False,
-                                   cwd=str(path.parent), kernel_name="python3",
+                                   cwd=str(path.parent), engine_name="nlgjudge", kernel_name="python3",
                                    execution_timeout=timeout, log_output=False,
                                    coalesce_streams=True)  # one text, in however many parts it came
     except PapermillExecutionError as error:

@@ -70,10 +70,11 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
         Whether any item drawn has both scores.
     """
     complete = ~(np.isnan(x) | np.isnan(y))
-    x = x[complete]
-    y = y[complete]
-    counts = counts[:, complete]
-    present = counts.any(axis=1)
+    if not complete.all():
+        x = x[complete]
+        y = y[complete]
+        counts = counts[:, complete]
+    present = counts @ np.ones(len(x)) > 0
     if coefficient == "kendall":
         return _kendall_of_items(x, y, counts, kendall), present
     with np.errstate(invalid="ignore", divide="ignore"):
