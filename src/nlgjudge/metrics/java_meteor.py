@@ -162,7 +162,6 @@ def _program(process):
     folder = java_folder()
     if folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    # The paraphrases fill most of the two gigabytes that it may have: it has them from the start, or it would
-    # search for free memory again and again meanwhile.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -Xms2g")
+    # While its memory grew with the paraphrases, it would search it for what is free again and again.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -Xms1g")
     return Meteor()
