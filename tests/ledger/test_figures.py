@@ -183,15 +183,22 @@ def test_saved_bytes_are_the_same_in_another_process(draw, tmp_path, monkeypatch
     assert "ours − printed" in (tmp_path / "figures" / "first.svg").read_text(encoding="utf-8")
 
 
-def test_saved_bytes_are_those_of_matplotlibs_own_two_drawings(draw, tmp_path):
-    """A figure is laid out without the drawing that matplotlib would throw away, and ends the same."""
-    save(draw(title="t"), "ours", folder=tmp_path)
+def test_a_saved_figure_has_matplotlibs_places_and_keeps_them(draw, tmp_path):
+    """Its parts are placed once; what a notebook draws next, at another resolution, moves none of them."""
+    def places(figure):
+        return np.array([axis.get_position().bounds for axis in figure.axes])
+
+    ours = draw(title="t")
+    save(ours, "ours", folder=tmp_path)
+    kept = places(ours)
     plain = draw(title="t")
+    before = places(plain)
     with matplotlib.rc_context(STYLE):
-        plain.savefig(tmp_path / "plain.svg", metadata={"Date": None, "Creator": None})
-        plain.savefig(tmp_path / "plain.png", metadata={"Software": None})
-    for kind in ("svg", "png"):
-        assert (tmp_path / "figures" / f"ours.{kind}").read_bytes() == (tmp_path / f"plain.{kind}").read_bytes()
+        plain.savefig(tmp_path / "plain.png")
+        ours.savefig(tmp_path / "later.png", dpi=50)
+    assert np.abs(kept - before).max() > 0.01  # of the figure's width or height
+    assert kept == pytest.approx(places(plain), abs=0.015)  # a text is as wide as its resolution makes it
+    assert (places(ours) == kept).all()
 
 
 def test_a_sample_figure_goes_to_its_own_folder(draw, tmp_path, monkeypatch):

@@ -65,6 +65,21 @@ def test_success_writes_outputs_and_what_was_used(write, tmp_path):
     assert not any(f.endswith("nlgjudge/stats/correlations.py") for f in used)
 
 
+def test_what_is_printed_stays_beside_what_is_shown(write, tmp_path, served):
+    """One text of what is printed in a row, in however many parts the kernel sent it, and in the cell's order."""
+    prints = """import time
+for word in ("one", "two"):
+    for part in range(3):
+        print(word, part, flush=True)
+        time.sleep(0.01)  # so that the kernel sends each part by itself
+    display(word)"""
+    path, output = write(prints), tmp_path / "out" / "tiny.ipynb"
+    served.notebook(path, output, {})
+    outputs = nbformat.read(output, as_version=4).cells[2].outputs
+    assert [one.get("text") or one.data["text/plain"] for one in outputs] == [
+        "one 0\none 1\none 2\n", "'one'", "two 0\ntwo 1\ntwo 2\n", "'two'"]
+
+
 def test_an_unknown_parameter_names_the_known(write, tmp_path):
     message = failure(write(), tmp_path, {"size": 1, "sise": 2})
     assert message == "tiny.ipynb: no parameter 'sise': did you mean 'size'? There are size"

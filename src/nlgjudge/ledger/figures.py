@@ -1,7 +1,6 @@
 """Figures: written by the notebooks, as SVG and PNG, the same bytes on every run."""
 
 import textwrap
-from contextlib import contextmanager
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -479,7 +478,7 @@ def _options(table, factors):
 def save(figure, name, *, sample=False, folder=None):
     """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 
-    A line of its title that is wider than the figure is broken first.
+    A line of its title that is wider than the figure is broken first, and its parts keep the places they have then.
 
     Parameters
     ----------
@@ -504,24 +503,16 @@ def save(figure, name, *, sample=False, folder=None):
     """
     folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE), _drawn_once(figure):
+    with matplotlib.rc_context(STYLE):
         _fit_title(figure)
+        _lay_out(figure)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
 
 
-@contextmanager
-def _drawn_once(figure):
-    """Let a figure that is saved be laid out and drawn; matplotlib lays it out by a drawing of its own before."""
-    def draw(renderer):
-        engine = figure.get_layout_engine()
-        if isinstance(engine, ConstrainedLayoutEngine):  # there is none any more when the file is drawn
-            engine.execute(figure)
-        else:
-            type(figure).draw(figure, renderer)
-
-    figure.draw = draw
-    try:
-        yield
-    finally:
-        del figure.draw
+def _lay_out(figure):
+    """Place a figure's parts once, for both files and the notebook; each would do so anew, by drawings of its own."""
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.execute(figure)
+        figure.set_layout_engine(None)

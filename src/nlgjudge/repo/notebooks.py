@@ -37,7 +37,8 @@ class NotebookError(Exception):
 class _Engine(NBClientEngine):
     """papermill's own, which would check and write the whole copy before and after every cell.
 
-    That costs more than starting the kernel. Here the copy is written every few seconds, and at the end.
+    That costs more than starting the kernel. Here the copy is written every few seconds, and at the end; and what
+    a cell prints in a row is one text, in however many parts the kernel sent it.
     """
 
     @classmethod
@@ -54,9 +55,24 @@ class _Engine(NBClientEngine):
             super().execute_managed_notebook(nb_man, kernel_name, **options)
         finally:
             del nb_man.save
+            for cell in nb_man.nb.cells:
+                if cell.cell_type == "code":
+                    cell.outputs = _joined(cell.outputs)
 
 
 papermill_engines.register("nlgjudge", _Engine)
+
+
+def _joined(outputs):
+    """Outputs in their order, those of one stream that follow one another as one."""
+    joined = []
+    for output in outputs:
+        before = joined[-1] if joined else None
+        if before and "stream" == output.output_type == before.output_type and output.name == before.name:
+            before.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def run(path, output, parameters=None, *, timeout=600):
@@ -90,8 +106,7 @@ def run(path, output, parameters=None, *, timeout=600):
     try:
         papermill.execute_notebook(str(path), str(output), parameters, progress_bar=False,
                                    cwd=str(path.parent), engine_name="nlgjudge", kernel_name="python3",
-                                   execution_timeout=timeout, log_output=False,
-                                   coalesce_streams=True)  # one text, in however many parts it came
+                                   execution_timeout=timeout, log_output=False)
     except PapermillExecutionError as error:
         raise NotebookError(f"{path.name}, cell {_last_cell(output)}: {error.ename}: "
                             f"{_ANSI.sub('', error.evalue)}\n{error.source}") from error
