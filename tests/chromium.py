@@ -19,12 +19,12 @@ MARKS = [pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome o
          pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed")]
 
 
-def until(condition, what, seconds=300):
-    """Wait for a true value and return it."""
+def until(condition, what, seconds=300, pause=0.05):
+    """Wait for a true value and return it; ask each so many seconds."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
-        time.sleep(0.05)
+        time.sleep(pause)
     return found
 
 

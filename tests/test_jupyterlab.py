@@ -27,6 +27,12 @@ pytestmark = [*chromium.MARKS,
 TOKEN = "only-for-this-test"
 PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
 CELLS = f"{PANEL}.content.widgets.filter(c => c.model.type === 'code')"
+# All cells have run, or one has failed.
+FINISHED = f"""{{
+    const models = {CELLS}.map(c => c.model);
+    const failed = m => m.sharedModel.getOutputs().some(o => o.output_type === 'error');
+    return models.some(failed) ||
+        (models.every(m => m.executionCount) && {PANEL}.sessionContext.session.kernel.status === 'idle') }}"""
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 PROGRESS = """import tempfile
 import nlgjudge as nj
@@ -123,7 +129,10 @@ def page():
 
 @pytest.fixture
 def run(lab, page):
-    """Open a notebook without outputs, run all its cells and wait for the last; end its kernel afterwards."""
+    """Open a notebook without outputs, run all its cells and wait for the last; end its kernel afterwards.
+
+    The first one is opened by its address, which loads JupyterLab, and the next ones from its list of files.
+    """
     url, work = lab
 
     def opened(notebook, name):
@@ -131,25 +140,21 @@ def run(lab, page):
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
         nbformat.write(notebook, work / f"{name}.ipynb")
-        page.send("Page.navigate", url=f"{url}lab/tree/{name}.ipynb?token={TOKEN}&reset")
+        if page.js("!!app"):
+            page.js(f"{{ await app.commands.execute('filebrowser:open-path', {{path: '{name}.ipynb'}}) }}")
+        else:
+            page.send("Page.navigate", url=f"{url}lab/tree/{name}.ipynb?token={TOKEN}&reset")
         until(lambda: page.js(f"app?.shell && {PANEL}?.sessionContext.session?.kernel?.status === 'idle'"),
-              "an idle kernel")
+              "an idle kernel", pause=0.2)
         page.js(f"{{ app.shell.activateById({PANEL}.id);"
                 " app.commands.execute('notebook:run-all-cells') }")  # not awaited: it lasts
-        return until(lambda: finished(page), f"the end of {name}", 300)
+        until(lambda: page.js(FINISHED), f"the end of {name}", 300, pause=0.2)
+        return page.js(f"{CELLS}.map(c => [c.model.executionCount, c.model.sharedModel.getOutputs()])")
 
     yield opened
-    page.js(f"{PANEL}.context.save()")  # else the next page asks whether to leave
+    page.js(f"{{ await {PANEL}.context.save(); {PANEL}.close() }}")  # else the next page asks whether to leave
     for session in ask(url, "api/sessions"):
         ask(url, f"api/sessions/{session['id']}", "DELETE")
-
-
-def finished(page):
-    """Outputs of the cells, as nbformat has them, when all have run or one has failed."""
-    states = page.js(f"{CELLS}.map(c => [c.model.executionCount, c.model.sharedModel.getOutputs()])")
-    failed = any(o["output_type"] == "error" for _, outputs in states for o in outputs)
-    busy = page.js(f"{PANEL}.sessionContext.session.kernel.status !== 'idle'")
-    return states if failed or (all(count for count, _ in states) and not busy) else None
 
 
 def shown(page, place, selector):
