@@ -7,8 +7,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from functools import cache
@@ -168,17 +166,18 @@ def test_many_replies_are_read_where_nothing_can_be_kept(tmp_path, monkeypatch):
     assert parse_all(MANY)["score"].tolist()[7:14:6] == [1.0, 1.0]
 
 
-def test_kept_readings_hold_for_the_source_that_read_them(tmp_path):
+def test_kept_readings_hold_for_the_source_that_read_them(tmp_path, served):
     package = tmp_path / "nlgjudge"
-    shutil.copytree(Path(parsing.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(parsing.__file__).parents[1], package)  # compiled modules too: their times are copied
     count = ("from nlgjudge.judging.parsing import parse_all\n"
              "parse_all([f'Rating: {number}' for number in range(600)])\n")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NLGJUDGE_CACHE": str(tmp_path / "cache")}
+    environment = {"PYTHONPATH": str(tmp_path), "NLGJUDGE_CACHE": str(tmp_path / "cache")}
     made = []
     for change in ("", "# another way of stating a rating\n"):
         with (package / "judging" / "tiers.py").open("a", encoding="utf-8") as source:
             source.write(change)
-        subprocess.run([sys.executable, "-c", count], env=environment, check=True)
+        done = served.run("-c", count, **environment)
+        assert done.returncode == 0, done.stderr
         made.append(len(list((tmp_path / "cache" / "readings").glob("*.npz"))))
     assert made == [1, 2]
 
