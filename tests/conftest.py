@@ -36,6 +36,20 @@ gc.disable()
 collect_ignore = ["tiny_model.py", "tiny_models.py"]
 
 
+def pytest_configure(config):
+    """Where several workers run the tests, one process serves all of them: its imports take longer than most tests."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.served = Served()
+        config.served.__enter__()
+        config.add_cleanup(lambda: config.served.__exit__(None, None, None))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell a worker of that process."""
+    node.workerinput["served"] = node.config.served.address
+
+
 def pytest_collection_finish():
     """Look for unused cycles seldom, and not among what has been imported by now: it is a twentieth of the time."""
     gc.collect()
@@ -100,9 +114,9 @@ def _or_skip(function, *arguments):
 
 
 @pytest.fixture(scope="session")
-def served():
+def served(pytestconfig):
     """`nlgjudge` in copies of one process, for tests that run many commands or notebooks (`Served`)."""
-    with Served() as made:
+    with Served(address=getattr(pytestconfig, "workerinput", {}).get("served", "")) as made:
         yield made
 
 

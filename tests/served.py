@@ -38,13 +38,20 @@ sys.exit(command(["serve", *sys.argv[1:]]))"""
 
 
 class Served:
-    """The process, as a context manager; its environment says which `nlgjudge` it imports, `more` what beside it."""
+    """The process, as a context manager; its environment says which `nlgjudge` it imports, `more` what beside it.
 
-    def __init__(self, environment=None, more=("openai",)):
+    With an `address`, the process that another one started and ends.
+    """
+
+    def __init__(self, environment=None, more=("openai",), address=""):
         self._given = environment
         self._code = SERVE.format(more=more)
+        self._address = address
+        self._server = None
 
     def __enter__(self):
+        if self._address:
+            return self
         says_where = ["sh", "-c", f'echo "${serving.SOCKET}"; exec cat']
         self._server = subprocess.Popen([sys.executable, "-c", self._code, *says_where], text=True, env=self._given,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -52,9 +59,16 @@ class Served:
         return self
 
     def __exit__(self, *_):
+        if not self._server:
+            return
         self._server.stdin.close()
         self._server.stdout.close()
         self._server.wait()
+
+    @property
+    def address(self):
+        """Where others find the process; empty on a system where no copies are made."""
+        return self._address
 
     @property
     def environment(self):
