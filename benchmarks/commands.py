@@ -23,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 from run import COLUMNS, HISTORY, commit, machine, options, record, remember
 
 from nlgjudge.data.paths import root
@@ -110,7 +111,7 @@ def keep(what, command):
         print(f"{what}: status {error.returncode}, nothing is recorded", file=sys.stderr)
         return abs(error.returncode)
     row = [Path(__file__).stem, f"CPU of {what}", ours, None, "s", None]
-    remember([dict(zip(COLUMNS, row))], described, of_commit)
+    remember(pd.DataFrame([row], columns=COLUMNS), described, of_commit)
     print(f"{what}: {ours:.1f} s of processor time, now in {HISTORY.name}")
     return 0
 

@@ -10,7 +10,6 @@ of each is shown below the table, with its date and commit.
 """
 
 import argparse
-import csv
 import math
 import multiprocessing
 import os
@@ -25,11 +24,12 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
+
 from nlgjudge.data.paths import root
 
 COLUMNS = ["benchmark", "what", "ours", "theirs", "unit", "ratio"]
 COMMON = ("pandas", "scipy.stats", "nlgjudge.judging.parsing")
-NUMBERS = ("ours", "theirs", "ratio")
 HISTORY = Path(__file__).with_name("history.csv")
 LIBRARIES = ("nlgjudge", "numpy", "scipy", "pandas", "rouge-score", "sacrebleu", "nltk", "openai")
 
@@ -54,29 +54,8 @@ def record(what, ours, theirs=None, unit="s"):
     if theirs is not None:
         ratio = theirs / ours if unit == "s" else ours / theirs
     if path := os.environ.get("BENCHMARK_RATIOS"):
-        row = dict(zip(COLUMNS, [Path(sys.argv[0]).stem, what, ours, theirs, unit, ratio]))
-        add(path, [written(row)])
-
-
-def written(row, form=""):
-    """A row's fields in the order of the columns, its figures in that format; what is absent is empty."""
-    fields = row.copy()
-    for name in NUMBERS:
-        fields[name] = "" if row[name] is None else format(float(row[name]), form)
-    return [fields[column] for column in COLUMNS]
-
-
-def add(path, rows):
-    """Add rows to a CSV file."""
-    with open(path, "a", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def read(path):
-    """Rows of figures in a CSV file that has a header, each a dict; what is empty there is None."""
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return [row | {name: float(row[name]) if row[name] else None for name in NUMBERS} for row in rows]
+        row = pd.DataFrame([[Path(sys.argv[0]).stem, what, ours, theirs, unit, ratio]])
+        row.to_csv(path, mode="a", header=False, index=False)
 
 
 def commit():
@@ -91,26 +70,25 @@ def _git(*arguments):
     return said.stdout.strip()
 
 
-def remember(rows, described, of_commit):
+def remember(table, described, of_commit):
     """Add a run's figures to the history; machine and commit are those that it started with."""
     where = described.partition(" of memory")[0].removeprefix("- ")
-    run = [datetime.now(UTC).date().isoformat(), of_commit, where]
-    if not HISTORY.exists():
-        add(HISTORY, [["date", "commit", "machine", *COLUMNS]])
-    add(HISTORY, [[*run, *written(row, ".4g")] for row in rows])
+    rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=of_commit, machine=where)
+    rows = rows[["date", "commit", "machine", *COLUMNS]]
+    rows.to_csv(HISTORY, mode="a", header=not HISTORY.exists(), index=False, float_format="%.4g")
 
 
 def last_recorded():
     """The newest figure of each command in the history, as lines of Markdown; none where it has none."""
-    newest = {}
-    for row in read(HISTORY) if HISTORY.exists() else []:
-        if row["benchmark"] == "commands" and row["theirs"] is None:
-            newest.pop(row["what"], None)
-            newest[row["what"]] = row
-    if not newest:
+    if not HISTORY.exists():
         return []
-    rows = [f"| {what} | {shown(row['ours'], 3)} | {row['date']} | {row['commit']} | {row['machine']} |"
-            for what, row in newest.items()]
+    history = pd.read_csv(HISTORY)
+    of_commands = history[(history["benchmark"] == "commands") & history["theirs"].isna()]
+    newest = of_commands.drop_duplicates("what", keep="last")
+    if newest.empty:
+        return []
+    rows = [f"| {one.what} | {shown(one.ours, 3)} | {one.date} | {one.commit} | {one.machine} |"
+            for one in newest.itertuples()]
     return ["## Commands, as last recorded", "\n".join(["| what | s | date | commit | machine |",
                                                        "| -- | -: | -- | -- | -- |", *rows])]
 
@@ -153,7 +131,7 @@ def become(script, flags):
 
 def shown(figure, digits):
     """A figure as text, empty where there is none."""
-    return "" if figure is None else f"{figure:,.{digits}g}"
+    return "" if math.isnan(figure) else f"{figure:,.{digits}g}"
 
 
 def main():
@@ -164,7 +142,7 @@ def main():
     of_commit = commit()
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        add(rows := Path(folder, "ratios.csv"), [COLUMNS])
+        (rows := Path(folder, "ratios.csv")).write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
         for script in sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__)}):
             print(f"== {script.stem}", flush=True)
             size = rows.stat().st_size
@@ -172,9 +150,8 @@ def main():
             status = run_copy(script, flags) if quick else run(script, flags)
             if status or rows.stat().st_size == size:
                 failed += [f"**{script.stem} failed**: " + (f"status {status}" if status else "no ratio")]
-        table = read(rows)
-    cells = [[row["benchmark"], row["what"], shown(row["ours"], 4), shown(row["theirs"], 4), row["unit"],
-              shown(row["ratio"], 3)] for row in table]
+        table = pd.read_csv(rows)
+    cells = [[*row[:2], *(shown(x, 4) for x in row[2:4]), row[4], shown(row[5], 3)] for row in table.values]
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
     if not quick:
         remember(table, described, of_commit)
@@ -182,8 +159,7 @@ def main():
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))
     (build := Path(os.environ.get("NLGJUDGE_OUT") or root()) / "build").mkdir(parents=True, exist_ok=True)
-    (build / "bench.csv").unlink(missing_ok=True)
-    add(build / "bench.csv", [COLUMNS, *(written(row, ".6g") for row in table)])
+    table.to_csv(build / "bench.csv", index=False, float_format="%.6g")
     text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines), *recorded]) + "\n"
     (build / "bench.md").write_text(text, encoding="utf-8")
     print("\n".join([*failed, "written: build/bench.md, build/bench.csv"]))
