@@ -39,6 +39,10 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYTHONUTF8 := 1
 # Tests and notebooks run side by side on all cores; threads within each would only wait for one another.
 export OMP_NUM_THREADS ?= 1
+# Freed memory is kept for the next array: glibc gives back what is on top, and to get it again can take three
+# times as long as the sum that it is for.
+export MALLOC_TRIM_THRESHOLD_ ?= 268435456
+export MALLOC_MMAP_THRESHOLD_ ?= 268435456
 SNAKEMAKE := snakemake --cores all --quiet --rerun-incomplete --rerun-triggers mtime params code
 
 .DEFAULT_GOAL := help

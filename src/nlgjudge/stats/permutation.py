@@ -13,6 +13,7 @@ import numpy as np
 import scipy  # which imports `scipy.stats` where it is first used, in half a second
 
 from nlgjudge.stats.correlations import grouped
+from nlgjudge.stats.running_sums import running_sums
 
 _CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
 _BLOCK = 256       # resamples are held in blocks of this many
@@ -567,7 +568,7 @@ class _RankCounts:
     def coefficients(self, swapped):
         """Both metrics' coefficients, shape (2, n_resamples), for swap bits of shape (n_items, n_resamples)."""
         of_a = np.concatenate([swapped ^ 1, swapped])[self.order]
-        up_to = np.cumsum(of_a, axis=0, dtype=self.whole)[self.last]
+        up_to = running_sums(of_a, self.whole)[self.last]
         below = np.zeros_like(up_to)
         below[1:] = up_to[:-1]
         rank = (up_to + below)[self.value]

@@ -4,9 +4,14 @@ A resample of systems is a vector of counts, so that all resamples of all docume
 a few products of matrices. Ranks and pairs are counted in whole numbers and are exact.
 """
 
+import math
+
 import numpy as np
 
+from nlgjudge.stats.running_sums import running_sums
+
 _FEW = 64  # systems, up to which it is faster to list the pairs
+_CACHED = 200_000  # numbers of one array, which is read several times
 
 
 def weighted(x, y, counts, coefficient, kendall="b"):
@@ -82,13 +87,27 @@ def weighted_items(x, y, counts, coefficient, kendall="b"):
             everywhere = np.ones((1, len(x)), bool)
             values = _pearson(x[None], y[None], everywhere, counts)[:, 0]
         else:
-            ranks_x = _ranks(x, counts)
-            ranks_y = _ranks(y, counts)
-            values = np.einsum("bi,bi,bi->b", counts, ranks_x, ranks_y)
-            values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks_x, ranks_x))
-            values /= np.sqrt(np.einsum("bi,bi,bi->b", counts, ranks_y, ranks_y))
+            values = _spearman_of_items(x, y, counts)
     values[_constant(x, counts) | _constant(y, counts)] = np.nan
     return np.clip(values, -1, 1), present
+
+
+def _spearman_of_items(x, y, counts):
+    """Spearman's coefficient over all items, from whole numbers; resamples are columns, which are added at once."""
+    counts = np.ascontiguousarray(counts.T)
+    ranks_x = _ranks(x, counts)
+    ranks_y = _ranks(y, counts)
+    drawn_x = counts * ranks_x
+    drawn_y = counts * ranks_y
+    values = _products(drawn_x, ranks_y)
+    values /= np.sqrt(_products(drawn_x, ranks_x))
+    values /= np.sqrt(_products(drawn_y, ranks_y))
+    return values
+
+
+def _products(x, y):
+    """Sum of the products in each column."""
+    return np.einsum("ib,ib->b", x, y)
 
 
 def _kendall_of_items(x, y, counts, kendall):
@@ -140,15 +159,6 @@ def _together(counts, group):
     return np.add.reduceat(counts[:, order], starts, axis=1)
 
 
-def _up_to(counts, group):
-    """How many items of each group and of those before it were drawn."""
-    if 2 * counts.sum(axis=1).max() < 2**15:  # small numbers hold even a doubled rank, in a third of the time
-        counts = counts.astype(np.int16)
-    order = np.argsort(group, kind="stable")
-    last = np.searchsorted(group[order], np.arange(group.max() + 1), side="right") - 1
-    return np.cumsum(counts[:, order], axis=1, dtype=counts.dtype)[:, last]
-
-
 def _untied(scores, counts):
     """Number of pairs of items drawn that have different scores."""
     distinct, group = np.unique(scores, return_inverse=True)
@@ -166,18 +176,34 @@ def _spearman(signs_x, signs_y, present, counts):
     """Spearman's coefficient; NaN where the systems drawn do not vary."""
     # Whole numbers, and the largest sum is less than the third power of how many systems were drawn.
     exact = np.float32 if counts.sum(axis=1).max()**3 < 2**24 else float
-    counts = counts.astype(exact)
+    counts = counts.T.astype(exact)
+    parts = math.ceil(present.size * counts.shape[1] / _CACHED)
+    documents = np.array_split(np.arange(len(present)), max(1, min(parts, len(present))))
+    values = [_spearman_of_documents(signs_x[some].astype(exact), signs_y[some].astype(exact), present[some], counts)
+              for some in documents]
+    return np.concatenate(values).T
+
+
+def _spearman_of_documents(signs_x, signs_y, present, counts):
+    """Spearman's coefficient of some documents, shape (n_documents, n_resamples); resamples are columns."""
     # A midrank less the mean rank is half the sum of the signs against the others.
-    ranks_x = np.tensordot(counts, signs_x.astype(exact), (1, 2))
-    ranks_y = np.tensordot(counts, signs_y.astype(exact), (1, 2))
-    weights = counts[:, None, :] * present
-    shared = np.einsum("bds,bds,bds->bd", weights, ranks_x, ranks_y).astype(float)
-    variation_x = np.einsum("bds,bds,bds->bd", weights, ranks_x, ranks_x).astype(float)
-    variation_y = np.einsum("bds,bds,bds->bd", weights, ranks_y, ranks_y).astype(float)
+    ranks_x = np.tensordot(signs_x, counts, (2, 0))
+    ranks_y = np.tensordot(signs_y, counts, (2, 0))
+    drawn = present[:, :, None] * counts
+    drawn_x = drawn * ranks_x
+    drawn_y = drawn * ranks_y
+    shared = _products_of_systems(drawn_x, ranks_y)
+    variation_x = _products_of_systems(drawn_x, ranks_x)
+    variation_y = _products_of_systems(drawn_y, ranks_y)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = shared / np.sqrt(variation_x) / np.sqrt(variation_y)
     values[(variation_x == 0) | (variation_y == 0)] = np.nan
     return values
+
+
+def _products_of_systems(x, y):
+    """Sum of the products over each document's systems in each resample."""
+    return np.einsum("dsb,dsb->db", x, y).astype(float)
 
 
 def _pearson(x, y, present, counts):
@@ -221,14 +247,20 @@ def _same_score(scores, counts):
 
 
 def _ranks(scores, counts):
-    """Twice each item's midrank in each resample, less twice the mean rank: whole numbers, so exact."""
+    """Twice each item's midrank in each resample, less twice the mean rank: whole numbers, so exact.
+
+    Items are rows and resamples columns.
+    """
     if not len(scores):
         return counts
+    small = 2 * counts.sum(axis=0).max() < 2**15  # a doubled rank fits into two bytes, which take a third of the time
     _, group = np.unique(scores, return_inverse=True)
-    up_to = _up_to(counts, group)
-    centred = up_to - up_to[:, -1:]
-    centred[:, 1:] += up_to[:, :-1]  # those below and those up to a score, less all
-    return centred[:, group].astype(float)
+    order = np.argsort(group, kind="stable")
+    last = np.searchsorted(group[order], np.arange(group.max() + 1), side="right") - 1
+    up_to = running_sums(counts[order], np.int16 if small else np.int64)[last]
+    centred = up_to - up_to[-1]
+    centred[1:] += up_to[:-1]  # those below and those up to a score, less all
+    return centred[group].astype(float)
 
 
 class _Ordered:
