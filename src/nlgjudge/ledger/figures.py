@@ -1,5 +1,6 @@
 """Figures: written by the notebooks, as SVG and PNG, the same bytes on every run."""
 
+import sys
 import textwrap
 
 import matplotlib
@@ -479,6 +480,7 @@ def save(figure, name, *, sample=False, folder=None):
     """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 
     A line of its title that is wider than the figure is broken first, and its parts keep the places they have then.
+    In a notebook it is shown at once, as the file that was written, and closed: it is not drawn once more for the cell.
 
     Parameters
     ----------
@@ -508,6 +510,24 @@ def save(figure, name, *, sample=False, folder=None):
         _lay_out(figure)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+    if _in_notebook():
+        _show(figure, (folder / f"{name}.png").read_bytes())
+
+
+def _in_notebook():
+    """Whether this process is a notebook's kernel that draws figures below cells."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return hasattr(shell, "kernel") and "inline" in matplotlib.get_backend()
+
+
+def _show(figure, png):
+    """Show a figure's picture in the notebook, as wide as Jupyter would have drawn it, and no longer draw it there."""
+    from IPython.display import display  # which is there where a notebook is
+
+    size = {"width": int(STYLE["figure.dpi"] * figure.get_figwidth())}
+    display({"image/png": png, "text/plain": repr(figure)}, metadata={"image/png": size}, raw=True)
+    plt.close(figure)
 
 
 def _lay_out(figure):
