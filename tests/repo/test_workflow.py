@@ -176,6 +176,21 @@ def test_what_is_only_touched_or_got_outputs_runs_nothing(house):
     assert house.planned() == []
 
 
+def test_what_was_deleted_is_made_again(house, tmp_path):
+    executed = house.folder / "build" / "executed" / "stories.ipynb"
+    coverage = house.folder / "build" / "coverage.txt"
+    for path in (executed, coverage):
+        shutil.move(path, tmp_path)
+    try:
+        assert house.planned() == ["stories"]
+        status, said, ran = house.make_again()
+        assert (status, ran) == (0, ["stories"]), said
+        assert "cells" in coverage.read_text(encoding="utf-8")
+    finally:
+        for path in (executed, coverage):
+            shutil.move(tmp_path / path.name, path)
+
+
 def test_a_cell_a_data_file_and_a_declaration_run_their_own_notebook(house):
     """Three changes at once, each of them of another notebook: Snakemake's start costs more than they do."""
     house.edit("stories", lambda notebook: notebook.cells[3].update(source=STORIES + "\nsize"))
