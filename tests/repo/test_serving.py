@@ -1,5 +1,6 @@
 """Notebooks in copies of one process: each alone, nothing left behind, and failures that name the notebook."""
 
+import base64
 import json
 import os
 import re
@@ -94,8 +95,14 @@ pd.describe_option()
 print(dict(matplotlib.rcParams), np.get_printoptions(), sys.path, os.getcwd())
 print(sorted(name for name in os.environ if "NLGJUDGE" not in name), plt.get_backend(), __name__)"""
 SHOWS_A_TABLE = "display(pd.DataFrame(np.ones((3, 30))))\nplt.plot([1, 2]);"
+SAVES = """from pathlib import Path
+import matplotlib.pyplot as plt
+import nlgjudge as nj
+figure, _ = plt.subplots(figsize=(3, 2))
+nj.figures.save(figure, "mine", folder=Path("drawn"))
+print(Path("drawn/figures/mine.png").resolve())"""
 NOTEBOOKS = {"first": [SHOWS_STATE, LEAKS, DRAWS], "second": [SHOWS_STATE, LEAKS, DRAWS],
-             "shows": [SHOWS_SETTINGS, SHOWS_A_TABLE],
+             "shows": [SHOWS_SETTINGS, SHOWS_A_TABLE], "saves": [SAVES],
              "killed": ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "failing": ["1 / 0"],
              "well": ["print(size)"]}
 
@@ -120,6 +127,15 @@ def test_no_state_passes_from_one_notebook_to_the_next(done):
     assert notes[0] == notes[1]
     assert any(name.endswith("stats/testing.py") for name in notes[0])
     assert not any("/repo/" in name for name in notes[0])  # else a change of the runner would run all again
+
+
+def test_a_saved_figure_is_shown_once_and_is_its_file(done):
+    folder, _, statuses, err = done
+    assert statuses["saves"] == 0, err
+    shown, said = nbformat.read(folder / "out" / "saves.ipynb", as_version=4).cells[-2].outputs
+    assert shown["data"]["text/plain"] == "<Figure size 300x200 with 1 Axes>"
+    assert shown["metadata"]["image/png"] == {"width": 300}
+    assert base64.b64decode(shown["data"]["image/png"]) == Path(said["text"].strip()).read_bytes()
 
 
 def test_a_copy_has_the_settings_of_a_new_kernel(done):
