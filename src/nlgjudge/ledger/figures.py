@@ -510,23 +510,17 @@ def save(figure, name, *, sample=False, folder=None):
         _lay_out(figure)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-    if _in_notebook():
-        _show(figure, (folder / f"{name}.png").read_bytes())
-
-
-def _in_notebook():
-    """Whether this process is a notebook's kernel that draws figures below cells."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return hasattr(shell, "kernel") and "inline" in matplotlib.get_backend()
+    _show(figure, (folder / f"{name}.png").read_bytes())
 
 
 def _show(figure, png):
-    """Show a figure's picture in the notebook, as wide as Jupyter would have drawn it, and no longer draw it there."""
-    from IPython.display import display  # which is there where a notebook is
-
-    size = {"width": int(STYLE["figure.dpi"] * figure.get_figwidth())}
-    display({"image/png": png, "text/plain": repr(figure)}, metadata={"image/png": size}, raw=True)
+    """Show a figure's picture in a notebook that draws figures below cells, and no longer draw it there."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if not hasattr(shell, "kernel") or "inline" not in matplotlib.get_backend():
+        return
+    width = int(STYLE["figure.dpi"] * figure.get_figwidth())  # as wide as Jupyter would have drawn it
+    shell.display_pub.publish({"image/png": png, "text/plain": repr(figure)}, {"image/png": {"width": width}})
     plt.close(figure)
 
 

@@ -209,7 +209,9 @@ def keep_outputs(executed, path, data):
             cell.outputs = ran.outputs
             cell.execution_count = ran.execution_count
             for output in cell.outputs:
-                output.get("metadata", {}).clear()
+                shown = output.get("metadata", {})
+                for kind in shown.keys() - {"image/png"}:  # a picture's size stays
+                    del shown[kind]
     original.metadata["nlgjudge"]["data"] = data
     nbformat.write(original, path)
     return True
