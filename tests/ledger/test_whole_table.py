@@ -28,9 +28,9 @@ def rouge(sample=False):
 def body(html):
     """Cells of the table's body by row: (class, hover, print, ours)."""
     found = {}
-    for line in re.findall(r"<tr>(<th class='row'>.+?)</tr>", html):
-        label = re.match(r"<th class='row'>(.*?)</th>", line).group(1)
-        cells = re.findall(r"<td class='(\w+)' title=\"(.*?)\">(.*?)<small>(.*?)</small></td>", line)
+    for line in re.findall(r"<tr>(<th>.+?)</tr>", html):
+        label = re.match(r"<th>(.*?)</th>", line).group(1)
+        cells = re.findall(r"<td class='nj-(\w+)' title=\"(.*?)\">(.*?)<small>(.*?)</small></td>", line)
         if cells:
             found[label] = cells
     return found

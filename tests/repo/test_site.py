@@ -393,7 +393,10 @@ def test_benchmark_pages_show_the_sample_and_say_so(built):
 OVERFLOW = """[document.documentElement.scrollWidth - document.documentElement.clientWidth,
     // what begins left of its box cannot be scrolled to
     [...document.querySelectorAll("div.math math")].filter(
-        (e) => e.getBoundingClientRect().left < 0).length]"""
+        (e) => e.getBoundingClientRect().left < 0).length,
+    // a cell of a table that covers the one on its right
+    [...document.querySelectorAll(".cell_output tr")].filter((row) => [...row.cells].some((cell, at) => at &&
+        cell.getBoundingClientRect().left < row.cells[at - 1].getBoundingClientRect().right - 1)).length]"""
 
 
 # Shows another page's body in the place of this one's, when its images are there. What costs most of a page's load

@@ -35,13 +35,14 @@ LETTERS = {
     "substitute_judge": ("s", "another model's recorded replies"),
     THIRD_PARTY: ("t", "computed and published by others"),
 }
+# Each class has the project's prefix: a page around the notebook has classes of its own, such as `row` and `close`.
 STYLE = """<style>
 .nj-paper-table {overflow-x: auto; max-width: 100%;}
 .nj-paper-table table {border-collapse: collapse; font-size: 12px; line-height: 1.25;}
 .nj-paper-table th, .nj-paper-table td {padding: 2px 6px; text-align: center !important;
   white-space: nowrap; border: 1px solid rgba(128,128,128,.3);}
-.nj-paper-table th.row {text-align: left !important; position: sticky; left: 0; background: var(--jp-layout-color0,
-  var(--pst-color-background, Canvas)); color: inherit;}
+.nj-paper-table th:first-child {text-align: left !important; position: sticky; left: 0; color: inherit;
+  background: var(--jp-layout-color0, var(--pst-color-background, Canvas));}
 .nj-paper-table td small {display: block; opacity: .75; font-size: 11px;}
 .nj-paper-table p {font-size: 12px; margin: 4px 0;}
 COLOURS</style>"""
@@ -99,7 +100,7 @@ class PaperTable:
 
     def _repr_html_(self):
         used = [verdict for verdict in SHOWN if verdict in set(self.cells["verdict"])]
-        colours = "\n".join(f".nj-paper-table td.{verdict} {{background: {SHOWN[verdict][1]};}}" for verdict in used)
+        colours = "\n".join(f".nj-paper-table .nj-{verdict} {{background: {SHOWN[verdict][1]};}}" for verdict in used)
         parts = [STYLE.replace("COLOURS", colours + "\n"), "<div class='nj-paper-table'>"]
         if self.notice:
             parts.append(f"<p><b>{escape(self.notice)}</b></p>")
@@ -113,7 +114,7 @@ class PaperTable:
         heads = self._heads()
         columns = list(self.cells[heads].drop_duplicates().itertuples(index=False, name=None))
         for depth in range(len(heads)):
-            line = ["<tr><th class='row'></th>"]
+            line = ["<tr><th></th>"]
             for label, width in _runs([column[:depth + 1] for column in columns]):
                 line.append(f"<th colspan='{width}'>{escape(_words(label))}</th>")
             yield "".join([*line, "</tr>"])
@@ -122,7 +123,7 @@ class PaperTable:
         wide = self._laid_out([_as_cell(cell) for cell in self.cells.itertuples()])
         for row, cells in wide.iterrows():
             filled = (cell or "<td></td>" for cell in cells)
-            yield f"<tr><th class='row'>{escape(str(row))}</th>{''.join(filled)}</tr>"
+            yield f"<tr><th>{escape(str(row))}</th>{''.join(filled)}</tr>"
 
     def _legend(self):
         said = []
@@ -261,7 +262,7 @@ def _ours(cell):
 def _as_cell(cell):
     printed = escape(cell.published) or "–"
     below = "–" if np.isnan(cell.ours) else escape(_ours(cell))
-    return f"<td class='{cell.verdict}' title=\"{escape(_hover(cell))}\">{printed}<small>{below}</small></td>"
+    return f"<td class='nj-{cell.verdict}' title=\"{escape(_hover(cell))}\">{printed}<small>{below}</small></td>"
 
 
 def _hover(cell):
