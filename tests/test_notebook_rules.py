@@ -196,6 +196,12 @@ def test_outputs_are_committed_from_real_data(notebook):
     assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
 
 
+def test_no_table_is_cut_short(notebook):
+    """pandas leaves out the middle of a large table, and says below it how large it is."""
+    shown = [text for cell in of(notebook, "code") for output in cell.outputs for text in texts(output)]
+    assert not [text for text in shown if re.search(r"\d rows [x×] \d", text)]
+
+
 def test_prose_states_no_number_that_nothing_shows(notebook, request):
     paper = request.node.callspec.params["notebook"].stem.split("_")[0]
     printed = (root() / "paper_tables" / "published").glob(f"{paper}_*.csv")

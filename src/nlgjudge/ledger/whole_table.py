@@ -39,8 +39,9 @@ LETTERS = {
 STYLE = """<style>
 .nj-paper-table {overflow-x: auto; max-width: 100%;}
 .nj-paper-table table {border-collapse: collapse; font-size: 12px; line-height: 1.25;}
-.nj-paper-table th, .nj-paper-table td {padding: 2px 6px; text-align: center !important;
+.nj-paper-table th, .nj-paper-table td {padding: 2px 3px !important; text-align: center !important;
   white-space: nowrap; border: 1px solid rgba(128,128,128,.3);}
+.nj-paper-table th {font-size: 11px;}
 .nj-paper-table th:first-child {text-align: left !important; position: sticky; left: 0; color: inherit;
   background: var(--jp-layout-color0, var(--pst-color-background, Canvas));}
 .nj-paper-table td small {display: block; opacity: .75; font-size: 11px;}
