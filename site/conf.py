@@ -23,6 +23,7 @@ napoleon_use_rtype = False
 nb_execution_mode = "off"  # the notebooks are shown as committed
 nb_ipywidgets_js = {}  # no scripts of other hosts
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # as pages are: its default knows no tables
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 # Outputs may hold a kind of data for other front ends beside the HTML that is shown.

@@ -179,13 +179,14 @@ def test_findings_name_a_family_and_a_near_miss_as_such():
         start + "BARTScore: not explained, nearest is *bart*; 1 of 1 cells agree."]
 
 
-def test_findings_are_cut_to_a_length_and_never_empty():
-    many = pd.concat([rows("geval", "table1", f"R{n}", "differs " * (n + 1), f"v{n}", "word " * 100)
+def test_findings_are_few_say_each_part_of_a_cause_once_and_are_never_empty():
+    many = pd.concat([rows("geval", "table1", f"R{n}", "differs " * (n + 1), f"v{n}",
+                           ["another judge; another prompt", *["another judge; its average is off"] * n])
                       for n in range(6)])
     lines = findings(many, most=4).splitlines()
     assert [line.split(": ")[0].rsplit(" ", 1)[1] for line in lines[:4]] == ["R2", "R3", "R4", "R5"]
     assert lines[4] == "- 2 smaller groups of rows are in the ledger alone."
-    assert all(len(line) < 400 and line.endswith("word ….") for line in lines[:4])
+    assert all(line.endswith("resist: another judge; another prompt; its average is off.") for line in lines[:4])
     assert findings(many.assign(verdict="not_run")) == "Nothing has been compared yet."
 
 

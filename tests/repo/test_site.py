@@ -374,6 +374,12 @@ def test_every_image_has_a_text_in_its_place(parsed):
 
 
 @needs_sphinx
+def test_no_page_shows_a_table_as_it_is_written(parsed):
+    """A table of Markdown that was not understood stands there with its bars and dashes."""
+    assert not [path.name for path in parsed if "|---" in path.read_text("utf-8")]
+
+
+@needs_sphinx
 def test_every_notebook_is_in_the_contents_and_formulas_are_drawn(built, parsed, books):
     contents = {link.split("#")[0] for link in parsed[built / "index.html"].links}
     assert {f"notebooks/{name}.html" for name in books} | {"ledger.html", "glossary.html"} <= contents

@@ -1,7 +1,6 @@
 """How much of each paper reproduces and what explains it, from the ledger."""
 
 import re
-import textwrap
 from typing import NamedTuple
 
 import pandas as pd
@@ -221,7 +220,7 @@ def _line(part):
         "near": near,
         "cells": len(part),
         "resist": len(resist),
-        "cause": "; ".join(dict.fromkeys(resist["note"])),
+        "cause": "; ".join(dict.fromkeys(said for note in resist["note"] for said in note.split("; "))),
         "relabelled": part["verdict"].eq("relabelled").any(),
         "tried": int(tried[1]) if tried else 0,
         "substitute": part["evidence"].isin(ANOTHER_MODEL).all(),
@@ -250,8 +249,7 @@ def _sentence(part):
         numbers = "–".join(map(str, dict.fromkeys((min(tried), max(tried)))))
         text += f"; {numbers} variants tried"
     if resist:
-        cause = textwrap.shorten(part["cause"].iloc[0], 240, placeholder=" …")
-        text += f"; {resist} resist: {cause.rstrip('.')}"
+        text += f"; {resist} resist: {part['cause'].iloc[0].rstrip('.')}"
     return f"{text}."
 
 

@@ -52,7 +52,6 @@ def _notebook(path):
     prose = [text for kind, text in cells if kind == "markdown"]
     title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
     _describe_figures(book, cells, title)
-    _link_pages(book)
     short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
     first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
@@ -73,15 +72,6 @@ def _group(stem):
     places = {key: name.find(f"_{key}_") for key in GROUPS if key}
     named = [key for key, place in places.items() if place >= 0]
     return min(named, key=places.get, default="")
-
-
-def _link_pages(book):
-    """Let links to other notebooks in a cell's output lead to their pages; Sphinx does so in prose alone."""
-    for cell in book["cells"]:
-        for output in cell.get("outputs", []):
-            if "text/markdown" in output.get("data", {}):
-                text = "".join(output["data"]["text/markdown"])
-                output["data"]["text/markdown"] = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.html)", text)
 
 
 def _describe_figures(book, cells, title):
@@ -203,7 +193,7 @@ def paper(key, rows, books):
     dict
         `findings` (Markdown) and `artefacts`, a list of dict in the paper's order: `label, what, status`
         (`reproduced`, `partly`, `needs`, `nothing to compute`), `needs`, `notebooks`, and of a table of
-        correlations `versions` (label and counts) and `missing` (note, rows, cells).
+        correlations `versions` (label and counts), `missing` (note, rows, cells) and `unrun` (rows).
     """
     listed = pd.read_csv(use(root() / "site" / "artefacts.csv"), keep_default_na=False, dtype=str)
     rows = rows[rows["paper"].str.removesuffix("_v1") == key]
@@ -323,6 +313,7 @@ def _table(printed):
     return {
         "status": status,
         "missing": missing,
+        "unrun": list(dict.fromkeys(unrun["row"])),
         "needs": "; ".join(note for note, *_ in missing),
         "versions": [(BRIEF[count["paper"]], count) for count in counts],
     }
