@@ -18,10 +18,10 @@ rule all:
 
 rule notebook:
     # The notebook is ancient: writing outputs back into it must not run it again. A change
-    # of its cells does, through the digest.
+    # of its cells does, through the digest. Of the files that it used, the newest decides.
     input:
         notebook=ancient("notebooks/{name}.ipynb"),
-        used=lambda wildcards: plan.dependencies(wildcards.name),
+        used=lambda wildcards: plan.last_changed(wildcards.name),
     output: "build/executed/{name}.ipynb"
     params:
         cells=lambda wildcards: plan.source_digest(wildcards.name),

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from nlgjudge.data import fetch, published_runs, registry
+from nlgjudge.data import benchmarks, fetch, published_runs, registry
 from nlgjudge.data.paths import root
 from nlgjudge.repo import workflow
 from nlgjudge.repo.notebooks import keep_outputs
@@ -150,6 +150,41 @@ def test_a_file_that_comes_makes_the_data_other(small):
     odd = workflow.data("one")
     sources = [data["replay:geval/gpt-4"][0] for data in (absent, gained, odd)]
     assert sources == ["absent", "real", "unreadable"]
+
+
+def test_data_are_read_again_only_after_a_change(small, monkeypatch):
+    """All is fetched; then whatever reads a benchmark fails."""
+    small.declare(**small.all)
+    small.resolve()
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(small.cache))
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    said = []
+    found = workflow.resolve(said.append)
+
+    def read(name):
+        raise AssertionError(f"{name} was read")
+    monkeypatch.setattr(benchmarks, "load", read)
+
+    def as_before():
+        again = []
+        return workflow.resolve(again.append) == found and again == said
+
+    def reads_anew():
+        with pytest.raises(AssertionError, match="openmeva was read"):
+            workflow.resolve()
+        return True
+    assert as_before()
+    story = small.cache / small.story.location
+    aside = story.rename(story.with_suffix(".aside"))
+    assert reads_anew()
+    aside.rename(story)
+    assert as_before()
+    monkeypatch.setenv("NLGJUDGE_STORY_CLOZE", "stories.csv")
+    assert reads_anew()
+    monkeypatch.delenv("NLGJUDGE_STORY_CLOZE")
+    assert as_before()
+    small.put("summeval", "extra", "another.txt", b"a line of the registry more")
+    assert reads_anew()
 
 
 @pytest.mark.parametrize("found, committed, kept", [

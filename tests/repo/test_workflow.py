@@ -335,6 +335,19 @@ def test_dependencies_that_vanished_are_left_out(small):
     assert workflow.dependencies("one") == ["notebooks/one.ipynb"]
 
 
+def test_of_all_that_a_notebook_used_the_newest_decides(small):
+    assert workflow.last_changed("one") == []
+    note = small / "build" / "executed" / "one.deps.json"
+    note.parent.mkdir(parents=True)
+    note.write_text(json.dumps(["a.csv", "b.py", "gone.py"]), encoding="utf-8")
+    for name, seconds in (("a.csv", 200), ("b.py", 100)):
+        (small / name).touch()
+        os.utime(small / name, (seconds, seconds))
+    assert workflow.last_changed("one") == ["a.csv"]
+    os.utime(small / "b.py", (300, 300))
+    assert workflow.last_changed("one") == ["b.py"]
+
+
 def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
     def declare(*names):
         notebook = new_notebook(metadata={"nlgjudge": {"resources": names}})

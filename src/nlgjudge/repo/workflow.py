@@ -11,6 +11,7 @@ from functools import cache
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
+from nlgjudge.repo import findings
 
 # What a notebook may do without, and the variant of METEOR that cannot.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
@@ -141,6 +142,20 @@ def dependencies(name):
     return [path for path in json.loads(note.read_text()) if (root() / path).exists()]
 
 
+def last_changed(name):
+    """Of a notebook's `dependencies` the one that changed last, which alone decides whether it runs again.
+
+    Snakemake looks at each input of each notebook: thousands, of which hundreds are different.
+
+    Returns
+    -------
+    list of str
+        One path; none where nothing is known.
+    """
+    used = dependencies(name)
+    return [max(used, key=lambda path: (root() / path).stat().st_mtime)] if used else []
+
+
 def executed(name):
     """Where `make reproduce` puts a notebook's executed copy."""
     return root() / "build" / "executed" / f"{name}.ipynb"
@@ -209,14 +224,8 @@ def resolve(say=print):
         can_do_without = optional(name)
         for need in needs(name):
             wanted[need] = wanted.get(need, False) or need not in can_do_without
-    _fetch(list(wanted), {need for need, needed in wanted.items() if needed}, say)
-    from nlgjudge.data.benchmarks import load as load_anew
-
-    found = {}
-    load = cache(load_anew)  # several needs are read with the same benchmark
-    with _offline():  # what can be had is here now
-        for need in sorted(wanted, key=_order):
-            found[need] = _find(need, say, load)
+    files = _fetch(list(wanted), {need for need, needed in wanted.items() if needed}, say)
+    found = _found(files, say)
     stand_ins = [need for need, (source, _) in found.items() if source == "sample"]
     if stand_ins and any(source == "real" for source, _ in found.values()):
         say(f"  The sample stands in for {', '.join(stand_ins)}; all else is real.")
@@ -226,6 +235,36 @@ def resolve(say=print):
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
     return found
+
+
+def _found(files, say):
+    """Source and digest of each need, read anew where something has changed; files is by need, which are here."""
+    found, lines = findings.kept(files)
+    if found is not None:
+        for line in lines:
+            say(line)
+    else:
+        found, lines = _read_anew([need for need in files if need not in RESOURCES], say)
+        findings.keep(files, found, lines)
+    # A Java, or a folder of WordNet, may come from anywhere.
+    resources = [need for need in files if need in RESOURCES]
+    return found | _read_anew(resources, say)[0]
+
+
+def _read_anew(wanted, say):
+    """Source and digest of each need, and the lines that were said."""
+    from nlgjudge.data.benchmarks import load as load_anew
+
+    lines = []
+
+    def said(line):
+        lines.append(line)
+        say(line)
+
+    load = cache(load_anew)  # several needs are read with the same benchmark
+    with _offline():  # what can be had is here now
+        found = {need: _find(need, said, load) for need in sorted(wanted, key=_order)}
+    return found, lines
 
 
 def _kind(need):
@@ -276,7 +315,13 @@ def files_of(need):
 
 
 def _fetch(wanted, needed, say):
-    """Have the files of all needs at hand; say which ones a code host did not give."""
+    """Have the files of all needs at hand; say which ones a code host did not give.
+
+    Returns
+    -------
+    dict of str to dict
+        By need, the place of each of its files and whether it is here.
+    """
     from nlgjudge.data import fetch
 
     files = {need: files_of(need) for need in wanted}
@@ -303,6 +348,8 @@ def _fetch(wanted, needed, say):
             f"{len(stopped)} of {len(outcomes)} files could not be had, as {stopped[0].cause}\n"
             "The code host answered, so nothing stands in for them. What was fetched is kept: run the same "
             "command again later, or set NLGJUDGE_OFFLINE=1 to do without.", kind="failed")
+    here = {entry.location: error is None for entry, error in outcomes.items()}
+    return {need: {str(entry.location): here[entry.location] for entry in files[need]} for need in wanted}
 
 
 def _of_kind(outcomes, kind):
