@@ -5,6 +5,7 @@ reproduce` that has nothing to do. What decides is noted beside the findings: th
 package, the installed packages, and the variables of the environment that name folders and files.
 """
 
+import hashlib
 import json
 import os
 import sys
@@ -69,9 +70,11 @@ def _path():
 
 
 def _environment():
-    """What decides beside files: variables, the interpreter, and which packages are installed."""
+    """Digest of what decides beside files: variables, the interpreter, and the packages with their versions."""
     variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE)}
-    return {"variables": variables, "python": sys.version, "packages": _state(sysconfig.get_path("purelib"))}
+    packages = sorted(folder.name for folder in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
+    together = json.dumps([sorted(variables.items()), sys.version, packages])
+    return hashlib.sha256(together.encode()).hexdigest()  # an address can hold a password
 
 
 def _package():
