@@ -1,7 +1,6 @@
 # Two commands matter: `make reproduce` and `make test`. Each does its own set-up.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
-PYTHON ?= python3
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
@@ -54,10 +53,8 @@ help: ## list the targets
 # The lock names everything that is needed, so that pip has nothing to look for. What is never imported is never
 # compiled, and the pip that comes with Python would take twice as long as today's.
 .venv/stamp: pyproject.toml requirements.lock
-	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 13), sys.version' \
-	  || { echo "Python 3.11 to 3.13 is needed; name one: make PYTHON=python3.12" >&2; exit 1; }
 	$(if $(FOUND),$(info $(NOT_USED)))
-	$(PYTHON) -m venv --clear .venv
+	python=$$(bash tests/interpreter.sh $(if $(PYTHON),"$(PYTHON)")) && "$$python" -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check --upgrade pip
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .

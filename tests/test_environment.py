@@ -1,4 +1,4 @@
-"""Make uses an active environment that has the packages, and says why it uses none."""
+"""Make uses an active environment that has the packages, says why it uses none, and makes one of the best Python."""
 
 import os
 import shutil
@@ -68,6 +68,60 @@ def test_without_an_active_environment_make_builds_its_own(checkout):
     said = planned(checkout)
     assert "cannot be used" not in said
     assert "-m venv --clear .venv" in said
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A path with nothing on it but bash, in a folder with a blank in its name."""
+    folder = tmp_path / "a place"
+    folder.mkdir()
+    (folder / "bash").symlink_to(shutil.which("bash"))
+    return folder
+
+
+def put_python(folder, name, compiled="--enable-optimizations", version=(3, 12)):
+    """A Python of this name that says of itself how it was compiled and what version it has."""
+    script = folder / name
+    said = (f"import sys, sysconfig; sysconfig.get_config_vars()['CONFIG_ARGS'] = '{compiled}'; "
+            f"sysconfig.get_scheme_names = tuple; sys.version_info = {version}; exec(sys.argv[2])")
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{said}" "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def chosen(folder, *names):
+    """What the choice among the Pythons of a folder, or among the named ones, prints and its exit status."""
+    found = subprocess.run(["bash", str(root() / "tests" / "interpreter.sh"), *names], env={"PATH": str(folder)},
+                           capture_output=True, text=True)
+    return found.stdout.strip() or found.stderr, found.returncode
+
+
+def test_the_first_python_that_can_make_an_environment_is_taken(folder):
+    put_python(folder, "python3", version=(3, 14))
+    put_python(folder, "python3.11")
+    first = put_python(folder, "python3.12")
+    assert chosen(folder) == (str(first), 0)
+
+
+def test_a_python_without_optimisations_is_taken_where_there_is_no_other(folder):
+    slow = put_python(folder, "python3", compiled="--enable-shared")
+    put_python(folder, "python3.13", compiled="")
+    assert chosen(folder) == (str(slow), 0)
+
+
+def test_an_optimised_python_is_preferred_unless_another_is_named(folder):
+    slow = put_python(folder, "python3", compiled="--enable-shared")
+    fast = put_python(folder, "python3.11")
+    assert chosen(folder) == (str(fast), 0)
+    assert chosen(folder, str(slow)) == (str(slow), 0)
+
+
+def test_without_a_python_that_fits_it_is_said_what_is_needed(folder):
+    put_python(folder, "python3", version=(3, 10))
+    said, code = chosen(folder)
+    assert code == 1
+    assert said.startswith("Python 3.11 to 3.13 with venv is needed")
+    assert "make PYTHON=" in said
 
 
 def test_in_a_read_only_checkout_make_says_what_it_writes(checkout):
