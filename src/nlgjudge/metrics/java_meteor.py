@@ -8,6 +8,7 @@ names the address to the others by the variable `LENT`. Where none is lent, a pr
 import os
 import shutil
 import signal
+import socket
 import sys
 from contextlib import suppress
 from functools import cache
@@ -75,11 +76,15 @@ def lend(listener):
     listener : socket.socket
         Of the Unix family, whose address the others find in the variable `LENT`.
     """
-    from multiprocessing.connection import Connection
+    from multiprocessing.connection import Connection, wait
 
+    # A signal that arrives right before this process waits is not seen by the wait itself: it leaves a byte to read.
+    noticed, notice = socket.socketpair()
+    notice.setblocking(False)
+    signal.set_wakeup_fd(notice.fileno())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
-        while True:
+        while noticed not in wait([listener, noticed]):
             accepted, _ = listener.accept()
             with Connection(accepted.detach()) as connection:
                 try:
