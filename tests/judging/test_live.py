@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sqlite3
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -483,6 +484,32 @@ def test_it_runs_where_a_loop_is_running(serve, store):
         return texts(Live("m", store).replies(tasks(2)))
 
     assert asyncio.run(cell()) == GOOD
+
+
+def test_an_interrupt_before_the_first_call_is_no_call(serve, store, monkeypatch):
+    """As in a cell that is interrupted at once: the run in another thread has not begun."""
+    server = serve(right)
+    run, ended = asyncio.run, threading.Event()
+
+    def late(coroutine):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)  # until the interrupt was seen
+        try:
+            return run(coroutine)
+        finally:
+            ended.set()
+
+    async def cell():
+        monkeypatch.setattr(asyncio, "run", late)
+        list(Live("m", store).replies(tasks(2)))
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.new_event_loop().run_until_complete(cell())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.wait(600) and not server.requests
 
 
 INTERRUPTED = """

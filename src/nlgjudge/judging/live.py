@@ -212,16 +212,20 @@ class Live:
 
     def _wait(self, tasks):
         """Run to the end, also where an event loop is running already."""
+        self._interrupted = False
+        self._cancel = None
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._run(tasks))
         with ThreadPoolExecutor(1) as pool:  # a notebook runs a loop already
-            run = pool.submit(asyncio.run, self._run(tasks))
             try:
-                return run.result()
+                return pool.submit(asyncio.run, self._run(tasks)).result()
             except KeyboardInterrupt:
-                self._cancel()
+                self._interrupted = True  # for a run that begins only now
+                if self._cancel:
+                    with suppress(RuntimeError):  # it has just ended
+                        self._cancel()
                 raise
 
     def _begin(self):
@@ -248,6 +252,8 @@ class Live:
 
     async def _run(self, tasks):
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
+        if self._interrupted:
+            return
         self._begin()
         size = len(tasks) if hasattr(tasks, "__len__") else None
         bar = tqdm(total=size, unit="item", desc="judging", disable=not self.progress)
