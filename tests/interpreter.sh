@@ -10,15 +10,18 @@ print("fast" if optimised or "deb_system" in sysconfig.get_scheme_names() else "
 while read -r python; do
   case $("$python" -c "$probe" 2>/dev/null) in
     fast)
+      [ -z "${slow:-}" ] || echo ".venv is made of $python, since $slow was compiled without optimisations;" \
+        "to have that one all the same: make PYTHON='$slow'" >&2
       found=$python
       break
       ;;
     slow)
-      found=${found:-$python}
+      slow=${slow:-$python}
       ;;
   esac
 done < <(type -aP "$@")
-if [ -z "${found:-}" ]; then
+found=${found:-${slow:-}}
+if [ -z "$found" ]; then
   echo "Python 3.11 to 3.13 with venv is needed (Debian: apt install python3-venv), and $* is not one;" \
     "name another: make PYTHON=/a/folder/bin/python3.12" >&2
   exit 1

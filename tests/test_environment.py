@@ -90,37 +90,39 @@ def put_python(folder, name, compiled="--enable-optimizations", version=(3, 12))
 
 
 def chosen(folder, *names):
-    """What the choice among the Pythons of a folder, or among the named ones, prints and its exit status."""
+    """The choice among the Pythons of a folder, or among the named ones: what is taken, and what is said of it."""
     found = subprocess.run(["bash", str(root() / "tests" / "interpreter.sh"), *names], env={"PATH": str(folder)},
                            capture_output=True, text=True)
-    return found.stdout.strip() or found.stderr, found.returncode
+    assert found.returncode == (not found.stdout)
+    return found.stdout.removesuffix("\n"), found.stderr
 
 
 def test_the_first_python_that_can_make_an_environment_is_taken(folder):
     put_python(folder, "python3", version=(3, 14))
     put_python(folder, "python3.11")
     first = put_python(folder, "python3.12")
-    assert chosen(folder) == (str(first), 0)
+    assert chosen(folder) == (str(first), "")
 
 
 def test_a_python_without_optimisations_is_taken_where_there_is_no_other(folder):
     slow = put_python(folder, "python3", compiled="--enable-shared")
     put_python(folder, "python3.13", compiled="")
-    assert chosen(folder) == (str(slow), 0)
+    assert chosen(folder) == (str(slow), "")
 
 
 def test_an_optimised_python_is_preferred_unless_another_is_named(folder):
     slow = put_python(folder, "python3", compiled="--enable-shared")
     fast = put_python(folder, "python3.11")
-    assert chosen(folder) == (str(fast), 0)
-    assert chosen(folder, str(slow)) == (str(slow), 0)
+    taken, said = chosen(folder)
+    assert taken == str(fast)
+    assert said.startswith(f".venv is made of {fast}, since {slow} was compiled") and f"make PYTHON='{slow}'" in said
+    assert chosen(folder, str(slow)) == (str(slow), "")
 
 
 def test_without_a_python_that_fits_it_is_said_what_is_needed(folder):
     put_python(folder, "python3", version=(3, 10))
-    said, code = chosen(folder)
-    assert code == 1
-    assert said.startswith("Python 3.11 to 3.13 with venv is needed")
+    taken, said = chosen(folder)
+    assert not taken and said.startswith("Python 3.11 to 3.13 with venv is needed")
     assert "make PYTHON=" in said
 
 
