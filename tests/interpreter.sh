@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the Python that .venv is made of: the one that is named, or else the first on the path that can make it. One
-# that was compiled without optimisations, as pyenv does by default, needs a sixth more of the processor for the same
-# work: it is taken only where there is no other. Debian optimises its Python but does not record that it did.
+# that was compiled without optimisations, as pyenv does by default, needs about a tenth more of the processor for the
+# same work: it is taken only where there is no other. Debian optimises its Python but does not record that it did.
 [ $# -gt 0 ] || set -- python3 python3.13 python3.12 python3.11
 probe='import ensurepip, sys, sysconfig, venv
 assert (3, 11) <= sys.version_info[:2] <= (3, 13)
