@@ -489,18 +489,24 @@ def test_it_runs_where_a_loop_is_running(serve, store):
 def test_an_interrupt_before_the_first_call_is_no_call(serve, store, monkeypatch):
     """As in a cell that is interrupted at once: the run in another thread has not begun."""
     server = serve(right)
-    run, ended = asyncio.run, threading.Event()
+    run, shutdown = asyncio.run, ThreadPoolExecutor.shutdown
+    seen, ended = threading.Event(), threading.Event()
 
     def late(coroutine):
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.5)  # until the interrupt was seen
+        seen.wait(600)
         try:
             return run(coroutine)
         finally:
             ended.set()
 
+    def leave(pool, **options):
+        seen.set()
+        shutdown(pool, **options)
+
     async def cell():
         monkeypatch.setattr(asyncio, "run", late)
+        monkeypatch.setattr(ThreadPoolExecutor, "shutdown", leave)
         list(Live("m", store).replies(tasks(2)))
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
