@@ -99,6 +99,7 @@ bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their hi
 	@python benchmarks/run.py
 
 lint: $(READY) ## style of the code and of the notebooks
+	ruff format --check src tests site
 	ruff check src tests notebooks site benchmarks
 
 lock: ## pin the default set and the development tools again

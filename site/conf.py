@@ -8,7 +8,9 @@ from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.search.en import SearchEnglish
 
-from nlgjudge.repo import site  # before myst_nb: it saves the grammar that jsonschema builds at import
+from nlgjudge.repo import (
+    site,
+)  # before myst_nb: it saves the grammar that jsonschema builds at import
 
 project = "nlgjudge"
 author = "The nlgjudge authors"
@@ -49,7 +51,8 @@ html_theme_options = {
 }
 if site.repository():
     html_theme_options["icon_links"] = [
-        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}]
+        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}
+    ]
 html_math_renderer = "mathml"
 
 
@@ -96,6 +99,8 @@ def _navigate_by_titles(app, page, template, context, doctree):
 
 def setup(app):
     """Register the renderer of formulas, and what makes navigation and search in less time."""
-    app.connect("html-page-context", _navigate_by_titles, priority=400)  # before the theme asks for it
+    app.connect(
+        "html-page-context", _navigate_by_titles, priority=400
+    )  # before the theme asks for it
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))
     app.add_search_language(_Search)

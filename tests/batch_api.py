@@ -49,7 +49,12 @@ class Api:
         boundary = body.split(b"\r\n", 1)[0]
         part = next(p for p in body.split(boundary) if b'name="file"' in p.split(b"\r\n\r\n", 1)[0])
         content = part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n")
-        return {"id": self.put(content), "object": "file", "purpose": "batch", "bytes": len(content)}
+        return {
+            "id": self.put(content),
+            "object": "file",
+            "purpose": "batch",
+            "bytes": len(content),
+        }
 
     def put(self, content):
         name = f"file-{len(self.files)}"
@@ -58,8 +63,15 @@ class Api:
 
     def create(self, asked):
         lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
-        made = {"id": f"batch_{len(self.batches)}", "object": "batch", "status": "validating",
-                "output_file_id": None, "error_file_id": None, "lines": lines, **asked}
+        made = {
+            "id": f"batch_{len(self.batches)}",
+            "object": "batch",
+            "status": "validating",
+            "output_file_id": None,
+            "error_file_id": None,
+            "lines": lines,
+            **asked,
+        }
         self.batches[made["id"]] = made
         return made
 
@@ -74,13 +86,23 @@ class Api:
             if prompt in self.fails:
                 body, status_code = {"error": {"message": "overloaded"}}, 500
             (errors if prompt in self.fails else output).append(
-                {"id": "r", "custom_id": line["custom_id"], "error": None,
-                 "response": {"status_code": status_code, "request_id": "q", "body": body}})
-        files = {name: self.put("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
-                 for name, rows in (("output_file_id", output), ("error_file_id", errors)) if rows}
+                {
+                    "id": "r",
+                    "custom_id": line["custom_id"],
+                    "error": None,
+                    "response": {"status_code": status_code, "request_id": "q", "body": body},
+                }
+            )
+        files = {
+            name: self.put("\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
+            for name, rows in (("output_file_id", output), ("error_file_id", errors))
+            if rows
+        }
         return made.update(files, status=status) or made
 
     def asked(self, name):
         """Prompt and number of samples of each line."""
-        return [(line["body"]["messages"][0]["content"], line["body"].get("n", 1))
-                for line in self.batches[name]["lines"]]
+        return [
+            (line["body"]["messages"][0]["content"], line["body"].get("n", 1))
+            for line in self.batches[name]["lines"]
+        ]

@@ -14,9 +14,13 @@ from urllib.request import urlopen
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-MARKS = [pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome on PATH"),
-         pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed")]
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+MARKS = [
+    pytest.mark.skipif(not CHROMIUM, reason="no chromium or google-chrome on PATH"),
+    pytest.mark.skipif(not find_spec("websocket"), reason="websocket-client is not installed"),
+]
 
 
 def until(condition, what, seconds=300, pause=0.05):
@@ -50,7 +54,9 @@ class Page:
 
     def _note(self, event, about):
         if event == "Runtime.exceptionThrown":
-            self.errors.append(about["exceptionDetails"].get("exception", {}).get("description", "exception"))
+            self.errors.append(
+                about["exceptionDetails"].get("exception", {}).get("description", "exception")
+            )
         elif event == "Runtime.consoleAPICalled" and about["type"] == "error":
             self.errors.append(str([a.get("value", a.get("description")) for a in about["args"]]))
         elif event == "Log.entryAdded" and about["entry"]["level"] == "error":
@@ -60,23 +66,37 @@ class Page:
 
     def open(self, url):
         """Load a page, with all that it loads itself."""
-        self.js("window.left = true")  # the page before may still be there for a moment, complete as it is
-        elsewhere = "loaderId" in self.send("Page.navigate", url=url)  # not another place of the same page
+        self.js(
+            "window.left = true"
+        )  # the page before may still be there for a moment, complete as it is
+        elsewhere = "loaderId" in self.send(
+            "Page.navigate", url=url
+        )  # not another place of the same page
         ready = "document.readyState === 'complete'" + " && !window.left" * elsewhere
         until(lambda: self.js(ready), url)
 
     def js(self, code):
         """Value of an expression, awaited where it is a promise."""
-        result = self.send("Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True)
+        result = self.send(
+            "Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True
+        )
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
     def show(self, width=1200, height=900, **media):
         """Set the window's size and what styles may ask for, as ``media="print"``, ``scheme="dark"``."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                  mobile=width < 500)
-        self.send("Emulation.setEmulatedMedia", media=media.get("media", "screen"), features=[
-            {"name": "prefers-color-scheme", "value": media.get("scheme", "light")}])
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
+        self.send(
+            "Emulation.setEmulatedMedia",
+            media=media.get("media", "screen"),
+            features=[{"name": "prefers-color-scheme", "value": media.get("scheme", "light")}],
+        )
 
 
 @contextlib.contextmanager
@@ -84,13 +104,29 @@ def browser(page_class=Page):
     """Start a browser and give its page; the browser and its profile are gone afterwards."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
-             "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-             "--no-proxy-server", "--window-size=1200,900", f"--user-data-dir={profile}", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            [
+                CHROMIUM,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--remote-debugging-port=0",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--no-proxy-server",
+                "--window-size=1200,900",
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             note = Path(profile) / "DevToolsActivePort"
-            port = until(lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start")
+            port = until(
+                lambda: note.exists() and note.read_text().split("\n")[0], "the browser's start"
+            )
             with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=120) as answer:
                 target = next(t for t in json.load(answer) if t["type"] == "page")
             page = page_class(target["webSocketDebuggerUrl"])

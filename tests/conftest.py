@@ -86,9 +86,15 @@ def isolated(checkout, monkeypatch):
 @pytest.fixture
 def real():
     """Load real data, which no two tests share; skip where they cannot be had."""
+
     def load(name):
-        found = _or_skip(_loaded, name, *sorted(pair for pair in os.environ.items() if pair[0].startswith("NLGJUDGE_")))
+        found = _or_skip(
+            _loaded,
+            name,
+            *sorted(pair for pair in os.environ.items() if pair[0].startswith("NLGJUDGE_")),
+        )
         return dataclasses.replace(found, items=found.items.copy(), ratings=found.ratings.copy())
+
     return load
 
 
@@ -101,8 +107,10 @@ def _loaded(name, *settings):
 @pytest.fixture
 def content():
     """Read one registered file; skip where it cannot be had."""
+
     def read(name, **filters):
         return _or_skip(fetch.read, registry.entries(name, **filters)[0])
+
     return read
 
 
@@ -130,11 +138,29 @@ class Tree:
         with open(root / "data" / "registry.csv", "w", newline="") as handle:
             csv.writer(handle).writerow(registry.Entry._fields)
 
-    def add(self, path, content, benchmark="toy", *, role="data", to="cache", repository="owner/name",
-            size=True):
+    def add(
+        self,
+        path,
+        content,
+        benchmark="toy",
+        *,
+        role="data",
+        to="cache",
+        repository="owner/name",
+        size=True,
+    ):
         """Register a file and put it into the cache, the mirror or (None) nowhere."""
-        entry = registry.Entry(benchmark, role, repository, "c0ffee", path, registry.blob_id(content),
-                               len(content) if size else None, "CC0-1.0", "nobody2024toy")
+        entry = registry.Entry(
+            benchmark,
+            role,
+            repository,
+            "c0ffee",
+            path,
+            registry.blob_id(content),
+            len(content) if size else None,
+            "CC0-1.0",
+            "nobody2024toy",
+        )
         with open(self.root / "data" / "registry.csv", "a", newline="") as handle:
             csv.writer(handle).writerow(["" if value is None else value for value in entry])
         if to:
@@ -187,13 +213,17 @@ def upstream(tree, monkeypatch):
     """A code host on the loopback: `answers` by file name, `asked` lists the requests."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads, server.answers, server.asked = True, {}, []
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     monkeypatch.delenv("NLGJUDGE_OFFLINE")
     monkeypatch.setenv("NLGJUDGE_UPSTREAM", f"http://127.0.0.1:{server.server_port}")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
-    monkeypatch.setattr(fetch, "_known", fetch._Known())  # the fresh port may be one that died earlier
+    monkeypatch.setattr(
+        fetch, "_known", fetch._Known()
+    )  # the fresh port may be one that died earlier
     yield server
     server.shutdown()
     server.server_close()
@@ -203,12 +233,18 @@ def upstream(tree, monkeypatch):
 def serve(monkeypatch):
     """Start a server and point the client's environment to it."""
     with contextlib.ExitStack() as stack:
+
         def start(answer, **options):
             server = stack.enter_context(Loopback(answer, **options))
-            for name, value in (("OPENAI_BASE_URL", server.url), ("OPENAI_API_KEY", KEY),
-                                ("NO_PROXY", "127.0.0.1"), ("no_proxy", "127.0.0.1")):
+            for name, value in (
+                ("OPENAI_BASE_URL", server.url),
+                ("OPENAI_API_KEY", KEY),
+                ("NO_PROXY", "127.0.0.1"),
+                ("no_proxy", "127.0.0.1"),
+            ):
                 monkeypatch.setenv(name, value)
             return server
+
         yield start
 
 

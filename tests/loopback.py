@@ -8,17 +8,34 @@ from http import HTTPStatus
 
 def completion(texts, *, model="test-model", logprobs=None, finish="stop"):
     """Body of a chat completion with one choice per text."""
-    return {"id": "c", "object": "chat.completion", "created": 0, "model": model,
-            "system_fingerprint": "fp_test", "usage": {
-                "prompt_tokens": 10, "completion_tokens": 2 * len(texts),
-                "total_tokens": 10 + 2 * len(texts)},
-            "choices": [{"index": i, "finish_reason": finish, "logprobs": logprobs,
-                         "message": {"role": "assistant", "content": t}} for i, t in enumerate(texts)]}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "system_fingerprint": "fp_test",
+        "usage": {
+            "prompt_tokens": 10,
+            "completion_tokens": 2 * len(texts),
+            "total_tokens": 10 + 2 * len(texts),
+        },
+        "choices": [
+            {
+                "index": i,
+                "finish_reason": finish,
+                "logprobs": logprobs,
+                "message": {"role": "assistant", "content": t},
+            }
+            for i, t in enumerate(texts)
+        ],
+    }
 
 
 def error(status, message, **fields):
     """An error as the API words it."""
-    return status, {"error": {"message": message, "type": "error", "param": None, "code": None} | fields}
+    return status, {
+        "error": {"message": message, "type": "error", "param": None, "code": None} | fields
+    }
 
 
 class Loopback:
@@ -65,7 +82,10 @@ class Loopback:
     def _serve(self, ready):
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._connection, "127.0.0.1", self.port, backlog=1024, ssl=self.tls))
+            asyncio.start_server(
+                self._connection, "127.0.0.1", self.port, backlog=1024, ssl=self.tls
+            )
+        )
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         self._loop.run_forever()
@@ -96,11 +116,19 @@ class Loopback:
                 content = content if isinstance(content, bytes) else json.dumps(content).encode()
                 cut = extra.pop("cut", 0)
                 drip = extra.pop("drip", 0)
-                fields = {"content-type": "application/json", "content-length": len(content)} | extra
-                writer.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode() + "".join(
-                    f"{k}: {v}\r\n" for k, v in fields.items()).encode() + b"\r\n")
-                content = content[:len(content) - cut]
-                for part in (content[i:i + 1] for i in range(len(content))) if drip else [content]:
+                fields = {
+                    "content-type": "application/json",
+                    "content-length": len(content),
+                } | extra
+                writer.write(
+                    f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
+                    + "".join(f"{k}: {v}\r\n" for k, v in fields.items()).encode()
+                    + b"\r\n"
+                )
+                content = content[: len(content) - cut]
+                for part in (
+                    (content[i : i + 1] for i in range(len(content))) if drip else [content]
+                ):
                     writer.write(part)
                     await writer.drain()
                     await asyncio.sleep(drip)

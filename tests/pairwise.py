@@ -18,7 +18,10 @@ def pairwise(*values, also=()):
     list of tuple
         Rows with a value of each parameter, the same on every run.
     """
-    pairs = {row: set(combinations(enumerate(row), 2)) for row in product(*(range(len(v)) for v in values))}
+    pairs = {
+        row: set(combinations(enumerate(row), 2))
+        for row in product(*(range(len(v)) for v in values))
+    }
     chosen = [tuple(v.index(value) for v, value in zip(values, row)) for row in also]
     left = set().union(*pairs.values()).difference(*map(pairs.get, chosen))
     while left:

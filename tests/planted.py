@@ -51,7 +51,7 @@ REASONS = [
     "A five-year plan is mentioned twice.",
     "Nothing in it is made up.",
     "The mayor won by 5 votes.",
-    "The phrase \"three times\" is odd.",
+    'The phrase "three times" is odd.',
 ]
 
 # ---- Written with the parser
@@ -184,7 +184,7 @@ SECOND_READABLE = [
     "Score ({low} to {high}): {r}",
     "Final answer: {r}",
     "After careful consideration, I have decided to give this text a rating of {r} out of {high}. {reason}",
-    "{{\"rating\": {r}}}",
+    '{{"rating": {r}}}',
     "```\nRating: {r}\n```",
     "RATING: {r}",
     "rating={r}",
@@ -201,7 +201,7 @@ SECOND_READABLE = [
     "{r} (on a scale of {low} to {high})",
     "{r}/{high} - {reason}",
     "({r})",
-    "\"{r}\"",
+    '"{r}"',
     "{r} points",
     "{r} out of {high} points. {reason}",
     "> {aspect}: {r}",
@@ -224,7 +224,7 @@ SECOND_READABLE = [
     "Given the above, my final rating is: {r}.",
     "{reason}\n\n**Final Score**\n\n{r}/{high}",
     "{reason}\n\nFinal verdict: {r}/{high}",
-    "Rating: \"{r}\"",
+    'Rating: "{r}"',
     "Rating: ({r})",
     "Rating: {r} - {reason}",
     "Rating: {r}, as it reads well.",
@@ -296,7 +296,7 @@ THIRD_READABLE = [
     "***{r}/{high}***",
     "Score:{r}",
     "score: {r}\nreason: {reason}",
-    "{{\"reason\": \"it reads well\", \"score\": {r}}}",
+    '{{"reason": "it reads well", "score": {r}}}',
     "Rating: {r} / {high}.",
     "Rating: {r}.0",
     "I give this text {r} out of {high}.",
@@ -438,7 +438,7 @@ FOURTH_READABLE = [
     "{r}: {reason}",
     "{r} ({reason})",
     "`{r}`",
-    "```json\n{{\"score\": {r}}}\n```",
+    '```json\n{{"score": {r}}}\n```',
     "'{r}'",
     "<rating>{r}</rating>",
     "Rating: <{r}>",
@@ -519,7 +519,9 @@ def replies(name, count, seed):
     """Yield (text, scale, truth), with each template of a set in turn; the truth is None where unreadable."""
     rng = random.Random(seed)
     readable, unreadable = SETS[name]
-    templates = [(template, True) for template in readable] + [(template, False) for template in unreadable]
+    templates = [(template, True) for template in readable] + [
+        (template, False) for template in unreadable
+    ]
     for index in range(count):
         template, stated = templates[index % len(templates)]
         scale = (1, 5) if name == "stars" else rng.choice(SCALES)

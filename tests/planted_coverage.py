@@ -31,9 +31,11 @@ from nlgjudge.stats.correlations import grouped
 from nlgjudge.studies.statistics_validity import planted
 
 CORRELATION = 0.5
-TABLES = {"geval": ("table1", "table2", "table3"),
-          "chatgpt": ("table1", "table2", "table3", "table4", "table5", "table6", "table7"),
-          "coascore": ("table2", "table3", "table4", "table5", "table6", "table12", "table13")}
+TABLES = {
+    "geval": ("table1", "table2", "table3"),
+    "chatgpt": ("table1", "table2", "table3", "table4", "table5", "table6", "table7"),
+    "coascore": ("table2", "table3", "table4", "table5", "table6", "table12", "table13"),
+}
 
 
 class Cell(NamedTuple):
@@ -62,11 +64,19 @@ def printed_cells(source="auto"):
                 continue
             for version, artefact in model_rows.printed_tables(paper, part.artefacts):
                 table = nj.published(version, artefact)
-                own = table[(table["row"] == part.row.row) & (table["dataset"] == part.scope.dataset)]
+                own = table[
+                    (table["row"] == part.row.row) & (table["dataset"] == part.scope.dataset)
+                ]
                 aspects = part.scope.aspects_of(part.row.row)
                 for line in own[own["aspect"].isin(aspects)].itertuples():
                     _, rated = aspects[line.aspect]
-                    cell = Cell(part.scope.benchmark, part.scope.left_out, rated, line.level, line.coefficient)
+                    cell = Cell(
+                        part.scope.benchmark,
+                        part.scope.left_out,
+                        rated,
+                        line.level,
+                        line.coefficient,
+                    )
                     name = f"{version} {artefact}"
                     if name not in found.setdefault(cell, []):
                         found[cell].append(name)
@@ -100,13 +110,21 @@ def anew(people, rng):
     """A study with other texts by other systems: ratings and the judge's scores."""
     of_systems, of_documents = shares(people)
     documents, systems = people.shape
-    study = planted(rng, documents=documents, systems=systems, correlations=(CORRELATION,), of_systems=of_systems,
-                    of_documents=of_documents)
+    study = planted(
+        rng,
+        documents=documents,
+        systems=systems,
+        correlations=(CORRELATION,),
+        of_systems=of_systems,
+        of_documents=of_documents,
+    )
     given = np.sort(people[~np.isnan(people)])
     place = (stats.norm.cdf(study["human"].to_numpy()) * len(given)).astype(int)
     rated = given[np.minimum(place, len(given) - 1)].reshape(people.shape)
     missing = np.isnan(people)
-    return np.where(missing, np.nan, rated), np.where(missing, np.nan, study["a"].to_numpy().reshape(people.shape))
+    return np.where(missing, np.nan, rated), np.where(
+        missing, np.nan, study["a"].to_numpy().reshape(people.shape)
+    )
 
 
 WORLDS = {"texts": (texts, "documents"), "anew": (anew, "both")}
@@ -126,9 +144,11 @@ def _shares_of(content, shape):
         return 0.0, 0.0
     of_document = np.nanmean(scores, axis=1, keepdims=True)
     of_system = np.nanmean(scores, axis=0, keepdims=True)
-    rest = np.nansum((scores - of_document - of_system + np.nanmean(scores))**2)
+    rest = np.nansum((scores - of_document - of_system + np.nanmean(scores)) ** 2)
     rest /= (documents - 1) * (systems - 1)
-    found = np.maximum([of_system.var(ddof=1) - rest / documents, of_document.var(ddof=1) - rest / systems], 0)
+    found = np.maximum(
+        [of_system.var(ddof=1) - rest / documents, of_document.var(ddof=1) - rest / systems], 0
+    )
     return tuple((found / (found.sum() + rest)).tolist())
 
 
@@ -160,7 +180,17 @@ def truth(people, draw, level, coefficient, *, rng, studies=1500):
     return np.nanmean(found), np.nanstd(found) / np.sqrt(studies)
 
 
-def coverage(cells, world, *, repetitions=300, resamples=500, studies=1500, seed=0, method="bca", source="auto"):
+def coverage(
+    cells,
+    world,
+    *,
+    repetitions=300,
+    resamples=500,
+    studies=1500,
+    seed=0,
+    method="bca",
+    source="auto",
+):
     """How often the interval of each cell holds its true value.
 
     Parameters
@@ -180,35 +210,65 @@ def coverage(cells, world, *, repetitions=300, resamples=500, studies=1500, seed
     lines = []
     for cell in cells:
         people = ratings(cell, source)
-        rng = np.random.default_rng([seed, zlib.crc32(repr(cell).encode())])  # cells have studies of their own
+        rng = np.random.default_rng(
+            [seed, zlib.crc32(repr(cell).encode())]
+        )  # cells have studies of their own
         true, error = truth(people, draw, cell.level, cell.coefficient, rng=rng, studies=studies)
         held = 0
         width = []
         for _ in range(repetitions):
             study = frame_of(*draw(people, rng))
-            found = nj.interval(study, "judge", "human", rng=rng, level=cell.level, coefficient=cell.coefficient,
-                                units=units, resamples=resamples, method=method)
+            found = nj.interval(
+                study,
+                "judge",
+                "human",
+                rng=rng,
+                level=cell.level,
+                coefficient=cell.coefficient,
+                units=units,
+                resamples=resamples,
+                method=method,
+            )
             held += bool(found.low <= true <= found.high)
             width.append(found.high - found.low)
-        lines.append({**cell._asdict(), "documents": len(people), "systems": people.shape[1], "world": world,
-                      "truth": true, "error": error, "held": held, "repetitions": repetitions,
-                      "width": np.mean(width)})
+        lines.append(
+            {
+                **cell._asdict(),
+                "documents": len(people),
+                "systems": people.shape[1],
+                "world": world,
+                "truth": true,
+                "error": error,
+                "held": held,
+                "repetitions": repetitions,
+                "width": np.mean(width),
+            }
+        )
     return pd.DataFrame(lines)
 
 
 def frame_of(people, scores):
     """A study as `nj.interval` takes it, without the items that nobody rated."""
     documents, systems = people.shape
-    frame = pd.DataFrame({"doc_id": np.repeat(np.arange(documents), systems),
-                          "system_id": np.tile(np.arange(systems), documents),
-                          "human": people.ravel(), "judge": scores.ravel()})
+    frame = pd.DataFrame(
+        {
+            "doc_id": np.repeat(np.arange(documents), systems),
+            "system_id": np.tile(np.arange(systems), documents),
+            "human": people.ravel(),
+            "judge": scores.ravel(),
+        }
+    )
     return frame.dropna()
 
 
 def main():
     """Write the coverage of every cell as CSV."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all-aspects", action="store_true", help="not the first of each benchmark alone")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--all-aspects", action="store_true", help="not the first of each benchmark alone"
+    )
     parser.add_argument("--repetitions", type=int, default=300)
     parser.add_argument("--resamples", type=int, default=500)
     parser.add_argument("--world", choices=WORLDS, action="append")
@@ -219,8 +279,13 @@ def main():
     header = True
     for world in options.world or WORLDS:
         for cell in chosen:
-            line = coverage([cell], world, repetitions=options.repetitions, resamples=options.resamples,
-                            method=options.method)
+            line = coverage(
+                [cell],
+                world,
+                repetitions=options.repetitions,
+                resamples=options.resamples,
+                method=options.method,
+            )
             line = line.assign(method=options.method, tables="; ".join(tables[cell]))
             line.to_csv(sys.stdout, index=False, header=header)
             sys.stdout.flush()

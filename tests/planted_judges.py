@@ -54,10 +54,17 @@ class People:
 
     def _text(self, task):
         if task.form == "text":
-            return "\n".join(f"Quality {number}: how good it is" for number in range(1, int(task.fields["n"]) + 1))
+            return "\n".join(
+                f"Quality {number}: how good it is"
+                for number in range(1, int(task.fields["n"]) + 1)
+            )
         low, high = task.scale or (0, 1)
         rating = low + (high - low) * self.share(task)
         if task.form == "json":
-            names = [line.partition(":")[0] for line in task.fields["aspects"].splitlines() if line.strip()]
+            names = [
+                line.partition(":")[0]
+                for line in task.fields["aspects"].splitlines()
+                if line.strip()
+            ]
             return json.dumps({name: round(rating, 2) for name in names})
         return answer(rating, task)

@@ -21,14 +21,37 @@ import numpy as np
 import nlgjudge as nj
 from nlgjudge.data import bartscore, fetch, registry
 
-PACKED = {"summeval": "SUM/SummEval", "newsroom": "SUM/Newsroom", "realsumm": "SUM/REALSumm",
-          "qags_cnn": "SUM/QAGS_CNN", "qags_xsum": "SUM/QAGS_XSUM", "bagel": "D2T/BAGEL"}
+PACKED = {
+    "summeval": "SUM/SummEval",
+    "newsroom": "SUM/Newsroom",
+    "realsumm": "SUM/REALSumm",
+    "qags_cnn": "SUM/QAGS_CNN",
+    "qags_xsum": "SUM/QAGS_XSUM",
+    "bagel": "D2T/BAGEL",
+}
 SINGLE_REFERENCE = ("newsroom", "qags_cnn", "qags_xsum")  # of these, score.py keeps torch's tensors
-METRICS = ("bert_score_p", "bert_score_r", "bert_score_f", "mover_score", "rouge1_f", "prism_src_hypo",
-           "bart_score_src_hypo", "bart_score_cnn_src_hypo", "bart_score_para_src_hypo")
+METRICS = (
+    "bert_score_p",
+    "bert_score_r",
+    "bert_score_f",
+    "mover_score",
+    "rouge1_f",
+    "prism_src_hypo",
+    "bart_score_src_hypo",
+    "bart_score_cnn_src_hypo",
+    "bart_score_para_src_hypo",
+)
 ODD = ("n/a", None, float("nan"), float("inf"), "0.25")  # the last one can be read as a number
-REPLIES = ("4", "Coherence: 3", "", None, 5, "4\n\nThe summary follows the order of the article.",
-           "I cannot rate this text.", "- Fluency (1-3): 2")
+REPLIES = (
+    "4",
+    "Coherence: 3",
+    "",
+    None,
+    5,
+    "4\n\nThe summary follows the order of the article.",
+    "I cannot rate this text.",
+    "- Fluency (1-3): 2",
+)
 SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel"}
 
 
@@ -55,15 +78,26 @@ class Storage:
 
 def saved(elements, kind="FloatStorage", code="<f"):
     """Bytes of `torch.save(storage, file, _use_new_zipfile_serialization=False)`."""
+
     class Pickler(pickle.Pickler):
         def persistent_id(self, found):
             if isinstance(found, Storage):
-                return "storage", getattr(sys.modules["torch"], kind), "93", "cpu", len(elements), None
+                return (
+                    "storage",
+                    getattr(sys.modules["torch"], kind),
+                    "93",
+                    "cpu",
+                    len(elements),
+                    None,
+                )
             return None
 
     out = io.BytesIO()
-    sizes = {"protocol_version": 1001, "little_endian": True,
-             "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    sizes = {
+        "protocol_version": 1001,
+        "little_endian": True,
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
     for part in (0x1950A86A20F9469CFC6C, 1001, sizes):
         pickle.dump(part, out, 2)
     Pickler(out, 2).dump(Storage(elements))
@@ -76,7 +110,10 @@ def saved(elements, kind="FloatStorage", code="<f"):
 def torch_names():
     """Let pickle write torch's names."""
     made = {name: types.ModuleType(name) for name in ("torch", "torch._utils", "torch.storage")}
-    for module, name in (("torch._utils", "_rebuild_tensor_v2"), ("torch.storage", "_load_from_bytes")):
+    for module, name in (
+        ("torch._utils", "_rebuild_tensor_v2"),
+        ("torch.storage", "_load_from_bytes"),
+    ):
         setattr(made[module], name, _function(module, name))
     for name in ("FloatStorage", "ComplexFloatStorage"):
         setattr(made["torch"], name, type(name, (), {"__module__": "torch", "__qualname__": name}))
@@ -95,6 +132,7 @@ def torch_names():
 def _function(module, name):
     def stand_in(*_):
         raise AssertionError("only its name is written")
+
     stand_in.__module__, stand_in.__name__, stand_in.__qualname__ = module, name, name
     return stand_in
 
@@ -122,10 +160,19 @@ def write(folder, seed=0):
             stars = [f"chatgpt_{aspect}" for aspect in bartscore._ASPECTS[name]]
             made[f"data/{name}.json"] = json.dumps(_scored(name, rng, float, stars)).encode()
     items = list(nj.load("summeval", "real").items.itertuples())
-    made["unieval_predict/summarization/summeval_result.json"] = json.dumps([
-        {"doc_id": item.doc_id, "system_id": item.system_id,
-         "predict_scores": {**{aspect: rng.random() for aspect in SHORT}, "overall": rng.choice(ODD[2:])}}
-        for item in items]).encode()
+    made["unieval_predict/summarization/summeval_result.json"] = json.dumps(
+        [
+            {
+                "doc_id": item.doc_id,
+                "system_id": item.system_id,
+                "predict_scores": {
+                    **{aspect: rng.random() for aspect in SHORT},
+                    "overall": rng.choice(ODD[2:]),
+                },
+            }
+            for item in items
+        ]
+    ).encode()
     made["data/summarization/summeval.json"] = json.dumps([]).encode()  # copies, which nobody reads
     made["geval data/summeval.json"] = json.dumps([]).encode()
     for aspect, short in SHORT.items():
@@ -135,7 +182,9 @@ def write(folder, seed=0):
             made[f"results/summeval/gpt3.5_{closer}_{form}.json"] = _replies(items, rng, aspect)
     for split in ("dev", "test"):
         made[f"v1/ae_{split}.jsonl"] = _equivalence(rng)
-    made["likert_evaluation_results.json"] = json.dumps([{"article_id": "a", "coherence": "4"}]).encode()
+    made["likert_evaluation_results.json"] = json.dumps(
+        [{"article_id": "a", "coherence": "4"}]
+    ).encode()
     return [_place(folder, path, content) for path, content in made.items()]
 
 
@@ -148,15 +197,25 @@ def _scored(name, rng, number, more=()):
         output["scores"] |= {metric: number(mean + rng.gauss(0, 1)) for metric in METRICS}
         output["scores"] |= {metric: float(rng.randint(1, 5)) for metric in more}
     del outputs[0]["scores"]["mover_score"]
-    for output, odd in zip(outputs[-len(ODD):], ODD):
+    for output, odd in zip(outputs[-len(ODD) :], ODD):
         output["scores"]["prism_src_hypo"] = odd
     return documents
 
 
 def _replies(items, rng, aspect):
-    rows = [{"doc_id": item.doc_id, "system_id": item.system_id, "source": "made up", "reference": "made up",
-             "system_output": "made up", "scores": {aspect: 1.0}, "prompt": "made up",
-             "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=20)} for item in items]
+    rows = [
+        {
+            "doc_id": item.doc_id,
+            "system_id": item.system_id,
+            "source": "made up",
+            "reference": "made up",
+            "system_output": "made up",
+            "scores": {aspect: 1.0},
+            "prompt": "made up",
+            "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=20),
+        }
+        for item in items
+    ]
     del rows[-1]["all_responses"]  # a row that was never asked
     rows[-2]["all_responses"] = []
     rows[-3]["all_responses"] = None
@@ -166,9 +225,17 @@ def _replies(items, rng, aspect):
 
 
 def _equivalence(rng):
-    rows = [{"qid": f"q{n // 3}", "question": "Which river?", "context": "A line\u2028and another.",
-             "reference": "the river that runs past the old mill " * 5, "candidate": f"the river {n}",
-             "score": rng.choice([0, 1, "1"])} for n in range(330)]
+    rows = [
+        {
+            "qid": f"q{n // 3}",
+            "question": "Which river?",
+            "context": "A line\u2028and another.",
+            "reference": "the river that runs past the old mill " * 5,
+            "candidate": f"the river {n}",
+            "score": rng.choice([0, 1, "1"]),
+        }
+        for n in range(330)
+    ]
     rows[1]["score"] = None
     del rows[2]["reference"]
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
@@ -178,8 +245,12 @@ def _equivalence(rng):
 def _place(folder, path, content):
     """Write a file where its registered row says, and return the row with its new blob id."""
     owner, _, path = path.rpartition(" ")
-    entry, = (e for e in registry.entries(path=path) if owner in e.repository and (owner or not (
-        path == "data/summeval.json" and "krystalan" not in e.repository)))
+    (entry,) = (
+        e
+        for e in registry.entries(path=path)
+        if owner in e.repository
+        and (owner or not (path == "data/summeval.json" and "krystalan" not in e.repository))
+    )
     place = Path(folder) / entry.location
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)

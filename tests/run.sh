@@ -3,6 +3,7 @@
 # tests, only those, and only the notebooks that declare data. Where SERVED names a mirror, the notebooks
 # get their data from it over HTTP, as on a machine with a network and nothing else (tests/upstream.py).
 set -e
+ruff format --check src tests site
 ruff check src tests notebooks site benchmarks
 # In the order of the files: by default the few long tests come last, on one worker. The plugin that compares
 # notebooks is for `nlgjudge validate`: each worker would import it before anything else, for nothing.

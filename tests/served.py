@@ -53,8 +53,13 @@ class Served:
         if self._address:
             return self
         says_where = ["sh", "-c", f'echo "${serving.SOCKET}"; exec cat']
-        self._server = subprocess.Popen([sys.executable, "-c", self._code, *says_where], text=True, env=self._given,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._server = subprocess.Popen(
+            [sys.executable, "-c", self._code, *says_where],
+            text=True,
+            env=self._given,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         self._address = self._server.stdout.readline().strip()
         return self
 
@@ -79,11 +84,21 @@ class Served:
         """Run a command in this process's folder and environment, and those variables; as `subprocess.run` does."""
         if not self._address:  # a system where no copies are made
             command = [sys.executable] if arguments[0] == "-c" else COMMAND
-            return subprocess.run([*command, *arguments], env=os.environ | environment, capture_output=True,
-                                  text=True, check=False)
+            return subprocess.run(
+                [*command, *arguments],
+                env=os.environ | environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         with ExitStack() as stack:
-            stack.enter_context(patch.dict(os.environ, environment | {serving.SOCKET: self._address}))
-            streams = [stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for _ in range(3)]
+            stack.enter_context(
+                patch.dict(os.environ, environment | {serving.SOCKET: self._address})
+            )
+            streams = [
+                stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
+                for _ in range(3)
+            ]
             status = serving.ask(list(arguments), [stream.fileno() for stream in streams])
             assert status is not None, "the process that runs commands has ended"
             said = []
@@ -94,7 +109,9 @@ class Served:
 
     def notebook(self, path, output, parameters):
         """Execute a notebook; as `nlgjudge.repo.notebooks.run` does, with the same error."""
-        values = [text for name, value in parameters.items() for text in ("-p", name, json.dumps(value))]
+        values = [
+            text for name, value in parameters.items() for text in ("-p", name, json.dumps(value))
+        ]
         failed = output.with_suffix(".failed.txt")
         done = self.run("run", str(path), "-o", str(output), *values)
         if failed.exists():

@@ -68,8 +68,12 @@ class SnakemakeCopies:
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
         self._address = str(Path(self._folder.name, "socket"))
-        self._process = subprocess.Popen([sys.executable, "-c", COPIES, self._address], env=self.environment,
-                                         text=True, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", COPIES, self._address],
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+        )
         assert self._process.stdout.readline() == "ready\n"
         return self
 
@@ -83,15 +87,22 @@ class SnakemakeCopies:
     def path(self):
         """A PATH on which `snakemake` is a copy."""
         command = Path(self._folder.name, "snakemake")
-        command.write_text(COMMAND.format(python=sys.executable, address=self._address), encoding="utf-8")
+        command.write_text(
+            COMMAND.format(python=sys.executable, address=self._address), encoding="utf-8"
+        )
         command.chmod(0o755)
-        return os.pathsep.join([self._folder.name, str(Path(sys.executable).parent), os.environ["PATH"]])
+        return os.pathsep.join(
+            [self._folder.name, str(Path(sys.executable).parent), os.environ["PATH"]]
+        )
 
     def run(self, folder, options, log, environment):
         """Run it in a folder; what it returned and what it said, which is kept in the file `log`."""
         request = json.dumps([str(folder), {**environment}, [*options]]).encode()
-        with log.open("w", encoding="utf-8") as words, open(os.devnull, encoding="utf-8") as nothing, \
-                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
+        with (
+            log.open("w", encoding="utf-8") as words,
+            open(os.devnull, encoding="utf-8") as nothing,
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked,
+        ):
             asked.connect(self._address)
             socket.send_fds(asked, [request], [nothing.fileno(), words.fileno(), words.fileno()])
             status = int(asked.recv(100))

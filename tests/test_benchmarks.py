@@ -24,8 +24,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")"""
 def run(folder, target, *flags):
     """Run the benchmarks in `folder`; exit status, Markdown, rows."""
     environment = os.environ | {"NLGJUDGE_OUT": str(target), "NLGJUDGE_OFFLINE": "1"}
-    status = subprocess.run([sys.executable, folder / "run.py", *flags], env=environment,
-                            stdout=subprocess.DEVNULL).returncode
+    status = subprocess.run(
+        [sys.executable, folder / "run.py", *flags], env=environment, stdout=subprocess.DEVNULL
+    ).returncode
     return (status, *written(target))
 
 
@@ -37,33 +38,53 @@ def written(target):
 def test_every_benchmark_hands_over_its_ratios(tmp_path, served):
     """In a copy of a process that has imported what they do."""
     before = {path: path.stat().st_mtime_ns for path in FOLDER.glob("*.png")}
-    done = served.run("-c", AS_A_SCRIPT, str(FOLDER / "run.py"), "--quick", NLGJUDGE_OUT=str(tmp_path),
-                      NLGJUDGE_OFFLINE="1")
+    done = served.run(
+        "-c",
+        AS_A_SCRIPT,
+        str(FOLDER / "run.py"),
+        "--quick",
+        NLGJUDGE_OUT=str(tmp_path),
+        NLGJUDGE_OFFLINE="1",
+    )
     assert done.returncode == 0, done.stderr
     text, rows = written(tmp_path)
     assert set(rows["benchmark"]) == {path.stem for path in FOLDER.glob("*.py")} - {"run"}
     assert rows["ratio"].map(math.isfinite).all() and (rows["ratio"] > 0).all()
     assert text.count("\n| ") == len(rows) + 2 and all(what in text for what in rows["what"])
     assert "Small sizes" in text and re.search(r"\d+ cores, \d+ GiB", text) and "numpy " in text
-    assert not re.search(rf"\b{re.escape(os.uname().nodename)}\b|(?:^|\s)/\w", text)  # no host, no path
+    assert not re.search(
+        rf"\b{re.escape(os.uname().nodename)}\b|(?:^|\s)/\w", text
+    )  # no host, no path
     assert before == {path: path.stat().st_mtime_ns for path in FOLDER.glob("*.png")}
 
 
 def test_a_failing_benchmark_is_named_and_the_others_run(tmp_path):
     shutil.copy(FOLDER / "run.py", tmp_path)
-    bodies = {"a": '"""Fails."""\nraise SystemExit(3)', "b": GOOD, "c": '"""Says nothing."""',
-              "d": '"""Zero."""\nfrom run import record\nrecord("nothing", 1, 0)'}
+    bodies = {
+        "a": '"""Fails."""\nraise SystemExit(3)',
+        "b": GOOD,
+        "c": '"""Says nothing."""',
+        "d": '"""Zero."""\nfrom run import record\nrecord("nothing", 1, 0)',
+    }
     for name, body in bodies.items():
         (tmp_path / f"{name}.py").write_text(body, "utf-8")
     status, text, rows = run(tmp_path, tmp_path)
     assert status == 1
-    assert "**a failed**: status 3" in text and "**c failed**: no ratio" in text and "**d failed**" in text
+    assert (
+        "**a failed**: status 3" in text
+        and "**c failed**: no ratio" in text
+        and "**d failed**" in text
+    )
     assert list(rows["benchmark"]) == ["b", "b"]
     assert list(rows["ratio"]) == [8 / 2, 30 / 60]  # less time is better, and the higher rate
     history = pd.read_csv(tmp_path / "history.csv")
-    assert list(history["ours"]) == [2, 30] and history["date"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+    assert (
+        list(history["ours"]) == [2, 30] and history["date"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+    )
     assert history["machine"].str.contains(" cores, ").all()
-    (tmp_path / "b.py").write_text('"""Alone."""\nfrom run import record\nrecord("command", 3)', "utf-8")
+    (tmp_path / "b.py").write_text(
+        '"""Alone."""\nfrom run import record\nrecord("command", 3)', "utf-8"
+    )
     status, text, rows = run(tmp_path, tmp_path)
     assert rows["ratio"].isna().all() and "| b | command | 3 |  | s |  |" in text
     assert list(pd.read_csv(tmp_path / "history.csv")["ours"]) == [2, 30, 3]
@@ -86,8 +107,12 @@ def test_a_recorded_command_enters_the_history_and_what_is_shown_of_it(tmp_path)
     for name in ("run.py", "commands.py"):
         shutil.copy(FOLDER / name, tmp_path)
     (tmp_path / "records.py").write_text(RECORDS, "utf-8")
-    done = subprocess.run([sys.executable, tmp_path / "records.py"], text=True, capture_output=True, check=True)
-    assert re.search(r"^a sum: [\d.]+ s of processor time", done.stdout) and "\n3 0\n" in done.stdout
+    done = subprocess.run(
+        [sys.executable, tmp_path / "records.py"], text=True, capture_output=True, check=True
+    )
+    assert (
+        re.search(r"^a sum: [\d.]+ s of processor time", done.stdout) and "\n3 0\n" in done.stdout
+    )
     assert "a failure: status 3, nothing is recorded" in done.stderr
     history = pd.read_csv(tmp_path / "history.csv")
     assert history["what"].tolist() == ["CPU of a sum"] and (history["ours"] > 0).all()

@@ -24,18 +24,43 @@ NOTEBOOK = "notebooks/headline_table1.ipynb"
 
 # Within each document people prefer system c to b and b to a. Spearman and Kendall's tau-b of three points:
 # the same order 1 and 1, one neighbouring pair exchanged 1/2 and 1/3, reversed -1 and -1.
-OVERLAP = {"d1": (1, 2, 3), "d2": (1, 3, 2), "d3": (3, 2, 1)}  # (1 + 1/2 - 1) / 3 and (1 + 1/3 - 1) / 3
-WORDS = {"d1": (1, 2, 3), "d2": (2, 4, 5), "d3": (2, 1, 5)}  # (1 + 1 + 1/2) / 3 and (1 + 1 + 1/3) / 3
-UPSTREAM = json.dumps([
-    {"id": doc, "system": system, "article": f"The article {doc}.", "headline": "word " * WORDS[doc][i],
-     "rating": i + 1, "overlap": OVERLAP[doc][i]}
-    for doc in WORDS for i, system in enumerate("abc")]).encode()
+OVERLAP = {
+    "d1": (1, 2, 3),
+    "d2": (1, 3, 2),
+    "d3": (3, 2, 1),
+}  # (1 + 1/2 - 1) / 3 and (1 + 1/3 - 1) / 3
+WORDS = {
+    "d1": (1, 2, 3),
+    "d2": (2, 4, 5),
+    "d3": (2, 1, 5),
+}  # (1 + 1 + 1/2) / 3 and (1 + 1 + 1/3) / 3
+UPSTREAM = json.dumps(
+    [
+        {
+            "id": doc,
+            "system": system,
+            "article": f"The article {doc}.",
+            "headline": "word " * WORDS[doc][i],
+            "rating": i + 1,
+            "overlap": OVERLAP[doc][i],
+        }
+        for doc in WORDS
+        for i, system in enumerate("abc")
+    ]
+).encode()
 
 # A file, the start of the line after which lines are added (None: at the end, or new), and the lines.
 BENCHMARK = [
-    ("data/registry.csv", None, "headlines,data,owner/headlines,c0ffee,ratings.json,"
-     f"{blob_id(UPSTREAM)},{len(UPSTREAM)},CC0-1.0,nobody2024headlines\n"),
-    ("src/nlgjudge/data/headlines.py", None, '''"""Reader for headlines rated by readers."""
+    (
+        "data/registry.csv",
+        None,
+        "headlines,data,owner/headlines,c0ffee,ratings.json,"
+        f"{blob_id(UPSTREAM)},{len(UPSTREAM)},CC0-1.0,nobody2024headlines\n",
+    ),
+    (
+        "src/nlgjudge/data/headlines.py",
+        None,
+        '''"""Reader for headlines rated by readers."""
 
 import json
 
@@ -54,14 +79,27 @@ def read(name):
         ratings.append((key, "coherence", "mean", row["rating"]))
         scores.append((key, "overlap", "", row["overlap"], "", "released_scores"))
     return build(name, items, ratings, scores, files={entry.path: entry.blob}, expect=(3, 9))
-'''),
+''',
+    ),
     ("src/nlgjudge/data/benchmarks.py", "READERS = {", '    "headlines": "headlines:read",\n'),
-    ("src/nlgjudge/data/benchmarks.py", "        - ``iwslt14``", "        - ``headlines``: headlines of news, rated\n"),
+    (
+        "src/nlgjudge/data/benchmarks.py",
+        "        - ``iwslt14``",
+        "        - ``headlines``: headlines of news, rated\n",
+    ),
     ("data/sample/rubric.csv", None, "headlines,summarization,coherence,coherence,1,5,4\n"),
     ("data/README.md", "|---|", "| nobody2024headlines | Nobody: Headlines (2024) | CC0-1.0 |\n"),
-    ("data/citations.bib", None, "@misc{nobody2024headlines,\n  title = {Headlines},\n  author = {Nobody},\n"
-     "  year = {2024},\n  keywords = {benchmark:headlines, paper:headline},\n}\n"),
-    ("site/benchmarks.csv", None, "headlines,Headlines,headlines of news,3,9,by one reader,Nobody 2024\n"),
+    (
+        "data/citations.bib",
+        None,
+        "@misc{nobody2024headlines,\n  title = {Headlines},\n  author = {Nobody},\n"
+        "  year = {2024},\n  keywords = {benchmark:headlines, paper:headline},\n}\n",
+    ),
+    (
+        "site/benchmarks.csv",
+        None,
+        "headlines,Headlines,headlines of news,3,9,by one reader,Nobody 2024\n",
+    ),
 ]
 JUDGE = '''
 from nlgjudge.judging.tasks import Reply
@@ -77,34 +115,53 @@ class Words:
             for index in range(task.n):
                 yield Reply(task.item_id, task.aspect, index, str(len(task.fields["hypothesis"].split())))
 '''
-TABLE = "\n".join([
-    "row,dataset,aspect,level,coefficient,printed,note",
-    "Overlap,headlines,coherence,sample,spearman,0.167,", "Overlap,headlines,coherence,sample,kendall,0.111,",
-    "Judge,headlines,coherence,sample,spearman,0.833,", "Judge,headlines,coherence,sample,kendall,0.700,", "",
-])
+TABLE = "\n".join(
+    [
+        "row,dataset,aspect,level,coefficient,printed,note",
+        "Overlap,headlines,coherence,sample,spearman,0.167,",
+        "Overlap,headlines,coherence,sample,kendall,0.111,",
+        "Judge,headlines,coherence,sample,spearman,0.833,",
+        "Judge,headlines,coherence,sample,kendall,0.700,",
+        "",
+    ]
+)
 CELLS = [  # of the notebook
     ("markdown", "# Headlines, Table 1: does overlap agree with readers?"),
-    ("markdown", "**What does not match:** nothing was tried for the judge. **What matches:** overlap."),
+    (
+        "markdown",
+        "**What does not match:** nothing was tried for the judge. **What matches:** overlap.",
+    ),
     ("code", "import nlgjudge as nj"),
     ("markdown", "## Settings"),
     ("code", 'source = "auto"  # auto, real or sample', "parameters"),
     ("markdown", "## Overlap against readers"),
-    ("code", '''headlines = nj.load("headlines", source)
+    (
+        "code",
+        """headlines = nj.load("headlines", source)
 released = headlines.released().reindex(columns=["item_id", "overlap"])
 values = nj.correlation_table(headlines.with_scores(released), ["overlap"], ["coherence"],
                               coefficients=("spearman", "kendall"), dataset="headlines")
 ledger = nj.compare("headline", "table1", nj.published("headline", "table1"), values.assign(row="Overlap"),
                     evidence="released_scores", notebook="headline_table1", sample=headlines.is_sample)
 nj.ledger.write(ledger)
-nj.ledger.side_by_side(ledger)'''),
+nj.ledger.side_by_side(ledger)""",
+    ),
     ("markdown", "Overlap orders two of three articles at least in part."),
-    ("code", "nj.signature(headlines)", "nbval-ignore-output")]
+    ("code", "nj.signature(headlines)", "nbval-ignore-output"),
+]
 PAPER = [
     ("paper_tables/published/headline_table1.csv", None, TABLE),
-    ("paper_tables/needs.csv", None, "headline,*,Judge,its replies were not released\n"
-     "headline,*,*,nothing more: the scores were released\n"),
-    ("src/nlgjudge/papers/headline/__init__.py", None,
-     '"""Headlines (Nobody 2024)."""\n\nVERSIONS = {"headline": "Headlines"}\n'),
+    (
+        "paper_tables/needs.csv",
+        None,
+        "headline,*,Judge,its replies were not released\n"
+        "headline,*,*,nothing more: the scores were released\n",
+    ),
+    (
+        "src/nlgjudge/papers/headline/__init__.py",
+        None,
+        '"""Headlines (Nobody 2024)."""\n\nVERSIONS = {"headline": "Headlines"}\n',
+    ),
     ("site/artefacts.csv", None, "headline,table1,agreement with readers on headlines,,,\n"),
     ("site/papers.csv", None, "headline,arXiv,https://arxiv.org/abs/0000.00000\n"),
 ]
@@ -121,13 +178,26 @@ class House:
         self.folder = folder
         self.served = served
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
-            shutil.copytree(REPOSITORY / name, folder / name)  # compiled modules too: their times are copied
-        for name in ("data/registry.csv", "data/README.md", "data/citations.bib", "paper_tables/needs.csv",
-                     "paper_tables/reach.csv", "site/artefacts.csv", "site/papers.csv", "paper_tables/README.md",
-                     "site/benchmarks.csv", "README.md"):
+            shutil.copytree(
+                REPOSITORY / name, folder / name
+            )  # compiled modules too: their times are copied
+        for name in (
+            "data/registry.csv",
+            "data/README.md",
+            "data/citations.bib",
+            "paper_tables/needs.csv",
+            "paper_tables/reach.csv",
+            "site/artefacts.csv",
+            "site/papers.csv",
+            "paper_tables/README.md",
+            "site/benchmarks.csv",
+            "README.md",
+        ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, folder / name)
-        self.upstream = folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"
+        self.upstream = (
+            folder / "data" / "cache" / "owner" / "headlines" / "c0ffee" / "ratings.json"
+        )
         self.upstream.parent.mkdir(parents=True)
         self.upstream.write_bytes(UPSTREAM)
 
@@ -145,9 +215,17 @@ class House:
             patch.chdir(self.folder)
             for name in [name for name in os.environ if name.startswith(("NLGJUDGE_", "OPENAI_"))]:
                 patch.delenv(name)
-            done = self.served.run("-c", code, **{
-                "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"), "NLGJUDGE_OFFLINE": "1",
-                "PYDEVD_DISABLE_FILE_VALIDATION": "1", **environment})
+            done = self.served.run(
+                "-c",
+                code,
+                **{
+                    "NLGJUDGE_ROOT": str(self.folder),
+                    "PYTHONPATH": str(self.folder / "src"),
+                    "NLGJUDGE_OFFLINE": "1",
+                    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+                    **environment,
+                },
+            )
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -162,9 +240,16 @@ def house(tmp_path_factory, served):
         make = new_code_cell if kind == "code" else new_markdown_cell
         cells.append(make(source, metadata={"tags": tags} if tags else {}))
     (made.folder / "notebooks").mkdir()
-    nbformat.write(new_notebook(cells=cells, metadata={
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "nlgjudge": {"benchmarks": ["headlines"], "recordings": []}}), made.folder / NOTEBOOK)
+    nbformat.write(
+        new_notebook(
+            cells=cells,
+            metadata={
+                "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+                "nlgjudge": {"benchmarks": ["headlines"], "recordings": []},
+            },
+        ),
+        made.folder / NOTEBOOK,
+    )
     return made
 
 
@@ -190,7 +275,8 @@ print(json.dumps({"notice": made.notice, "scored": int(scores.notna().all(axis=1
     house.upstream.rename(house.upstream.with_suffix(".away"))
     try:
         notice = house.python(
-            "import json, nlgjudge as nj; print(json.dumps(nj.load('headlines').notice))")
+            "import json, nlgjudge as nj; print(json.dumps(nj.load('headlines').notice))"
+        )
     finally:
         house.upstream.with_suffix(".away").rename(house.upstream)
     assert notice == "sample data, not comparable with the papers"
@@ -215,31 +301,48 @@ print(json.dumps([[*merged.loc["Judge"].loc[c, ["ours", "verdict", "evidence"]]]
 def check_judged(found):
     """Spearman as printed, Kendall 0.078 away from the print; the row that nobody ran stays so."""
     spearman, kendall, *overlap = found
-    assert spearman[0] == pytest.approx(5 / 6, abs=1e-6) and kendall[0] == pytest.approx(7 / 9, abs=1e-6)
-    assert spearman[1:] == ["exact", "substitute_judge"] and kendall[1:] == ["differs", "substitute_judge"]
+    assert spearman[0] == pytest.approx(5 / 6, abs=1e-6) and kendall[0] == pytest.approx(
+        7 / 9, abs=1e-6
+    )
+    assert spearman[1:] == ["exact", "substitute_judge"] and kendall[1:] == [
+        "differs",
+        "substitute_judge",
+    ]
     assert overlap == ["not_run", "not_run"]
 
 
 def test_a_judge(house, tmp_path):
     """Any object with `replies` rates, and its cells reach the ledger."""
     assert lines([("", None, JUDGE)]) < LIMIT
-    check_judged(house.python(JUDGE + LEDGER.replace("JUDGE", "Words()"), NLGJUDGE_OUT=str(tmp_path)))
+    check_judged(
+        house.python(JUDGE + LEDGER.replace("JUDGE", "Words()"), NLGJUDGE_OUT=str(tmp_path))
+    )
 
 
 def test_a_served_model_is_a_judge_without_any_change(house, tmp_path):
     def answer(number, where, body):
         return completion([str(json.loads(body)["messages"][0]["content"].count("word "))])
+
     with Loopback(answer) as server:
-        check_judged(house.python(
-            LEDGER.replace("JUDGE", "'openai:counter'"), NLGJUDGE_OUT=str(tmp_path), OPENAI_API_KEY="none",
-            OPENAI_BASE_URL=server.url, NO_PROXY="127.0.0.1"))
-    assert len(server.requests) == 9 and {json.loads(r)["model"] for r in server.requests} == {"counter"}
+        check_judged(
+            house.python(
+                LEDGER.replace("JUDGE", "'openai:counter'"),
+                NLGJUDGE_OUT=str(tmp_path),
+                OPENAI_API_KEY="none",
+                OPENAI_BASE_URL=server.url,
+                NO_PROXY="127.0.0.1",
+            )
+        )
+    assert len(server.requests) == 9 and {json.loads(r)["model"] for r in server.requests} == {
+        "counter"
+    }
 
 
 def test_a_paper(house):
     """Its notebook fills the ledger, the README and the site, and keeps the rules for notebooks."""
     assert lines(PAPER) + sum(len(source.splitlines()) for _, source, *_ in CELLS) < LIMIT
-    found = house.python(f"""
+    found = house.python(
+        f"""
 import json
 from nlgjudge.repo.cli import main
 from nlgjudge.ledger import ledger
@@ -254,20 +357,32 @@ print(json.dumps({{"status": status, "cells": own[["row", "verdict", "note"]].va
                    "page": [[p["status"], p["notebooks"], p["missing"]] for p in page],
                    "line": [line["verdict"], [place["where"] for place in line["printed"]]],
                    "ran": sorted({{*rows.loc[rows["ours"].notna(), "paper"]}})}}))
-""", NLGJUDGE_OUT=str(house.folder / "build" / "results"))
+""",
+        NLGJUDGE_OUT=str(house.folder / "build" / "results"),
+    )
     assert found["status"] == [0, 0, 0, 0] and found["ran"] == ["headline"]
     needs = "its replies were not released"
     assert found["cells"] == [["Overlap", "exact", ""]] * 2 + [["Judge", "not_run", needs]] * 2
     assert found["page"] == [["partly", ["headline_table1"], [[needs, ["Judge"], 2]]]]
     assert found["line"] == ["exact or close: 2 of 2 cells compared; not run: 2", ["arXiv"]]
     link = "[headline_table1](../notebooks/headline_table1.ipynb)"
-    for name, line in (("paper_tables/README.md", f"| Headlines | 1 | 4 | 2 | 0 | 0 | 0 | 2 | {link} |"),
-                       ("README.md", "| Headlines | 4 | 2 | 0 | 0 | 0 | 2 |")):
+    for name, line in (
+        ("paper_tables/README.md", f"| Headlines | 1 | 4 | 2 | 0 | 0 | 0 | 2 | {link} |"),
+        ("README.md", "| Headlines | 4 | 2 | 0 | 0 | 0 | 2 |"),
+    ):
         assert line in (house.folder / name).read_text("utf-8")
     rules = house.served.run(
-        "-c", "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))", "-q", "-p", "no:cacheprovider",
-        "-p", "no:nbval", str(REPOSITORY / "tests" / "test_notebook_rules.py"),
-        NLGJUDGE_ROOT=str(house.folder), PYTHONPATH=str(house.folder / "src"))
+        "-c",
+        "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:nbval",
+        str(REPOSITORY / "tests" / "test_notebook_rules.py"),
+        NLGJUDGE_ROOT=str(house.folder),
+        PYTHONPATH=str(house.folder / "src"),
+    )
     assert rules.returncode == 0 and "passed" in rules.stdout, rules.stdout
 
 
@@ -276,13 +391,17 @@ def test_a_table_of_an_unnamed_paper_says_where_to_name_it(tmp_path, monkeypatch
     folder.mkdir(parents=True)
     (folder / "headline_table1.csv").write_text(TABLE, encoding="utf-8")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    with pytest.raises(ValueError, match="printed tables of headline: expected one of geval, .*VERSIONS"):
+    with pytest.raises(
+        ValueError, match="printed tables of headline: expected one of geval, .*VERSIONS"
+    ):
         tables()
 
 
 def test_what_contributing_names_exists():
     text = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
-    paths = {p for p in re.findall(r"`([\w./]+/[\w./]*)`", text) if "NAME" not in p and "PAPER" not in p}
+    paths = {
+        p for p in re.findall(r"`([\w./]+/[\w./]*)`", text) if "NAME" not in p and "PAPER" not in p
+    }
     assert len(paths) > 10 and not [p for p in paths if not (REPOSITORY / p).exists()]
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
     targets = re.findall(r"\bmake ([a-z]+)", text)

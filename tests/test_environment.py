@@ -10,8 +10,11 @@ import pytest
 from environment import lacking
 from nlgjudge.data.paths import root
 
-PROJECT = {"requires-python": ">=3.11", "dependencies": ["pytest>=1"],
-           "optional-dependencies": {"more": ["no-such-package-here", "pytest>=9999"]}}
+PROJECT = {
+    "requires-python": ">=3.11",
+    "dependencies": ["pytest>=1"],
+    "optional-dependencies": {"more": ["no-such-package-here", "pytest>=9999"]},
+}
 
 
 def test_what_is_missing_is_named():
@@ -40,8 +43,14 @@ def planned(checkout, **environment):
     # Nor what the make sets that runs these tests.
     others = ("VIRTUAL_ENV", "CONDA_PREFIX", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     kept = {name: value for name, value in os.environ.items() if name not in others}
-    found = subprocess.run(["make", "--dry-run", "lint"], cwd=checkout, env=kept | environment,
-                           capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["make", "--dry-run", "lint"],
+        cwd=checkout,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return found.stdout
 
 
@@ -82,8 +91,10 @@ def folder(tmp_path):
 def put_python(folder, name, compiled="--enable-optimizations", version=(3, 12)):
     """A Python of this name that says of itself how it was compiled and what version it has."""
     script = folder / name
-    said = (f"import sys, sysconfig; sysconfig.get_config_vars()['CONFIG_ARGS'] = '{compiled}'; "
-            f"sysconfig.get_scheme_names = tuple; sys.version_info = {version}; exec(sys.argv[2])")
+    said = (
+        f"import sys, sysconfig; sysconfig.get_config_vars()['CONFIG_ARGS'] = '{compiled}'; "
+        f"sysconfig.get_scheme_names = tuple; sys.version_info = {version}; exec(sys.argv[2])"
+    )
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{said}" "$@"\n')
     script.chmod(0o755)
     return script
@@ -91,8 +102,12 @@ def put_python(folder, name, compiled="--enable-optimizations", version=(3, 12))
 
 def chosen(folder, *names):
     """The choice among the Pythons of a folder, or among the named ones: what is taken, and what is said of it."""
-    found = subprocess.run(["bash", str(root() / "tests" / "interpreter.sh"), *names], env={"PATH": str(folder)},
-                           capture_output=True, text=True)
+    found = subprocess.run(
+        ["bash", str(root() / "tests" / "interpreter.sh"), *names],
+        env={"PATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
     assert found.returncode == (not found.stdout)
     return found.stdout.removesuffix("\n"), found.stderr
 
@@ -115,7 +130,10 @@ def test_an_optimised_python_is_preferred_unless_another_is_named(folder):
     fast = put_python(folder, "python3.11")
     taken, said = chosen(folder)
     assert taken == str(fast)
-    assert said.startswith(f".venv is made of {fast}, since {slow} was compiled") and f"make PYTHON='{slow}'" in said
+    assert (
+        said.startswith(f".venv is made of {fast}, since {slow} was compiled")
+        and f"make PYTHON='{slow}'" in said
+    )
     assert chosen(folder, str(slow)) == (str(slow), "")
 
 
@@ -128,10 +146,20 @@ def test_without_a_python_that_fits_it_is_said_what_is_needed(folder):
 
 def test_in_a_read_only_checkout_make_says_what_it_writes(checkout):
     unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
-    locked = ["sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && "$@"',
-              "sh", str(checkout)]
-    if not shutil.which("unshare") or subprocess.run([*unshare, *locked, "true"], capture_output=True).returncode:
-        pytest.skip("needs a mount that cannot be written: neither root nor a user's namespace may make one here")
+    locked = [
+        "sh",
+        "-c",
+        'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && "$@"',
+        "sh",
+        str(checkout),
+    ]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*unshare, *locked, "true"], capture_output=True).returncode
+    ):
+        pytest.skip(
+            "needs a mount that cannot be written: neither root nor a user's namespace may make one here"
+        )
     found = subprocess.run([*unshare, *locked, "make", "lint"], capture_output=True, text=True)
     assert found.returncode == 2
     assert "cannot be written: copy the checkout" in found.stderr

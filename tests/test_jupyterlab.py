@@ -22,8 +22,10 @@ from nlgjudge.data.paths import root
 from nlgjudge.studies.your_own_data import limited
 
 until = chromium.until
-pytestmark = [*chromium.MARKS,
-              pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed")]
+pytestmark = [
+    *chromium.MARKS,
+    pytest.mark.skipif(not find_spec("jupyterlab"), reason="jupyterlab is not installed"),
+]
 TOKEN = "only-for-this-test"
 PANEL = "[...app.shell.widgets('main')].find(w => w.sessionContext)"
 CELLS = f"{PANEL}.content.widgets.filter(c => c.model.type === 'code')"
@@ -65,20 +67,48 @@ def lab(tmp_path_factory, server):
     home = tmp_path_factory.mktemp("lab")
     work = home / "work"
     work.mkdir()
-    folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    environment = os.environ | folders | {
-        "NLGJUDGE_ROOT": str(root()), "NLGJUDGE_OUT": str(home / "out"), "NLGJUDGE_MIRROR": "",
-        "NLGJUDGE_OFFLINE": "1", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none",
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "spaces"),
-        "IPYTHONDIR": str(home / "ipython"), "no_proxy": "127.0.0.1"}
+    folders = {
+        f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    environment = (
+        os.environ
+        | folders
+        | {
+            "NLGJUDGE_ROOT": str(root()),
+            "NLGJUDGE_OUT": str(home / "out"),
+            "NLGJUDGE_MIRROR": "",
+            "NLGJUDGE_OFFLINE": "1",
+            "OPENAI_BASE_URL": server.url,
+            "OPENAI_API_KEY": "none",
+            "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "spaces"),
+            "IPYTHONDIR": str(home / "ipython"),
+            "no_proxy": "127.0.0.1",
+        }
+    )
     with open(home / "log", "w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.port=0",
-             "--ServerApp.ip=127.0.0.1", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={work}",
-             "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
-            env=environment, stdout=log, stderr=log, start_new_session=True)
+            [
+                sys.executable,
+                "-m",
+                "jupyterlab",
+                "--no-browser",
+                "--allow-root",
+                "--ServerApp.port=0",
+                "--ServerApp.ip=127.0.0.1",
+                f"--IdentityProvider.token={TOKEN}",
+                f"--ServerApp.root_dir={work}",
+                "--LabApp.expose_app_in_browser=True",
+                "--LabApp.news_url=None",
+                "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            ],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     try:
+
         def address():
             assert process.poll() is None, (home / "log").read_text()[-2000:]
             note = next(iter((home / "runtime").glob("jpserver-*.json")), None)
@@ -141,25 +171,39 @@ def run(lab, page):
                 cell.outputs, cell.execution_count = [], None
         nbformat.write(notebook, work / f"{name}.ipynb")
         if page.js("!!app"):
-            page.js(f"{{ await app.commands.execute('filebrowser:open-path', {{path: '{name}.ipynb'}}) }}")
+            page.js(
+                f"{{ await app.commands.execute('filebrowser:open-path', {{path: '{name}.ipynb'}}) }}"
+            )
         else:
             page.send("Page.navigate", url=f"{url}lab/tree/{name}.ipynb?token={TOKEN}&reset")
-        until(lambda: page.js(f"app?.shell && {PANEL}?.sessionContext.session?.kernel?.status === 'idle'"),
-              "an idle kernel", pause=0.2)
-        page.js(f"{{ app.shell.activateById({PANEL}.id);"
-                " app.commands.execute('notebook:run-all-cells') }")  # not awaited: it lasts
+        until(
+            lambda: page.js(
+                f"app?.shell && {PANEL}?.sessionContext.session?.kernel?.status === 'idle'"
+            ),
+            "an idle kernel",
+            pause=0.2,
+        )
+        page.js(
+            f"{{ app.shell.activateById({PANEL}.id);"
+            " app.commands.execute('notebook:run-all-cells') }"
+        )  # not awaited: it lasts
         until(lambda: page.js(FINISHED), f"the end of {name}", 300, pause=0.2)
-        return page.js(f"{CELLS}.map(c => [c.model.executionCount, c.model.sharedModel.getOutputs()])")
+        return page.js(
+            f"{CELLS}.map(c => [c.model.executionCount, c.model.sharedModel.getOutputs()])"
+        )
 
     yield opened
-    page.js(f"{{ await {PANEL}.context.save(); {PANEL}.close() }}")  # else the next page asks whether to leave
+    page.js(
+        f"{{ await {PANEL}.context.save(); {PANEL}.close() }}"
+    )  # else the next page asks whether to leave
     for session in ask(url, "api/sessions"):
         ask(url, f"api/sessions/{session['id']}", "DELETE")
 
 
 def shown(page, place, selector):
     """Scroll to a code cell and return size and text of what is visible of a part of its output."""
-    return until(lambda: page.js(f"""{{
+    return until(
+        lambda: page.js(f"""{{
         const content = {PANEL}.content, cell = {CELLS}[{place}];
         await content.scrollToItem(content.widgets.indexOf(cell));
         const part = cell.node.querySelector('.jp-OutputArea {selector}');
@@ -169,7 +213,8 @@ def shown(page, place, selector):
         const top = document.elementFromPoint(box.x + box.width / 2, Math.min(box.y + box.height / 2, 880));
         return part.contains(top) ? {{width: box.width, height: box.height, text: part.innerText,
                                       natural: part.naturalWidth}} : null }}"""),
-                 f"output {selector} of code cell {place}")
+        f"output {selector} of code cell {place}",
+    )
 
 
 @pytest.mark.parametrize("name", ["00_tour", "template_ablation"])
@@ -183,7 +228,9 @@ def test_a_notebook_runs_and_shows_its_figures(name, run, page):
     for place in figures:
         box = shown(page, place, "img")
         assert box["natural"] > 300 and box["width"] > 300 and box["height"] > 100
-    tables = [place for place, o in outputs if "<table" in "".join(o.get("data", {}).get("text/html", ""))]
+    tables = [
+        place for place, o in outputs if "<table" in "".join(o.get("data", {}).get("text/html", ""))
+    ]
     assert tables and shown(page, tables[0], "table")["text"].strip()
     assert not page.errors
 
@@ -191,7 +238,9 @@ def test_a_notebook_runs_and_shows_its_figures(name, run, page):
 def test_a_progress_bar_is_drawn_and_an_error_is_seen(run, page, server):
     """Such an error in one of the notebooks above would be found in the same way."""
     cells = [nbformat.v4.new_code_cell(text) for text in (PROGRESS, "1 / 0", "2")]
-    (_, outputs), (_, failed), (count, _) = run(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), "progress")
+    (_, outputs), (_, failed), (count, _) = run(
+        nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), "progress"
+    )
     assert not [o["evalue"] for o in outputs if o["output_type"] == "error"]
     text = shown(page, 0, "pre")["text"]
     assert "100%|██████████|" in text and "72/72" in text and "calls=72" in text
@@ -204,15 +253,26 @@ def test_the_report_on_your_own_data_fits_a_phone(page, tmp_path):
     sample = nj.load("summeval", "sample")
     found = nj.evaluate(limited(sample, 3), resamples=20, permutations=19)
     path = nj.studies.your_own_data.page(found, tmp_path / "report.html", notes=["longword" * 30])
-    page.send("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
+    page.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=390,
+        height=800,
+        deviceScaleFactor=2,
+        mobile=True,
+    )
     page.send("Page.navigate", url=path.as_uri())
     until(lambda: page.js("document.readyState === 'complete'"), "the report")
     assert page.js("document.documentElement.scrollWidth") <= 390
-    strips = page.js("[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)")
+    strips = page.js(
+        "[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)"
+    )
     assert len(strips) == len(found.table) and min(strips) > 300
 
 
 def test_nothing_else_was_asked(page):
     """After the tests above: the browser spoke to this machine only."""
-    assert page.requests and not [url for url in page.requests if url.startswith("http")
-                               and not url.startswith(("http://127.0.0.1:", "http://localhost:"))]
+    assert page.requests and not [
+        url
+        for url in page.requests
+        if url.startswith("http") and not url.startswith(("http://127.0.0.1:", "http://localhost:"))
+    ]

@@ -50,17 +50,20 @@ def texts(output):
 
 
 def test_one_cell_holds_commented_parameters(notebook):
-    cell, = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
+    (cell,) = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
     assert all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in tree(cell).body)
     assert all("#" in line for line in cell.source.splitlines() if line.strip())
 
 
 def parameters(notebook):
     """Lines of the parameters cell by the name that they assign."""
-    cell, = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
+    (cell,) = [c for c in of(notebook, "code") if "parameters" in c.metadata.get("tags", [])]
     lines = cell.source.splitlines()
-    return {node.targets[0].id: (node.value, lines[node.lineno - 1]) for node in tree(cell).body
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+    return {
+        node.targets[0].id: (node.value, lines[node.lineno - 1])
+        for node in tree(cell).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def test_a_limit_means_the_same_everywhere(notebook):
@@ -78,13 +81,18 @@ def depending_on(notebook, first):
         if "parameters" in cell.metadata.get("tags", []):
             continue
         pairs, before = [pair for node in ast.walk(tree(cell)) for pair in passed_on(node)], 0
-        while len(names) > before:  # until nothing is added, because a loop's body may come back to its head
+        while (
+            len(names) > before
+        ):  # until nothing is added, because a loop's body may come back to its head
             before = len(names)
             for source, target in pairs:
                 if used(source) & names:
                     names |= used(target)
-        found += [ast.unparse(node.test) for node in ast.walk(tree(cell))
-                  if isinstance(node, ast.Assert) and used(node.test) & names]
+        found += [
+            ast.unparse(node.test)
+            for node in ast.walk(tree(cell))
+            if isinstance(node, ast.Assert) and used(node.test) & names
+        ]
     return found
 
 
@@ -136,14 +144,17 @@ def test_no_assert_rests_on_what_a_judge_says(notebook):
         assert set(depending_on(notebook, "judge")) <= UNDECIDED
 
 
-@pytest.mark.parametrize("code, found", [
-    ("scores = ask(judge)\nassert scores.mean() > 3", ["scores.mean() > 3"]),
-    ("for s in ask(judge):\n    best = max(s)\nassert best", ["best"]),
-    ("scores = ask('surface')\nassert scores.mean() > 3", []),
-    ("scores = ask(judge)\nassert len(items) == 72", []),
-    ("rows = []\nfor s in ask(judge):\n    rows.append(s)\nassert rows", ["rows"]),
-    ("rows = {}\nfor s in ask(judge):\n    rows[s] = 1\nassert rows", ["rows"]),
-])
+@pytest.mark.parametrize(
+    "code, found",
+    [
+        ("scores = ask(judge)\nassert scores.mean() > 3", ["scores.mean() > 3"]),
+        ("for s in ask(judge):\n    best = max(s)\nassert best", ["best"]),
+        ("scores = ask('surface')\nassert scores.mean() > 3", []),
+        ("scores = ask(judge)\nassert len(items) == 72", []),
+        ("rows = []\nfor s in ask(judge):\n    rows.append(s)\nassert rows", ["rows"]),
+        ("rows = {}\nfor s in ask(judge):\n    rows[s] = 1\nassert rows", ["rows"]),
+    ],
+)
 def test_the_search_for_asserts_about_a_judge(code, found):
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     assert depending_on(made, "judge") == found
@@ -170,11 +181,22 @@ def test_no_published_number_is_typed(notebook, printed):
     assert not typed, "take them from published() instead"
 
 
-@pytest.mark.parametrize("text, found", [
-    ("Spearman 0.014 of ROUGE-1", ["0.014"]), ("loses by .014.", [".014"]), ("x = -0.071", ["-0.071"]),
-    ("minus −0.071", ["−0.071"]), ("0.0140", ["0.0140"]), ("0.01", []), ("1.0.014", []), ("0.01401", []),
-    ("v0.014", []), ("0.014.5", []), ("10.014", []),
-])
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("Spearman 0.014 of ROUGE-1", ["0.014"]),
+        ("loses by .014.", [".014"]),
+        ("x = -0.071", ["-0.071"]),
+        ("minus −0.071", ["−0.071"]),
+        ("0.0140", ["0.0140"]),
+        ("0.01", []),
+        ("1.0.014", []),
+        ("0.01401", []),
+        ("v0.014", []),
+        ("0.014.5", []),
+        ("10.014", []),
+    ],
+)
 def test_the_search_for_published_numbers(text, found, printed):
     assert published_numbers(text, printed) == found
 
@@ -187,18 +209,31 @@ def test_outputs_are_committed_from_real_data(notebook):
     assert not [o.text for o in outputs if o.output_type == "stream" and o.name == "stderr"]
     data = notebook.metadata["nlgjudge"]
     marked = [t for o in outputs for t in texts(o) if "sample data" in t]
-    assert not marked or not data["benchmarks"]  # a notebook without a benchmark shows the sample on purpose
+    assert (
+        not marked or not data["benchmarks"]
+    )  # a notebook without a benchmark shows the sample on purpose
     optional = data.get("optional", [])
-    declared = {*data["benchmarks"], *(f"replay:{name}" for name in data.get("recordings", [])),
-                *(f"run:{name}" for name in data.get("other_runs", [])), *data.get("prompts", []),
-                *data.get("resources", []), *optional}
+    declared = {
+        *data["benchmarks"],
+        *(f"replay:{name}" for name in data.get("recordings", [])),
+        *(f"run:{name}" for name in data.get("other_runs", [])),
+        *data.get("prompts", []),
+        *data.get("resources", []),
+        *optional,
+    }
     assert set(data.get("data", {})) == declared
-    assert all(source == "real" for need, (source, _) in data.get("data", {}).items() if need not in optional)
+    assert all(
+        source == "real"
+        for need, (source, _) in data.get("data", {}).items()
+        if need not in optional
+    )
 
 
 def test_no_table_is_cut_short(notebook):
     """pandas leaves out the middle of a large table, and says below it how large it is."""
-    shown = [text for cell in of(notebook, "code") for output in cell.outputs for text in texts(output)]
+    shown = [
+        text for cell in of(notebook, "code") for output in cell.outputs for text in texts(output)
+    ]
     assert not [text for text in shown if re.search(r"\d rows [x×] \d", text)]
 
 
@@ -206,16 +241,28 @@ def test_prose_states_no_number_that_nothing_shows(notebook, request):
     paper = request.node.callspec.params["notebook"].stem.split("_")[0]
     printed = (root() / "paper_tables" / "published").glob(f"{paper}_*.csv")
     files = [root() / "site" / "benchmarks.csv", *printed]
-    known = set().union(*(shown(path.read_text(encoding="utf-8").replace(",", " ")) for path in files))
-    assert unshown(notebook.cells, lambda cell: " ".join(chain(*map(texts, cell.outputs))), known) == []
+    known = set().union(
+        *(shown(path.read_text(encoding="utf-8").replace(",", " ")) for path in files)
+    )
+    assert (
+        unshown(notebook.cells, lambda cell: " ".join(chain(*map(texts, cell.outputs))), known)
+        == []
+    )
 
 
-@pytest.mark.parametrize("prose, found", [
-    ("It rises from 0.67 to 0.93.", [".67"]),
-    ("It wins in 97% of 1,600 cases and nine of twelve.", ["12"]),
-    ("`0.67`, $0.67$, [Table 67](t_67.ipynb), section 6.7, Tables 66 and 67, Liu et al. 1967, gpt-6.7-turbo", []),
-    ('The paper says "more than 67 of them".', []),
-    ("Two forms, four aspects and seven judges.", ["7"])])
+@pytest.mark.parametrize(
+    "prose, found",
+    [
+        ("It rises from 0.67 to 0.93.", [".67"]),
+        ("It wins in 97% of 1,600 cases and nine of twelve.", ["12"]),
+        (
+            "`0.67`, $0.67$, [Table 67](t_67.ipynb), section 6.7, Tables 66 and 67, Liu et al. 1967, gpt-6.7-turbo",
+            [],
+        ),
+        ('The paper says "more than 67 of them".', []),
+        ("Two forms, four aspects and seven judges.", ["7"]),
+    ],
+)
 def test_the_search_for_numbers_that_nothing_shows(prose, found):
     output = nbformat.v4.new_output("stream", text="0.932, share 0.97, 1600 cases, 9 wins")
     cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell("6", outputs=[output])]

@@ -7,8 +7,17 @@ import pytest
 from pairwise import pairwise
 
 
-@pytest.mark.parametrize("sizes, most", [((3, 4, 3, 3, 2), 18), ((3, 3, 4), 13), ((2, 2, 2), 4), ((4, 2), 8),
-                                         ((2, 1, 3), 6), ((3,), 0)])
+@pytest.mark.parametrize(
+    "sizes, most",
+    [
+        ((3, 4, 3, 3, 2), 18),
+        ((3, 3, 4), 13),
+        ((2, 2, 2), 4),
+        ((4, 2), 8),
+        ((2, 1, 3), 6),
+        ((3,), 0),
+    ],
+)
 def test_every_pair_of_values_occurs(sizes, most):
     values = [[f"{name}{i}" for i in range(size)] for name, size in zip("abcde", sizes)]
     rows = pairwise(*values)

@@ -29,159 +29,308 @@ def columns(datasets, aspects, levels, coefficients):
 
 def methods(dataset, aspects, level):
     """Pearson at a level and Kendall within documents, side by side for each aspect."""
-    return [(dataset, aspect, *method) for aspect in aspects for method in ((level, "pearson"), ("sample", "kendall"))]
+    return [
+        (dataset, aspect, *method)
+        for aspect in aspects
+        for method in ((level, "pearson"), ("sample", "kendall"))
+    ]
 
 
-QAGS = [(d, a, "dataset", c) for d, a in (("qags_cnn", "consistency"), ("qags_xsum", "consistency"),
-                                          ("qags", "AVG")) for c in R_RHO_TAU]
+QAGS = [
+    (d, a, "dataset", c)
+    for d, a in (("qags_cnn", "consistency"), ("qags_xsum", "consistency"), ("qags", "AVG"))
+    for c in R_RHO_TAU
+]
 BOTH_LEVELS = ["sample", "dataset"]
 
 # (paper, artefact): where it stands, cells in all, columns in printed order, whole rows.
 TABLES = {
     ("geval", "table1"): (
-        "EMNLP 2023, section 3.1", 140, columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU), {
+        "EMNLP 2023, section 3.1",
+        140,
+        columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU),
+        {
             "ROUGE-1": "0.167 0.126 0.160 0.130 0.115 0.094 0.326 0.252 0.192 0.150",
             "G-EVAL-4": "0.582 0.457 0.507 0.425 0.506 0.455 0.547 0.433 0.514 0.418",
             "G-EVAL-4 - Description": "0.513 0.424 0.421 0.344 0.447 0.373 0.479 0.388 0.479 0.377",
-            "GPTScore": "0.434 – 0.449 – 0.403 – 0.381 – 0.417 –"}),
+            "GPTScore": "0.434 – 0.449 – 0.403 – 0.381 – 0.417 –",
+        },
+    ),
     ("geval", "table2"): (
-        "EMNLP 2023, section 3.3", 80, columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO), {
+        "EMNLP 2023, section 3.3",
+        80,
+        columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO),
+        {
             "ROUGE-L": "0.176 0.146 0.193 0.203 0.295 0.300 0.310 0.327 0.243 0.244",
             "USR": "0.337 0.325 0.416 0.377 0.456 0.465 0.222 0.447 0.358 0.403",
-            "G-EVAL-4": "0.549 0.565 0.594 0.605 0.627 0.631 0.531 0.551 0.575 0.588"}),
-    ("geval", "table3"): ("EMNLP 2023, section 3.6", 99, QAGS, {
-        "ROUGE-L": "0.357 0.324 0.254 0.024 -0.011 -0.009 0.190 0.156 0.122",
-        "QAGS": "0.545 - - 0.175 - - 0.375 - -",
-        "G-EVAL-4": "0.631 0.685 0.591 0.558 0.537 0.472 0.599 0.611 0.525"}),
+            "G-EVAL-4": "0.549 0.565 0.594 0.605 0.627 0.631 0.531 0.551 0.575 0.588",
+        },
+    ),
+    ("geval", "table3"): (
+        "EMNLP 2023, section 3.6",
+        99,
+        QAGS,
+        {
+            "ROUGE-L": "0.357 0.324 0.254 0.024 -0.011 -0.009 0.190 0.156 0.122",
+            "QAGS": "0.545 - - 0.175 - - 0.375 - -",
+            "G-EVAL-4": "0.631 0.685 0.591 0.558 0.537 0.472 0.599 0.611 0.525",
+        },
+    ),
     ("geval_v1", "table1"): (
-        "arXiv v1, section 3.1", 130, columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU), {
+        "arXiv v1, section 3.1",
+        130,
+        columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU),
+        {
             "BERTScore": "0.284 0.211 0.110 0.090 0.193 0.158 0.312 0.243 0.225 0.175",
             "G-EVAL-4": "0.582 0.457 0.507 0.425 0.455 0.378 0.547 0.433 0.514 0.418",
-            "G-EVAL-4 - CoT": "0.564 0.454 0.493 0.413 0.403 0.334 0.538 0.427 0.500 0.407"}),
+            "G-EVAL-4 - CoT": "0.564 0.454 0.493 0.413 0.403 0.334 0.538 0.427 0.500 0.407",
+        },
+    ),
     ("geval_v1", "table2"): (
-        "arXiv v1, section 4", 80, columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO), {
+        "arXiv v1, section 4",
+        80,
+        columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO),
+        {
             "BLEU-4": "0.180 0.175 0.131 0.235 0.232 0.316 0.213 0.310 0.189 0.259",
             "UniEval": "0.455 0.330 0.602 0.455 0.573 0.430 0.577 0.453 0.552 0.417",
-            "G-EVAL-3.5": "0.532 0.539 0.519 0.544 0.660 0.691 0.586 0.567 0.574 0.585"}),
-    ("geval_v1", "table3"): ("arXiv v1, section 4", 99, QAGS, {
-        "ROUGE-2": "0.459 0.418 0.333 0.097 0.083 0.068 0.278 0.250 0.200",
-        "FactCC": "0.416 0.484 0.376 0.297 0.259 0.212 0.356 0.371 0.294",
-        "BARTScore": "0.735 0.680 0.557 0.184 0.159 0.130 0.459 0.420 0.343"}),
+            "G-EVAL-3.5": "0.532 0.539 0.519 0.544 0.660 0.691 0.586 0.567 0.574 0.585",
+        },
+    ),
+    ("geval_v1", "table3"): (
+        "arXiv v1, section 4",
+        99,
+        QAGS,
+        {
+            "ROUGE-2": "0.459 0.418 0.333 0.097 0.083 0.068 0.278 0.250 0.200",
+            "FactCC": "0.416 0.484 0.376 0.297 0.259 0.212 0.356 0.371 0.294",
+            "BARTScore": "0.735 0.680 0.557 0.184 0.159 0.130 0.459 0.420 0.343",
+        },
+    ),
     ("chatgpt", "table1"): (
-        "section 4, above 4.1", 195, columns(["summeval"], CHATGPT, ["sample"], STUDY), {
+        "section 4, above 4.1",
+        195,
+        columns(["summeval"], CHATGPT, ["sample"], STUDY),
+        {
             "ROUGE-1": "0.167 0.160 0.126 0.326 0.359 0.252 0.160 0.224 0.130 0.115 0.158 0.094 "
-                       "0.192 0.225 0.150",
+            "0.192 0.225 0.150",
             "BARTScore+CNN": "0.448 0.458 0.342 0.356 0.369 0.273 0.382 0.422 0.315 0.356 0.407 0.292 "
-                             "0.385 0.414 0.305",
+            "0.385 0.414 0.305",
             "ChatGPT (Stars w/ ref)": "0.474 0.491 0.407 0.430 0.457 0.378 0.403 0.489 0.375 0.339 0.409 "
-                                      "0.319 0.411 0.461 0.370"}),
+            "0.319 0.411 0.461 0.370",
+        },
+    ),
     ("chatgpt", "table2"): (
-        "section 4.3", 195, columns(["newsroom"], NEWSROOM, ["sample"], STUDY), {
+        "section 4.3",
+        195,
+        columns(["newsroom"], NEWSROOM, ["sample"], STUDY),
+        {
             "ROUGE-2": "0.026 -0.108 0.009 0.091 -0.056 0.065 0.079 -0.087 0.052 0.048 -0.101 0.032 "
-                       "0.061 -0.088 0.092",
+            "0.061 -0.088 0.092",
             "MoverScore": "0.161 0.008 0.127 0.195 0.077 0.157 0.188 0.045 0.151 0.120 -0.008 0.086 "
-                          "0.166 0.030 0.130",
+            "0.166 0.030 0.130",
             "ChatGPT (DA w/o ref)": "0.469 0.487 0.405 0.461 0.587 0.392 0.578 0.645 0.498 0.507 0.524 "
-                                    "0.427 0.504 0.561 0.430"}),
+            "0.427 0.504 0.561 0.430",
+        },
+    ),
     # The extraction kept the last four columns and lost the first two of the sample level, of which
     # section 4.3's "The Impact of Dataset Biases" prints two cells: 0.498 of ROUGE-1, 0.195 of Stars w/ ref.
     ("chatgpt", "table3"): (
-        "section 4.3", 78, columns(["realsumm"], ["pyramid_recall"], BOTH_LEVELS, STUDY), {
+        "section 4.3",
+        78,
+        columns(["realsumm"], ["pyramid_recall"], BOTH_LEVELS, STUDY),
+        {
             "ROUGE-1": "0.498 ? 0.408 0.533 0.555 0.383",
             "ROUGE-2": "? ? 0.353 0.514 0.513 0.369",
             "BARTScore+CNN+Para": "? ? 0.374 0.499 0.515 0.357",
-            "ChatGPT (Stars w/ ref)": "0.195 ? 0.174 0.224 0.261 0.181"}),
+            "ChatGPT (Stars w/ ref)": "0.195 ? 0.174 0.224 0.261 0.181",
+        },
+    ),
     ("chatgpt", "table4"): (
-        "section 4.3", 195, columns(["summeval"], CHATGPT, ["dataset"], STUDY), {
+        "section 4.3",
+        195,
+        columns(["summeval"], CHATGPT, ["dataset"], STUDY),
+        {
             "ROUGE-L": "0.141 0.148 0.100 0.284 0.318 0.204 0.109 0.152 0.086 0.079 0.132 0.061 "
-                       "0.153 0.188 0.113",
+            "0.153 0.188 0.113",
             "PRISM": "0.286 0.281 0.204 0.280 0.297 0.202 0.323 0.297 0.256 0.236 0.248 0.184 "
-                     "0.281 0.281 0.212",
+            "0.281 0.281 0.212",
             "ChatGPT (DA w/ ref)": "0.418 0.426 0.327 0.494 0.506 0.389 0.363 0.507 0.315 0.237 0.329 "
-                                   "0.203 0.378 0.442 0.308"}),
+            "0.203 0.378 0.442 0.308",
+        },
+    ),
     ("chatgpt", "table5"): (
-        "section 4.3", 195, columns(["newsroom"], NEWSROOM, ["dataset"], STUDY), {
+        "section 4.3",
+        195,
+        columns(["newsroom"], NEWSROOM, ["dataset"], STUDY),
+        {
             "ROUGE-L": "0.079 -0.010 0.055 0.101 0.031 0.069 0.136 0.018 0.098 0.045 -0.030 0.029 "
-                       "0.090 0.002 0.063",
+            "0.090 0.002 0.063",
             "BARTScore": "0.656 0.666 0.495 0.588 0.700 0.439 0.645 0.710 0.485 0.615 0.610 0.464 "
-                         "0.626 0.671 0.471",
+            "0.626 0.671 0.471",
             "ChatGPT (Stars w/o ref)": "0.370 0.374 0.294 0.422 0.444 0.343 0.518 0.527 0.423 0.381 0.362 "
-                                       "0.302 0.423 0.427 0.341"}),
+            "0.302 0.423 0.427 0.341",
+        },
+    ),
     ("chatgpt", "table6"): (
-        "section 4.4", 72, columns(["openmeva"], ["overall"], BOTH_LEVELS, STUDY), {
+        "section 4.4",
+        72,
+        columns(["openmeva"], ["overall"], BOTH_LEVELS, STUDY),
+        {
             "ROUGE-1": "0.014 0.020 0.013 -0.023 -0.010 -0.016",
             "PPL": "0.324 0.330 0.265 0.306 0.255 0.213",
-            "ChatGPT (Stars w/o ref)": "0.472 0.490 0.427 0.415 0.439 0.342"}),
+            "ChatGPT (Stars w/o ref)": "0.472 0.490 0.427 0.415 0.439 0.342",
+        },
+    ),
     ("chatgpt", "table7"): (
-        "section 4.5, above its text", 156,
-        columns(["bagel"], ["informativeness", "naturalness", "quality", "AVG"], ["dataset"], STUDY), {
+        "section 4.5, above its text",
+        156,
+        columns(
+            ["bagel"], ["informativeness", "naturalness", "quality", "AVG"], ["dataset"], STUDY
+        ),
+        {
             "ROUGE-1": "0.092 0.093 0.073 0.265 0.274 0.206 0.235 0.234 0.184 0.197 0.200 0.154",
             "ChatGPT (DA w/o ref)": "- - - 0.243 0.293 0.202 0.310 0.319 0.260 - - -",
             "ChatGPT (DA w/ ref)": "0.247 0.255 0.198 0.305 0.344 0.248 0.269 0.343 0.215 0.274 0.314 "
-                                   "0.220"}),
+            "0.220",
+        },
+    ),
     ("coascore", "table2"): (
-        "section 4.1", 120,
-        columns(["openmeva", "bagel", "iwslt14", "topical_chat"], ["overall"], ["dataset"], R_RHO_TAU), {
+        "section 4.1",
+        120,
+        columns(
+            ["openmeva", "bagel", "iwslt14", "topical_chat"], ["overall"], ["dataset"], R_RHO_TAU
+        ),
+        {
             "BLEU": "-0.006 -0.012 -0.009 0.063 0.022 0.016 0.328 0.316 0.220 0.228 0.293 0.205",
             "LLMScore_CoT": "0.333 0.327 0.271 0.352 0.262 0.225 0.564 0.566 0.446 0.610 0.588 0.461",
-            "CoAScore(n=20)": "0.414 0.411 0.315 0.393 0.254 0.205 0.592 0.610 0.474 0.634 0.641 0.479"}),
+            "CoAScore(n=20)": "0.414 0.411 0.315 0.393 0.254 0.205 0.592 0.610 0.474 0.634 0.641 0.479",
+        },
+    ),
     ("coascore", "table3"): (
-        "section 4.5", 45, columns(["summeval"], [*SUMMEVAL, "AVG"], ["dataset"], ["spearman"]), {
+        "section 4.5",
+        45,
+        columns(["summeval"], [*SUMMEVAL, "AVG"], ["dataset"], ["spearman"]),
+        {
             "BLEU": "0.110 0.071 0.050 0.248 0.120",
             "BERTScore": "0.293 0.125 0.139 0.361 0.230",
-            "CoAScore(n=10)": "0.541 0.339 0.367 0.478 0.431"}),
+            "CoAScore(n=10)": "0.541 0.339 0.367 0.478 0.431",
+        },
+    ),
     ("coascore", "table4"): (
-        "section 4.5", 45, columns(["topical_chat"], [*COASCORE, "AVG"], ["dataset"], ["spearman"]), {
+        "section 4.5",
+        45,
+        columns(["topical_chat"], [*COASCORE, "AVG"], ["dataset"], ["spearman"]),
+        {
             "METEOR": "0.194 0.223 0.406 0.274 0.274",
             "LLMScore": "0.514 0.410 0.549 0.501 0.494",
-            "CoAScore(n=20)": "0.596 0.542 0.595 0.553 0.572"}),
+            "CoAScore(n=20)": "0.596 0.542 0.595 0.553 0.572",
+        },
+    ),
     ("coascore", "table5"): (
-        "section 4.6", 25, columns(["topical_chat"], [*COASCORE, "overall"], ["dataset"], ["spearman"]), {
+        "section 4.6",
+        25,
+        columns(["topical_chat"], [*COASCORE, "overall"], ["dataset"], ["spearman"]),
+        {
             "LLMScore": "0.514 0.410 0.549 0.501 0.592",
             "CoAScore_inter": "0.494 0.500 0.566 0.399 0.628",
-            "CoAScore(n=5)": "0.587 0.531 0.546 0.544 0.625"}),
+            "CoAScore(n=5)": "0.587 0.531 0.546 0.544 0.625",
+        },
+    ),
     ("coascore", "table6"): (
-        "section 4.6", 18, columns(["openmeva"], ["overall"], ["dataset"], R_RHO_TAU), {
+        "section 4.6",
+        18,
+        columns(["openmeva"], ["overall"], ["dataset"], R_RHO_TAU),
+        {
             "CoAScore_average (AC=5)": "0.316 0.315 0.238",
             "CoAScore (AC=10)": "0.408 0.414 0.304",
-            "CoAScore_average (AC=20)": "0.402 0.401 0.288"}),
+            "CoAScore_average (AC=20)": "0.402 0.401 0.288",
+        },
+    ),
     ("coascore", "table12"): (
-        "appendix A.2", 108, columns(["summeval"], SUMMEVAL, ["dataset"], R_RHO_TAU), {
+        "appendix A.2",
+        108,
+        columns(["summeval"], SUMMEVAL, ["dataset"], R_RHO_TAU),
+        {
             "ROUGE": "0.183 0.172 0.121 0.159 0.142 0.112 0.122 0.113 0.087 0.268 0.270 0.193",
             "BERTScore": "0.308 0.293 0.207 0.151 0.125 0.098 0.182 0.139 0.108 0.370 0.362 0.261",
-            "CoAScore(n=5)": "0.491 0.499 0.397 0.447 0.354 0.303 0.481 0.379 0.340 0.450 0.420 0.339"}),
+            "CoAScore(n=5)": "0.491 0.499 0.397 0.447 0.354 0.303 0.481 0.379 0.340 0.450 0.420 0.339",
+        },
+    ),
     ("coascore", "table13"): (
-        "appendix A.2", 108, columns(["topical_chat"], COASCORE, ["dataset"], R_RHO_TAU), {
+        "appendix A.2",
+        108,
+        columns(["topical_chat"], COASCORE, ["dataset"], R_RHO_TAU),
+        {
             "BLEU": "0.184 0.171 0.123 0.212 0.207 0.156 0.242 0.305 0.217 0.153 0.243 0.175",
             "BARTScore": "0.213 0.213 0.148 0.220 0.207 0.153 0.412 0.436 0.308 0.261 0.275 0.192",
-            "CoAScore(n=10)": "0.541 0.571 0.457 0.405 0.530 0.432 0.432 0.507 0.420 0.530 0.545 0.434"}),
-    ("closer_look", "table1"): ("section 3.1", 56, methods("summeval", SUMMEVAL, "dataset"), {
-        "GPT-4, score only": "0.581 0.463 0.575 0.419 0.6 0.457 0.599 0.409",
-        "score only (3.2)": "0.344 0.248 0.328 0.185 0.361 0.177 0.353 0.248",
-        "analyze-rate": "0.635 0.476 0.537 0.34 0.479 0.302 0.444 0.305"}),
-    ("closer_look", "table2"): ("section 3.2", 48, methods("topical_chat", TOPICAL[:4], "dataset"), {
-        "auto CoT, score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
-        "free text": "0.464 0.476 0.524 0.426 0.611 0.557 0.563 0.666",
-        "rate-explain": "0.524 0.47 0.477 0.416 0.567 0.524 0.58 0.693",
-        "analyze-rate": "0.573 0.47 0.486 0.416 0.628 0.524 0.725 0.693"}),
-    ("closer_look", "table3"): ("appendix C", 24, methods("topical_chat", TOPICAL[:4], "dataset"), {
-        "score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
-        "auto CoT, rate-explain": "0.554 0.478 0.512 0.429 0.613 0.566 0.555 0.664"}),
-    ("closer_look", "table4"): ("appendix E", 56, methods("topical_chat", TOPICAL[:4], "sample"), {
-        "GPT-4, auto CoT, score only": "0.549 - 0.594 - 0.627 - 0.531 -",
-        "rate-explain": "0.621 0.512 0.472 0.425 0.61 0.509 0.771 0.663"}),
-    ("closer_look", "table5"): ("appendix F", 36, columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]), {
-        "T = 0.3, auto CoT, score only": "0.356 0.290 0.261 0.263",
-        "T = 0.7, rate-explain": "0.526 0.468 0.414 0.485",
-        "T = 1.0, analyze-rate": "0.635 0.534 0.479 0.444"}),
-    ("closer_look", "table6"): ("appendix F", 24, columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]), {
-        "human annotator, rate-explain": "0.526 0.468 0.414 0.485",
-        "HHH, analyze-rate": "0.596 0.493 0.475 0.406"}),
+            "CoAScore(n=10)": "0.541 0.571 0.457 0.405 0.530 0.432 0.432 0.507 0.420 0.530 0.545 0.434",
+        },
+    ),
+    ("closer_look", "table1"): (
+        "section 3.1",
+        56,
+        methods("summeval", SUMMEVAL, "dataset"),
+        {
+            "GPT-4, score only": "0.581 0.463 0.575 0.419 0.6 0.457 0.599 0.409",
+            "score only (3.2)": "0.344 0.248 0.328 0.185 0.361 0.177 0.353 0.248",
+            "analyze-rate": "0.635 0.476 0.537 0.34 0.479 0.302 0.444 0.305",
+        },
+    ),
+    ("closer_look", "table2"): (
+        "section 3.2",
+        48,
+        methods("topical_chat", TOPICAL[:4], "dataset"),
+        {
+            "auto CoT, score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
+            "free text": "0.464 0.476 0.524 0.426 0.611 0.557 0.563 0.666",
+            "rate-explain": "0.524 0.47 0.477 0.416 0.567 0.524 0.58 0.693",
+            "analyze-rate": "0.573 0.47 0.486 0.416 0.628 0.524 0.725 0.693",
+        },
+    ),
+    ("closer_look", "table3"): (
+        "appendix C",
+        24,
+        methods("topical_chat", TOPICAL[:4], "dataset"),
+        {
+            "score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
+            "auto CoT, rate-explain": "0.554 0.478 0.512 0.429 0.613 0.566 0.555 0.664",
+        },
+    ),
+    ("closer_look", "table4"): (
+        "appendix E",
+        56,
+        methods("topical_chat", TOPICAL[:4], "sample"),
+        {
+            "GPT-4, auto CoT, score only": "0.549 - 0.594 - 0.627 - 0.531 -",
+            "rate-explain": "0.621 0.512 0.472 0.425 0.61 0.509 0.771 0.663",
+        },
+    ),
+    ("closer_look", "table5"): (
+        "appendix F",
+        36,
+        columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]),
+        {
+            "T = 0.3, auto CoT, score only": "0.356 0.290 0.261 0.263",
+            "T = 0.7, rate-explain": "0.526 0.468 0.414 0.485",
+            "T = 1.0, analyze-rate": "0.635 0.534 0.479 0.444",
+        },
+    ),
+    ("closer_look", "table6"): (
+        "appendix F",
+        24,
+        columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]),
+        {
+            "human annotator, rate-explain": "0.526 0.468 0.414 0.485",
+            "HHH, analyze-rate": "0.596 0.493 0.475 0.406",
+        },
+    ),
 }
 EMPTY = {"–": "dash", "-": "dash", "?": "lost"}  # as printed or extracted, and what the note says
 
 
-CHECKED = {paper for paper, _ in TABLES}  # the papers of which rows are given above; another may have none
+CHECKED = {
+    paper for paper, _ in TABLES
+}  # the papers of which rows are given above; another may have none
 SHORT = {"closer_look"}  # papers that print 0.6 for 0.600
 
 
@@ -196,7 +345,8 @@ def test_every_table_and_cell_is_there():
     cells = checked()
     assert len(cells) == sum(count for _, count, *_ in TABLES.values())
     assert cells.groupby(["paper", "artefact"]).size().to_dict() == {
-        key: count for key, (_, count, *_) in TABLES.items()}
+        key: count for key, (_, count, *_) in TABLES.items()
+    }
 
 
 def general_rules(cells):
@@ -204,7 +354,9 @@ def general_rules(cells):
     repeated = cells.duplicated(["paper", "artefact", *KEY])
     assert not repeated.any(), cells[repeated]
     full = cells[cells["printed"] != ""]
-    assert full["printed"].str.fullmatch(r"[-−]?(0?\.\d+|1(\.0+)?|0)").all(), "a print that is no correlation"
+    assert full["printed"].str.fullmatch(r"[-−]?(0?\.\d+|1(\.0+)?|0)").all(), (
+        "a print that is no correlation"
+    )
     assert full["value"].abs().max() <= 1
     silent = cells[(cells["printed"] == "") & (cells["note"].str.strip() == "")]
     assert silent.empty, silent[["paper", "artefact", "row"]].drop_duplicates().values.tolist()
@@ -225,16 +377,19 @@ def invented(tmp_path, monkeypatch):
     def add(*lines):
         head = "row,dataset,aspect,level,coefficient,printed,note"
         (folder / "invented_table1.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+
     return add
 
 
 def test_a_further_papers_table_breaks_nothing(invented):
     """Two decimals, a dash, a perfect correlation and one without its zero: as a paper may print them."""
     before = len(all_published())
-    invented("Overlap,headlines,clarity,system,pearson,0.41,",
-             "Overlap,headlines,clarity,system,kendall,,printed as a dash",
-             "Judge,headlines,clarity,system,pearson,1.0,",
-             "Judge,headlines,clarity,system,kendall,-.5,")
+    invented(
+        "Overlap,headlines,clarity,system,pearson,0.41,",
+        "Overlap,headlines,clarity,system,kendall,,printed as a dash",
+        "Judge,headlines,clarity,system,pearson,1.0,",
+        "Judge,headlines,clarity,system,kendall,-.5,",
+    )
     cells = all_published()
     assert len(cells) == before + 4 and ("invented", "table1") in tables()
     general_rules(cells)
@@ -247,10 +402,14 @@ def test_a_further_papers_table_breaks_nothing(invented):
         test_rows_as_the_paper_prints_them(key)
 
 
-@pytest.mark.parametrize("line", [
-    "Overlap,headlines,clarity,system,pearson,1.41,",  # no correlation
-    "Overlap,headlines,clarity,system,pearson,41,",
-    "Overlap,headlines,clarity,system,pearson,,"])  # empty, and nothing says why
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Overlap,headlines,clarity,system,pearson,1.41,",  # no correlation
+        "Overlap,headlines,clarity,system,pearson,41,",
+        "Overlap,headlines,clarity,system,pearson,,",
+    ],
+)  # empty, and nothing says why
 def test_the_general_rules_hold_for_a_further_paper_too(invented, line):
     invented(line)
     with pytest.raises(AssertionError):
@@ -292,9 +451,13 @@ def test_every_empty_cell_says_why():
 
 def test_what_only_the_prose_prints_says_so():
     cells = checked()
-    prose = cells[(cells["printed"] != "") & cells["note"].str.contains("text gives .* in section 4.3")]
+    prose = cells[
+        (cells["printed"] != "") & cells["note"].str.contains("text gives .* in section 4.3")
+    ]
     assert prose[["artefact", "row", "coefficient", "printed"]].values.tolist() == [
-        ["table3", "ROUGE-1", "spearman", "0.498"], ["table3", "ChatGPT (Stars w/ ref)", "spearman", "0.195"]]
+        ["table3", "ROUGE-1", "spearman", "0.498"],
+        ["table3", "ChatGPT (Stars w/ ref)", "spearman", "0.195"],
+    ]
 
 
 def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
@@ -303,7 +466,8 @@ def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
     assert set(old.index) <= set(new.index)
     # Only EMNLP's Table 1 has the ablation without a description.
     assert {(key[0], key[1]) for key in set(new.index) - set(old.index)} == {
-        ("table1", "G-EVAL-4 - Description")}
+        ("table1", "G-EVAL-4 - Description")
+    }
     both = new.loc[old.index]
     changed = {(*key[:2], key[3], key[5]): (old[key], both[key]) for key in old.index[old != both]}
     assert changed == {  # Table 1 of arXiv v1, and of EMNLP
@@ -316,42 +480,128 @@ def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
     }
 
 
-@pytest.mark.parametrize("paper, artefact, where, rows, cells", [
-    ("dhp", "table1", "section 4.3.2", 21, {
-        ("Summarization / line 1", "Metrics"): "Coherence",
-        ("Summarization / line 3", "Perturbations"): "S (M) : Reordering (R) , Rewriting and Insertion (L)",
-        ("Question Answering / line 1", "Metrics"): "Answer Quality",
-        ("Translation / line 2", "Perturbations"):
-            "W (M) : Random Deletions (R) , Fictional Named Entities (L) , Grammatical Errors (L)"}),
-    ("dhp", "table2", "appendix B", 28, {
-        ("Summarization / SummEval", "Avg NLTK Statistics"):
-            "SummEval: 340.4 Characters 58.3 Words 4.0 Sentences",
-        ("Story Completion / (C, R) Random Typos", "Description"):
-            'Add 5 random typographical errors with "typo" package.',
-        ("Translation / (W, R) Random Deletions", "Description"):
-            "Delete k continuous words in the translation randomly. k=5 for Minor, k=25 for Major."}),
-    ("dhp", "table3", "appendix D", 24, {
-        ("GPT3.5-Turbo", "Version"): "gpt-3.5-turbo-0125",
-        ("GPT4-Turbo", "Version"): "gpt-4-1106-preview",
-        ("Mistral-7B", "Version"): "Mistral-7B-Instruct-v0.2",
-        ("Qwen1.5-72B", "Source"): "huggingface.co/Qwen/Qwen1.5-72B-Chat"}),
-    ("coascore", "table1", "section 4.1", 10, {
-        ("SummEval", "Size"): "1,600", ("TopicalChat", "Size"): "300", ("OpenMEVA", "Size"): "1,000",
-        ("BAGEL", "Size"): "404", ("IWSLT14", "Size"): "1,000"}),
-    ("coascore", "table7", "section 4.5", 8, {
-        ("Wow really? So their heart is unprotected?", "aspect / Completeness"): "4.0",
-        ("Wow really? So their heart is unprotected?", "LLMScore"): "3.0"}),
-    ("coascore", "table8", "appendix A.1", 1, {("Yeah bill murray called it", "LLMScore"): "4.0"}),
-    ("coascore", "table10", "appendix A.1", 5, {
-        ("Yeah bill murray called it", "aspect / Completeness"): "4.0"}),
-    ("coascore", "table11", "appendix A.1", 1, {("Yeah bill murray called it", "CoAScore"): "5.0"}),
-    ("coascore", "table14", "appendix A.3", 8, {
-        ("Wow really? So their heart is unprotected?", "Human"): "5.0"}),
-    ("coascore", "table15", "appendix A.3", 8, {
-        ("Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.", "aspect / Logical flow"):
-            "4.0",
-        ("Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.", "CoAScore"): "4.0"}),
-])
+@pytest.mark.parametrize(
+    "paper, artefact, where, rows, cells",
+    [
+        (
+            "dhp",
+            "table1",
+            "section 4.3.2",
+            21,
+            {
+                ("Summarization / line 1", "Metrics"): "Coherence",
+                (
+                    "Summarization / line 3",
+                    "Perturbations",
+                ): "S (M) : Reordering (R) , Rewriting and Insertion (L)",
+                ("Question Answering / line 1", "Metrics"): "Answer Quality",
+                (
+                    "Translation / line 2",
+                    "Perturbations",
+                ): "W (M) : Random Deletions (R) , Fictional Named Entities (L) , Grammatical Errors (L)",
+            },
+        ),
+        (
+            "dhp",
+            "table2",
+            "appendix B",
+            28,
+            {
+                (
+                    "Summarization / SummEval",
+                    "Avg NLTK Statistics",
+                ): "SummEval: 340.4 Characters 58.3 Words 4.0 Sentences",
+                (
+                    "Story Completion / (C, R) Random Typos",
+                    "Description",
+                ): 'Add 5 random typographical errors with "typo" package.',
+                (
+                    "Translation / (W, R) Random Deletions",
+                    "Description",
+                ): "Delete k continuous words in the translation randomly. k=5 for Minor, k=25 for Major.",
+            },
+        ),
+        (
+            "dhp",
+            "table3",
+            "appendix D",
+            24,
+            {
+                ("GPT3.5-Turbo", "Version"): "gpt-3.5-turbo-0125",
+                ("GPT4-Turbo", "Version"): "gpt-4-1106-preview",
+                ("Mistral-7B", "Version"): "Mistral-7B-Instruct-v0.2",
+                ("Qwen1.5-72B", "Source"): "huggingface.co/Qwen/Qwen1.5-72B-Chat",
+            },
+        ),
+        (
+            "coascore",
+            "table1",
+            "section 4.1",
+            10,
+            {
+                ("SummEval", "Size"): "1,600",
+                ("TopicalChat", "Size"): "300",
+                ("OpenMEVA", "Size"): "1,000",
+                ("BAGEL", "Size"): "404",
+                ("IWSLT14", "Size"): "1,000",
+            },
+        ),
+        (
+            "coascore",
+            "table7",
+            "section 4.5",
+            8,
+            {
+                ("Wow really? So their heart is unprotected?", "aspect / Completeness"): "4.0",
+                ("Wow really? So their heart is unprotected?", "LLMScore"): "3.0",
+            },
+        ),
+        (
+            "coascore",
+            "table8",
+            "appendix A.1",
+            1,
+            {("Yeah bill murray called it", "LLMScore"): "4.0"},
+        ),
+        (
+            "coascore",
+            "table10",
+            "appendix A.1",
+            5,
+            {("Yeah bill murray called it", "aspect / Completeness"): "4.0"},
+        ),
+        (
+            "coascore",
+            "table11",
+            "appendix A.1",
+            1,
+            {("Yeah bill murray called it", "CoAScore"): "5.0"},
+        ),
+        (
+            "coascore",
+            "table14",
+            "appendix A.3",
+            8,
+            {("Wow really? So their heart is unprotected?", "Human"): "5.0"},
+        ),
+        (
+            "coascore",
+            "table15",
+            "appendix A.3",
+            8,
+            {
+                (
+                    "Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.",
+                    "aspect / Logical flow",
+                ): "4.0",
+                (
+                    "Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.",
+                    "CoAScore",
+                ): "4.0",
+            },
+        ),
+    ],
+)
 def test_tables_without_correlations(paper, artefact, where, rows, cells):
     table = published(paper, artefact)
     assert len(table) == rows and not table.duplicated(["row", "column"]).any()

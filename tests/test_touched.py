@@ -4,9 +4,16 @@ import touched
 
 
 def test_the_tests_of_a_module_come_first_and_then_those_that_use_it():
-    found = [test.name for test in touched.nearest_tests(["src/nlgjudge/stats/weighted.py"], touched.public_names())]
+    found = [
+        test.name
+        for test in touched.nearest_tests(
+            ["src/nlgjudge/stats/weighted.py"], touched.public_names()
+        )
+    ]
     assert found[0] == "test_weighted.py"
-    assert found.index("test_bootstrap.py") < found.index("test_workflow.py")  # through resampling, through all else
+    assert found.index("test_bootstrap.py") < found.index(
+        "test_workflow.py"
+    )  # through resampling, through all else
     assert "test_parsing.py" not in found
 
 

@@ -22,8 +22,15 @@ def vocabulary():
     kind = gguf.TokenType
     tokens = [("<unk>", 0.0, kind.UNKNOWN), ("<s>", 0.0, kind.CONTROL), ("</s>", 0.0, kind.CONTROL)]
     tokens += [(f"<0x{byte:02X}>", 0.0, kind.BYTE) for byte in range(256)]
-    texts = ["▁", *map(chr, range(ord("a"), ord("z") + 1)), *map(chr, range(ord("A"), ord("Z") + 1)), *".,:;-()",
-             *RATINGS, *WORDS, *(f"▁{rating}" for rating in RATINGS)]
+    texts = [
+        "▁",
+        *map(chr, range(ord("a"), ord("z") + 1)),
+        *map(chr, range(ord("A"), ord("Z") + 1)),
+        *".,:;-()",
+        *RATINGS,
+        *WORDS,
+        *(f"▁{rating}" for rating in RATINGS),
+    ]
     return tokens + [(text, -float(place), kind.NORMAL) for place, text in enumerate(texts)]
 
 

@@ -20,8 +20,13 @@ STUBS = "__init__.pyi"
 
 def changed():
     """Files that differ from the last commit, new ones too, as paths below the repository."""
-    said = subprocess.run(["git", "status", "--porcelain", "--untracked-files=all"], cwd=ROOT, text=True,
-                          capture_output=True, check=True).stdout
+    said = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=all"],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout
     return [line[3:].split(" -> ")[-1].strip('"') for line in said.splitlines()]
 
 
@@ -31,7 +36,9 @@ def public_names():
     for stub in (ROOT / "src" / "nlgjudge").rglob(STUBS):
         space = stub.parent.name
         package = ".".join(stub.parent.relative_to(ROOT / "src").parts)
-        for module, name in re.findall(r"^from \.(\w*) import (\w+)", stub.read_text(encoding="utf-8"), re.MULTILINE):
+        for module, name in re.findall(
+            r"^from \.(\w*) import (\w+)", stub.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             found[f"{space}.{name}"] = f"{package}.{module}" if module else f"{package}.{name}"
     return found
 
@@ -61,14 +68,19 @@ def _named(path):
 
 def nearest_tests(files, names):
     """Test files by their distance from the changed files, nearest first."""
-    modules = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts): path
-               for path in (ROOT / "src" / "nlgjudge").rglob("*.py") if path.name != "__init__.py"}
+    modules = {
+        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts): path
+        for path in (ROOT / "src" / "nlgjudge").rglob("*.py")
+        if path.name != "__init__.py"
+    }
     needs = {name: uses(path, names) & set(modules) for name, path in modules.items()}
     tests = sorted((ROOT / "tests").rglob("test_*.py"))
     used = {test: uses(test, names) & set(modules) for test in tests}
     touched = {name for name, path in modules.items() if str(path.relative_to(ROOT)) in files}
     mirrors = {f"test_{name.rpartition('.')[2]}.py" for name in touched}
-    rounds = [[test for test in tests if str(test.relative_to(ROOT)) in files or test.name in mirrors]]
+    rounds = [
+        [test for test in tests if str(test.relative_to(ROOT)) in files or test.name in mirrors]
+    ]
     while touched:
         rounds.append([test for test in tests if used[test] & touched])
         further = {name for name, others in needs.items() if others & touched} - touched
@@ -84,7 +96,10 @@ def nearest_notebooks(files):
     for note in (ROOT / "build" / "executed").glob("*.deps.json"):
         name = note.name.removesuffix(".deps.json")
         executed = note.with_name(f"{name}.ipynb")
-        if set(json.loads(note.read_text(encoding="utf-8"))) & set(files) or f"notebooks/{name}.ipynb" in files:
+        if (
+            set(json.loads(note.read_text(encoding="utf-8"))) & set(files)
+            or f"notebooks/{name}.ipynb" in files
+        ):
             ran = json.loads(executed.read_text(encoding="utf-8"))["metadata"].get("papermill", {})
             found.append((ran.get("duration") or 0, name))
     return [name for _, name in sorted(found)]
@@ -97,17 +112,35 @@ def main():
     if not files:
         print("nothing differs from the last commit")
         return 0
-    status = subprocess.run(["ruff", "check", "src", "tests", "notebooks", "site", "benchmarks"], cwd=ROOT).returncode
+    status = subprocess.run(
+        ["ruff", "check", "src", "tests", "notebooks", "site", "benchmarks"], cwd=ROOT
+    ).returncode
     left_out = []
     tests = nearest_tests(files, public_names())
     notebooks = nearest_notebooks(files)
     for position in range(0, len(tests), 4):
-        part = [str(test.relative_to(ROOT)) for test in tests[position:position + 4]]
+        part = [str(test.relative_to(ROOT)) for test in tests[position : position + 4]]
         if time.monotonic() - start > SECONDS:
             left_out += part
             continue
-        status |= subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "loadfile",
-                                  "-p", "no:nbval", "--doctest-modules", *part], cwd=ROOT).returncode
+        status |= subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-x",
+                "-n",
+                "2",
+                "--dist",
+                "loadfile",
+                "-p",
+                "no:nbval",
+                "--doctest-modules",
+                *part,
+            ],
+            cwd=ROOT,
+        ).returncode
     for name in notebooks:
         if time.monotonic() - start > SECONDS:
             left_out.append(name)

@@ -49,7 +49,9 @@ class Upstream:
         How many requests got which status; cut ones count as ``cut``.
     """
 
-    def __init__(self, *folders, latency=0.0, missing=(), refuse=0, status=429, retry_after=None, cut=0):
+    def __init__(
+        self, *folders, latency=0.0, missing=(), refuse=0, status=429, retry_after=None, cut=0
+    ):
         self.folders = [Path(folder) for folder in folders]
         self.latency, self.missing = latency, missing
         self.refuse, self.status, self.retry_after, self.cut = refuse, status, retry_after, cut
@@ -60,8 +62,9 @@ class Upstream:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.upstream = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02},
-                         daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_):
@@ -70,8 +73,13 @@ class Upstream:
 
     def environment(self, cache):
         """Variables of a process that knows this host, no mirror, and the given cache."""
-        return {"NLGJUDGE_UPSTREAM": self.url, "NLGJUDGE_MIRROR": "", "NLGJUDGE_CACHE": str(cache),
-                "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        return {
+            "NLGJUDGE_UPSTREAM": self.url,
+            "NLGJUDGE_MIRROR": "",
+            "NLGJUDGE_CACHE": str(cache),
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+        }
 
     def answer(self, address):
         """Return what a request gets: a status, or ``cut``, and the content."""
@@ -118,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Retry-After", upstream.retry_after)
         self.end_headers()
         if status == "cut":
-            self.wfile.write(content[:len(content) // 2])
+            self.wfile.write(content[: len(content) // 2])
             self.close_connection = True
         else:
             self.wfile.write(content)
@@ -129,10 +137,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 def main(arguments=None):
     """Run a command behind the server and return its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, help="laid out owner/repository/commit/path")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "folders", nargs="+", type=Path, help="laid out owner/repository/commit/path"
+    )
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument("--missing", action="append", default=[], metavar="PATTERN", help="answered with 404")
+    parser.add_argument(
+        "--missing", action="append", default=[], metavar="PATTERN", help="answered with 404"
+    )
     parser.add_argument("--refuse", type=int, default=0, help="so many requests are refused first")
     parser.add_argument("--status", type=int, default=429, help="of those answers")
     parser.add_argument("--retry-after", help="seconds in those answers")
@@ -148,11 +162,15 @@ def main(arguments=None):
         parser.error(f"no folder {', '.join(absent)}")
     with Upstream(*folders, **options) as upstream, tempfile.TemporaryDirectory() as cache:
         print(f"{upstream.url} stands for the code host; no mirror, an empty cache", flush=True)
-        status = subprocess.run(given[split + 1:], env=os.environ | upstream.environment(cache),
-                                check=False).returncode
+        status = subprocess.run(
+            given[split + 1 :], env=os.environ | upstream.environment(cache), check=False
+        ).returncode
         answers = ", ".join(f"{count} x {answer}" for answer, count in upstream.statuses.items())
-        print(f"the code host answered {len(upstream.asked)} requests ({answers or 'none'}), "
-              f"{upstream.sent / 1e6:.1f} MB", flush=True)
+        print(
+            f"the code host answered {len(upstream.asked)} requests ({answers or 'none'}), "
+            f"{upstream.sent / 1e6:.1f} MB",
+            flush=True,
+        )
     if not upstream.statuses[200]:
         print("expected the command to fetch files, got no request for one", file=sys.stderr)
         return 1

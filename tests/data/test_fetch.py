@@ -15,22 +15,31 @@ from nlgjudge.data import fetch
 from nlgjudge.repo import cli
 
 CONTENT = b"forty bytes that stand for a data file.\n"  # 40 bytes
-READ = ("from nlgjudge.data import fetch, registry; "
-        "content = fetch.read(registry.entries(path={!r})[0]); print(registry.blob_id(content))")
+READ = (
+    "from nlgjudge.data import fetch, registry; "
+    "content = fetch.read(registry.entries(path={!r})[0]); print(registry.blob_id(content))"
+)
 
 
 @pytest.fixture
 def waits(monkeypatch):
     """Pauses between attempts, noted instead of slept."""
     noted = []
-    monkeypatch.setattr(fetch, "time", SimpleNamespace(sleep=noted.append, monotonic=time.monotonic))
+    monkeypatch.setattr(
+        fetch, "time", SimpleNamespace(sleep=noted.append, monotonic=time.monotonic)
+    )
     return noted
 
 
 def child(path, **keywords):
     """A process of its own that reads the registered file."""
-    return subprocess.Popen([sys.executable, "-c", READ.format(path)], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keywords)
+    return subprocess.Popen(
+        [sys.executable, "-c", READ.format(path)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **keywords,
+    )
 
 
 def good(handler):
@@ -62,43 +71,72 @@ def test_order_of_the_routes(tree, upstream, monkeypatch):
     upstream.answers = {"c.txt": CONTENT, "m.txt": CONTENT}
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.root / "nowhere"))
     assert fetch.read(cached) == CONTENT
-    with pytest.raises(NotADirectoryError, match="NLGJUDGE_MIRROR=.*nowhere is not a folder; name one "
-                       "laid out owner/repository/commit/path, or set it to nothing"):
+    with pytest.raises(
+        NotADirectoryError,
+        match="NLGJUDGE_MIRROR=.*nowhere is not a folder; name one "
+        "laid out owner/repository/commit/path, or set it to nothing",
+    ):
         fetch.read(mirrored)
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
     assert fetch.read(mirrored) == CONTENT and upstream.asked == []
 
 
-@pytest.mark.parametrize("answer, message, requests", [
-    (CONTENT[:10], "is truncated: expected 40 bytes, got 10; expected git blob [0-9a-f]{40}, got", 1),
-    (CONTENT.upper(), r"has other content \(40 bytes\); expected git blob [0-9a-f]{40}, got", 1),
-    (b"\n<!DOCTYPE html><title>Sign in</title>", "is an HTML or XML page, not the file; expected", 1),
-    (None, "answered 404$", 1),
-    (broken, "answered 500, 3 times", 3),
-    (cut, r"failed \(ChunkedEncodingError\), 3 times", 3),
-], ids=["truncated", "wrong_blob", "html", "404", "500", "cut"])
-def test_bad_answers_name_the_routes_and_leave_nothing(tree, upstream, waits, answer, message, requests):
+@pytest.mark.parametrize(
+    "answer, message, requests",
+    [
+        (
+            CONTENT[:10],
+            "is truncated: expected 40 bytes, got 10; expected git blob [0-9a-f]{40}, got",
+            1,
+        ),
+        (
+            CONTENT.upper(),
+            r"has other content \(40 bytes\); expected git blob [0-9a-f]{40}, got",
+            1,
+        ),
+        (
+            b"\n<!DOCTYPE html><title>Sign in</title>",
+            "is an HTML or XML page, not the file; expected",
+            1,
+        ),
+        (None, "answered 404$", 1),
+        (broken, "answered 500, 3 times", 3),
+        (cut, r"failed \(ChunkedEncodingError\), 3 times", 3),
+    ],
+    ids=["truncated", "wrong_blob", "html", "404", "500", "cut"],
+)
+def test_bad_answers_name_the_routes_and_leave_nothing(
+    tree, upstream, waits, answer, message, requests
+):
     entry = tree.add("toy.json", CONTENT, to=None)
     upstream.answers = {"toy.json": answer}
     with pytest.raises(fetch.DataUnavailable, match="(?m)" + message) as caught:
         fetch.read(entry)
     lines = str(caught.value).splitlines()
     assert lines[0] == "toy.json of owner/name (toy) could not be had:"
-    assert [line[:14].strip() for line in lines[1:4]] == ["1. cache: no", "2. mirror: N", "3. network:"]
+    assert [line[:14].strip() for line in lines[1:4]] == [
+        "1. cache: no",
+        "2. mirror: N",
+        "3. network:",
+    ]
     assert lines[4].startswith("Give a network, or a mirror folder in NLGJUDGE_MIRROR")
-    assert len(upstream.asked) == requests and waits == [1, 2][:requests - 1]
+    assert len(upstream.asked) == requests and waits == [1, 2][: requests - 1]
     assert tree.cached() == []
     upstream.answers = {"toy.json": CONTENT}
     assert fetch.read(entry) == CONTENT and tree.cached() == ["owner/name/c0ffee/toy.json"]
 
 
-@pytest.mark.parametrize("first", [[broken, broken], [cut], [broken, cut]], ids=["500_500", "cut", "500_cut"])
+@pytest.mark.parametrize(
+    "first", [[broken, broken], [cut], [broken, cut]], ids=["500_500", "cut", "500_cut"]
+)
 def test_retries_until_it_works(tree, upstream, waits, first):
     entry = tree.add("toy.json", CONTENT, to=None)
     answers = iter([*first, good])
     upstream.answers = {"toy.json": lambda handler: next(answers)(handler)}
     assert fetch.read(entry) == CONTENT
-    assert len(upstream.asked) == len(first) + 1 and waits == [1, 2][:len(first)]  # 2**0, 2**1 seconds
+    assert (
+        len(upstream.asked) == len(first) + 1 and waits == [1, 2][: len(first)]
+    )  # 2**0, 2**1 seconds
 
 
 def test_an_unreachable_host_is_tried_once_a_process(tree, upstream):
@@ -114,7 +152,9 @@ def test_an_unreachable_host_is_tried_once_a_process(tree, upstream):
 
 def test_offline_asks_nobody(tree, upstream, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    with pytest.raises(fetch.DataUnavailable, match="network: .* not tried, NLGJUDGE_OFFLINE is set"):
+    with pytest.raises(
+        fetch.DataUnavailable, match="network: .* not tried, NLGJUDGE_OFFLINE is set"
+    ):
         fetch.read(tree.add("toy.txt", CONTENT, to=None))
     assert upstream.asked == []
 
@@ -123,11 +163,15 @@ def test_a_corrupt_mirror_file_is_passed_over_and_kept(tree, upstream, monkeypat
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
     entry = tree.add("toy.txt", CONTENT, to="mirror")
     (tree.mirror / entry.location).write_bytes(b"damaged")
-    with pytest.raises(fetch.DataUnavailable, match="2. mirror: .*is truncated: expected 40 bytes, got 7"):
+    with pytest.raises(
+        fetch.DataUnavailable, match="2. mirror: .*is truncated: expected 40 bytes, got 7"
+    ):
         fetch.read(entry)
     upstream.answers = {"toy.txt": CONTENT}
     assert fetch.read(entry) == CONTENT
-    assert (tree.mirror / entry.location).read_bytes() == b"damaged"  # the mirror is not ours to mend
+    assert (
+        tree.mirror / entry.location
+    ).read_bytes() == b"damaged"  # the mirror is not ours to mend
 
 
 def test_a_corrupt_cache_file_is_replaced(tree, upstream):
@@ -142,19 +186,31 @@ def test_a_corrupt_cache_file_is_replaced(tree, upstream):
     assert (tree.cache / entry.location).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("repository, path", [
-    ("owner/name", "../../../../../secret.txt"), ("../../..", "secret.txt"), ("owner/name", "x/../toy.txt"),
-    ("owner/name", "{outside}/secret.txt"), ("{outside}", "secret.txt"),
-])
+@pytest.mark.parametrize(
+    "repository, path",
+    [
+        ("owner/name", "../../../../../secret.txt"),
+        ("../../..", "secret.txt"),
+        ("owner/name", "x/../toy.txt"),
+        ("owner/name", "{outside}/secret.txt"),
+        ("{outside}", "secret.txt"),
+    ],
+)
 @pytest.mark.parametrize("route", ["cache", "mirror", "upstream"])
-def test_paths_that_leave_the_cache_are_refused(tree, upstream, monkeypatch, route, repository, path):
+def test_paths_that_leave_the_cache_are_refused(
+    tree, upstream, monkeypatch, route, repository, path
+):
     outside = tree.root.parent
     (outside / "secret.txt").write_bytes(CONTENT)
     if route == "mirror":
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
     upstream.answers = {"secret.txt": CONTENT} if route == "upstream" else {}
-    entry = tree.add(path.format(outside=outside), CONTENT, to=None,
-                     repository=repository.format(outside=outside))
+    entry = tree.add(
+        path.format(outside=outside),
+        CONTENT,
+        to=None,
+        repository=repository.format(outside=outside),
+    )
     before = sorted(outside.rglob("*"))
     with pytest.raises(ValueError, match="would leave .*; correct that row of data/registry.csv"):
         fetch.read(entry)
@@ -213,13 +269,30 @@ def test_a_full_disk_is_named_and_leaves_nothing(tree, upstream):
     unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     probe = [*unshare, "sh", "-c", f"mount -t tmpfs -o size=64k tmpfs {tree.mirror}"]
     if not shutil.which("unshare") or subprocess.run(probe, capture_output=True).returncode:
-        pytest.skip("needs a small tmpfs: neither root nor a user and mount namespace may mount one here")
+        pytest.skip(
+            "needs a small tmpfs: neither root nor a user and mount namespace may mount one here"
+        )
     large = bytes(300_000)
-    small = tree.add("small.txt", CONTENT * 1000, to=None)  # 40 kB: fits once, so it is moved, not copied
+    small = tree.add(
+        "small.txt", CONTENT * 1000, to=None
+    )  # 40 kB: fits once, so it is moved, not copied
     tree.add("large.bin", large, to=None)
     upstream.answers = {"large.bin": large, "small.txt": CONTENT * 1000}
-    run = subprocess.run([*unshare, "sh", "-c", FULL, "sh", sys.executable, READ.format("large.bin"),
-                          READ.format("small.txt")], capture_output=True, text=True, timeout=600)
+    run = subprocess.run(
+        [
+            *unshare,
+            "sh",
+            "-c",
+            FULL,
+            "sh",
+            sys.executable,
+            READ.format("large.bin"),
+            READ.format("small.txt"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [small.blob]  # `find` saw no file, and the cache still works
     assert "no space left to store large.bin (300000 bytes) in " in run.stderr
@@ -254,14 +327,17 @@ def test_fetch_downloads_and_is_quiet_but_on_a_terminal(tree, upstream, capsys):
     upstream.answers = {"b.txt": CONTENT}
     assert cli.main(["data", "fetch", "toy"]) == 0
     out, err = capsys.readouterr()
-    assert out == ("owner/name: licence CC0-1.0; cite nobody2024toy (data/README.md)\n"
-                   "2 of 2 files are here\n")
+    assert out == (
+        "owner/name: licence CC0-1.0; cite nobody2024toy (data/README.md)\n2 of 2 files are here\n"
+    )
     assert err == ""
     assert upstream.asked == ["/owner/name/c0ffee/b.txt"]
     assert cli.main(["data", "fetch"]) == 1  # upstream has no c.txt
     out, err = capsys.readouterr()
     assert "2 of 3 files are here" in out
-    assert all(word in err for word in ("c.txt of owner/name (other)", "1. c", "2. m", "answered 404"))
+    assert all(
+        word in err for word in ("c.txt of owner/name (other)", "1. c", "2. m", "answered 404")
+    )
 
 
 def test_verify_names_bad_files(tree, capsys):
@@ -272,7 +348,10 @@ def test_verify_names_bad_files(tree, capsys):
     (tree.cache / entry.location).write_bytes(CONTENT.upper())
     assert cli.main(["data", "verify"]) == 1
     out, err = capsys.readouterr()
-    assert out == "0 files verified, 1 bad, 1 not here\n" and "a.txt has other content (40 bytes)" in err
+    assert (
+        out == "0 files verified, 1 bad, 1 not here\n"
+        and "a.txt has other content (40 bytes)" in err
+    )
     (tree.cache / entry.location).unlink()
     assert cli.main(["data", "verify"]) == 1  # nothing here at all
     assert capsys.readouterr().out == "0 files verified, 0 bad, 2 not here\n"
@@ -284,8 +363,10 @@ def test_commands_explain_an_unknown_benchmark(tree, capsys, action):
     assert cli.main(["data", action, "nope"]) == 1
     out, err = capsys.readouterr()
     assert "toy" not in out
-    assert err == ("nlgjudge: no registered file for benchmark='nope', role=None, path=None; "
-                   "benchmarks with files: toy\n")
+    assert err == (
+        "nlgjudge: no registered file for benchmark='nope', role=None, path=None; "
+        "benchmarks with files: toy\n"
+    )
     with pytest.raises(KeyError, match="benchmark='nope'"):
         cli.main(["--traceback", "data", action, "nope"])
 

@@ -12,10 +12,12 @@ from nlgjudge.data.own_files import check_own_data, lines, mapping, own_data
 
 HEADER = ["source", "hypothesis", "system", "references", "human:fluency:ann", "human:fluency:bob"]
 # Two documents (by their sources) and two systems; rows 2 to 5 of the file.
-ROWS = [["A town, far off.", "A town.", "one", "Far town. ||| A town", "3", "4"],
-        ["A town, far off.", "Town \"far\"\noff", "two", "Far town.", "5", "5"],
-        ["A river.", "River.", "one", "The river.", "1", ""],
-        ["A river.", "A boat.", "two", "The river.", "2", "1"]]
+ROWS = [
+    ["A town, far off.", "A town.", "one", "Far town. ||| A town", "3", "4"],
+    ["A town, far off.", 'Town "far"\noff', "two", "Far town.", "5", "5"],
+    ["A river.", "River.", "one", "The river.", "1", ""],
+    ["A river.", "A boat.", "two", "The river.", "2", "1"],
+]
 FEW = "doc_id: only 2 documents: intervals will be wide"
 # The second output holds a line break, so the file's lines run ahead of a spreadsheet's rows after row 3.
 UNRATED = "human:fluency:bob, row 4 (line 5 of the file): no rating"
@@ -41,6 +43,7 @@ def write(tmp_path):
         path = tmp_path / "mine.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
+
     return written
 
 
@@ -66,11 +69,20 @@ def test_a_good_file_is_read_whole(write):
     assert (mine.name, mine.source, mine.notice, mine.aspects) == ("mine", "own", "", ["fluency"])
     assert mine.items["item_id"].tolist() == ["row 2", "row 3", "row 4", "row 5"]
     assert mine.items["doc_id"].tolist() == ["document 1"] * 2 + ["document 2"] * 2
-    assert mine.items["hypothesis"].tolist() == [row[1] for row in ROWS]  # quotes and line breaks kept
+    assert mine.items["hypothesis"].tolist() == [
+        row[1] for row in ROWS
+    ]  # quotes and line breaks kept
     assert mine.items["references"].tolist()[:2] == [["Far town.", "A town"], ["Far town."]]
     assert len(mine.ratings) == 8 and mine.ratings["score"].isna().sum() == 1
-    assert mine.human()["fluency"].tolist() == [3.5, 5, 1, 1.5]  # a missing rating is left out of a mean
-    assert list(mine.files) == ["mine.csv"] and mine.digest != own_data(write(text(ROWS[:3]))).digest
+    assert mine.human()["fluency"].tolist() == [
+        3.5,
+        5,
+        1,
+        1.5,
+    ]  # a missing rating is left out of a mean
+    assert (
+        list(mine.files) == ["mine.csv"] and mine.digest != own_data(write(text(ROWS[:3]))).digest
+    )
 
 
 def test_documents_may_be_named_and_texts_kept(write):
@@ -97,104 +109,200 @@ FORM = "human:ASPECT or human:ASPECT:RATER"
 ANN = "human:fluency:ann"
 
 
-@pytest.mark.parametrize("content, expected", [
-    ("", "file: there is nothing in it"),
-    ("source,hypothesis,system,human:fluency\n\n,,,\n", "file: there is no row below the header"),
-    (text(ROWS).encode("utf-16"), "file: UTF-16: export the sheet as CSV UTF-8"),
-    (b"\x1f\x8b\x08", "file: an older Excel file or a packed one: expected CSV, JSON Lines (.jsonl), "
-     "Parquet, Excel (.xlsx) or a folder of `datasets`"),
-    (b"PAR1 and no more", "file: no Parquet file can be read"),
-    (changed((4, "system", "Zoë")).encode("latin-1"), f"system, row 4 (line 5 of the file): {ENCODING}"),
-    (changed((4, "source", "\ufffd")), f"source, row 4 (line 5 of the file): {ENCODING}"),
-    (changed((3, "system", " ")), "system, row 3: an empty text: write it, or leave the row out"),
-    (changed((2, "hypothesis", ""), (5, "hypothesis", "\n"), (3, "hypothesis", " ")),
-     "hypothesis, row 2-3, 5: an empty text: write it, or leave the row out"),
-    (changed((3, "system", "one")),
-     "system, row 2-3: several outputs of 'one' for 'document 1': keep one, or name systems apart"),
-    (changed((2, ANN, "bad"), (5, ANN, "bad")), f"{ANN}, row 2, 5 (lines 2, 6 of the file): 'bad' {NUMBER}"),
-    (changed((3, ANN, "4,5"), (2, ANN, "3.5")), f"{ANN}, row 3: '4,5' is not a finite number; the column has "
-     "decimal points too, so write 4.5 for 4,5"),
-    (changed((3, ANN, "4,500")), f"{ANN}, row 3: '4,500' is not a finite number; it may mean 4.500 or 4500: "
-     "write the one meant, without a comma"),
-    *[(changed((3, ANN, value)), f"{ANN}, row 3: {value!r} {NUMBER}")
-      for value in ("good", "inf", "-Infinity", "1e999", "1_0", "1,234,567")],
-    *[(changed((3, name, value)), f"{name}, row 3: {value!r} stands for nothing: write the text, or leave "
-       "the row out")
-      for name, value in (("system", "NA"), ("source", "-"), ("source", "n/a"))],
-    (text([[*row[:4], "3", "3"] for row in ROWS]),
-     "human:fluency: all ratings are 3, so that nothing correlates with them: leave the column out"),
-    (text([[*row[:4], "", ""] for row in ROWS]), "human:fluency: there is no rating"),
-    (text([row[:4] for row in ROWS], HEADER[:4]),
-     f"file: there are no ratings: expected one or more columns called {FORM}"),
-    (text(ROWS, [*HEADER[:2], "System", *HEADER[3:]]),
-     "system: the column is missing: is it 'System'? Then map system=System"),
-    (text(ROWS, ["article", *HEADER[1:]]),
-     "source: the column is missing: rename yours, or map source=COLUMN"),
-    (text(ROWS, [*HEADER[:5], "human:fluency"]),
-     "human:fluency: expected one column without a rater, or one for each rater"),
-    (text(ROWS, [*HEADER[:5], "human::bob"]),
-     f"human::bob: expected {FORM}, and no aspect called item_id, doc_id, system_id"),
-    (text(ROWS, [*HEADER[:5], "human:doc_id"]),
-     f"human:doc_id: expected {FORM}, and no aspect called item_id, doc_id, system_id"),
-    (text(ROWS, [*HEADER[:5], HEADER[4]]), f"{ANN}: several columns have this name"),
-    (text(ROWS, [*HEADER[:5], ""]), "file: a column has no name"),
-    (text([ROWS[0], ROWS[1][:5], *ROWS[2:]]),
-     "row 3: 5 cells where the header has 6: a text that holds commas needs quotes"),
-    (text([*ROWS[:3], [*ROWS[3], "x"]]),
-     "row 5 (line 6 of the file): 7 cells where the header has 6: a text that holds commas needs quotes"),
-    (text(ROWS) + 'A lake,"A lake,one,,3,4\n',
-     "row 6 (line 7 of the file): no cells can be made out from here on (unexpected end of data): a quote "
-     "does not close, or text follows it; a quote within a quoted text is written twice"),
-    (text([[*row, "d"] for row in ROWS], [*HEADER, "doc_id"]), "doc_id, row 2-5: 'd' has 2 sources"),
-])
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        ("", "file: there is nothing in it"),
+        (
+            "source,hypothesis,system,human:fluency\n\n,,,\n",
+            "file: there is no row below the header",
+        ),
+        (text(ROWS).encode("utf-16"), "file: UTF-16: export the sheet as CSV UTF-8"),
+        (
+            b"\x1f\x8b\x08",
+            "file: an older Excel file or a packed one: expected CSV, JSON Lines (.jsonl), "
+            "Parquet, Excel (.xlsx) or a folder of `datasets`",
+        ),
+        (b"PAR1 and no more", "file: no Parquet file can be read"),
+        (
+            changed((4, "system", "Zoë")).encode("latin-1"),
+            f"system, row 4 (line 5 of the file): {ENCODING}",
+        ),
+        (changed((4, "source", "\ufffd")), f"source, row 4 (line 5 of the file): {ENCODING}"),
+        (
+            changed((3, "system", " ")),
+            "system, row 3: an empty text: write it, or leave the row out",
+        ),
+        (
+            changed((2, "hypothesis", ""), (5, "hypothesis", "\n"), (3, "hypothesis", " ")),
+            "hypothesis, row 2-3, 5: an empty text: write it, or leave the row out",
+        ),
+        (
+            changed((3, "system", "one")),
+            "system, row 2-3: several outputs of 'one' for 'document 1': keep one, or name systems apart",
+        ),
+        (
+            changed((2, ANN, "bad"), (5, ANN, "bad")),
+            f"{ANN}, row 2, 5 (lines 2, 6 of the file): 'bad' {NUMBER}",
+        ),
+        (
+            changed((3, ANN, "4,5"), (2, ANN, "3.5")),
+            f"{ANN}, row 3: '4,5' is not a finite number; the column has "
+            "decimal points too, so write 4.5 for 4,5",
+        ),
+        (
+            changed((3, ANN, "4,500")),
+            f"{ANN}, row 3: '4,500' is not a finite number; it may mean 4.500 or 4500: "
+            "write the one meant, without a comma",
+        ),
+        *[
+            (changed((3, ANN, value)), f"{ANN}, row 3: {value!r} {NUMBER}")
+            for value in ("good", "inf", "-Infinity", "1e999", "1_0", "1,234,567")
+        ],
+        *[
+            (
+                changed((3, name, value)),
+                f"{name}, row 3: {value!r} stands for nothing: write the text, or leave "
+                "the row out",
+            )
+            for name, value in (("system", "NA"), ("source", "-"), ("source", "n/a"))
+        ],
+        (
+            text([[*row[:4], "3", "3"] for row in ROWS]),
+            "human:fluency: all ratings are 3, so that nothing correlates with them: leave the column out",
+        ),
+        (text([[*row[:4], "", ""] for row in ROWS]), "human:fluency: there is no rating"),
+        (
+            text([row[:4] for row in ROWS], HEADER[:4]),
+            f"file: there are no ratings: expected one or more columns called {FORM}",
+        ),
+        (
+            text(ROWS, [*HEADER[:2], "System", *HEADER[3:]]),
+            "system: the column is missing: is it 'System'? Then map system=System",
+        ),
+        (
+            text(ROWS, ["article", *HEADER[1:]]),
+            "source: the column is missing: rename yours, or map source=COLUMN",
+        ),
+        (
+            text(ROWS, [*HEADER[:5], "human:fluency"]),
+            "human:fluency: expected one column without a rater, or one for each rater",
+        ),
+        (
+            text(ROWS, [*HEADER[:5], "human::bob"]),
+            f"human::bob: expected {FORM}, and no aspect called item_id, doc_id, system_id",
+        ),
+        (
+            text(ROWS, [*HEADER[:5], "human:doc_id"]),
+            f"human:doc_id: expected {FORM}, and no aspect called item_id, doc_id, system_id",
+        ),
+        (text(ROWS, [*HEADER[:5], HEADER[4]]), f"{ANN}: several columns have this name"),
+        (text(ROWS, [*HEADER[:5], ""]), "file: a column has no name"),
+        (
+            text([ROWS[0], ROWS[1][:5], *ROWS[2:]]),
+            "row 3: 5 cells where the header has 6: a text that holds commas needs quotes",
+        ),
+        (
+            text([*ROWS[:3], [*ROWS[3], "x"]]),
+            "row 5 (line 6 of the file): 7 cells where the header has 6: a text that holds commas needs quotes",
+        ),
+        (
+            text(ROWS) + 'A lake,"A lake,one,,3,4\n',
+            "row 6 (line 7 of the file): no cells can be made out from here on (unexpected end of data): a quote "
+            "does not close, or text follows it; a quote within a quoted text is written twice",
+        ),
+        (
+            text([[*row, "d"] for row in ROWS], [*HEADER, "doc_id"]),
+            "doc_id, row 2-5: 'd' has 2 sources",
+        ),
+    ],
+)
 def test_every_fault_has_its_message(write, content, expected):
     path = write(content)
     faults = said(path)
     assert any(line.startswith(expected) for line in faults)
     with pytest.raises(ValueError) as caught:
         own_data(path)
-    assert str(caught.value).splitlines() == [f"{path} cannot be used; {len(faults)} found:", *faults]
+    assert str(caught.value).splitlines() == [
+        f"{path} cannot be used; {len(faults)} found:",
+        *faults,
+    ]
 
 
 @pytest.mark.parametrize("name", ["source", "system"])
 def test_a_missing_column_causes_no_other_complaint(write, name):
     place = HEADER.index(name)
-    path = write(text([row[:place] + row[place + 1:] for row in ROWS], HEADER[:place] + HEADER[place + 1:]))
+    path = write(
+        text([row[:place] + row[place + 1 :] for row in ROWS], HEADER[:place] + HEADER[place + 1 :])
+    )
     assert said(path) == [f"{name}: the column is missing: rename yours, or map {name}=COLUMN"]
 
 
 def test_all_faults_are_said_at_once(write):
-    path = write(changed((2, "source", ""), (3, "human:fluency:ann", "x"), (3, "human:fluency:bob", "inf"),
-                         (5, "system", "one")))
+    path = write(
+        changed(
+            (2, "source", ""),
+            (3, "human:fluency:ann", "x"),
+            (3, "human:fluency:bob", "inf"),
+            (5, "system", "one"),
+        )
+    )
     assert [line.split(": ")[0] for line in said(path)] == [
-        "source, row 2", "system, row 4-5 (line 5 of the file)", "human:fluency:ann, row 3",
-        "human:fluency:bob, row 3"]
+        "source, row 2",
+        "system, row 4-5 (line 5 of the file)",
+        "human:fluency:ann, row 3",
+        "human:fluency:bob, row 3",
+    ]
 
 
-@pytest.mark.parametrize("content, expected", [
-    (text([row[:3] + row[4:] for row in ROWS], HEADER[:3] + HEADER[4:]),
-     "references, row 2-5: none: lexical metrics compare with the source instead"),
-    (changed((3, "references", "")), "references, row 3: none: lexical metrics leave these items out"),
-    (changed((3, "source", "caf\u00c3\u00a9")),
-     "source, row 3: looks like UTF-8 once read as something else"),
-    (text([[*row, "x"] for row in ROWS], [*HEADER, "contxt"]),
-     f"contxt: not used; known are source, hypothesis, system, references, context, doc_id and {FORM}"),
-    (text([row[:2] + ["one"] + row[3:] for row in ROWS[::2]]),
-     "system: one system: how the outputs of one document rank cannot be said"),
-    (text([[*row[:5], "2"] for row in ROWS]), "human:fluency:bob: always 2: this rater has no correlation"),
-    (changed((2, "human:fluency:bob", "90")),
-     "human:fluency: raters use different ranges, and their plain mean is taken: ann 1 to 5, bob 1 to 90"),
-])
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (
+            text([row[:3] + row[4:] for row in ROWS], HEADER[:3] + HEADER[4:]),
+            "references, row 2-5: none: lexical metrics compare with the source instead",
+        ),
+        (
+            changed((3, "references", "")),
+            "references, row 3: none: lexical metrics leave these items out",
+        ),
+        (
+            changed((3, "source", "caf\u00c3\u00a9")),
+            "source, row 3: looks like UTF-8 once read as something else",
+        ),
+        (
+            text([[*row, "x"] for row in ROWS], [*HEADER, "contxt"]),
+            f"contxt: not used; known are source, hypothesis, system, references, context, doc_id and {FORM}",
+        ),
+        (
+            text([row[:2] + ["one"] + row[3:] for row in ROWS[::2]]),
+            "system: one system: how the outputs of one document rank cannot be said",
+        ),
+        (
+            text([[*row[:5], "2"] for row in ROWS]),
+            "human:fluency:bob: always 2: this rater has no correlation",
+        ),
+        (
+            changed((2, "human:fluency:bob", "90")),
+            "human:fluency: raters use different ranges, and their plain mean is taken: ann 1 to 5, bob 1 to 90",
+        ),
+    ],
+)
 def test_what_is_worth_knowing_prevents_nothing(write, content, expected):
     path = write(content)
     assert expected in said(path, "note") and own_data(path).aspects == ["fluency"]
 
 
 # Decimal commas: a comma before other than three digits cannot part thousands, nor can one after a zero.
-@pytest.mark.parametrize("cells, numbers", [
-    (["4,5", "3", "1", ""], [4.5, 3, 1]), (["4,500", "3,25", "1", ""], [4.5, 3.25, 1]),
-    (["0,500", "3", "1", ""], [0.5, 3, 1]), (["-1,5", "+2,5", "1", ""], [-1.5, 2.5, 1]),
-])
+@pytest.mark.parametrize(
+    "cells, numbers",
+    [
+        (["4,5", "3", "1", ""], [4.5, 3, 1]),
+        (["4,500", "3,25", "1", ""], [4.5, 3.25, 1]),
+        (["0,500", "3", "1", ""], [0.5, 3, 1]),
+        (["-1,5", "+2,5", "1", ""], [-1.5, 2.5, 1]),
+    ],
+)
 def test_decimal_commas_are_read_where_they_can_mean_one_thing(write, cells, numbers):
     path = write(text([[*row[:4], cell, row[5]] for row, cell in zip(ROWS, cells)]))
     read = own_data(path).ratings.query("rater == 'ann'")["score"]
@@ -204,18 +312,27 @@ def test_decimal_commas_are_read_where_they_can_mean_one_thing(write, cells, num
     assert notes[0].endswith(f"{commas[0]!r} is {commas[0].replace(',', '.')}")
 
 
-@pytest.mark.parametrize("cell", ["NA", "n/a", "N/A", "-", "\u2013", "nan", "NULL", "None", "#N/A", " - "])
+@pytest.mark.parametrize(
+    "cell", ["NA", "n/a", "N/A", "-", "\u2013", "nan", "NULL", "None", "#N/A", " - "]
+)
 def test_words_for_nothing_are_missing_ratings_and_said(write, cell):
     path = write(changed((2, ANN, cell), (3, ANN, "4,5")))
     assert f"{ANN}, row 2: {cell.strip()!r} is read as no rating" in said(path, "note")
-    assert own_data(path).human()["fluency"].tolist() == [4, 4.75, 1, 1.5]  # the first is bob's 4 alone
+    assert own_data(path).human()["fluency"].tolist() == [
+        4,
+        4.75,
+        1,
+        1.5,
+    ]  # the first is bob's 4 alone
 
 
 def test_words_for_nothing_in_texts(write):
     path = write(changed((2, "hypothesis", "n/a"), (3, "references", "NA")))
     notes = said(path, "note")
-    assert "hypothesis, row 2: an output that says 'n/a' is judged as such: leave the row out where there " \
+    assert (
+        "hypothesis, row 2: an output that says 'n/a' is judged as such: leave the row out where there "
         "is no output" in notes
+    )
     assert "references, row 3: 'NA' is read as no text" in notes
     assert own_data(path).items["references"].tolist()[1] == []
 
@@ -244,15 +361,21 @@ def as_excel(path, found):
     sheet.append([])  # an empty row above the header: rows are numbered as the sheet numbers them
     sheet.append(HEADER)
     for record in found:
-        sheet.append(["|||".join(cell) if isinstance(cell, list) else cell for cell in record.values()])
+        sheet.append(
+            ["|||".join(cell) if isinstance(cell, list) else cell for cell in record.values()]
+        )
     book.create_sheet("more")
     book.save(path.with_suffix(".xlsx"))
     return path.with_suffix(".xlsx")
 
 
 # The third output (a line break in the second) stands in line 3, at index 2, and in row 5 of the sheet.
-FORMATS = [(as_json_lines, "line", 1), (as_parquet, "index", 0), (as_folder, "index", 0),
-           (as_excel, "row", 3)]
+FORMATS = [
+    (as_json_lines, "line", 1),
+    (as_parquet, "index", 0),
+    (as_folder, "index", 0),
+    (as_excel, "row", 3),
+]
 
 
 @pytest.mark.parametrize("save, unit, begin", FORMATS)
@@ -271,26 +394,37 @@ def test_every_format_names_the_place_of_a_fault(write, save, unit, begin):
     found = records()
     found[2] |= {"hypothesis": None, "human:fluency:ann": "good"}
     path = save(write(""), [record | {ANN: str(record[ANN])} for record in found])
-    assert said(path) == [f"hypothesis, {unit} {begin + 2}: an empty text: write it, or leave the row out",
-                          f"{ANN}, {unit} {begin + 2}: 'good' {NUMBER}"]
+    assert said(path) == [
+        f"hypothesis, {unit} {begin + 2}: an empty text: write it, or leave the row out",
+        f"{ANN}, {unit} {begin + 2}: 'good' {NUMBER}",
+    ]
 
 
 GOOD_LINE = json.dumps(records()[0])
 
 
-@pytest.mark.parametrize("content, expected", [
-    (f"{GOOD_LINE}\n\n{{\"source\": \n", "line 3: no JSON object (Expecting value, column 12)"),
-    (f"{GOOD_LINE}\n[1]\n", "line 2: expected a JSON object"),
-    (f'{GOOD_LINE}\n{{"source": "a", "source": "b"}}\n',
-     "line 2: no JSON object (the name 'source' stands in it twice)"),
-    (f"[{GOOD_LINE}]", "file: a JSON list: expected JSON Lines, an object in each line"),
-    (f'{GOOD_LINE}\n{{"hypothesis": {{"text": "a"}}}}',
-     "hypothesis, line 2: expected a text or a number, got an object"),
-    (f'{GOOD_LINE}\n{{"hypothesis": "\\ud800"}}', f"hypothesis, line 2: {ENCODING}"),
-    (f'{GOOD_LINE}\n{{"hypothesis": ["a", "b"]}}',
-     "hypothesis, line 2: a list where one text or number is expected"),
-    ("\n", "file: there is nothing in it"),
-])
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        (f'{GOOD_LINE}\n\n{{"source": \n', "line 3: no JSON object (Expecting value, column 12)"),
+        (f"{GOOD_LINE}\n[1]\n", "line 2: expected a JSON object"),
+        (
+            f'{GOOD_LINE}\n{{"source": "a", "source": "b"}}\n',
+            "line 2: no JSON object (the name 'source' stands in it twice)",
+        ),
+        (f"[{GOOD_LINE}]", "file: a JSON list: expected JSON Lines, an object in each line"),
+        (
+            f'{GOOD_LINE}\n{{"hypothesis": {{"text": "a"}}}}',
+            "hypothesis, line 2: expected a text or a number, got an object",
+        ),
+        (f'{GOOD_LINE}\n{{"hypothesis": "\\ud800"}}', f"hypothesis, line 2: {ENCODING}"),
+        (
+            f'{GOOD_LINE}\n{{"hypothesis": ["a", "b"]}}',
+            "hypothesis, line 2: a list where one text or number is expected",
+        ),
+        ("\n", "file: there is nothing in it"),
+    ],
+)
 def test_faults_of_json_lines_have_their_line(tmp_path, content, expected):
     path = tmp_path / "mine.jsonl"
     path.write_text(content, encoding="utf-8")
@@ -323,7 +457,8 @@ def test_a_missing_package_is_named_with_what_to_install(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert said(write(b"PK\x03\x04\x14")) == [
         "file: reading Excel needs the package openpyxl: `pip install openpyxl` (the extra `excel`), or "
-        "export the sheet as CSV UTF-8"]
+        "export the sheet as CSV UTF-8"
+    ]
 
 
 def test_a_damaged_spreadsheet_is_said(write):
@@ -351,26 +486,33 @@ def test_a_fault_names_the_files_own_column(write):
     rows[0][1] = ""
     path = write(text(rows, THEIRS))
     assert said(path, columns=MAPPED) == [
-        "hypothesis (summary), row 2: an empty text: write it, or leave the row out"]
+        "hypothesis (summary), row 2: an empty text: write it, or leave the row out"
+    ]
     wrong = MAPPED | {"hypothesis": "sumary"}
     assert said(path, columns=wrong) == [
         "hypothesis: no column 'sumary': did you mean 'summary'? There are article, summary, model, "
-        "gold, flu_a, flu_b"]
+        "gold, flu_a, flu_b"
+    ]
 
 
 def test_a_shadowed_column_is_said(write):
     path = write(text([[*row, "other"] for row in ROWS], [*HEADER, "summary"]))
     mine = own_data(path, columns={"hypothesis": "summary"})
     assert set(mine.items["hypothesis"]) == {"other"}
-    assert "file: the mapping takes hypothesis from 'summary'; the column of this name is not used" in said(
-        path, "note", columns={"hypothesis": "summary"})
+    assert (
+        "file: the mapping takes hypothesis from 'summary'; the column of this name is not used"
+        in said(path, "note", columns={"hypothesis": "summary"})
+    )
 
 
-@pytest.mark.parametrize("given, expected", [
-    ("hypothesis", "expected NAME=COLUMN, as hypothesis=summary"),
-    ("hypothsis=summary", "did you mean 'hypothesis'"),
-    ("summary=hypothesis", "the name used here comes first, hypothesis=summary"),
-])
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ("hypothesis", "expected NAME=COLUMN, as hypothesis=summary"),
+        ("hypothsis=summary", "did you mean 'hypothesis'"),
+        ("summary=hypothesis", "the name used here comes first, hypothesis=summary"),
+    ],
+)
 def test_a_wrong_mapping_is_refused(given, expected):
     with pytest.raises(ValueError, match="column mapping") as caught:
         mapping([given])

@@ -30,6 +30,7 @@ def read_before():
 @pytest.fixture
 def runs(real, read_before):
     """Others' runs on a real benchmark; skip where a file cannot be had."""
+
     def read(name):
         benchmark = real(name)
         if name not in read_before:
@@ -38,6 +39,7 @@ def runs(real, read_before):
         if found.left_out:
             pytest.skip(f"needs the mirror or a network: {next(iter(found.left_out))}")
         return benchmark, found
+
     return read
 
 
@@ -67,7 +69,9 @@ def test_deutschs_rouge_is_the_perl_scripts_with_the_first_reference(runs):
     for kind in "12":
         apart = (ours[f"rouge{kind}-f"] - theirs[f"deutsch2021:rouge{kind}-f"] / 100).abs()
         # Most summaries are the same in all five decimals; some texts were cut into words otherwise.
-        assert len(apart) == 100 and (apart <= 0.00001).mean() > 0.6 and (apart <= 0.02).mean() > 0.9
+        assert (
+            len(apart) == 100 and (apart <= 0.00001).mean() > 0.6 and (apart <= 0.02).mean() > 0.9
+        )
 
 
 def test_realsumms_bertscore_is_near_what_bartscores_demonstration_prints(runs):
@@ -75,54 +79,94 @@ def test_realsumms_bertscore_is_near_what_bartscores_demonstration_prints(runs):
     benchmark, found = runs("realsumm")
     frame = benchmark.with_scores(found.scores)
     for coefficient, printed in (("spearman", 0.440398), ("kendall", 0.346489)):
-        ours = correlation(frame, "bhandari2020:bertscore-r", "pyramid_recall", coefficient=coefficient).value
+        ours = correlation(
+            frame, "bhandari2020:bertscore-r", "pyramid_recall", coefficient=coefficient
+        ).value
         assert abs(ours - printed) < 0.002
-    assert abs(correlation(frame, "bhandari2020:moverscore", "pyramid_recall").value - 0.372353) > 0.01
+    assert (
+        abs(correlation(frame, "bhandari2020:moverscore", "pyramid_recall").value - 0.372353) > 0.01
+    )
 
 
 def test_colombos_table_of_realsumm_is_a_copy(runs, content):
     """All of its 2,500 lines are Bhandari's, BART's a second time, which makes the paper's 25 systems of 24."""
     _, found = runs("realsumm")
     lines = pd.DataFrame(csv.DictReader(content("realsumm", role="copy").decode().splitlines()))
-    pairs = {"bert_recall_score": "bertscore-r", "mover_score": "moverscore", "rouge_1_recall": "rouge1-r"}
-    ours = set(found.scores[[f"bhandari2020:{name}" for name in pairs.values()]].round(5).itertuples(index=False,
-                                                                                                   name=None))
+    pairs = {
+        "bert_recall_score": "bertscore-r",
+        "mover_score": "moverscore",
+        "rouge_1_recall": "rouge1-r",
+    }
+    ours = set(
+        found.scores[[f"bhandari2020:{name}" for name in pairs.values()]]
+        .round(5)
+        .itertuples(index=False, name=None)
+    )
     theirs = list(lines[list(pairs)].astype(float).round(5).itertuples(index=False, name=None))
     assert len(theirs) == 2500 and set(theirs) <= ours and lines["Utterance"].nunique() == 25
 
 
-PEOPLE = {("d1", "A"): (1.0, 2.0), ("d1", "B"): (2.0, 2.0), ("d2", "A"): (3.0, 1 / 3), ("d2", "B"): (1.0, 4.0)}
+PEOPLE = {
+    ("d1", "A"): (1.0, 2.0),
+    ("d1", "B"): (2.0, 2.0),
+    ("d2", "A"): (3.0, 1 / 3),
+    ("d2", "B"): (1.0, 4.0),
+}
 
 
 @pytest.fixture
 def small(tree, monkeypatch):
     """A benchmark of two documents and two systems, whose runs are the files that a test gives."""
     items = [(None, doc, system, "s", f"{doc} {system}", ["r"], "") for doc, system in PEOPLE]
-    ratings = [(f"{doc}/{system}", aspect, "mean", score) for (doc, system), scores in PEOPLE.items()
-               for aspect, score in zip(("coherence", "fluency"), scores)]
+    ratings = [
+        (f"{doc}/{system}", aspect, "mean", score)
+        for (doc, system), scores in PEOPLE.items()
+        for aspect, score in zip(("coherence", "fluency"), scores)
+    ]
     benchmark = build("small", items, ratings)
     monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
 
     def read(**contents):
         for path, text in contents.items():
             path = path.replace("_", ".")
-            tree.add(path, text if isinstance(text, bytes) else text.encode(), "small", role="other_run")
+            tree.add(
+                path, text if isinstance(text, bytes) else text.encode(), "small", role="other_run"
+            )
         return published_runs.other_runs(benchmark)
+
     return SimpleNamespace(read=read, benchmark=benchmark)
 
 
 def lines(scores):
-    return "\n".join(json.dumps({"instance_id": doc, "summarizer_id": system, "summarizer_type": "peer", "metrics": {
-        "bertscore": {"precision": score, "recall": score + 1, "f1": score + 2}, "MoverScore": score}})
-        for (doc, system), score in scores.items())
+    return "\n".join(
+        json.dumps(
+            {
+                "instance_id": doc,
+                "summarizer_id": system,
+                "summarizer_type": "peer",
+                "metrics": {
+                    "bertscore": {"precision": score, "recall": score + 1, "f1": score + 2},
+                    "MoverScore": score,
+                },
+            }
+        )
+        for (doc, system), score in scores.items()
+    )
 
 
 def table(order=("d1", "d2"), changed=None, without=()):
     """Colombo's layout: documents and systems by numbers of its own, people's ratings, one metric."""
-    rows = [[f"{number}", f"M{place}", *(changed or PEOPLE)[doc, system], f"0.{number}{place}"]
-            for number, doc in enumerate(order) for place, system in enumerate("BA") if (doc, system) not in without]
+    rows = [
+        [f"{number}", f"M{place}", *(changed or PEOPLE)[doc, system], f"0.{number}{place}"]
+        for number, doc in enumerate(order)
+        for place, system in enumerate("BA")
+        if (doc, system) not in without
+    ]
     heads = ["", "System", "Utterance", "H:coherence", "H:fluency", "BERTScore"]
-    return "\n".join(",".join(map(str, line)) for line in [heads, *([index, *row] for index, row in enumerate(rows))])
+    return "\n".join(
+        ",".join(map(str, line))
+        for line in [heads, *([index, *row] for index, row in enumerate(rows))]
+    )
 
 
 SCORES = {key: number / 4 for number, key in enumerate(PEOPLE)}
@@ -137,13 +181,24 @@ def test_lines_are_joined_by_key_in_whatever_order(small):
     assert found.scores["deutsch2021:bertscore-f"].tolist() == [2, 2.25, 2.5, 2.75]
 
 
-@pytest.mark.parametrize("order, expected", [
-    (("d1", "d2"), [0.01, 0.0, 0.11, 0.1]),  # systems are B and A there, so A's score ends with the 1 of its place
-    (("d2", "d1"), [0.11, 0.1, 0.01, 0.0]),
-])
+@pytest.mark.parametrize(
+    "order, expected",
+    [
+        (
+            ("d1", "d2"),
+            [0.01, 0.0, 0.11, 0.1],
+        ),  # systems are B and A there, so A's score ends with the 1 of its place
+        (("d2", "d1"), [0.11, 0.1, 0.01, 0.0]),
+    ],
+)
 def test_numbered_items_are_known_by_peoples_ratings(small, order, expected):
     found = small.read(t_csv=table(order))
-    assert found.left_out == {} and found.scores["item_id"].tolist() == ["d1/A", "d1/B", "d2/A", "d2/B"]
+    assert found.left_out == {} and found.scores["item_id"].tolist() == [
+        "d1/A",
+        "d1/B",
+        "d2/A",
+        "d2/B",
+    ]
     assert found.scores["colombo2022:bertscore"].tolist() == expected
 
 
@@ -152,21 +207,44 @@ SWAPPED = PEOPLE | {("d1", "A"): PEOPLE["d2", "A"], ("d2", "A"): PEOPLE["d1", "A
 OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
 
 
-@pytest.mark.parametrize("name, text, why", [
-    ("t_csv", table(changed=ALIKE), "expected one system with the ratings of their M0, got 0"),
-    ("t_csv", table(changed=SWAPPED), "expected one document with the ratings of their 0, got 0"),
-    ("t_csv", table(changed=OFF), "expected one system with the ratings of their M0, got 0"),
-    ("t_csv", table(without=[("d2", "A")]), "expected one system with the ratings of their M1, got 0"),
-    ("t_csv", table().replace("H:", "P:"), "no column of people's ratings"),
-    ("t_csv", table().replace("2.0", "nan", 1), "expected one system"),
-    ("t_csv", table() + "\n" + table().splitlines()[-1], "1 lines repeat a document and system"),
-    ("a_jsonl", lines({key: SCORES[key] for key in list(SCORES)[:3]}), "expected scores of 4 items, got 3"),
-    ("a_jsonl", lines(SCORES | {("d9", "A"): 1}), "small's items, got 1 others, as 'd9/A'"),
-    ("a_jsonl", lines(SCORES) + "\n" + lines(SCORES).splitlines()[0], "two lines for d1/A"),
-    ("a_jsonl", lines(SCORES).replace('"MoverScore": 0.5', '"other": 0.5'), "the same metrics for every item, got 2"),
-    ("a_jsonl", lines(SCORES).replace("instance_id", "id"), "KeyError: 'instance_id'"),
-    ("a_jsonl", lines(SCORES)[:-9], "JSONDecodeError"),
-])
+@pytest.mark.parametrize(
+    "name, text, why",
+    [
+        ("t_csv", table(changed=ALIKE), "expected one system with the ratings of their M0, got 0"),
+        (
+            "t_csv",
+            table(changed=SWAPPED),
+            "expected one document with the ratings of their 0, got 0",
+        ),
+        ("t_csv", table(changed=OFF), "expected one system with the ratings of their M0, got 0"),
+        (
+            "t_csv",
+            table(without=[("d2", "A")]),
+            "expected one system with the ratings of their M1, got 0",
+        ),
+        ("t_csv", table().replace("H:", "P:"), "no column of people's ratings"),
+        ("t_csv", table().replace("2.0", "nan", 1), "expected one system"),
+        (
+            "t_csv",
+            table() + "\n" + table().splitlines()[-1],
+            "1 lines repeat a document and system",
+        ),
+        (
+            "a_jsonl",
+            lines({key: SCORES[key] for key in list(SCORES)[:3]}),
+            "expected scores of 4 items, got 3",
+        ),
+        ("a_jsonl", lines(SCORES | {("d9", "A"): 1}), "small's items, got 1 others, as 'd9/A'"),
+        ("a_jsonl", lines(SCORES) + "\n" + lines(SCORES).splitlines()[0], "two lines for d1/A"),
+        (
+            "a_jsonl",
+            lines(SCORES).replace('"MoverScore": 0.5', '"other": 0.5'),
+            "the same metrics for every item, got 2",
+        ),
+        ("a_jsonl", lines(SCORES).replace("instance_id", "id"), "KeyError: 'instance_id'"),
+        ("a_jsonl", lines(SCORES)[:-9], "JSONDecodeError"),
+    ],
+)
 def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, text, why):
     found = small.read(**{name: text})
     assert len(found.scores) == 0 and found.scores["item_id"].tolist() == []
@@ -177,8 +255,11 @@ def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, tex
 def test_two_systems_that_cannot_be_told_apart_are_refused(tree, monkeypatch):
     monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
     items = [(None, doc, system, "s", f"{doc} {system}", ["r"], "") for doc, system in PEOPLE]
-    ratings = [(f"{doc}/{system}", aspect, "mean", 1.0) for doc, system in PEOPLE
-               for aspect in ("coherence", "fluency")]
+    ratings = [
+        (f"{doc}/{system}", aspect, "mean", 1.0)
+        for doc, system in PEOPLE
+        for aspect in ("coherence", "fluency")
+    ]
     tree.add("t.csv", table(changed=ALIKE).encode(), "small", role="other_run")
     found = published_runs.other_runs(build("small", items, ratings))
     assert "got 2; the items cannot be told apart" in found.left_out["t.csv"]
@@ -192,7 +273,10 @@ def test_a_score_that_is_no_number_is_named_and_the_others_stay(small, capsys):
 
 def test_one_odd_file_does_not_cost_the_others(small):
     found = small.read(a_jsonl="no json", t_csv=table())
-    assert list(found.left_out) == ["a.jsonl"] and list(found.scores) == ["item_id", "colombo2022:bertscore"]
+    assert list(found.left_out) == ["a.jsonl"] and list(found.scores) == [
+        "item_id",
+        "colombo2022:bertscore",
+    ]
 
 
 def test_no_run_is_of_the_samples_texts():
@@ -203,17 +287,30 @@ def test_no_run_is_of_the_samples_texts():
 def dictionary(scores, kind=float):
     documents = {}
     for (doc, system), score in scores.items():
-        document = documents.setdefault(doc, {"doc_id": doc, "ref_summ": "r", "system_summaries": {}})
-        document["system_summaries"][system] = {"system_summary": "t", "scores": {
-            "bert_f_score": kind(score), "mover_score": score, "litepyramid_recall": 0.5}}
-    return pickle.dumps(documents, protocol=3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+        document = documents.setdefault(
+            doc, {"doc_id": doc, "ref_summ": "r", "system_summaries": {}}
+        )
+        document["system_summaries"][system] = {
+            "system_summary": "t",
+            "scores": {
+                "bert_f_score": kind(score),
+                "mover_score": score,
+                "litepyramid_recall": 0.5,
+            },
+        }
+    return pickle.dumps(documents, protocol=3).replace(
+        b"numpy._core.multiarray", b"numpy.core.multiarray"
+    )
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, np.float64])
 def test_realsumms_layout_with_numbers_of_numpys(small, kind):
     found = small.read(a_pkl=dictionary(SCORES, kind))
-    assert found.left_out == {} and list(found.scores) == ["item_id", "bhandari2020:bertscore-f",
-                                                           "bhandari2020:moverscore"]
+    assert found.left_out == {} and list(found.scores) == [
+        "item_id",
+        "bhandari2020:bertscore-f",
+        "bhandari2020:moverscore",
+    ]
     assert found.scores["bhandari2020:bertscore-f"].tolist() == [0, 0.25, 0.5, 0.75]
 
 
@@ -228,20 +325,27 @@ def test_two_files_that_contradict_each_other(small):
     assert found.scores["bhandari2020:moverscore"].tolist() == [0, 0.25, 0.5, 0.75]
 
 
-@pytest.mark.parametrize("value, why", [
-    (np.int64(3), "type 'i8'; expected f4 or f8"),
-    (np.array([1.0]), "names numpy"),
-    (print, "names builtins.print"),
-])
+@pytest.mark.parametrize(
+    "value, why",
+    [
+        (np.int64(3), "type 'i8'; expected f4 or f8"),
+        (np.array([1.0]), "names numpy"),
+        (print, "names builtins.print"),
+    ],
+)
 def test_realsumms_pickles_name_two_globals_alone(value, why):
-    written = pickle.dumps({"a": value}, protocol=3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    written = pickle.dumps({"a": value}, protocol=3).replace(
+        b"numpy._core.multiarray", b"numpy.core.multiarray"
+    )
     with pytest.raises(pickle.UnpicklingError, match=why):
         unpickle(written, calls=CALLS)
     assert set(CALLS) == {("numpy.core.multiarray", "scalar"), ("numpy", "dtype")}
 
 
 def test_nowhere_else_are_they_allowed():
-    written = pickle.dumps({"a": np.float32(0.5)}, protocol=3).replace(b"numpy._core.", b"numpy.core.")
+    written = pickle.dumps({"a": np.float32(0.5)}, protocol=3).replace(
+        b"numpy._core.", b"numpy.core."
+    )
     assert unpickle(written, calls=CALLS) == {"a": 0.5}
     with pytest.raises(pickle.UnpicklingError, match="names numpy"):
         unpickle(written)
@@ -250,24 +354,51 @@ def test_nowhere_else_are_they_allowed():
 def test_topical_chats_raters_are_three_of_five_people(real):
     made = real("topical_chat_raters")
     means = real("topical_chat").human().set_index("item_id")
-    dialogues = made.ratings.merge(made.items[["item_id", "doc_id"]]).groupby("rater")["doc_id"].nunique()
-    assert sorted(dialogues) == [30, 30, 30, 30, 60]  # one person rated all, and every pair of the rest is met
+    dialogues = (
+        made.ratings.merge(made.items[["item_id", "doc_id"]]).groupby("rater")["doc_id"].nunique()
+    )
+    assert sorted(dialogues) == [
+        30,
+        30,
+        30,
+        30,
+        60,
+    ]  # one person rated all, and every pair of the rest is met
     assert (made.ratings.groupby(["item_id", "aspect"])["rater"].nunique() == 3).all()
     ours = made.human().set_index("item_id")
     np.testing.assert_allclose(ours[made.aspects], means[made.aspects], atol=1e-9)
-    scales = {aspect: (part.min(), part.max()) for aspect, part in made.ratings.groupby("aspect")["score"]}
-    assert scales == {"understandability": (0, 1), "groundedness": (0, 1), "naturalness": (1, 3),
-                      "coherence": (1, 3), "engagingness": (1, 3), "overall": (1, 5)}
+    scales = {
+        aspect: (part.min(), part.max()) for aspect, part in made.ratings.groupby("aspect")["score"]
+    }
+    assert scales == {
+        "understandability": (0, 1),
+        "groundedness": (0, 1),
+        "naturalness": (1, 3),
+        "coherence": (1, 3),
+        "engagingness": (1, 3),
+        "overall": (1, 5),
+    }
 
 
-@pytest.mark.parametrize("change, why", [
-    (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "mean is the published one, got means up to"),
-    (lambda rows: rows[0]["responses"].pop(), "expected 3 ratings of each of 360 items and 6 aspects"),
-    (lambda rows: rows[0]["responses"][0].update(Natural=[3, 3]), "zip"),
-    (lambda rows: rows[0].update(fact="another"), "another"),
-    (lambda rows: rows[0].update(annotators=["a", "b", "b"]), "repeat"),
-])
-def test_raters_that_do_not_give_the_published_means_are_refused(real, content, monkeypatch, change, why):
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        (
+            lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]),
+            "mean is the published one, got means up to",
+        ),
+        (
+            lambda rows: rows[0]["responses"].pop(),
+            "expected 3 ratings of each of 360 items and 6 aspects",
+        ),
+        (lambda rows: rows[0]["responses"][0].update(Natural=[3, 3]), "zip"),
+        (lambda rows: rows[0].update(fact="another"), "another"),
+        (lambda rows: rows[0].update(annotators=["a", "b", "b"]), "repeat"),
+    ],
+)
+def test_raters_that_do_not_give_the_published_means_are_refused(
+    real, content, monkeypatch, change, why
+):
     real("topical_chat")
     rows = json.loads(content("topical_chat", path="usr_topical_chat.json"))
     change(rows)
@@ -275,6 +406,7 @@ def test_raters_that_do_not_give_the_published_means_are_refused(real, content, 
 
     def changed(entry, files):
         return rows if entry.path.endswith("usr_topical_chat.json") else kept(entry, files)
+
     monkeypatch.setattr(others, "_json", changed)
     with pytest.raises((ValueError, KeyError), match=why):
         others.read_topical_chat_raters("topical_chat_raters")

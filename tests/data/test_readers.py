@@ -16,12 +16,21 @@ from nlgjudge.data.fetch import DataUnavailable
 
 # Documents, items, ratings: items x aspects x raters (three experts, five crowd workers).
 COUNTS = {
-    "summeval": (100, 1600, 1600 * 4 * 3), "summeval_crowd": (100, 1200, 1200 * 4 * 5),
-    "summeval_crowd_all": (100, 1600, 1600 * 4 * 5), "topical_chat_raters": (60, 360, 360 * 6 * 3),
-    "newsroom": (60, 60 * 7, 420 * 4), "realsumm": (100, 100 * 24, 2400), "qags_cnn": (235, 235, 235),
-    "qags_xsum": (239, 239, 239), "bagel": (404, 404, 404 * 3), "openmeva": (200, 200 * 5, 1000),
-    "topical_chat": (60, 60 * 6, 360 * 6), "news": (76, 188, 599 * 2), "wmt22_de_en": (1984, 1984, 0),
-    "wmt22_zh_en": (1875, 1875, 0), "sumpubmed": (300, 300, 0),
+    "summeval": (100, 1600, 1600 * 4 * 3),
+    "summeval_crowd": (100, 1200, 1200 * 4 * 5),
+    "summeval_crowd_all": (100, 1600, 1600 * 4 * 5),
+    "topical_chat_raters": (60, 360, 360 * 6 * 3),
+    "newsroom": (60, 60 * 7, 420 * 4),
+    "realsumm": (100, 100 * 24, 2400),
+    "qags_cnn": (235, 235, 235),
+    "qags_xsum": (239, 239, 239),
+    "bagel": (404, 404, 404 * 3),
+    "openmeva": (200, 200 * 5, 1000),
+    "topical_chat": (60, 60 * 6, 360 * 6),
+    "news": (76, 188, 599 * 2),
+    "wmt22_de_en": (1984, 1984, 0),
+    "wmt22_zh_en": (1875, 1875, 0),
+    "sumpubmed": (300, 300, 0),
 }
 
 
@@ -41,9 +50,13 @@ def test_summeval_experts_average_to_bartscores_means(real, content):
         pytest.skip("needs the mirror or a network: AltTest's human_annotations.json")
     assert (made.items["references"].map(len) == 11).all()
     assert made.items.groupby("doc_id").size().unique().tolist() == [16]
-    means = pd.DataFrame([{"item_id": f"{doc}/{system}", **output["scores"]}
-                          for doc, document in unpickle(content("summeval", path="data.pkl")).items()
-                          for system, output in document["sys_summs"].items()])
+    means = pd.DataFrame(
+        [
+            {"item_id": f"{doc}/{system}", **output["scores"]}
+            for doc, document in unpickle(content("summeval", path="data.pkl")).items()
+            for system, output in document["sys_summs"].items()
+        ]
+    )
     joined = made.human().merge(means, on="item_id", suffixes=("", "_mean"), validate="1:1")
     assert len(joined) == 1600
     for aspect in made.aspects:
@@ -55,8 +68,12 @@ def test_qags_texts_of_unieval_equal_bartscores(real, content, name, number):
     items = real(name).items.set_index("item_id")
     rows = json.loads(content(name, role="copy"))
     assert len(rows) == number
-    equal = [(items.at[key, "source"], items.at[key, "hypothesis"]) == (row["source"], row["system_output"])
-             for row in rows for key in [f"{row['doc_id']}/{row['system_id']}"]]
+    equal = [
+        (items.at[key, "source"], items.at[key, "hypothesis"])
+        == (row["source"], row["system_output"])
+        for row in rows
+        for key in [f"{row['doc_id']}/{row['system_id']}"]
+    ]
     assert equal == [True] * number
 
 
@@ -65,7 +82,9 @@ def test_news_is_599_comparisons_of_76_articles(real):
     overall = made.ratings[made.ratings["aspect"] == "overall_preference"]
     assert len(overall) == 599 and set(overall["score"]) <= {0, 0.5, 1}
     systems = made.items.set_index("item_id")["system_id"]
-    assert set(systems[overall["item_id"]]).isdisjoint({"text-davinci-002"})  # the writer's side is rated
+    assert set(systems[overall["item_id"]]).isdisjoint(
+        {"text-davinci-002"}
+    )  # the writer's side is rated
     assert (made.items["system_id"] == "text-davinci-002").sum() == 76
     # One evaluator is a writer and judged other writers' summaries in the place of their own.
     by_pair = overall.groupby("item_id")["rater"].agg(["size", "first"])
@@ -100,13 +119,20 @@ class Foreign:
 
 
 @pytest.mark.parametrize("scores", [False, True])
-@pytest.mark.parametrize("foreign, name", [
-    (Foreign(), r"\w+\.system"), (eval, "builtins.eval"), (np.zeros(2), r"numpy\.[\w.]+"),
-    (collections.deque(), "collections.deque"),
-])
+@pytest.mark.parametrize(
+    "foreign, name",
+    [
+        (Foreign(), r"\w+\.system"),
+        (eval, "builtins.eval"),
+        (np.zeros(2), r"numpy\.[\w.]+"),
+        (collections.deque(), "collections.deque"),
+    ],
+)
 def test_foreign_globals_are_refused_and_nothing_runs(tmp_path, monkeypatch, foreign, name, scores):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(pickle.UnpicklingError, match=f"the pickle names {name}; expected only dicts, lists"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=f"the pickle names {name}; expected only dicts, lists"
+    ):
         unpickle(pickle.dumps({"d1": foreign}), scores=scores)
     assert list(tmp_path.iterdir()) == []
 
@@ -123,7 +149,9 @@ def test_plain_pickles_are_read_whole_or_not_at_all(protocol):
 
 @pytest.mark.parametrize("module", [b"numpy._core", b"numpy.core"])  # numpy 2's name, and 1's
 def test_numpy_scalars_only_in_score_files(module):
-    dumped = pickle.dumps({"a": np.float64(0.5), "b": np.float32(0.25)}, 3).replace(b"numpy._core", module)
+    dumped = pickle.dumps({"a": np.float64(0.5), "b": np.float32(0.25)}, 3).replace(
+        b"numpy._core", module
+    )
     assert unpickle(dumped, scores=True) == {"a": 0.5, "b": 0.25}
     with pytest.raises(pickle.UnpicklingError, match="the pickle names numpy"):
         unpickle(dumped)
@@ -137,10 +165,20 @@ ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 
 def packed(extra=lambda doc, system: {}):
     """Two documents by two systems in BARTScore's layout; the mean rating of d1/A is 1.1, of d2/B 2.2."""
-    return {f"d{d}": {"src": f"source {d}", "ref_summs": ["one", "two"], "sys_summs": {
-        s: {"sys_summ": f"text {d}{s}", "scores": {
-            **dict.fromkeys(ASPECTS, d + n / 10), **extra(d, n)}}
-        for n, s in ((1, "A"), (2, "B"))}} for d in (1, 2)}
+    return {
+        f"d{d}": {
+            "src": f"source {d}",
+            "ref_summs": ["one", "two"],
+            "sys_summs": {
+                s: {
+                    "sys_summ": f"text {d}{s}",
+                    "scores": {**dict.fromkeys(ASPECTS, d + n / 10), **extra(d, n)},
+                }
+                for n, s in ((1, "A"), (2, "B"))
+            },
+        }
+        for d in (1, 2)
+    }
 
 
 @pytest.fixture
@@ -151,12 +189,17 @@ def summeval(tree, monkeypatch):
 
     def load(**contents):
         given.update(contents)
-        for path, role in (("data.pkl", "data"), ("final_p.pkl", "scores"), ("data/summeval.json", "scores"),
-                           ("data/summeval/human_annotations.json", "annotations"),
-                           ("summeval_result.json", "scores")):
+        for path, role in (
+            ("data.pkl", "data"),
+            ("final_p.pkl", "scores"),
+            ("data/summeval.json", "scores"),
+            ("data/summeval/human_annotations.json", "annotations"),
+            ("summeval_result.json", "scores"),
+        ):
             content = given.get(path.split("/")[-1].split(".")[0], given.get(path))
             tree.add(path, content or b"", "summeval", role=role, to="cache" if content else None)
         return benchmarks.load("summeval", "real")
+
     return load
 
 
@@ -164,26 +207,56 @@ def test_summeval_with_means_only(summeval):
     made = summeval()
     assert set(made.ratings["rater"]) == {"mean"} and len(made.scores) == 0
     assert dict(zip(made.items["item_id"], made.human()["fluency"])) == {
-        "d1/A": 1.1, "d1/B": 1.2, "d2/A": 2.1, "d2/B": 2.2}
+        "d1/A": 1.1,
+        "d1/B": 1.2,
+        "d2/A": 2.1,
+        "d2/B": 2.2,
+    }
     assert list(made.files) == ["data.pkl"]
 
 
 def test_summeval_with_every_released_file(summeval):
-    final = packed(lambda d, n: {"bart_score": np.float64(-d - n / 10), "rouge1_f": np.float32(0.5)})
+    final = packed(
+        lambda d, n: {"bart_score": np.float64(-d - n / 10), "rouge1_f": np.float32(0.5)}
+    )
     study = packed(lambda d, n: {"chatgpt_fluency": 10 * d + n, "mover_score": d})
-    experts = {f"annotator_{i}": {f"d{d}__{s}__{a}": i for d in (1, 2) for s in "AB" for a in ASPECTS}
-               for i in (2, 3, 4)}
-    unieval = [{"doc_id": f"d{d}", "system_id": s, "predict_scores": {"fluency": 0.1 * d, "overall": 0.5}}
-               for s in "BA" for d in (2, 1)]  # another order: the join is by key
-    made = summeval(final_p=pickle.dumps(final), **{name: json.dumps(content).encode() for name, content in (
-        ("summeval", study), ("human_annotations", experts), ("summeval_result", unieval))})
+    experts = {
+        f"annotator_{i}": {f"d{d}__{s}__{a}": i for d in (1, 2) for s in "AB" for a in ASPECTS}
+        for i in (2, 3, 4)
+    }
+    unieval = [
+        {"doc_id": f"d{d}", "system_id": s, "predict_scores": {"fluency": 0.1 * d, "overall": 0.5}}
+        for s in "BA"
+        for d in (2, 1)
+    ]  # another order: the join is by key
+    made = summeval(
+        final_p=pickle.dumps(final),
+        **{
+            name: json.dumps(content).encode()
+            for name, content in (
+                ("summeval", study),
+                ("human_annotations", experts),
+                ("summeval_result", unieval),
+            )
+        },
+    )
     released = made.released().set_index("item_id")
     assert set(released) == {
-        "bartscore:bart_score", "bartscore:rouge1_f", "chatgpt:chatgpt:fluency", "chatgpt:mover_score",
-        "unieval:fluency", "unieval:overall"}
+        "bartscore:bart_score",
+        "bartscore:rouge1_f",
+        "chatgpt:chatgpt:fluency",
+        "chatgpt:mover_score",
+        "unieval:fluency",
+        "unieval:overall",
+    }
     assert released.loc["d2/A"].to_dict() == {
-        "bartscore:bart_score": -2.1, "bartscore:rouge1_f": 0.5, "chatgpt:chatgpt:fluency": 21,
-        "chatgpt:mover_score": 2, "unieval:fluency": 0.2, "unieval:overall": 0.5}
+        "bartscore:bart_score": -2.1,
+        "bartscore:rouge1_f": 0.5,
+        "chatgpt:chatgpt:fluency": 21,
+        "chatgpt:mover_score": 2,
+        "unieval:fluency": 0.2,
+        "unieval:overall": 0.5,
+    }
     assert set(made.ratings["rater"]) == {"expert_1", "expert_2", "expert_3"}
     assert (made.human()[made.aspects] == 3).all(axis=None)  # (2 + 3 + 4) / 3
     assert len(made.files) == 5 and set(made.scores["evidence"]) == {"released_scores"}
@@ -192,13 +265,20 @@ def test_summeval_with_every_released_file(summeval):
 def test_a_score_file_with_foreign_globals_is_left_out_and_named(summeval, capsys):
     made = summeval(final_p=pickle.dumps(packed(lambda d, n: {"bad": Foreign()})))
     said = capsys.readouterr().out
-    assert "summeval: final_p.pkl of owner/name is left out: " in said and ".system; expected only" in said
+    assert (
+        "summeval: final_p.pkl of owner/name is left out: " in said
+        and ".system; expected only" in said
+    )
     assert len(made.items) == 4 and len(made.scores) == 0
     assert list(made.files) == ["data.pkl", "final_p.pkl"] and "final_p.pkl" in made.left_out
 
 
-def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(summeval, monkeypatch, capsys):
-    stray = json.dumps([{"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}]).encode()
+def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(
+    summeval, monkeypatch, capsys
+):
+    stray = json.dumps(
+        [{"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}]
+    ).encode()
     assert len(summeval(summeval_result=stray).scores) == 0
     assert "summeval_result.json of owner/name is left out: " in (said := capsys.readouterr().out)
     assert "no item d9/A" in said
@@ -210,9 +290,18 @@ def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(summeval, 
 def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
     monkeypatch.setattr(bartscore, "_COUNTS", {"bagel": (2, 2)})
     human = {"informativeness": 5, "naturalness": 4, "quality": 6}
-    own = {n: {"src": f"inform({n})", "ref_summs": ["a", "b"], "sys_summ": f"text {n}", "scores": human}
-           for n in (0, 1)}
-    study = {str(n): {**row, "scores": {**human, "chatgpt_quality": 90 + n}} for n, row in own.items()}
+    own = {
+        n: {
+            "src": f"inform({n})",
+            "ref_summs": ["a", "b"],
+            "sys_summ": f"text {n}",
+            "scores": human,
+        }
+        for n in (0, 1)
+    }
+    study = {
+        str(n): {**row, "scores": {**human, "chatgpt_quality": 90 + n}} for n, row in own.items()
+    }
     tree.add("D2T/BAGEL/data.pkl", pickle.dumps(own), "bagel")
     tree.add("D2T/BAGEL/final_p.pkl", b"upstream only", "bagel", role="scores", to=None)
     tree.add("data/bagel.json", json.dumps(study).encode(), "bagel", role="scores")
@@ -226,32 +315,58 @@ def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
 def test_news_preferences_are_the_writers(tree):
     """Three evaluators of one pair say writer, model, equal: 1, 0, 0.5; the other 596 say writer."""
     says = [True, "False", "Equally Good", *[True] * 596]
-    rows = [{"article_id": f"a{max(n - 2, 0)}", "writer_id": "w", "evaluator_id": f"e{n}", "article_text": "",
-             "writer_summary": "by hand", "text-davinci-002_summary": "by model",
-             "overall_writer_better": say, "informative_writer_better": True} for n, say in enumerate(says)]
+    rows = [
+        {
+            "article_id": f"a{max(n - 2, 0)}",
+            "writer_id": "w",
+            "evaluator_id": f"e{n}",
+            "article_text": "",
+            "writer_summary": "by hand",
+            "text-davinci-002_summary": "by model",
+            "overall_writer_better": say,
+            "informative_writer_better": True,
+        }
+        for n, say in enumerate(says)
+    ]
     tree.add("pairwise.json", json.dumps(rows).encode(), "news")
     made = benchmarks.load("news", "real")
     assert len(made.items) == 2 * 597
     row = made.human().set_index("item_id").loc["a0/writer-w"]
-    assert (row["overall_preference"], row["informative_preference"]) == (0.5, 1)  # (1 + 0 + 0.5) / 3
-    assert made.ratings.query("rater == 'e0' and aspect == 'overall_preference'")["score"].tolist() == [1]
+    assert (row["overall_preference"], row["informative_preference"]) == (
+        0.5,
+        1,
+    )  # (1 + 0 + 0.5) / 3
+    assert made.ratings.query("rater == 'e0' and aspect == 'overall_preference'")[
+        "score"
+    ].tolist() == [1]
     tree.add("pairwise.json", json.dumps(rows[1:]).encode(), "fewer")
     with pytest.raises(ValueError, match="fewer: expected 599 comparisons, got 598"):
         others.read_news("fewer")
     rows[1] = {**rows[1], "text-davinci-002_summary": "by another model"}  # of article a0 again
     tree.add("pairwise.json", json.dumps(rows).encode(), "two")
-    with pytest.raises(ValueError, match="two: expected one article .*got two for a0/text-davinci-002"):
+    with pytest.raises(
+        ValueError, match="two: expected one article .*got two for a0/text-davinci-002"
+    ):
         others.read_news("two")
 
 
 def test_answer_equivalence_averages_judgements(tree):
     row = {"qid": "q1", "question": "Which?", "context": "a line\u2028another", "reference": "this"}
     rows = [{**row, "candidate": c, "score": s} for c, s in (("it", 1), ("that", 0), ("it", 0))]
-    tree.add("v1/ae_dev.jsonl", "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode(),
-             "answer_equivalence")
+    tree.add(
+        "v1/ae_dev.jsonl",
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode(),
+        "answer_equivalence",
+    )
     made = benchmarks.load("answer_equivalence", "real")
-    assert dict(zip(made.items["hypothesis"], made.human()["equivalence"])) == {"it": 0.5, "that": 0}
-    assert set(made.items["context"]) == {row["context"]} and made.items["doc_id"].tolist() == ["q1", "q1"]
+    assert dict(zip(made.items["hypothesis"], made.human()["equivalence"])) == {
+        "it": 0.5,
+        "that": 0,
+    }
+    assert set(made.items["context"]) == {row["context"]} and made.items["doc_id"].tolist() == [
+        "q1",
+        "q1",
+    ]
 
 
 def write(path, rows, encoding="utf-8-sig"):
@@ -262,9 +377,13 @@ def write(path, rows, encoding="utf-8-sig"):
     return path
 
 
-CLOZE = {"InputStoryid": "s1", **{f"InputSentence{i}": f"Sentence {i}." for i in range(1, 5)},
-         "RandomFifthSentenceQuiz1": "Bad end.", "RandomFifthSentenceQuiz2": "Good end.",
-         "AnswerRightEnding": 2}
+CLOZE = {
+    "InputStoryid": "s1",
+    **{f"InputSentence{i}": f"Sentence {i}." for i in range(1, 5)},
+    "RandomFifthSentenceQuiz1": "Bad end.",
+    "RandomFifthSentenceQuiz2": "Good end.",
+    "AnswerRightEnding": 2,
+}
 
 
 def test_story_cloze_from_the_users_file(tmp_path, monkeypatch):
@@ -274,10 +393,14 @@ def test_story_cloze_from_the_users_file(tmp_path, monkeypatch):
     texts = made.items.set_index("item_id")
     assert made.notice == "" and texts.at["s1/right_ending", "hypothesis"] == "Good end."
     assert list(texts.loc[["s2/right_ending", "s1/wrong_ending"], "hypothesis"]) == ["Bad end."] * 2
-    assert texts.at["s1/wrong_ending", "source"] == "Sentence 1. Sentence 2. Sentence 3. Sentence 4."
+    assert (
+        texts.at["s1/wrong_ending", "source"] == "Sentence 1. Sentence 2. Sentence 3. Sentence 4."
+    )
     assert texts.at["s1/wrong_ending", "references"] == ["Good end."]
     assert (made.human().set_index("system_id")["ending"].groupby(level=0).mean()).to_dict() == {
-        "right_ending": 1, "wrong_ending": 0}
+        "right_ending": 1,
+        "wrong_ending": 0,
+    }
 
 
 @pytest.mark.parametrize("absent", ["InputStoryid", "InputSentence3", "RandomFifthSentenceQuiz2"])
@@ -289,26 +412,43 @@ def test_story_cloze_names_missing_columns(tmp_path, monkeypatch, absent):
 
 
 def test_iwslt14_from_the_users_folder(tmp_path, monkeypatch):
-    rows = [{"segment": n, "source": "Quelle", "reference": "ref", "translation": f"text {n}", "rater": rater,
-             "score": score} for n in range(1000) for rater, score in (("r1", 2), ("r2", 5))]
+    rows = [
+        {
+            "segment": n,
+            "source": "Quelle",
+            "reference": "ref",
+            "translation": f"text {n}",
+            "rater": rater,
+            "score": score,
+        }
+        for n in range(1000)
+        for rater, score in (("r1", 2), ("r2", 5))
+    ]
     path = write(tmp_path / "ratings.csv", rows, "utf-8")
     monkeypatch.setenv("NLGJUDGE_HUMANMT", str(tmp_path))
     made = benchmarks.load("iwslt14", "real")
     assert len(made.items) == 1000 and len(made.ratings) == 2000
     assert (made.human()["overall"] == 3.5).all()  # (2 + 5) / 2
     write(path, rows[:-2], "utf-8")
-    with pytest.raises(ValueError, match="expected 1000 documents and 1000 items .*, got 999 and 999"):
+    with pytest.raises(
+        ValueError, match="expected 1000 documents and 1000 items .*, got 999 and 999"
+    ):
         benchmarks.load("iwslt14")
     path.write_text("segment,source,translation,rater,score\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"ratings.csv: expected columns .*, lacks \['reference'\]"):
+    with pytest.raises(
+        ValueError, match=r"ratings.csv: expected columns .*, lacks \['reference'\]"
+    ):
         benchmarks.load("iwslt14")
 
 
-@pytest.mark.parametrize("name, variable", [("story_cloze", "NLGJUDGE_STORY_CLOZE"),
-                                            ("iwslt14", "NLGJUDGE_HUMANMT")])
+@pytest.mark.parametrize(
+    "name, variable", [("story_cloze", "NLGJUDGE_STORY_CLOZE"), ("iwslt14", "NLGJUDGE_HUMANMT")]
+)
 def test_the_users_data_are_asked_for_by_name(tmp_path, monkeypatch, name, variable):
     assert benchmarks.load(name).is_sample
-    with pytest.raises(DataUnavailable, match=f"{name} cannot be downloaded freely: .* in {variable}"):
+    with pytest.raises(
+        DataUnavailable, match=f"{name} cannot be downloaded freely: .* in {variable}"
+    ):
         benchmarks.load(name, "real")
     monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match=f"{variable}=.*nowhere does not exist; name "):

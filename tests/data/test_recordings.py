@@ -12,19 +12,25 @@ from nlgjudge.judging.prompts import prompt
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 DIALOGUE = ("coherence", "engagingness", "groundedness", "naturalness")
 # Items of 360 with 20 samples each, by aspect in the order above, as upstream's files hold them.
-CLOSER_LOOK = {"geval": (359, 356, 357, 358), "geval_no_auto_cot": (355, 354, 357, 353),
-               "rate_explain": (359, 359, 360, 358), "analyze_rate": (360, 360, 358, 360)}
+CLOSER_LOOK = {
+    "geval": (359, 356, 357, 358),
+    "geval_no_auto_cot": (355, 354, 357, 353),
+    "rate_explain": (359, 359, 360, 358),
+    "analyze_rate": (360, 360, 358, 360),
+}
 JUDGES = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")
 
 
 @pytest.fixture
 def recorded():
     """Read a recording; skip where its files cannot be had."""
+
     def read(*arguments, **options):
         try:
             return recording(*arguments, **options)
         except DataUnavailable as error:
             pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
+
     return read
 
 
@@ -33,7 +39,9 @@ def test_closer_look_has_twenty_samples_of_each_recorded_item(real, recorded, fo
     items, files = real("topical_chat").items, {}
     frame = recorded(f"closer_look/{form}", items, files=files)
     assert list(frame) == ["item_id", "aspect", "sample_index", "text"]
-    assert frame.groupby("aspect")["item_id"].nunique().to_dict() == dict(zip(DIALOGUE, CLOSER_LOOK[form]))
+    assert frame.groupby("aspect")["item_id"].nunique().to_dict() == dict(
+        zip(DIALOGUE, CLOSER_LOOK[form])
+    )
     samples = frame.groupby(["item_id", "aspect"])["sample_index"].agg(list)
     assert (samples.map(lambda s: s == list(range(20)))).all()
     assert set(frame["item_id"]) <= set(items["item_id"])
@@ -47,11 +55,19 @@ def test_closer_look_keeps_to_the_items_that_it_is_given(real, recorded):
     frame = recorded("closer_look/analyze_rate", some)
     assert set(frame["item_id"]) == set(some["item_id"])
     everything = recorded("closer_look/analyze_rate", items)
-    assert frame.equals(everything[everything["item_id"].isin(some["item_id"])].reset_index(drop=True))
+    assert frame.equals(
+        everything[everything["item_id"].isin(some["item_id"])].reset_index(drop=True)
+    )
 
 
-@pytest.mark.parametrize("name", ["llm_summeval/gpt-3.5/stars", "llm_summeval/gpt-3.5/reason_then_score",
-                                  "llm_summeval/gpt-4/reason_then_score"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llm_summeval/gpt-3.5/stars",
+        "llm_summeval/gpt-3.5/reason_then_score",
+        "llm_summeval/gpt-4/reason_then_score",
+    ],
+)
 def test_llm_summeval_has_twelve_systems_on_a_hundred_documents(real, recorded, name):
     items = real("summeval").items.set_index("item_id")
     files = {}
@@ -72,23 +88,33 @@ def test_alttest_has_a_score_of_every_item(real, recorded, judge):
     assert set(frame["text"]) == {"1", "2", "3", "4", "5"}
 
 
-@pytest.mark.parametrize("name, message", [
-    ("alttest", "no judge of AltTest ''; there are gemini_flash, .*mist"),
-    ("alttest/gpt4o", "no judge of AltTest 'gpt4o': did you mean 'gpt-4o'"),
-])
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("alttest", "no judge of AltTest ''; there are gemini_flash, .*mist"),
+        ("alttest/gpt4o", "no judge of AltTest 'gpt4o': did you mean 'gpt-4o'"),
+    ],
+)
 def test_unknown_judges_of_alttest(recorded, name, message):
     with pytest.raises(KeyError, match=message):
         recorded(name)
 
 
-@pytest.mark.parametrize("name, near", [
-    ("", ""), ("closer_look/geval_v2", "closer_look/geval"), ("llm_sumeval/gpt-4/stars", "llm_summeval/gpt-"),
-])
+@pytest.mark.parametrize(
+    "name, near",
+    [
+        ("", ""),
+        ("closer_look/geval_v2", "closer_look/geval"),
+        ("llm_sumeval/gpt-4/stars", "llm_summeval/gpt-"),
+    ],
+)
 def test_unknown_names_list_the_known(name, near):
     with pytest.raises(KeyError) as caught:
         recording(name)
     said = caught.value.args[0]
-    assert said.startswith(f"no recording {name!r}") and said.endswith(f"here are {', '.join(RECORDINGS)}")
+    assert said.startswith(f"no recording {name!r}") and said.endswith(
+        f"here are {', '.join(RECORDINGS)}"
+    )
     assert f"did you mean '{near}" in said or not near
 
 
@@ -98,13 +124,15 @@ def test_closer_look_asked_the_registered_prompts_to_the_letter(real, form):
     items = {(i.source, i.context, i.system_id): i for i in real("topical_chat").items.itertuples()}
     held = recordings.recorded(f"closer_look/{form}")
     try:
-        contents = [(e, json.loads(fetch.read(e))) for e in recordings.recorded_files(f"closer_look/{form}")]
+        contents = [
+            (e, json.loads(fetch.read(e))) for e in recordings.recorded_files(f"closer_look/{form}")
+        ]
         asked = {aspect: prompt(held.prompt.format(aspect=aspect)) for aspect in DIALOGUE}
     except DataUnavailable:
         pytest.skip("needs the mirror or a network")
     assert {aspect: found.scale for aspect, found in asked.items()} == held.scales
     for entry, rows in contents:
-        aspect, = (a for a in DIALOGUE if f"gpt3.5_{a[:3]}_" in entry.path)
+        (aspect,) = (a for a in DIALOGUE if f"gpt3.5_{a[:3]}_" in entry.path)
         for row in rows:
             item = items[row["source"], row["context"], row["system_id"]]
             fields = {"source": item.source, "hypothesis": item.hypothesis, "context": item.context}
@@ -125,31 +153,58 @@ def test_what_is_not_known_of_a_recording_is_not_stated():
 
 
 def test_recordings_of_texts_need_the_items():
-    with pytest.raises(ValueError, match="closer_look/geval names texts, not keys: give the benchm"):
+    with pytest.raises(
+        ValueError, match="closer_look/geval names texts, not keys: give the benchm"
+    ):
         recording("closer_look/geval")
 
 
 def test_every_recording_has_registered_files():
     found = {name: len(recordings.recorded_files(name)) for name in RECORDINGS}
-    assert found == {**{f"closer_look/{form}": 4 for form in CLOSER_LOOK}, "alttest": 1, "geval/gpt-4": 4,
-                     "closer_look_summeval/geval": 4, "closer_look_summeval/geval_no_auto_cot": 4,
-                     "llm_summeval/gpt-3.5/stars": 48, "llm_summeval/gpt-3.5/reason_then_score": 48,
-                     "llm_summeval/gpt-4/reason_then_score": 48, "uncertainty/gpt-4o-mini": 4,
-                     "uncertainty/qwen2.5-72b": 4, "uncertainty/deepseek-r1-32b": 4,
-                     "uncertainty_prompts/gpt-4o-mini": 4, "uncertainty_prompts/gpt-4o": 4}
+    assert found == {
+        **{f"closer_look/{form}": 4 for form in CLOSER_LOOK},
+        "alttest": 1,
+        "geval/gpt-4": 4,
+        "closer_look_summeval/geval": 4,
+        "closer_look_summeval/geval_no_auto_cot": 4,
+        "llm_summeval/gpt-3.5/stars": 48,
+        "llm_summeval/gpt-3.5/reason_then_score": 48,
+        "llm_summeval/gpt-4/reason_then_score": 48,
+        "uncertainty/gpt-4o-mini": 4,
+        "uncertainty/qwen2.5-72b": 4,
+        "uncertainty/deepseek-r1-32b": 4,
+        "uncertainty_prompts/gpt-4o-mini": 4,
+        "uncertainty_prompts/gpt-4o": 4,
+    }
 
 
 @pytest.fixture
 def geval(tree, monkeypatch):
     """Files in the layout of G-Eval's, which no mirror has, in a registry of their own."""
+
     def row(doc_id, system_id, *texts):
-        return {"doc_id": doc_id, "system_id": system_id, "source": "s", "reference": "r",
-                "system_output": "o", "scores": {"coherence": 1.0}, "prompt": "p", "all_responses": texts}
+        return {
+            "doc_id": doc_id,
+            "system_id": system_id,
+            "source": "s",
+            "reference": "r",
+            "system_output": "o",
+            "scores": {"coherence": 1.0},
+            "prompt": "p",
+            "all_responses": texts,
+        }
 
     def add(path, *rows):
         return tree.add(path, json.dumps(rows).encode(), "summeval", role="recording")
-    found = [add("results/gpt4_coh_detailed.json", row("dm-1", "M0", "5", "4", ""), row("dm-1", "M1", "3")),
-             add("results/gpt4_rel_detailed.json", row("dm-2", "M0", "2"))]
+
+    found = [
+        add(
+            "results/gpt4_coh_detailed.json",
+            row("dm-1", "M0", "5", "4", ""),
+            row("dm-1", "M1", "3"),
+        ),
+        add("results/gpt4_rel_detailed.json", row("dm-2", "M0", "2")),
+    ]
     other = add("prompts/gpt4_coh_detailed.txt")
     monkeypatch.setattr(recordings, "entries", lambda benchmark, *, role: [*found, other])
     return found
@@ -158,8 +213,12 @@ def geval(tree, monkeypatch):
 def test_geval_reads_all_samples_by_key(geval):
     files = {}
     assert recording("geval/gpt-4", files=files).values.tolist() == [
-        ["dm-1/M0", "coherence", 0, "5"], ["dm-1/M0", "coherence", 1, "4"], ["dm-1/M0", "coherence", 2, ""],
-        ["dm-1/M1", "coherence", 0, "3"], ["dm-2/M0", "relevance", 0, "2"]]
+        ["dm-1/M0", "coherence", 0, "5"],
+        ["dm-1/M0", "coherence", 1, "4"],
+        ["dm-1/M0", "coherence", 2, ""],
+        ["dm-1/M1", "coherence", 0, "3"],
+        ["dm-2/M0", "relevance", 0, "2"],
+    ]
     assert files == {entry.path: entry.blob for entry in geval}
     assert recordings.available("geval/gpt-4")
 
@@ -167,16 +226,25 @@ def test_geval_reads_all_samples_by_key(geval):
 def test_closer_look_on_summeval_has_gevals_layout(tree):
     row = {"doc_id": "dm-1", "system_id": "M0", "all_responses": ["2", "Rating: 3"]}
     for name in ("coh_geval", "flu_new_geval", "coh_geval_no_auto_cot"):
-        tree.add(f"results/summeval/gpt3.5_{name}.json", json.dumps([row]).encode(), "summeval",
-                 role="recording")
+        tree.add(
+            f"results/summeval/gpt3.5_{name}.json",
+            json.dumps([row]).encode(),
+            "summeval",
+            role="recording",
+        )
     frame = recording("closer_look_summeval/geval")
-    assert frame.values.tolist() == [["dm-1/M0", aspect, i, text] for aspect in ("coherence", "fluency")
-                                     for i, text in enumerate(["2", "Rating: 3"])]
+    assert frame.values.tolist() == [
+        ["dm-1/M0", aspect, i, text]
+        for aspect in ("coherence", "fluency")
+        for i, text in enumerate(["2", "Rating: 3"])
+    ]
     assert len(recording("closer_look_summeval/geval_no_auto_cot")) == 2
 
 
 def test_a_file_that_cannot_be_had_is_named(geval, tree):
     (tree.cache / geval[1].location).unlink()
-    with pytest.raises(DataUnavailable, match="results/gpt4_rel_detailed.json of owner/name .* could not"):
+    with pytest.raises(
+        DataUnavailable, match="results/gpt4_rel_detailed.json of owner/name .* could not"
+    ):
         recording("geval/gpt-4")
     assert not recordings.available("geval/gpt-4")

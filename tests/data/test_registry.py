@@ -11,9 +11,20 @@ from nlgjudge.data import fetch, registry
 
 # Files per benchmark of the design's table; Story Cloze and IWSLT14 come from the user.
 FILES = {
-    "answer_equivalence": 2, "bagel": 3, "news": 3, "newsroom": 2, "openmeva": 1, "qags_cnn": 4,
-    "qags_xsum": 4, "realsumm": 5, "summeval": 227, "sumpubmed": 600, "topical_chat": 36,
-    "wmt22_de_en": 2, "wmt22_zh_en": 2, "wordnet": 1,
+    "answer_equivalence": 2,
+    "bagel": 3,
+    "news": 3,
+    "newsroom": 2,
+    "openmeva": 1,
+    "qags_cnn": 4,
+    "qags_xsum": 4,
+    "realsumm": 5,
+    "summeval": 227,
+    "sumpubmed": 600,
+    "topical_chat": 36,
+    "wmt22_de_en": 2,
+    "wmt22_zh_en": 2,
+    "wordnet": 1,
 }
 
 
@@ -31,10 +42,16 @@ def test_rows_are_well_formed_and_unique():
         assert row.repository.count("/") == 1 and row.licence and row.citation
 
 
-@pytest.mark.parametrize("content, blob", [
-    (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),  # git hash-object /dev/null
-    (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),  # echo hello | git hash-object --stdin
-])
+@pytest.mark.parametrize(
+    "content, blob",
+    [
+        (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),  # git hash-object /dev/null
+        (
+            b"hello\n",
+            "ce013625030ba8dba906f756967f9e9ca394464a",
+        ),  # echo hello | git hash-object --stdin
+    ],
+)
 def test_blob_id_is_gits(content, blob):
     assert registry.blob_id(content) == blob
 
@@ -48,7 +65,9 @@ def test_filters_narrow_the_rows():
 @pytest.mark.parametrize("arguments", [("no_such",), ("bagel", "no_such_role")])
 def test_unknown_names_list_the_known(arguments):
     name, role = (*arguments, None)[:2]
-    with pytest.raises(KeyError, match=f"benchmark={name!r}.*benchmarks with files: .*{', '.join(FILES)}"):
+    with pytest.raises(
+        KeyError, match=f"benchmark={name!r}.*benchmarks with files: .*{', '.join(FILES)}"
+    ):
         registry.entries(name, role=role)
 
 
@@ -57,10 +76,19 @@ def test_registry_states_the_manifests_facts():
     if not manifest.is_file():
         pytest.skip("needs the mirror: no MANIFEST.csv beside NLGJUDGE_MIRROR")
     with open(manifest, newline="", encoding="utf-8") as handle:
-        facts = {(r["repository"], r["commit"], r["path"]): (r["git_blob_sha1"], r["bytes"], r["licence"])
-                 for r in csv.DictReader(handle)}
-    ours = {(e.repository, e.commit, e.path): (e.blob, str(e.bytes or ""), e.licence)
-            for e in registry.entries() if e.role != "resource"}
+        facts = {
+            (r["repository"], r["commit"], r["path"]): (
+                r["git_blob_sha1"],
+                r["bytes"],
+                r["licence"],
+            )
+            for r in csv.DictReader(handle)
+        }
+    ours = {
+        (e.repository, e.commit, e.path): (e.blob, str(e.bytes or ""), e.licence)
+        for e in registry.entries()
+        if e.role != "resource"
+    }
     assert {key: facts.get(key) for key in ours} == ours  # the mirror may hold more
 
 
@@ -69,4 +97,5 @@ def test_files_at_hand_are_the_registered_ones():
     if not here:
         pytest.skip("needs the mirror or a network: no registered file is on this machine")
     assert {str(path): fetch.check(e, path.read_bytes()) for e, path in here} == {
-        str(path): "" for _, path in here}
+        str(path): "" for _, path in here
+    }

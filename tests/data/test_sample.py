@@ -7,15 +7,35 @@ import pytest
 from nlgjudge.data import benchmarks, sample
 from nlgjudge.data.fetch import DataUnavailable
 
-COUNTS = {"summarization": (12, 6), "dialogue": (10, 5), "story": (12, 4), "data_to_text": (20, 3),
-          "question_answering": (12, 3), "translation": (12, 3)}
+COUNTS = {
+    "summarization": (12, 6),
+    "dialogue": (10, 5),
+    "story": (12, 4),
+    "data_to_text": (20, 3),
+    "question_answering": (12, 3),
+    "translation": (12, 3),
+}
 # Items of each stand-in: documents x systems, a row a document for texts that DHP perturbs, and two
 # for Story Cloze's endings and the news comparison.
 ITEMS = {
-    "summeval": 72, "summeval_crowd": 72, "summeval_crowd_all": 72, "newsroom": 72, "realsumm": 72,
-    "qags_cnn": 72, "qags_xsum": 72, "bagel": 60, "openmeva": 48, "topical_chat": 50,
-    "topical_chat_raters": 50, "news": 24, "wmt22_de_en": 12, "wmt22_zh_en": 12, "sumpubmed": 12,
-    "answer_equivalence": 36, "story_cloze": 24, "iwslt14": 36,
+    "summeval": 72,
+    "summeval_crowd": 72,
+    "summeval_crowd_all": 72,
+    "newsroom": 72,
+    "realsumm": 72,
+    "qags_cnn": 72,
+    "qags_xsum": 72,
+    "bagel": 60,
+    "openmeva": 48,
+    "topical_chat": 50,
+    "topical_chat_raters": 50,
+    "news": 24,
+    "wmt22_de_en": 12,
+    "wmt22_zh_en": 12,
+    "sumpubmed": 12,
+    "answer_equivalence": 36,
+    "story_cloze": 24,
+    "iwslt14": 36,
 }
 UNRATED = {"wmt22_de_en", "wmt22_zh_en", "sumpubmed"}
 NOTICE = "sample data, not comparable with the papers"
@@ -41,28 +61,38 @@ def test_counts_keys_and_fields(file):
         assert len(set(texts)) == len(texts), document["doc_id"]
 
 
-@pytest.mark.parametrize("arguments, expected", [
-    # five points, four steps of one point: 5, 5 - 1, 5 - 2 ...; strict half a step more, lenient one less
-    ((0,), {"plain": 5, "strict": 5, "lenient": 5}),
-    ((1,), {"plain": 4, "strict": 3.5, "lenient": 5}),
-    ((3,), {"plain": 2, "strict": 1.5, "lenient": 3}),
-    ((4,), {"plain": 1, "strict": 1, "lenient": 2}),  # strict stays on the scale
-    ((9,), {"plain": 1, "strict": 1, "lenient": 1}),
-    ((1, 1, 6), {"plain": 4.75, "strict": 4.125, "lenient": 6}),  # 6 - 5/4, 6 - 5 * 1.5/4
-    ((1, 1, 3, 2), {"plain": 2, "strict": 1.5, "lenient": 3}),  # 3 - 2/2, 3 - 2 * 1.5/2
-    ((1, 0, 1, 1), {"plain": 0, "strict": 0, "lenient": 1}),
-])
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        # five points, four steps of one point: 5, 5 - 1, 5 - 2 ...; strict half a step more, lenient one less
+        ((0,), {"plain": 5, "strict": 5, "lenient": 5}),
+        ((1,), {"plain": 4, "strict": 3.5, "lenient": 5}),
+        ((3,), {"plain": 2, "strict": 1.5, "lenient": 3}),
+        ((4,), {"plain": 1, "strict": 1, "lenient": 2}),  # strict stays on the scale
+        ((9,), {"plain": 1, "strict": 1, "lenient": 1}),
+        ((1, 1, 6), {"plain": 4.75, "strict": 4.125, "lenient": 6}),  # 6 - 5/4, 6 - 5 * 1.5/4
+        ((1, 1, 3, 2), {"plain": 2, "strict": 1.5, "lenient": 3}),  # 3 - 2/2, 3 - 2 * 1.5/2
+        ((1, 0, 1, 1), {"plain": 0, "strict": 0, "lenient": 1}),
+    ],
+)
 def test_rubric_by_hand(arguments, expected):
     assert sample.rate(*arguments) == expected
 
 
 def test_ratings_count_the_planted_defects():
     """A summary with 0 coherence defects has 5 from the plain rater, with n defects 5 - n, at least 1."""
-    planted = {(d["doc_id"], o["system_id"]): len(o["defects"]["coherence"])
-               for d in sample.documents("summarization") for o in d["outputs"]}
+    planted = {
+        (d["doc_id"], o["system_id"]): len(o["defects"]["coherence"])
+        for d in sample.documents("summarization")
+        for o in d["outputs"]
+    }
     made = benchmarks.load("summeval", "sample")
-    plain = made.ratings.query("rater == 'plain' and aspect == 'coherence'").set_index("item_id")["score"]
-    assert {key: plain["/".join(key)] for key in planted} == {k: max(1, 5 - n) for k, n in planted.items()}
+    plain = made.ratings.query("rater == 'plain' and aspect == 'coherence'").set_index("item_id")[
+        "score"
+    ]
+    assert {key: plain["/".join(key)] for key in planted} == {
+        k: max(1, 5 - n) for k, n in planted.items()
+    }
 
 
 def test_every_benchmark_has_a_stand_in():
@@ -84,7 +114,9 @@ def test_stand_in_loads_with_its_notice_and_varies(name):
         assert human[aspect].nunique() > 1, aspect
 
 
-@pytest.mark.parametrize("name", sorted(set(ITEMS) - {"answer_equivalence", "story_cloze", "iwslt14"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(ITEMS) - {"answer_equivalence", "story_cloze", "iwslt14"})
+)
 def test_stand_in_has_the_real_aspects(name, real):
     """Notebooks name aspects; the sample must have the same ones."""
     assert sorted(benchmarks.load(name, "sample").aspects) == sorted(real(name).aspects)
@@ -100,11 +132,14 @@ def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch, tmp_path):
         benchmarks.load("openmeva", source="real")
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("no_such",), "no benchmark 'no_such'; there are summeval, "),
-    (("sumeval",), "no benchmark 'sumeval': did you mean 'summeval'"),
-    (("summeval", "fake"), "no source 'fake'; there are auto, real, sample"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("no_such",), "no benchmark 'no_such'; there are summeval, "),
+        (("sumeval",), "no benchmark 'sumeval': did you mean 'summeval'"),
+        (("summeval", "fake"), "no source 'fake'; there are auto, real, sample"),
+    ],
+)
 def test_unknown_names_are_explained(arguments, message):
     with pytest.raises(ValueError, match=message):
         benchmarks.load(*arguments)

@@ -12,8 +12,15 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import ITEMS, RATINGS, SCORES, build
 
 ITEM_ROWS = [(None, "d1", s, "source", f"text {s}", ["ref"], "") for s in ("A", "B")]
-RATING_ROWS = [("d1/A", "fluency", "r1", 2), ("d1/A", "fluency", "r2", 5), ("d1/B", "fluency", "r1", 3)]
-SCORE_ROWS = [("d1/A", "rouge", "", 0.5, "f", "recomputed"), ("d1/B", "chat", "fluency", 4, "", "rejudged")]
+RATING_ROWS = [
+    ("d1/A", "fluency", "r1", 2),
+    ("d1/A", "fluency", "r2", 5),
+    ("d1/B", "fluency", "r1", 3),
+]
+SCORE_ROWS = [
+    ("d1/A", "rouge", "", 0.5, "f", "recomputed"),
+    ("d1/B", "chat", "fluency", 4, "", "rejudged"),
+]
 
 
 @pytest.fixture
@@ -46,20 +53,31 @@ def test_released_scores_are_columns(toy):
     assert released.loc["d1/A", "rouge"] == 0.5 and released.loc["d1/B", "chat:fluency"] == 4
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((ITEM_ROWS * 2, []), r"toy: items repeat \['d1/A'\]"),
-    ((ITEM_ROWS, RATING_ROWS[:1] * 2), r"toy: ratings repeat \['d1/A', 'fluency', 'r1'\]"),
-    ((ITEM_ROWS, [], SCORE_ROWS[:1] * 2), r"toy: scores repeat \['d1/A', 'rouge', ''\]"),
-    ((ITEM_ROWS, [("d9/Z", "fluency", "r1", 1)]), "toy: ratings name 1 unknown items, as 'd9/Z'"),
-    ((ITEM_ROWS, [], [("d9/Z", "rouge", "", 1, "", "")]), "toy: scores name 1 unknown items, as 'd9/Z'"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((ITEM_ROWS * 2, []), r"toy: items repeat \['d1/A'\]"),
+        ((ITEM_ROWS, RATING_ROWS[:1] * 2), r"toy: ratings repeat \['d1/A', 'fluency', 'r1'\]"),
+        ((ITEM_ROWS, [], SCORE_ROWS[:1] * 2), r"toy: scores repeat \['d1/A', 'rouge', ''\]"),
+        (
+            (ITEM_ROWS, [("d9/Z", "fluency", "r1", 1)]),
+            "toy: ratings name 1 unknown items, as 'd9/Z'",
+        ),
+        (
+            (ITEM_ROWS, [], [("d9/Z", "rouge", "", 1, "", "")]),
+            "toy: scores name 1 unknown items, as 'd9/Z'",
+        ),
+    ],
+)
 def test_bad_keys_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         build("toy", *arguments)
 
 
 def test_wrong_counts_are_refused():
-    with pytest.raises(ValueError, match="toy: expected 100 documents and 1600 items .*, got 1 and 2"):
+    with pytest.raises(
+        ValueError, match="toy: expected 100 documents and 1600 items .*, got 1 and 2"
+    ):
         build("toy", ITEM_ROWS, [], expect=(100, 1600))
 
 
@@ -70,11 +88,23 @@ def test_with_scores_joins_by_key_whatever_the_order(toy):
     assert len(partial) == 2 and partial["mine"].isna().tolist() == [True, False]
 
 
-@pytest.mark.parametrize("columns, message", [
-    ({"item_id": ["d1/A", "d1/A"], "m": [1, 2]}, r"1 repeated and 0 unknown items, clashing columns \[\]"),
-    ({"item_id": ["d9/Z"], "m": [1]}, r"got 0 repeated and 1 unknown items, clashing columns \[\]"),
-    ({"item_id": ["d1/A"], "fluency": [1]}, r"got 0 repeated and 0 unknown .* columns \['fluency'\]"),
-])
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        (
+            {"item_id": ["d1/A", "d1/A"], "m": [1, 2]},
+            r"1 repeated and 0 unknown items, clashing columns \[\]",
+        ),
+        (
+            {"item_id": ["d9/Z"], "m": [1]},
+            r"got 0 repeated and 1 unknown items, clashing columns \[\]",
+        ),
+        (
+            {"item_id": ["d1/A"], "fluency": [1]},
+            r"got 0 repeated and 0 unknown .* columns \['fluency'\]",
+        ),
+    ],
+)
 def test_with_scores_refuses(toy, columns, message):
     with pytest.raises(ValueError, match=message):
         toy.with_scores(pd.DataFrame(columns))
@@ -107,7 +137,7 @@ def test_a_benchmark_prints_itself_as_a_short_table(toy):
 
 
 def test_its_licence_is_that_of_the_files_that_were_read():
-    entry, = entries("openmeva", role="data")
+    (entry,) = entries("openmeva", role="data")
     read = build("a<b", ITEM_ROWS, [], files={entry.path: entry.blob})
     assert f"  licence    {entry.licence}" in repr(read).splitlines()
     assert "  aspects    none, the texts are not rated" in repr(read).splitlines()

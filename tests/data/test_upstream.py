@@ -24,8 +24,12 @@ from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]
 REPOSITORY = TESTS.parent
-STORY = {"doc_id": 0, "prompt": "p", "reference": "r", "gen": {
-    "a": {"text": "t", "score": {"human": 1, "bleu": 0.5}}}}
+STORY = {
+    "doc_id": 0,
+    "prompt": "p",
+    "reference": "r",
+    "gen": {"a": {"text": "t", "score": {"human": 1, "bleu": 0.5}}},
+}
 
 
 @pytest.fixture
@@ -41,6 +45,7 @@ def host(tree, tmp_path, monkeypatch):
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(fetch, "_known", fetch._Known())
         return server
+
     yield start
     for server in started:
         server.__exit__()
@@ -49,12 +54,14 @@ def host(tree, tmp_path, monkeypatch):
 @pytest.fixture
 def publish(tree, tmp_path):
     """Register a file and put it on the code host."""
+
     def add(path, content, benchmark="toy", **options):
         entry = tree.add(path, content, benchmark, to=None, **options)
         place = tmp_path / "host" / entry.location
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
         return entry
+
     return add
 
 
@@ -66,6 +73,7 @@ def clock(monkeypatch):
     def sleep(seconds):
         pauses.append(seconds)
         now[0] += seconds
+
     monkeypatch.setattr(fetch, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: now[0]))
     return pauses
 
@@ -91,6 +99,7 @@ def test_files_are_fetched_side_by_side_and_each_once(host, publish, tree):
             time.sleep(0.01)
         together.append(len(waiting))
         return answer(address)
+
     server.answer = slow
     outcomes = fetch.read_all([*entries, *entries])
     assert set(outcomes) == set(entries) and not any(outcomes.values())
@@ -142,7 +151,9 @@ def test_a_link_to_nothing_is_named_as_one(tree, monkeypatch, tmp_path):
     place.parent.mkdir(parents=True)
     place.symlink_to(tmp_path / "gone")
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.mirror))
-    with pytest.raises(fetch.DataUnavailable, match="2. mirror: .*toy.txt is a link to .*gone, where there is noth"):
+    with pytest.raises(
+        fetch.DataUnavailable, match="2. mirror: .*toy.txt is a link to .*gone, where there is noth"
+    ):
         fetch.read(entry)
 
 
@@ -178,8 +189,10 @@ def test_a_rate_limit_without_end_is_named_and_asked_no_more(host, publish, cloc
         with pytest.raises(fetch.DataUnavailable) as caught:
             fetch.read(entry)
         assert caught.value.kind == "failed"
-        assert "answered 429 (too many requests) and asks to wait 3600 s; run it again later" in str(
-            caught.value)
+        assert (
+            "answered 429 (too many requests) and asks to wait 3600 s; run it again later"
+            in str(caught.value)
+        )
     assert clock == [] and len(server.asked) == 1
 
 
@@ -187,16 +200,23 @@ def test_a_rate_limit_without_end_is_named_and_asked_no_more(host, publish, cloc
 def test_the_sample_does_not_stand_in_for_a_host_that_answers(host, publish, clock, status):
     openmeva(publish, 200)
     host(refuse=999, status=status)
-    with pytest.raises(fetch.DataUnavailable, match=f"(?s)answered {status}.*The code host answered, so the "
-                       "sample does not stand in: run it again later, or ask for it with source='sample'"):
+    with pytest.raises(
+        fetch.DataUnavailable,
+        match=f"(?s)answered {status}.*The code host answered, so the "
+        "sample does not stand in: run it again later, or ask for it with source='sample'",
+    ):
         benchmarks.load("openmeva")
 
 
-def test_the_sample_stands_in_aloud_for_a_file_that_is_gone(host, publish, tree, copied_sample, capsys):
+def test_the_sample_stands_in_aloud_for_a_file_that_is_gone(
+    host, publish, tree, copied_sample, capsys
+):
     openmeva(publish)
     host(missing=["*"])
     assert benchmarks.load("openmeva").is_sample
-    assert "openmeva is the sample: data/openmeva.json of owner/name: http" in capsys.readouterr().out
+    assert (
+        "openmeva is the sample: data/openmeva.json of owner/name: http" in capsys.readouterr().out
+    )
 
 
 def test_the_sample_stands_in_where_no_host_is_reached(host, publish, copied_sample, capsys):
@@ -215,6 +235,7 @@ def copied_sample(tree, checkout):
 
 def tensor(content, **options):
     """A pickle of one tensor whose storage holds the given bytes."""
+
     class Given:
         def __reduce__(self):
             return sys.modules["torch.storage"]._load_from_bytes, (content,)
@@ -223,7 +244,15 @@ def tensor(content, **options):
         def __reduce__(self):
             where = {"offset": 0, "size": ()} | options
             utils = sys.modules["torch._utils"]
-            return utils._rebuild_tensor_v2, (Given(), where["offset"], where["size"], (), False, {})
+            return utils._rebuild_tensor_v2, (
+                Given(),
+                where["offset"],
+                where["size"],
+                (),
+                False,
+                {},
+            )
+
     with realistic.torch_names():
         return pickle.dumps({"score": Tensor()})
 
@@ -232,19 +261,32 @@ def test_a_tensor_with_one_element_is_a_number_without_torch():
     with realistic.torch_names():
         dumped = pickle.dumps({"a": realistic.Tensor(0.25), "b": np.float64(0.5)})
     assert unpickle(dumped, scores=True) == {"a": 0.25, "b": 0.5}
-    with pytest.raises(pickle.UnpicklingError, match="the pickle names torch._utils._rebuild_tensor_v2"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="the pickle names torch._utils._rebuild_tensor_v2"
+    ):
         unpickle(dumped)
 
 
-@pytest.mark.parametrize("change, options, message", [
-    (lambda c: c, {"size": (2,)}, "has 2 elements; expected one number"),
-    (lambda c: c, {"offset": 9}, "lies at 9 of 2 elements"),
-    (lambda c: c[:-1], {}, "is cut: expected 2 elements of 4 bytes, got 7 bytes"),
-    (lambda c: c[:20], {}, "not a whole pickle"),
-    (lambda c: pickle.dumps(1) + c, {}, "another format than torch's old one"),
-    (lambda c: c.replace(b"FloatStorage", b"Event"), {}, "names torch.Event; expected one of torch.Double"),
-    (lambda c: c.replace(b"ctorch\nFloatStorage", b"cos\nsystem"), {}, "names os.system; expected one of"),
-])
+@pytest.mark.parametrize(
+    "change, options, message",
+    [
+        (lambda c: c, {"size": (2,)}, "has 2 elements; expected one number"),
+        (lambda c: c, {"offset": 9}, "lies at 9 of 2 elements"),
+        (lambda c: c[:-1], {}, "is cut: expected 2 elements of 4 bytes, got 7 bytes"),
+        (lambda c: c[:20], {}, "not a whole pickle"),
+        (lambda c: pickle.dumps(1) + c, {}, "another format than torch's old one"),
+        (
+            lambda c: c.replace(b"FloatStorage", b"Event"),
+            {},
+            "names torch.Event; expected one of torch.Double",
+        ),
+        (
+            lambda c: c.replace(b"ctorch\nFloatStorage", b"cos\nsystem"),
+            {},
+            "names os.system; expected one of",
+        ),
+    ],
+)
 def test_other_tensors_are_refused(change, options, message):
     with realistic.torch_names():
         content = realistic.saved([0.25, 0.5])
@@ -285,7 +327,9 @@ def whole(made, mirrored, checkout, tmp_path, monkeypatch):
         yield server
 
 
-@pytest.mark.parametrize("name", ["summeval", "newsroom", "realsumm", "qags_cnn", "qags_xsum", "bagel"])
+@pytest.mark.parametrize(
+    "name", ["summeval", "newsroom", "realsumm", "qags_cnn", "qags_xsum", "bagel"]
+)
 def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys):
     """Of the five odd values of one metric one is text of a number; one item lacks another metric."""
     found = benchmarks.load(name, "real")
@@ -296,12 +340,16 @@ def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys
     assert released["bartscore:prism_src_hypo"].isna().sum() == len(realistic.ODD) - 1
     out, err = capsys.readouterr()
     assert f"{realistic.PACKED[name]}/final_p.pkl of neulab/BARTScore: 4 of" in out
-    assert "scores are no finite numbers and are left out, as 'n/a' for bartscore:prism_src_hypo" in out
+    assert (
+        "scores are no finite numbers and are left out, as 'n/a' for bartscore:prism_src_hypo"
+        in out
+    )
     assert err == ""
 
 
-@pytest.mark.parametrize("name", ["geval/gpt-4", "closer_look_summeval/geval",
-                                  "closer_look_summeval/geval_no_auto_cot"])
+@pytest.mark.parametrize(
+    "name", ["geval/gpt-4", "closer_look_summeval/geval", "closer_look_summeval/geval_no_auto_cot"]
+)
 def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
     """1,600 items by four aspects and 20 replies, less four odd rows an aspect; one is there twice."""
     items = nj.load("summeval", "real").items
@@ -328,11 +376,15 @@ def test_questions_and_answers_of_upstream_are_read_but_for_odd_lines(whole, cap
 QAGS = ("qags_cnn", "qags_xsum")
 
 
-def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, monkeypatch, capsys, served):
+def test_a_notebook_runs_offline_after_a_fetch_of_everything(
+    whole, tmp_path, monkeypatch, capsys, served
+):
     """The table of QAGS, with the scores that the mirror lacks: verified like any other file, they reach the ledger."""
     for name in ("notebooks", "paper_tables"):
         (tmp_path / name).symlink_to(TESTS.parent / name)
-    kept = REPOSITORY / "data" / "cache" / "lexical"  # ROUGE of the same texts, where a run of the notebooks kept it
+    kept = (
+        REPOSITORY / "data" / "cache" / "lexical"
+    )  # ROUGE of the same texts, where a run of the notebooks kept it
     if kept.is_dir():
         shutil.copytree(kept, tmp_path / "data" / "cache" / "lexical")
     assert main(["data", "fetch", *QAGS]) == 0 and main(["data", "verify", *QAGS]) == 0
@@ -342,26 +394,37 @@ def test_a_notebook_runs_offline_after_a_fetch_of_everything(whole, tmp_path, mo
     executed = tmp_path / "executed.ipynb"
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    served.notebook(tmp_path / "notebooks" / "geval_table3_qags.ipynb", executed,
-                    {"resamples": 2, "stemmers": ["porter_original"]})
+    served.notebook(
+        tmp_path / "notebooks" / "geval_table3_qags.ipynb",
+        executed,
+        {"resamples": 2, "stemmers": ["porter_original"]},
+    )
     assert len(whole.asked) == asked
     used = json.loads(executed.with_suffix(".deps.json").read_text())
     assert len([path for path in used if path.endswith("final_p.pkl")]) == len(QAGS)
     assert "sample data" not in executed.read_text()
     made = ledger.read(tmp_path / "out" / "ledger" / "geval_table3_qags.csv")
     evidence = made.groupby("row")["evidence"].unique().map(list).to_dict()
-    released = dict.fromkeys(["UniEval", "BERTScore", "MoverScore", "BARTScore"], ["released_scores"])
+    released = dict.fromkeys(
+        ["UniEval", "BERTScore", "MoverScore", "BARTScore"], ["released_scores"]
+    )
     assert evidence == {"ROUGE-2": ["recomputed"], "ROUGE-L": ["recomputed"], **released}
-    random = made[made["row"] == "BERTScore"]  # the made scores are the rating and noise, which no print is
+    random = made[
+        made["row"] == "BERTScore"
+    ]  # the made scores are the rating and noise, which no print is
     assert random["variant"].str.startswith("nearest: bartscore:bert_score").all()
 
 
 def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, checkout, capsys):
     """Their blob ids are not upstream's: nothing of them is kept, and each is named with both ids."""
-    (tmp_path / "data" / "registry.csv").write_bytes((checkout / "data" / "registry.csv").read_bytes())
+    (tmp_path / "data" / "registry.csv").write_bytes(
+        (checkout / "data" / "registry.csv").read_bytes()
+    )
     assert main(["data", "fetch", *QAGS]) == 1
     out, err = capsys.readouterr()
-    assert err.count("final_p.pkl has other content") == len(QAGS) and err.count("expected git blob") == len(QAGS)
+    assert err.count("final_p.pkl has other content") == len(QAGS) and err.count(
+        "expected git blob"
+    ) == len(QAGS)
     cached = [path.name for path in (tmp_path / "data" / "cache").rglob("*") if path.is_file()]
     assert cached and "final_p.pkl" not in cached
 
@@ -369,13 +432,31 @@ def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, che
 # Layouts that nobody expects
 
 
-@pytest.mark.parametrize("content", [
-    b"[]", b"3", b"", b'{"d1": 4}', b'{"d1": {"sys_summs": {"A": {"scores": [1]}}}}', b"<!DOCTYPE html>",
-    b'{"of another set": {"sys_summs": {"A": {"scores": {"m": 1}}}}}', b"\x80\x04."],
-    ids=["list", "number", "empty", "shallow", "no_names", "page", "other_items", "no_text"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[]",
+        b"3",
+        b"",
+        b'{"d1": 4}',
+        b'{"d1": {"sys_summs": {"A": {"scores": [1]}}}}',
+        b"<!DOCTYPE html>",
+        b'{"of another set": {"sys_summs": {"A": {"scores": {"m": 1}}}}}',
+        b"\x80\x04.",
+    ],
+    ids=["list", "number", "empty", "shallow", "no_names", "page", "other_items", "no_text"],
+)
 def test_an_odd_optional_file_is_named_and_costs_itself_alone(tree, monkeypatch, capsys, content):
-    document = {"src": "s", "ref_summs": ["r"], "sys_summs": {"A": {"sys_summ": "t", "scores": dict.fromkeys(
-        ("coherence", "consistency", "fluency", "relevance"), 1.0)}}}
+    document = {
+        "src": "s",
+        "ref_summs": ["r"],
+        "sys_summs": {
+            "A": {
+                "sys_summ": "t",
+                "scores": dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), 1.0),
+            }
+        },
+    }
     monkeypatch.setattr(nj.data.bartscore, "_COUNTS", {"summeval": (1, 1)})
     tree.add("data.pkl", pickle.dumps({"d1": document}), "summeval")
     predicted = [{"doc_id": "d1", "system_id": "A", "predict_scores": {"fluency": "0.5"}}]
@@ -392,20 +473,30 @@ def test_an_odd_optional_file_is_named_and_costs_itself_alone(tree, monkeypatch,
     for path in odd:
         assert f"summeval: {path} of owner/name is left out: it is laid out otherwise" in out
     assert err == "" and found.scores["score"].tolist() == [0.5]
-    assert found.digest != before.digest  # so that outputs without the files are not compared with these
+    assert (
+        found.digest != before.digest
+    )  # so that outputs without the files are not compared with these
 
 
 def test_a_number_that_is_too_large_costs_itself_alone(tree, monkeypatch, capsys):
     aspects = ("coherence", "consistency", "fluency", "relevance")
-    document = {"src": "s", "ref_summs": ["r"], "sys_summs": {"A": {"sys_summ": "t", "scores": dict.fromkeys(
-        aspects, 1.0)}}}
+    document = {
+        "src": "s",
+        "ref_summs": ["r"],
+        "sys_summs": {"A": {"sys_summ": "t", "scores": dict.fromkeys(aspects, 1.0)}},
+    }
     monkeypatch.setattr(nj.data.bartscore, "_COUNTS", {"summeval": (1, 1)})
     tree.add("data.pkl", pickle.dumps({"d1": document}), "summeval")
     tree.add("summeval_result.json", b"", "summeval", role="scores", to=None)
     scores = {"sys_summs": {"A": {"sys_summ": "t", "scores": {"huge": 10**400, "fine": 0.5}}}}
     tree.add("final_p.pkl", pickle.dumps({"d1": document | scores}), "summeval", role="scores")
     ratings = {"expert": {f"d1__A__{aspect}": 10**400 for aspect in aspects}}
-    tree.add("data/summeval/human_annotations.json", json.dumps(ratings).encode(), "summeval", role="annotations")
+    tree.add(
+        "data/summeval/human_annotations.json",
+        json.dumps(ratings).encode(),
+        "summeval",
+        role="annotations",
+    )
     found = benchmarks.load("summeval", "real")
     said = capsys.readouterr().out
     assert found.scores["score"].tolist() == [0.5] and set(found.ratings["rater"]) == {"mean"}
@@ -419,7 +510,8 @@ def test_an_odd_recording_is_named_and_not_available(tree, capsys):
     assert not nj.data.available("geval/gpt-4")
     assert capsys.readouterr().out == (
         "left out: results/gpt4_coh_detailed.json of owner/name is laid out otherwise than expected "
-        "(KeyError: 'no row has all of doc_id, system_id, all_responses'); geval/gpt-4 cannot be read\n")
+        "(KeyError: 'no row has all of doc_id, system_id, all_responses'); geval/gpt-4 cannot be read\n"
+    )
 
 
 def test_odd_questions_are_named_and_the_sample_stands_in(tree, copied_sample, capsys):
@@ -427,9 +519,13 @@ def test_odd_questions_are_named_and_the_sample_stands_in(tree, copied_sample, c
     tree.add("v1/ae_dev.jsonl", b"question,answer\nWhich?,this\n", "answer_equivalence")
     found = benchmarks.load("answer_equivalence")
     assert found.is_sample and found.digest != plain
-    assert "answer_equivalence is the sample: v1/ae_dev.jsonl of owner/name is laid out otherwise" in (
-        capsys.readouterr().out)
-    with pytest.raises(fetch.DataUnavailable, match="no line can be read, as line 1 .JSONDecodeError"):
+    assert (
+        "answer_equivalence is the sample: v1/ae_dev.jsonl of owner/name is laid out otherwise"
+        in (capsys.readouterr().out)
+    )
+    with pytest.raises(
+        fetch.DataUnavailable, match="no line can be read, as line 1 .JSONDecodeError"
+    ):
         benchmarks.load("answer_equivalence", "real")
 
 
@@ -438,13 +534,28 @@ def test_odd_questions_are_named_and_the_sample_stands_in(tree, copied_sample, c
 
 def test_the_server_is_a_command(tree, publish, tmp_path):
     publish("toy.txt", b"content")
-    code = "import nlgjudge.data.fetch as f, nlgjudge.data.registry as r; print(f.read(*r.entries()))"
-    command = [sys.executable, str(TESTS / "upstream.py"), str(tmp_path / "host"), "--refuse", "1",
-               "--retry-after", "0", "--", sys.executable, "-c"]
+    code = (
+        "import nlgjudge.data.fetch as f, nlgjudge.data.registry as r; print(f.read(*r.entries()))"
+    )
+    command = [
+        sys.executable,
+        str(TESTS / "upstream.py"),
+        str(tmp_path / "host"),
+        "--refuse",
+        "1",
+        "--retry-after",
+        "0",
+        "--",
+        sys.executable,
+        "-c",
+    ]
     environment = {k: v for k, v in os.environ.items() if k != "NLGJUDGE_OFFLINE"}
 
     def run(code):
-        return subprocess.run([*command, code], env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*command, code], env=environment, capture_output=True, text=True, check=False
+        )
+
     done, failed, idle = run(code), run(code + "; raise SystemExit(3)"), run("pass")
     assert done.returncode == 0, done.stderr
     assert "b'content'" in done.stdout and "(1 x 429, 1 x 200)" in done.stdout
@@ -459,9 +570,20 @@ def test_a_benchmarks_files_are_what_its_reader_reads(monkeypatch):
     def noted(entry):
         asked.add(entry)
         return read(entry)
+
     monkeypatch.setattr(fetch, "read", noted)
-    for name in ("summeval", "summeval_crowd", "newsroom", "qags_cnn", "bagel", "openmeva", "topical_chat",
-                 "news", "wmt22_de_en", "sumpubmed"):
+    for name in (
+        "summeval",
+        "summeval_crowd",
+        "newsroom",
+        "qags_cnn",
+        "bagel",
+        "openmeva",
+        "topical_chat",
+        "news",
+        "wmt22_de_en",
+        "sumpubmed",
+    ):
         asked.clear()
         try:
             benchmarks.load(name, "real")
@@ -480,16 +602,24 @@ def test_prompts_are_declared_one_by_one_or_as_a_family():
 
 def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_sample, capsys):
     """OpenMEVA is here and Topical-Chat is not; there is no network."""
-    tree.add("data/openmeva.json", json.dumps(
-        [STORY | {"doc_id": n, "gen": {s: STORY["gen"]["a"] for s in "abcde"}} for n in range(200)]).encode(),
-        "openmeva")
+    tree.add(
+        "data/openmeva.json",
+        json.dumps(
+            [
+                STORY | {"doc_id": n, "gen": {s: STORY["gen"]["a"] for s in "abcde"}}
+                for n in range(200)
+            ]
+        ).encode(),
+        "openmeva",
+    )
     tree.add("topical_chat.json", b"[]", "topical_chat", to=None)
     assert not benchmarks.load("openmeva").is_sample and benchmarks.load("topical_chat").is_sample
     found = benchmarks.load_together(["openmeva", "topical_chat"])
     assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
     assert capsys.readouterr().out == (
         "topical_chat cannot be had here, so that all of openmeva, topical_chat are sample data, not "
-        "comparable with the papers\n")
+        "comparable with the papers\n"
+    )
     assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
     with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
         benchmarks.load_together(["openmeva", "topical_chat"], "real")

@@ -80,7 +80,11 @@ def waits(judge, asked, message):
 def test_another_process_collects(api, served, tmp_path):
     path, asked = tmp_path / "replies.sqlite", tasks("a", "b", n=3, temperature=1)
     with Store(path) as store:
-        waits(Batch("m", store), asked, "batch:m: 2 requests are waiting for batch_0; run the same call")
+        waits(
+            Batch("m", store),
+            asked,
+            "batch:m: 2 requests are waiting for batch_0; run the same call",
+        )
     program = ["-c", COLLECT, str(path), json.dumps([t._asdict() for t in asked])]
     early = served.run(*program)
     assert early.returncode == 1 and "2 requests are waiting for batch_0" in early.stderr
@@ -88,19 +92,30 @@ def test_another_process_collects(api, served, tmp_path):
     late = served.run(*program)
     assert late.returncode == 0, late.stderr
     assert [(r[0], r[2], r[3], r[4]) for r in json.loads(late.stdout)] == [
-        reply(p, i) for p in "ab" for i in range(3)]
+        reply(p, i) for p in "ab" for i in range(3)
+    ]
     body = api.batches["batch_0"]["lines"][0]["body"]
-    assert body == {"model": "m", "messages": [{"role": "user", "content": "a"}], "temperature": 1, "n": 3}
+    assert body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "a"}],
+        "temperature": 1,
+        "n": 3,
+    }
     assert list(api.batches) == ["batch_0"]
     assert (api.batches["batch_0"]["endpoint"], api.batches["batch_0"]["completion_window"]) == (
-        "/v1/chat/completions", "24h")
+        "/v1/chat/completions",
+        "24h",
+    )
 
 
 def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
-    items = pd.DataFrame({"item_id": ["i/s"], "source": "s", "hypothesis": "h", "references": [[]],
-                          "context": "c"})
+    items = pd.DataFrame(
+        {"item_id": ["i/s"], "source": "s", "hypothesis": "h", "references": [[]], "context": "c"}
+    )
     prompts = [f"geval/dialogue/{a}" for a in ("naturalness", "coherence")]
-    with pytest.raises(JudgeError, match="2 requests are waiting for batch_0, batch_1; run the same call"):
+    with pytest.raises(
+        JudgeError, match="2 requests are waiting for batch_0, batch_1; run the same call"
+    ):
         judge_items(items, prompts, "batch:m", store=store)
     assert sum(len(b["lines"]) for b in api.batches.values()) == 2
     for name in list(api.batches):
@@ -118,6 +133,7 @@ def live_too(api):
             return batches(number, request, body)
         asked.append(json.loads(body)["messages"][0]["content"])
         return completion([f"live {asked[-1][-9:]}: 2"] * json.loads(body).get("n", 1))
+
     api.server.answer = answer
     return asked
 
@@ -126,10 +142,14 @@ def test_a_live_run_leaves_to_a_batch_what_waits_in_it(api, judge, store):
     asked = live_too(api)
     judge.submit(tasks("a", "b"))
     live = Live("m", store, ask_again=False)
-    with pytest.raises(Waiting, match="openai:m: 2 requests are waiting for batch_0; batch:m submitted them"):
+    with pytest.raises(
+        Waiting, match="openai:m: 2 requests are waiting for batch_0; batch:m submitted them"
+    ):
         list(live.replies(tasks("a", "b", "c")))
     assert asked == ["c"]
-    with pytest.warns(UserWarning, match="2 of the planned requests wait in batch_0: a run leaves them to it"):
+    with pytest.warns(
+        UserWarning, match="2 of the planned requests wait in batch_0: a run leaves them to it"
+    ):
         live.plan(tasks("a", "b", "c"))
     api.finish("batch_0")
     found = texts(live, tasks("a", "b", "c"))
@@ -142,7 +162,10 @@ def test_lines_that_failed_in_a_batch_are_asked_live(api, judge, store):
     judge.submit(tasks("a", "b"))
     api.fails = {"b"}
     api.finish("batch_0")
-    assert texts(Live("m", store, ask_again=False), tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
+    assert texts(Live("m", store, ask_again=False), tasks("a", "b")) == [
+        reply("a"),
+        ("item-b", 0, "live b: 2", ""),
+    ]
     assert asked == ["b"] and len(api.batches) == 1
     assert texts(judge, tasks("a", "b")) == [reply("a"), ("item-b", 0, "live b: 2", "")]
 
@@ -171,8 +194,12 @@ def test_a_batch_that_cannot_be_looked_up_is_named_and_left(api, judge, store):
     asked = live_too(api)
     judge.submit(tasks("a"))
     api.refuse = {"batches/batch_0": (404, {"error": {"message": "No batch found"}})}
-    with (pytest.warns(UserWarning, match="could not be collected: .*No batch found"),
-          pytest.raises(Waiting, match="waiting for batch_0; .*`nlgjudge replies batches` gives a batch up")):
+    with (
+        pytest.warns(UserWarning, match="could not be collected: .*No batch found"),
+        pytest.raises(
+            Waiting, match="waiting for batch_0; .*`nlgjudge replies batches` gives a batch up"
+        ),
+    ):
         list(Live("m", store, ask_again=False).replies(tasks("a", "b")))
     assert asked == ["b"]
 
@@ -187,6 +214,7 @@ def test_a_batch_that_is_submitted_while_a_live_run_asks_is_left_alone(api, judg
         if asked == ["a"]:
             store.note_batch("batch_x", 1, "submitted", [judge.server.request(tasks("c")[0])[1]])
         return found
+
     api.server.answer = submitting
     with pytest.raises(Waiting, match="1 requests are waiting for batch_x"):
         list(Live("m", store, ask_again=False, concurrency=1).replies(tasks("a", "b", "c")))
@@ -198,7 +226,10 @@ def test_the_command_lists_batches_and_gives_one_up(api, judge, store, capsys):
     path = str(store.path)
     assert main(["replies", "batches", "--store", path]) == 0
     said = capsys.readouterr().out
-    assert f"batch_0 at {judge.server.endpoint}: 2 requests, attempt 1" in said and "1 batches under way" in said
+    assert (
+        f"batch_0 at {judge.server.endpoint}: 2 requests, attempt 1" in said
+        and "1 batches under way" in said
+    )
     assert main(["replies", "batches", "--store", path, "--give-up", "batch_9"]) != 0
     assert "waits for no batch batch_9; under way are batch_0" in capsys.readouterr().err
     assert main(["replies", "batches", "--store", path, "--give-up", "batch_0"]) == 0
@@ -250,14 +281,18 @@ def test_failed_lines_are_submitted_once_more(api, judge):
     expected = [reply("a"), reply("b"), unanswered("c")]
     assert texts(judge, tasks("a", "b", "c")) == expected == texts(judge, tasks("a", "b", "c"))
     assert list(api.batches) == ["batch_0", "batch_1"]
-    waits(judge, tasks("b", n=2), "1 requests are waiting for batch_2")  # more of what a retry answered
+    waits(
+        judge, tasks("b", n=2), "1 requests are waiting for batch_2"
+    )  # more of what a retry answered
 
 
 def test_lines_that_hold_no_completion_count_as_failed(api, judge, store):
     judge.submit(tasks("a", "b"))
     lines = api.batches["batch_0"]["lines"]
-    odd = [{"custom_id": line["custom_id"], "response": response, "error": None} for line, response in zip(
-        lines, ({"status_code": 200, "body": {"detail": "busy"}}, None))]
+    odd = [
+        {"custom_id": line["custom_id"], "response": response, "error": None}
+        for line, response in zip(lines, ({"status_code": 200, "body": {"detail": "busy"}}, None))
+    ]
     api.finish("batch_0", only=0, odd=odd)
     judge.collect()
     assert api.asked("batch_1") == [("a", 1), ("b", 1)]
@@ -321,15 +356,22 @@ def test_a_batch_that_is_over_at_once_is_collected(api, judge):
     assert texts(judge, tasks("a")) == [reply("a")]
 
 
-@pytest.mark.parametrize("path, doing", [("files", "the batch was not accepted"),
-                                         ("batches", "the batch was not accepted"),
-                                         ("batches/batch_0", "the batches could not be collected"),
-                                         ("batches/batch_0/cancel", "the batches could not be cancelled")])
+@pytest.mark.parametrize(
+    "path, doing",
+    [
+        ("files", "the batch was not accepted"),
+        ("batches", "the batch was not accepted"),
+        ("batches/batch_0", "the batches could not be collected"),
+        ("batches/batch_0/cancel", "the batches could not be cancelled"),
+    ],
+)
 def test_errors_are_clear_and_hide_the_key(api, judge, store, path, doing):
     if "batch_0" in path:
         judge.submit(tasks("a"))
     api.refuse[path] = 401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}
-    with pytest.raises(JudgeError, match=f"batch:m: {doing}: Incorrect API .*: \\[key\\]") as caught:
+    with pytest.raises(
+        JudgeError, match=f"batch:m: {doing}: Incorrect API .*: \\[key\\]"
+    ) as caught:
         judge.cancel() if "cancel" in path else next(judge.replies(tasks("a")))
     assert KEY not in "".join(traceback.format_exception(caught.value))
     assert len(store.batches()) == ("batch_0" in path)
@@ -358,6 +400,7 @@ def test_two_that_submit_at_once_submit_once(api, store):
     def slow(body):
         time.sleep(0.3)
         return upload(body)
+
     api.upload = slow
 
     def submit():
@@ -374,7 +417,9 @@ def test_what_another_run_is_asking_is_waited_for(api, store):
     batch_judge = Batch("m", store)
     with Claims(store.path) as live_run:
         assert live_run.take(batch_judge.server.request(tasks("a")[0])[1])
-        with pytest.raises(Waiting, match="1 requests are waiting for another run on replies.sqlite"):
+        with pytest.raises(
+            Waiting, match="1 requests are waiting for another run on replies.sqlite"
+        ):
             list(batch_judge.replies(tasks("a")))
     assert api.batches == {}
 

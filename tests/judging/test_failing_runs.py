@@ -18,8 +18,10 @@ SOON = {"retry-after": "0.05"}
 
 
 def tasks(number, **settings):
-    return [Task(f"item{i}", "coherence", f"Rate text {i}.", {}, (1, 5), "form", 1, settings)
-            for i in range(number)]
+    return [
+        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, (1, 5), "form", 1, settings)
+        for i in range(number)
+    ]
 
 
 def right(*_):
@@ -27,16 +29,26 @@ def right(*_):
 
 
 @pytest.mark.parametrize("number", [1, 5, 19])
-@pytest.mark.parametrize("answer, why", [
-    (lambda *_: (422, {"detail": [{"loc": ["body", "seed"], "msg": "field required"}]}), "field required"),
-    (lambda *_: error(400, "context too long"), "context too long"),
-    (lambda *_: (*error(500, "out of memory"), SOON), "out of memory"),
-    (lambda *_: b"<html>", r"no completion in the answer \(JSONDecodeError\), 3 times"),
-])
-def test_a_run_without_one_answer_fails_and_says_why(serve, store, monkeypatch, number, answer, why):
+@pytest.mark.parametrize(
+    "answer, why",
+    [
+        (
+            lambda *_: (422, {"detail": [{"loc": ["body", "seed"], "msg": "field required"}]}),
+            "field required",
+        ),
+        (lambda *_: error(400, "context too long"), "context too long"),
+        (lambda *_: (*error(500, "out of memory"), SOON), "out of memory"),
+        (lambda *_: b"<html>", r"no completion in the answer \(JSONDecodeError\), 3 times"),
+    ],
+)
+def test_a_run_without_one_answer_fails_and_says_why(
+    serve, store, monkeypatch, number, answer, why
+):
     monkeypatch.setattr("nlgjudge.judging.server.RETRIES", 1)
     serve(answer)
-    with pytest.raises(JudgeError, match=f"no item was answered: {number} failed, (all )?with: .*{why}"):
+    with pytest.raises(
+        JudgeError, match=f"no item was answered: {number} failed, (all )?with: .*{why}"
+    ):
         list(Live("m", store).replies(tasks(number)))
 
 
@@ -46,7 +58,9 @@ def test_a_port_where_nobody_listens_ends_at_the_first_item(serve, store, monkey
         serve(right)
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
         live = Live("m", store)
-        with pytest.raises(JudgeError, match=r"no server answers at http://127.0.0.1:\d+/v1 \(.*\): check"):
+        with pytest.raises(
+            JudgeError, match=r"no server answers at http://127.0.0.1:\d+/v1 \(.*\): check"
+        ):
             list(live.replies(tasks(5)))
     assert live.server.calls == 1
 
@@ -63,12 +77,29 @@ def test_a_host_that_there_is_not(serve, store, monkeypatch):
 @pytest.mark.skipif(not shutil.which("openssl"), reason="makes a certificate with openssl")
 def test_a_certificate_that_nobody_vouches_for(serve, store, tmp_path):
     paths = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "certificate.pem"]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
-                    "/CN=127.0.0.1", *paths], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "1",
+            "-subj",
+            "/CN=127.0.0.1",
+            *paths,
+        ],
+        check=True,
+        capture_output=True,
+    )
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(tmp_path / "certificate.pem", tmp_path / "key.pem")
     server = serve(right, tls=tls)
-    with pytest.raises(JudgeError, match="no server answers at https://.*certificate verify failed"):
+    with pytest.raises(
+        JudgeError, match="no server answers at https://.*certificate verify failed"
+    ):
         list(Live("m", store).replies(tasks(3)))
     assert server.requests == []
 
@@ -93,7 +124,9 @@ def test_a_run_in_which_some_failed_says_how_many_and_the_commonest_reason(serve
 
     server = serve(answer)
     live = Live("m", store)
-    with pytest.warns(UserWarning, match="openai:m: 3 of 10 items failed, most often with: context too long"):
+    with pytest.warns(
+        UserWarning, match="openai:m: 3 of 10 items failed, most often with: context too long"
+    ):
         found = list(live.replies(tasks(10)))
     assert [reply.reason for reply in found].count("not answered") == 3 == live.failures
     assert live.reasons == {"context too long": 2, "no such language": 1}
@@ -105,7 +138,9 @@ def test_a_run_in_which_some_failed_says_how_many_and_the_commonest_reason(serve
 def test_what_was_not_asked_differs_from_what_was_not_answered(serve, store):
     serve(lambda number, *_: error(400, "no") if number == 2 else right())
     live = Live("m", store, limits=Limits(calls=3), concurrency=1)
-    with pytest.warns(UserWarning, match="stopped before the end: the limit of 3 calls was reached"):
+    with pytest.warns(
+        UserWarning, match="stopped before the end: the limit of 3 calls was reached"
+    ):
         found = list(live.replies(tasks(6)))
     assert [reply.reason for reply in found].count("") == 2
     assert {reply.reason for reply in found} == {"", "not asked"}
@@ -114,9 +149,13 @@ def test_what_was_not_asked_differs_from_what_was_not_answered(serve, store):
 # What servers refuse.
 
 
-@pytest.mark.parametrize("answer", [
-    (422, {"detail": [{"loc": ["body", "temperature"], "msg": "extra fields not permitted"}]}),
-    (422, {"error": {"message": "not supported", "param": "temperature"}})])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (422, {"detail": [{"loc": ["body", "temperature"], "msg": "extra fields not permitted"}]}),
+        (422, {"error": {"message": "not supported", "param": "temperature"}}),
+    ],
+)
 def test_a_422_about_a_parameter_is_adapted_to_as_a_400_is(serve, store, answer):
     server = serve(lambda _, __, body: answer if "temperature" in json.loads(body) else right())
     with pytest.warns(UserWarning, match="m: the server rejects temperature: left out"):
@@ -124,12 +163,25 @@ def test_a_422_about_a_parameter_is_adapted_to_as_a_400_is(serve, store, answer)
     assert [reply.text for reply in found] == ["Score: 4"] * 3 and len(server.requests) == 4
 
 
-@pytest.mark.parametrize("words", ["You are not allowed to request logprobs from this model",
-                                   "Log-probabilities are not available for your tier", "No log probs here"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You are not allowed to request logprobs from this model",
+        "Log-probabilities are not available for your tier",
+        "No log probs here",
+    ],
+)
 def test_a_403_about_token_probabilities_is_no_trouble_with_the_key(serve, store, words):
-    server = serve(lambda _, __, body: error(403, words)
-                   if "logprobs" in json.loads(body) else completion(["4"] * json.loads(body)["n"]))
-    with pytest.warns(UserWarning, match="rejects logprobs: scores are estimated from 20 samples at temper"):
+    server = serve(
+        lambda _, __, body: (
+            error(403, words)
+            if "logprobs" in json.loads(body)
+            else completion(["4"] * json.loads(body)["n"])
+        )
+    )
+    with pytest.warns(
+        UserWarning, match="rejects logprobs: scores are estimated from 20 samples at temper"
+    ):
         found = list(Live("m", store).replies(tasks(2, logprobs=True)))
     assert len(found) == 40 and len(server.requests) == 3
 

@@ -14,17 +14,27 @@ from nlgjudge.studies.ablation_setups import ESTIMATORS
 
 RATINGS = [1, 2, 3, 4, 5]
 # Two humps, a tie of the likeliest, halves that meet between 2 and 4, one rating alone, nothing known.
-P = np.array([[0.4, 0.0, 0.1, 0.0, 0.5],
-              [0.3, 0.1, 0.3, 0.2, 0.1],
-              [0.2, 0.3, 0.0, 0.4, 0.1],
-              [0.0, 0.0, 0.0, 1.0, 0.0],
-              [math.nan] * 5])
+P = np.array(
+    [
+        [0.4, 0.0, 0.1, 0.0, 0.5],
+        [0.3, 0.1, 0.3, 0.2, 0.1],
+        [0.2, 0.3, 0.0, 0.4, 0.1],
+        [0.0, 0.0, 0.0, 1.0, 0.0],
+        [math.nan] * 5,
+    ]
+)
 BY_HAND = {
     "expected": [3.2, 2.7, 2.9, 4.0, math.nan],
     "mode": [5.0, 2.0, 4.0, 4.0, math.nan],
     "median": [3.5, 3.0, 3.0, 4.0, math.nan],
     # 3.2 - sqrt(.4 * 2.2^2 + .1 * .2^2); 2.7 - sqrt(.3 * 1.7^2 + .1 * .7^2); 2.9 - sqrt(.2 * 1.9^2 + .3 * .9^2)
-    "risk_averse": [3.2 - math.sqrt(1.94), 2.7 - math.sqrt(0.916), 2.9 - math.sqrt(0.965), 4.0, math.nan],
+    "risk_averse": [
+        3.2 - math.sqrt(1.94),
+        2.7 - math.sqrt(0.916),
+        2.9 - math.sqrt(0.965),
+        4.0,
+        math.nan,
+    ],
 }
 
 
@@ -33,11 +43,15 @@ def test_heads_by_hand(name):
     distribution = P.copy()
     if name == "median":
         distribution[0] = [0.4, 0.0, 0.1, 0.1, 0.4]  # a half is reached at 3 and passed at 4
-    np.testing.assert_allclose(heads.get_head(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12)
+    np.testing.assert_allclose(
+        heads.get_head(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12
+    )
 
 
 def test_an_unknown_head_is_refused():
-    with pytest.raises(ValueError, match="no head 'means': did you mean 'median'. There are expected, mode"):
+    with pytest.raises(
+        ValueError, match="no head 'means': did you mean 'median'. There are expected, mode"
+    ):
         heads.get_head("means")
 
 
@@ -48,9 +62,13 @@ def test_a_tie_of_modes_is_treated_as_by_the_ablations():
     frequencies = heads.from_samples(scores, RATINGS)
     for name in ("mode", "median"):
         of_replies = [pd.Series(row).agg(ESTIMATORS[name]) for row in scores]
-        np.testing.assert_allclose(heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12)
+        np.testing.assert_allclose(
+            heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12
+        )
     assert np.mean([len(pd.Series(row).mode()) > 1 for row in scores]) > 0.2  # so ties are tested
-    np.testing.assert_allclose(heads.expected(frequencies, RATINGS), scores.mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        heads.expected(frequencies, RATINGS), scores.mean(axis=1), atol=1e-12
+    )
 
 
 def test_small_probabilities_do_not_vanish():
@@ -65,7 +83,9 @@ def test_small_probabilities_do_not_vanish():
 def test_what_is_equal_but_for_rounding_is_a_tie():
     """Symmetric around 3, so all have the mean 3; added up as they stand, some are not."""
     outer = np.random.default_rng(0).uniform(0.01, 0.2, (500, 2))
-    p = np.column_stack([outer[:, 0], outer[:, 1], 1 - 2 * outer.sum(axis=1), outer[:, 1], outer[:, 0]])
+    p = np.column_stack(
+        [outer[:, 0], outer[:, 1], 1 - 2 * outer.sum(axis=1), outer[:, 1], outer[:, 0]]
+    )
     assert len(set((p * np.array(RATINGS)).sum(axis=1))) > 1
     assert set(heads.expected(p, RATINGS)) == {3.0}
     said = [[str(rating), math.log(share)] for rating, share in zip(RATINGS, p[0])]
@@ -75,9 +95,13 @@ def test_what_is_equal_but_for_rounding_is_a_tie():
 def test_temperature_lies_between_the_mode_and_the_flat():
     p = np.array([[0.5, 0.3, 0.2, 0.0, 0.0]])
     np.testing.assert_allclose(heads.tempered(p, 1), p, rtol=1e-12)
-    np.testing.assert_allclose(heads.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(
+        heads.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12
+    )
     np.testing.assert_allclose(heads.tempered(p, 1e9), [[1 / 3, 1 / 3, 1 / 3, 0, 0]], atol=1e-6)
-    np.testing.assert_allclose(heads.expected(heads.tempered(p, 1e-6), RATINGS), heads.mode(p, RATINGS))
+    np.testing.assert_allclose(
+        heads.expected(heads.tempered(p, 1e-6), RATINGS), heads.mode(p, RATINGS)
+    )
     for wrong in (0, -1, math.nan):
         with pytest.raises(ValueError, match="expected a number above 0; at 0 take the mode"):
             heads.tempered(p, wrong)
@@ -88,9 +112,13 @@ def test_draws_estimate_the_expectation_with_the_right_noise():
     for samples in (1, 5, 20):
         found = heads.drawn(p, RATINGS, samples, np.random.default_rng(samples))
         assert found.mean() == pytest.approx(2.7, abs=0.03)
-        assert found.std() == pytest.approx(heads.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05)
+        assert found.std() == pytest.approx(
+            heads.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05
+        )
     assert set(heads.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {1.0, 2.0, 3.0, 4.0, 5.0}
-    assert np.isnan(heads.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [False] * 4 + [True]
+    assert np.isnan(heads.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [
+        False
+    ] * 4 + [True]
 
 
 def test_a_pool_leaves_out_what_is_not_known():
@@ -107,10 +135,22 @@ def test_samples_that_are_no_ratings_are_refused():
         heads.from_samples([[1, 2.5]], RATINGS)
 
 
-LIKELY = [["4", [["4", math.log(0.5)], ["2", math.log(0.25)], [" 2", math.log(0.125)], ["no", math.log(0.125)]]]]
+LIKELY = [
+    [
+        "4",
+        [
+            ["4", math.log(0.5)],
+            ["2", math.log(0.25)],
+            [" 2", math.log(0.125)],
+            ["no", math.log(0.125)],
+        ],
+    ]
+]
 
 
-@pytest.mark.parametrize("head, score", [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)])
+@pytest.mark.parametrize(
+    "head, score", [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)]
+)
 def test_a_reply_is_scored_by_the_head_that_is_asked_for(head, score):
     found, outside = expected_score(LIKELY, head=head)
     assert found == pytest.approx(score) and outside == pytest.approx(0.125)
@@ -130,10 +170,17 @@ def test_a_live_judge_takes_the_same_heads():
     import nlgjudge as nj
 
     items = nj.load("summeval", "sample").items
-    asked = {head: judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, limit=2, head=head)
-             for head in heads.HEADS}
-    layout = distributions(pd.DataFrame(
-        {"item_id": ["a"], "aspect": "coherence", "sample_index": 0, "logprobs": [LIKELY]}))
+    asked = {
+        head: judge_items(
+            items, "geval/summarization/coherence", Likely(), logprobs=True, limit=2, head=head
+        )
+        for head in heads.HEADS
+    }
+    layout = distributions(
+        pd.DataFrame(
+            {"item_id": ["a"], "aspect": "coherence", "sample_index": 0, "logprobs": [LIKELY]}
+        )
+    )
     assert layout["outside"].tolist() == [pytest.approx(0.125)]
     for head, found in asked.items():
         by_layout = heads.get_head(head)(layout[RATINGS].to_numpy(), RATINGS)[0]

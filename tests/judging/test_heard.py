@@ -19,7 +19,11 @@ class Model:
         """What marks a judge as one that is asked and paid."""
 
     def replies(self, tasks):
-        return [Reply(task.item_id, task.aspect, index, self.text) for task in tasks for index in range(task.n)]
+        return [
+            Reply(task.item_id, task.aspect, index, self.text)
+            for task in tasks
+            for index in range(task.n)
+        ]
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +40,9 @@ def ask(judge):
 def test_a_model_of_which_nothing_could_be_read_gets_no_signature():
     found = ask(Model("I cannot do that."))
     assert found["score"].isna().all() and len(found) == 6  # its replies are there to be looked at
-    with pytest.raises(JudgeError, match="openai:m: of 6 replies none could be read, most often refusal"):
+    with pytest.raises(
+        JudgeError, match="openai:m: of 6 replies none could be read, most often refusal"
+    ):
         nj.signature()
 
 

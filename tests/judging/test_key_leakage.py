@@ -48,13 +48,17 @@ def answer(_, __, body):
     word = body["messages"][0]["content"].rsplit(" ", 1)[0]
     if "temperature" in body:
         return error(400, f"'temperature' is not for {KEY}", param="temperature")
-    faults = {"wrong key": error(401, f"Incorrect API key provided: {KEY}"),
-              "no quota": (*error(429, f"{KEY} has no quota", code="insufficient_quota"),
-                           {"x-should-retry": "false"}),
-              "no model": error(404, f"no such model for {KEY}"),
-              "refused": error(400, f"Bearer {KEY} refused"),
-              "page": (400, f"Bearer {KEY} refused".encode(), {"content-type": "text/plain"}),
-              "broken": (200, f"<html>{KEY}".encode(), {"content-type": "text/html"})}
+    faults = {
+        "wrong key": error(401, f"Incorrect API key provided: {KEY}"),
+        "no quota": (
+            *error(429, f"{KEY} has no quota", code="insufficient_quota"),
+            {"x-should-retry": "false"},
+        ),
+        "no model": error(404, f"no such model for {KEY}"),
+        "refused": error(400, f"Bearer {KEY} refused"),
+        "page": (400, f"Bearer {KEY} refused".encode(), {"content-type": "text/plain"}),
+        "broken": (200, f"<html>{KEY}".encode(), {"content-type": "text/html"}),
+    }
     return faults.get(word) or completion(["Score: 4"] * body.get("n", 1))
 
 
@@ -66,9 +70,15 @@ def server():
 
 def environment(server, folder):
     (folder / "tmp").mkdir(exist_ok=True)
-    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1",
-            "no_proxy": "127.0.0.1", "TMPDIR": str(folder / "tmp"),
-            "IPYTHONDIR": str(folder / "ipython"), "XDG_CACHE_HOME": str(folder / "cache")}
+    return {
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": server.url,
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+        "TMPDIR": str(folder / "tmp"),
+        "IPYTHONDIR": str(folder / "ipython"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
 
 
 def leaks(folder):
@@ -81,9 +91,12 @@ def test_a_script_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = served.run("-c", WORK, **environment(server, tmp_path))
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
-    for expected in ("the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
-                     "the account has no quota left: [key] has no quota", "no model 'm'",
-                     "20 items failed in a row, the last with: Bearer [key] refused"):
+    for expected in (
+        "the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
+        "the account has no quota left: [key] has no quota",
+        "no model 'm'",
+        "20 items failed in a row, the last with: Bearer [key] refused",
+    ):
         assert expected in done.stdout
     assert "Traceback" in done.stderr and "rejects temperature" in done.stderr
     assert KEY not in done.stdout + done.stderr
@@ -95,14 +108,22 @@ def test_a_script_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
 def test_a_notebook_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
     """Its outputs are kept: replies, warnings, and at the end an error that stops it."""
     stop = 'list(Live("m", store).replies([Task("a", "b", "wrong key 1", {}, (1, 5), "form")]))'
-    notebook = new_notebook(cells=[new_code_cell(WORK), new_code_cell(stop)], metadata={
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
+    notebook = new_notebook(
+        cells=[new_code_cell(WORK), new_code_cell(stop)],
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+        },
+    )
     nbformat.write(notebook, tmp_path / "in.ipynb")
-    code = "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
+    code = (
+        "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
+    )
     monkeypatch.chdir(tmp_path)
     done = served.run("-c", code, **environment(server, tmp_path))
     assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
     kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
-    assert "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept
+    assert (
+        "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept
+    )
     assert KEY not in done.stdout + done.stderr
     assert leaks(tmp_path) == []

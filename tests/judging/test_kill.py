@@ -29,8 +29,12 @@ with Store(sys.argv[1]) as store:
 def stored(path):
     """Rows of the store: prompt, sample, text."""
     with closing(sqlite3.connect(path)) as database:
-        return [(json.loads(request)["messages"][0]["content"], sample, text) for request, sample, text in
-                database.execute("SELECT request, sample, text FROM replies JOIN requests USING (key)")]
+        return [
+            (json.loads(request)["messages"][0]["content"], sample, text)
+            for request, sample, text in database.execute(
+                "SELECT request, sample, text FROM replies JOIN requests USING (key)"
+            )
+        ]
 
 
 def test_kills_and_resumption(tmp_path, served):
@@ -47,8 +51,16 @@ def test_kills_and_resumption(tmp_path, served):
 
     def run():
         """A run in a process of its own; what it returned."""
-        return served.run("-c", RUN, str(path), str(number), OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none",
-                          NO_PROXY="127.0.0.1", no_proxy="127.0.0.1").returncode
+        return served.run(
+            "-c",
+            RUN,
+            str(path),
+            str(number),
+            OPENAI_BASE_URL=server.url,
+            OPENAI_API_KEY="none",
+            NO_PROXY="127.0.0.1",
+            no_proxy="127.0.0.1",
+        ).returncode
 
     with Loopback(answer, delay=0.02) as server, ThreadPoolExecutor(1) as pool:
         for moment in moments:
@@ -62,7 +74,9 @@ def test_kills_and_resumption(tmp_path, served):
         left.append(run())
     assert left == [signal.SIGKILL] * KILLS + [0]
     rows, answers = stored(path), set(sent.values())
-    assert len(rows) == CALLS == len({prompt for prompt, *_ in rows})  # nothing lost, nothing doubled
+    assert (
+        len(rows) == CALLS == len({prompt for prompt, *_ in rows})
+    )  # nothing lost, nothing doubled
     assert set(rows) <= answers  # each text is what the server sent for that prompt
     assert len(sent) == len(server.requests) == len(answers)
     lost = answers - set(rows)  # calls under way at a kill, the only ones that are paid twice

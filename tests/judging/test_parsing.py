@@ -24,12 +24,22 @@ from nlgjudge.judging.tasks import Reply
 from planted import SETS, replies
 
 RATED = [  # reply, form, scale, rating
-    ("4", "form", (1, 5), 4), (" 3\n", "form", (1, 5), 3), ("3.", "form", (1, 5), 3),
-    ("**5**", "form", (1, 5), 5), ("- 2", "form", (1, 5), 2), ("4.5", "form", (1, 5), 4.5),
-    ("2,5", "form", (1, 5), 2.5), ("four", "form", (1, 5), 4), ("Three.", "form", (1, 5), 3),
-    ("- Coherence: 4", "form", (1, 5), 4), ("Coherence: 2.5", "form", (1, 5), 2.5),
-    ("- **Engagingness:** 3", "form", (1, 3), 3), ("> Fluency: two", "form", (1, 5), 2),
-    ("4/5", "form", (1, 5), 4), ("4 / 5", "form", (1, 5), 4), ("4 out of 5", "form", (1, 5), 4),
+    ("4", "form", (1, 5), 4),
+    (" 3\n", "form", (1, 5), 3),
+    ("3.", "form", (1, 5), 3),
+    ("**5**", "form", (1, 5), 5),
+    ("- 2", "form", (1, 5), 2),
+    ("4.5", "form", (1, 5), 4.5),
+    ("2,5", "form", (1, 5), 2.5),
+    ("four", "form", (1, 5), 4),
+    ("Three.", "form", (1, 5), 3),
+    ("- Coherence: 4", "form", (1, 5), 4),
+    ("Coherence: 2.5", "form", (1, 5), 2.5),
+    ("- **Engagingness:** 3", "form", (1, 3), 3),
+    ("> Fluency: two", "form", (1, 5), 2),
+    ("4/5", "form", (1, 5), 4),
+    ("4 / 5", "form", (1, 5), 4),
+    ("4 out of 5", "form", (1, 5), 4),
     ("I would give it three out of five.", "form", (1, 5), 3),
     ("Rating: 2\nRationale: It drifts off after the 2nd of 3 sentences.", "form", (1, 5), 2),
     ("Score: 3 (the 1 in the title is wrong)", "form", (1, 5), 3),
@@ -38,35 +48,54 @@ RATED = [  # reply, form, scale, rating
     ("Nothing follows from what precedes it. 2", "form", (1, 5), 2),
     ("It has two errors in 1998, so I give it a score of 3.", "form", (1, 5), 3),
     ("The text rambles and deserves a 2 for that.", "form", (1, 5), 2),
-    ("Overall score = 4", "form", (1, 5), 4), ("The final score is 2, not 5.", "form", (1, 5), 2),
+    ("Overall score = 4", "form", (1, 5), 4),
+    ("The final score is 2, not 5.", "form", (1, 5), 2),
     ("### Rating\nRating: 3\n", "form", (1, 5), 3),
-    ("0", "form", (0, 1), 0), ("Groundedness: 1", "form", (0, 1), 1),
+    ("0", "form", (0, 1), 0),
+    ("Groundedness: 1", "form", (0, 1), 1),
     ("Rating: 3. It may also be read as four by others.", "form", (1, 5), 3),
-    ("4 stars", "stars", (1, 5), 4), ("Four stars. Short, clear.", "stars", (1, 5), 4),
-    ("3.5 stars", "stars", (1, 5), 3.5), ("three and a half stars", "stars", (1, 5), 3.5),
-    ("One star because it is made up.", "stars", (1, 5), 1), ("5-star work", "stars", (1, 5), 5),
-    ("85", "number", (0, 100), 85), ("Score: 72.5", "number", (0, 100), 72.5),
-    ("90/100", "number", (0, 100), 90), ("I would rate it 60 out of 100.", "number", (0, 100), 60),
-    ("Overall Quality Score: 4.0", "number", (1, 5), 4), ("100", "number", (0, 100), 100),
-    ("Yes", "yes_no", (), 1), ("no.", "yes_no", (), 0), ("**No**, all is supported.", "yes_no", (), 0),
-    ("Answer: Yes", "yes_no", (), 1), ("The year is wrong. The answer is yes.", "yes_no", (), 1),
+    ("4 stars", "stars", (1, 5), 4),
+    ("Four stars. Short, clear.", "stars", (1, 5), 4),
+    ("3.5 stars", "stars", (1, 5), 3.5),
+    ("three and a half stars", "stars", (1, 5), 3.5),
+    ("One star because it is made up.", "stars", (1, 5), 1),
+    ("5-star work", "stars", (1, 5), 5),
+    ("85", "number", (0, 100), 85),
+    ("Score: 72.5", "number", (0, 100), 72.5),
+    ("90/100", "number", (0, 100), 90),
+    ("I would rate it 60 out of 100.", "number", (0, 100), 60),
+    ("Overall Quality Score: 4.0", "number", (1, 5), 4),
+    ("100", "number", (0, 100), 100),
+    ("Yes", "yes_no", (), 1),
+    ("no.", "yes_no", (), 0),
+    ("**No**, all is supported.", "yes_no", (), 0),
+    ("Answer: Yes", "yes_no", (), 1),
+    ("The year is wrong. The answer is yes.", "yes_no", (), 1),
     ('{"score": 3}', "json", (1, 5), 3),
     ('Here:\n```json\n{"Quality": 4.5, "why": "1 slip"}\n```', "json", (1, 5), 4.5),
 ]
 UNRATED = [  # reply, form, scale, reason
-    ("", "form", (1, 5), "empty"), ("  \n", "stars", (1, 5), "empty"), ("", "json", (1, 5), "empty"),
-    ("As an AI, I cannot judge this.", "form", (1, 5), "refusal"), ("N/A", "form", (1, 5), "refusal"),
+    ("", "form", (1, 5), "empty"),
+    ("  \n", "stars", (1, 5), "empty"),
+    ("", "json", (1, 5), "empty"),
+    ("As an AI, I cannot judge this.", "form", (1, 5), "refusal"),
+    ("N/A", "form", (1, 5), "refusal"),
     ("I'm sorry, no summary was given.", "yes_no", (), "refusal"),
-    ("The summary is fine.", "form", (1, 5), "no_rating"), ("Perhaps.", "yes_no", (), "no_rating"),
-    ("7", "form", (1, 5), "out_of_range"), ("Rating: 0", "form", (1, 5), "out_of_range"),
-    ("- Coherence: 6", "form", (1, 5), "out_of_range"), ("120", "number", (0, 100), "out_of_range"),
+    ("The summary is fine.", "form", (1, 5), "no_rating"),
+    ("Perhaps.", "yes_no", (), "no_rating"),
+    ("7", "form", (1, 5), "out_of_range"),
+    ("Rating: 0", "form", (1, 5), "out_of_range"),
+    ("- Coherence: 6", "form", (1, 5), "out_of_range"),
+    ("120", "number", (0, 100), "out_of_range"),
     ("Rating: 2\nRating: 4", "form", (1, 5), "ambiguous"),
     ("3 stars or 4 stars", "stars", (1, 5), "ambiguous"),
     ("1. 2\n2. 3", "form", (1, 5), "ambiguous"),
     ("Answer: yes. Final answer: no", "yes_no", (), "ambiguous"),
-    ("Rating: 4", "json", (1, 5), "not_json"), ('{"score": 3', "json", (1, 5), "not_json"),
+    ("Rating: 4", "json", (1, 5), "not_json"),
+    ('{"score": 3', "json", (1, 5), "not_json"),
     ('{"score": "high", "sure": true}', "json", (1, 5), "no_rating"),
-    ('{"a": 1, "b": 2}', "json", (1, 5), "ambiguous"), ('{"a": 9}', "json", (1, 5), "out_of_range"),
+    ('{"a": 1, "b": 2}', "json", (1, 5), "ambiguous"),
+    ('{"a": 9}', "json", (1, 5), "out_of_range"),
     ('{"a": NaN}', "json", (1, 5), "out_of_range"),
 ]
 
@@ -91,18 +120,27 @@ def test_the_three_forms_accept_each_other_s_ways(form):
 
 def test_json_takes_the_named_rating():
     text = '{"Relevance": 5.0, "Fluency": 2}'
-    assert parse(text, "json", key="relevance") == (5, "") and parse(text, "json", key="Fluency").score == 2
+    assert (
+        parse(text, "json", key="relevance") == (5, "")
+        and parse(text, "json", key="Fluency").score == 2
+    )
     assert parse(text, "json", key="depth").reason == "no_rating"
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="form='table': expected one of form, .*, yes_no, json, choice"):
+    with pytest.raises(
+        ValueError, match="form='table': expected one of form, .*, yes_no, json, choice"
+    ):
         parse("4", "table")
-    with pytest.raises(ValueError, match="policy='zero': expected one of nan, leading_or_0, store_3, drop"):
+    with pytest.raises(
+        ValueError, match="policy='zero': expected one of nan, leading_or_0, store_3, drop"
+    ):
         parse_all(["4"], policy="zero")
 
 
-REPLIES = pd.Series(["4", "no idea", "- Coherence: 2", "9", "no idea", "2.5 or so"], index=list("abcdef"))
+REPLIES = pd.Series(
+    ["4", "no idea", "- Coherence: 2", "9", "no idea", "2.5 or so"], index=list("abcdef")
+)
 
 
 def test_the_default_keeps_every_row():
@@ -112,11 +150,15 @@ def test_the_default_keeps_every_row():
     assert list(found["reason"]) == ["", "no_rating", "", "out_of_range", "no_rating", ""]
 
 
-@pytest.mark.parametrize("policy, scores", [
-    ("leading_or_0", {"a": 4, "b": 0, "c": 0, "d": 9, "e": 0, "f": 2.5}),
-    ("store_3", {"a": 4, "b": 3, "c": 2, "d": 3, "e": 3, "f": 2.5}),
-    ("first_digit_or_0", {"a": 4, "b": 0, "c": 2, "d": 9, "e": 0, "f": 2}),
-    ("drop", {"a": 4, "c": 2, "f": 2.5})])
+@pytest.mark.parametrize(
+    "policy, scores",
+    [
+        ("leading_or_0", {"a": 4, "b": 0, "c": 0, "d": 9, "e": 0, "f": 2.5}),
+        ("store_3", {"a": 4, "b": 3, "c": 2, "d": 3, "e": 3, "f": 2.5}),
+        ("first_digit_or_0", {"a": 4, "b": 0, "c": 2, "d": 9, "e": 0, "f": 2}),
+        ("drop", {"a": 4, "c": 2, "f": 2.5}),
+    ],
+)
 def test_what_upstream_did_instead(policy, scores):
     found = parse_all(REPLIES, policy=policy)
     assert found["score"].to_dict() == scores
@@ -125,27 +167,64 @@ def test_what_upstream_did_instead(policy, scores):
 
 
 # What `re.search("^ ?([\\d\\.]+)", reply)` and `float` give in meta_eval_summeval.py of nlpyang/geval, commit 8f54105.
-@pytest.mark.parametrize("reply, score", [
-    ("4", 4), (" 4", 4), ("  4", 0), ("\n4", 0), ("70", 70), ("4.", 4), ("4/5", 4), ("4.5.6", 0), ("...", 0),
-    ("- Fluency: 2", 0), ("2 of 3", 2)])
+@pytest.mark.parametrize(
+    "reply, score",
+    [
+        ("4", 4),
+        (" 4", 4),
+        ("  4", 0),
+        ("\n4", 0),
+        ("70", 70),
+        ("4.", 4),
+        ("4/5", 4),
+        ("4.5.6", 0),
+        ("...", 0),
+        ("- Fluency: 2", 0),
+        ("2 of 3", 2),
+    ],
+)
 def test_g_evals_script_takes_a_number_after_one_blank_at_most(reply, score):
     assert parse_all([reply], policy="leading_or_0")["score"].tolist() == [score]
 
 
 # What `parse_output` of meta_eval_summeval.py of d223302/A-Closer-Look-To-LLM-Evaluation, commit 5cafdc6, gives;
 # that of all_eval.py gives 0 in the place of nothing.
-@pytest.mark.parametrize("reply, score", [
-    ("3", 3), ("- Coherence: 2", 2), ("2.5", 2), ("10", 1), ("12/20", 1), ("It adds 2 facts.\nRating: 3", 3),
-    ("Rating: 1\nRationale: a rating: none", None), ("RATING: 3 (1-3)", 3), ("On 1-3 I say 2", 2), ("-1", 1),
-    ("...", None), ("The response is natural.", None)])
+@pytest.mark.parametrize(
+    "reply, score",
+    [
+        ("3", 3),
+        ("- Coherence: 2", 2),
+        ("2.5", 2),
+        ("10", 1),
+        ("12/20", 1),
+        ("It adds 2 facts.\nRating: 3", 3),
+        ("Rating: 1\nRationale: a rating: none", None),
+        ("RATING: 3 (1-3)", 3),
+        ("On 1-3 I say 2", 2),
+        ("-1", 1),
+        ("...", None),
+        ("The response is natural.", None),
+    ],
+)
 def test_chiang_and_lees_script_takes_the_first_digit_after_the_last_rating(reply, score):
     read = parse_all([reply] * 2, policy="first_digit")["score"]
     assert read.isna().all() if score is None else read.tolist() == [score] * 2
     assert parse_all([reply], policy="first_digit_or_0")["score"].tolist() == [score or 0]
 
 
-MANY = [f"{text} {number}" for number in range(100) for text in (
-    "Rating:", "It drifts off.\nRating:", "I cannot say.", "It names", "Rating: 2 or", "Rating: -", "A score of")]
+MANY = [
+    f"{text} {number}"
+    for number in range(100)
+    for text in (
+        "Rating:",
+        "It drifts off.\nRating:",
+        "I cannot say.",
+        "It names",
+        "Rating: 2 or",
+        "Rating: -",
+        "A score of",
+    )
+]
 
 
 def test_many_replies_are_read_as_each_alone_and_found_again(tmp_path, monkeypatch):
@@ -156,8 +235,14 @@ def test_many_replies_are_read_as_each_alone_and_found_again(tmp_path, monkeypat
     monkeypatch.setattr(parsing, "parse", lambda *_, **__: parsing.Score(0.0))
     again = parse_all(MANY, "stars", (1, 10), aspect="style")
     pd.testing.assert_frame_equal(again, alone.head(len(MANY)))
-    for form, scale, aspect in (("form", (1, 10), "style"), ("stars", (1, 5), "style"), ("stars", (1, 10), "")):
-        assert set(parse_all(MANY, form, scale, aspect=aspect)["score"]) == {0.0}  # asked otherwise: read anew
+    for form, scale, aspect in (
+        ("form", (1, 10), "style"),
+        ("stars", (1, 5), "style"),
+        ("stars", (1, 10), ""),
+    ):
+        assert set(parse_all(MANY, form, scale, aspect=aspect)["score"]) == {
+            0.0
+        }  # asked otherwise: read anew
 
 
 def test_many_replies_are_read_where_nothing_can_be_kept(tmp_path, monkeypatch):
@@ -168,9 +253,13 @@ def test_many_replies_are_read_where_nothing_can_be_kept(tmp_path, monkeypatch):
 
 def test_kept_readings_hold_for_the_source_that_read_them(tmp_path, served):
     package = tmp_path / "nlgjudge"
-    shutil.copytree(Path(parsing.__file__).parents[1], package)  # compiled modules too: their times are copied
-    count = ("from nlgjudge.judging.parsing import parse_all\n"
-             "parse_all([f'Rating: {number}' for number in range(600)])\n")
+    shutil.copytree(
+        Path(parsing.__file__).parents[1], package
+    )  # compiled modules too: their times are copied
+    count = (
+        "from nlgjudge.judging.parsing import parse_all\n"
+        "parse_all([f'Rating: {number}' for number in range(600)])\n"
+    )
     environment = {"PYTHONPATH": str(tmp_path), "NLGJUDGE_CACHE": str(tmp_path / "cache")}
     made = []
     for change in ("", "# another way of stating a rating\n"):
@@ -191,7 +280,10 @@ def test_equal_replies_are_parsed_once(monkeypatch):
 
     monkeypatch.setattr(parsing, "parse", counting)
     found = parse_all(["4", "Rating: 2", "4"] * 500)
-    assert asked == {"4": 1, "Rating: 2": 1} and found["score"].value_counts().to_dict() == {4: 1000, 2: 500}
+    assert asked == {"4": 1, "Rating: 2": 1} and found["score"].value_counts().to_dict() == {
+        4: 1000,
+        2: 500,
+    }
 
 
 def test_no_replies_give_an_empty_frame():
@@ -239,7 +331,11 @@ MISSED = [  # reply, scale, rating
         3,
     ),
     ("Score - 4\nIt says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
-    ("Score 3 - The summary has the main point and leaves out the rest of what was said.", (1, 5), 3),
+    (
+        "Score 3 - The summary has the main point and leaves out the rest of what was said.",
+        (1, 5),
+        3,
+    ),
     ("Rating: [[4]] It says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
     ("<score>4</score> It says what happened and to whom, and it leaves nothing out.", (1, 5), 4),
     ("It says what happened and to whom, and how. The answer is \\boxed{4}.", (1, 5), 4),
@@ -272,7 +368,13 @@ def test_a_negative_scale_has_negative_ratings():
 
 @pytest.mark.parametrize(
     "text, score",
-    [("yes and no", None), ("Yes/No", None), ("No idea.", None), ("No, it is supported.", 0), ("yes\n", 1)],
+    [
+        ("yes and no", None),
+        ("Yes/No", None),
+        ("No idea.", None),
+        ("No, it is supported.", 0),
+        ("yes\n", 1),
+    ],
 )
 def test_yes_and_no_is_neither(text, score):
     found = parse(text, "yes_no").score
@@ -286,7 +388,10 @@ def test_yes_and_no_is_neither(text, score):
     "text, reason",
     [
         ('{"score": 1' + "0" * 400 + "}", "out_of_range"),  # OverflowError before
-        ('{"score": 1' + "0" * 5000 + "}", "not_json"),  # ValueError before: Python reads no such integer
+        (
+            '{"score": 1' + "0" * 5000 + "}",
+            "not_json",
+        ),  # ValueError before: Python reads no such integer
         ('{"score": ' + "[" * 100_000 + "]" * 100_000 + "}", "not_json"),  # RecursionError before
         ('{"score": Infinity}', "out_of_range"),
         ('{"score": 1e999}', "out_of_range"),
@@ -312,7 +417,11 @@ def test_json_that_is_no_rating_says_why(text, reason):
     [
         ('{"score": 3, "confidence": 0.9}', "", 3),
         ('{"score": "4"}', "", 4),
-        ('{"coherence": {"score": 2, "why": "It wanders."}, "fluency": {"score": 5}}', "coherence", 2),
+        (
+            '{"coherence": {"score": 2, "why": "It wanders."}, "fluency": {"score": 5}}',
+            "coherence",
+            2,
+        ),
     ],
 )
 def test_json_in_other_shapes(text, key, rating):
@@ -382,14 +491,20 @@ def test_a_choice_in_doubt_is_none(text, reason):
 
 def test_a_list_of_options_is_spread_over_the_scale():
     worst_first = ["poor", "fair", "good"]
-    assert [parse(letter, "choice", (1, 5), options=worst_first).score for letter in "ABC"] == [1, 3, 5]
+    assert [parse(letter, "choice", (1, 5), options=worst_first).score for letter in "ABC"] == [
+        1,
+        3,
+        5,
+    ]
     found = parse_all(["A", "B. fair", "?"], "choice", (0, 100), options=worst_first)
     assert found["score"].fillna(-1).tolist() == [0, 50, -1]
     replies = [Reply("a", "coherence", 0, "C"), Reply("b", "coherence", 0, "fair")]
     assert responses(replies, form="choice", options=worst_first)["score"].tolist() == [5, 3]
 
 
-@pytest.mark.parametrize("options", [None, [], ["good"], ["good", "Good."], {"good": 1, "bad": float("nan")}])
+@pytest.mark.parametrize(
+    "options", [None, [], ["good"], ["good", "Good."], {"good": 1, "bad": float("nan")}]
+)
 def test_a_choice_needs_options_that_can_be_told_apart(options):
     with pytest.raises(ValueError, match="form='choice' with .* options="):
         parse("A", "choice", options=options)
@@ -548,9 +663,14 @@ def recorded():
                 content = read(entry)
             except DataUnavailable:
                 continue
-            found[entry.path] = [[json.loads(line)["resp"]] for line in content.splitlines()] \
-                if entry.path.endswith(".txt") else [row["all_responses"] for row in json.loads(content)]
-    os.environ.pop("NLGJUDGE_OFFLINE") if before is None else os.environ.update(NLGJUDGE_OFFLINE=before)
+            found[entry.path] = (
+                [[json.loads(line)["resp"]] for line in content.splitlines()]
+                if entry.path.endswith(".txt")
+                else [row["all_responses"] for row in json.loads(content)]
+            )
+    os.environ.pop("NLGJUDGE_OFFLINE") if before is None else os.environ.update(
+        NLGJUDGE_OFFLINE=before
+    )
     if not found:
         pytest.skip("needs the mirror: recorded replies of judges")
     return found
@@ -591,19 +711,34 @@ def test_hardly_a_rating_is_missed(recorded):
     read = cache(parse)  # most replies are a digit, given again and again
     number = re.compile(r"\d|\b(?:zero|one|two|three|four|five)\b", re.IGNORECASE)
     for path, rows in recorded.items():
-        kind = path.split("gpt3.5_")[-1][4:] if path.endswith(".json") else re.sub("eval_M.*_", "", path)
+        kind = (
+            path.split("gpt3.5_")[-1][4:]
+            if path.endswith(".json")
+            else re.sub("eval_M.*_", "", path)
+        )
         for text in (text for row in rows for text in row if number.search(text)):
             rated[kind] += 1
             reason = read(text, *protocol(path)).reason
             unread[kind] += [reason] if reason else []
     assert sum(rated.values()) > 4000
-    assert {kind: Counter(unread[kind]) for kind in rated if len(unread[kind]) > 0.005 * rated[kind]} == {}
+    assert {
+        kind: Counter(unread[kind]) for kind in rated if len(unread[kind]) > 0.005 * rated[kind]
+    } == {}
 
 
-@pytest.mark.parametrize("text, score", [
-    ("⭐⭐⭐½\n\nThe plot hangs together.", 3.5), ("**2.5 stars** ★★½", 2.5), ("★★★½☆", 3.5), ("4 ⭐", 4),
-    ("4.5 ⭐", 4.5), ("Coherence: 5/5 ✅", 5), ("Engagingness: 3 ✨\n\nI loved it!", 3),
-    ("Coherence evaluation result: 4 👍", 4)])
+@pytest.mark.parametrize(
+    "text, score",
+    [
+        ("⭐⭐⭐½\n\nThe plot hangs together.", 3.5),
+        ("**2.5 stars** ★★½", 2.5),
+        ("★★★½☆", 3.5),
+        ("4 ⭐", 4),
+        ("4.5 ⭐", 4.5),
+        ("Coherence: 5/5 ✅", 5),
+        ("Engagingness: 3 ✨\n\nI loved it!", 3),
+        ("Coherence evaluation result: 4 👍", 4),
+    ],
+)
 def test_half_stars_and_small_pictures(text, score):
     """Half a star was dropped in silence, and a picture behind a number hid it."""
     assert parse(text, "stars", (1, 5)) == (score, "")

@@ -12,20 +12,30 @@ from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.tasks import Task, Tasks
 
 PRICE = (0.15, 0.60)  # of a million tokens, as small models cost
-ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(12)],
-                      "source": "The council met on Tuesday and voted for the bridge. " * 40,
-                      "hypothesis": [f"The council voted {i} times for the bridge." for i in range(12)],
-                      "references": [[]] * 12, "context": ""})
+ITEMS = pd.DataFrame(
+    {
+        "item_id": [f"i{i}" for i in range(12)],
+        "source": "The council met on Tuesday and voted for the bridge. " * 40,
+        "hypothesis": [f"The council voted {i} times for the bridge." for i in range(12)],
+        "references": [[]] * 12,
+        "context": "",
+    }
+)
 
 
 def counted(text, tokens):
     """A server that counts tokens: of a prompt 1.3 a word, as tokenizers of English do."""
+
     def answer(_, __, body):
         body = json.loads(body)
         n = body.get("n", 1)
         read = round(1.3 * len(body["messages"][0]["content"].split()))
-        return {"model": "m", "choices": [{"message": {"content": text}, "finish_reason": "stop"}] * n,
-                "usage": {"prompt_tokens": read, "completion_tokens": tokens * n}}
+        return {
+            "model": "m",
+            "choices": [{"message": {"content": text}, "finish_reason": "stop"}] * n,
+            "usage": {"prompt_tokens": read, "completion_tokens": tokens * n},
+        }
+
     return answer
 
 
@@ -35,7 +45,9 @@ def fluency(n=1, **settings):
 
 @pytest.mark.parametrize("text, tokens", [("- Fluency: 3", 6), ("3", 3)])
 @pytest.mark.parametrize("n", [1, 20])
-def test_a_plan_of_ratings_is_within_a_factor_of_two_of_what_is_spent(serve, store, n, text, tokens):
+def test_a_plan_of_ratings_is_within_a_factor_of_two_of_what_is_spent(
+    serve, store, n, text, tokens
+):
     serve(counted(text, tokens))
     live = Live("m", store, limits=Limits(price=PRICE))
     planned = live.plan(fluency(n))
@@ -52,7 +64,9 @@ def test_what_is_stored_says_how_long_a_reply_is(serve, store):
     assert live.plan(fluency())["completion_tokens"] == 12 * 5  # nothing is known yet
     list(live.replies(Tasks(ITEMS.head(3), prompt("geval/summarization/fluency"))))
     assert live.plan(fluency())["completion_tokens"] == 9 * 80
-    assert live.plan(fluency(max_tokens=10))["completion_tokens"] == 12 * 10  # bounded, and another request
+    assert (
+        live.plan(fluency(max_tokens=10))["completion_tokens"] == 12 * 10
+    )  # bounded, and another request
     # Another prompt, model or wording is counted by its form.
     other = Tasks(ITEMS, prompt("geval/summarization/coherence"))
     assert live.plan(other)["completion_tokens"] == 60
@@ -65,8 +79,15 @@ def test_more_stored_than_asked_for_is_nothing_to_pay(serve, store):
     serve(counted("3", 1))
     live = Live("m", store, limits=Limits(price=PRICE))
     list(live.replies(fluency(5)))
-    assert live.plan(fluency(2)) == {"tasks": 12, "samples": 24, "cached": 24, "calls": 0, "prompt_tokens": 0,
-                                     "completion_tokens": 0, "cost": 0}
+    assert live.plan(fluency(2)) == {
+        "tasks": 12,
+        "samples": 24,
+        "cached": 24,
+        "calls": 0,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cost": 0,
+    }
 
 
 def test_items_with_the_same_texts_are_planned_and_paid_once(serve, store):
@@ -80,8 +101,13 @@ def test_items_with_the_same_texts_are_planned_and_paid_once(serve, store):
 
 def test_where_the_server_takes_no_n_a_prompt_is_paid_for_each_sample(serve, store):
     plain = counted("3", 1)
-    serve(lambda number, path, body: error(400, "n must be 1", param="n") if "n" in json.loads(body)
-          else plain(number, path, body))
+    serve(
+        lambda number, path, body: (
+            error(400, "n must be 1", param="n")
+            if "n" in json.loads(body)
+            else plain(number, path, body)
+        )
+    )
     live = Live("m", store)
     first = live.plan(fluency(4))
     with pytest.warns(UserWarning, match="rejects n"):
@@ -91,11 +117,14 @@ def test_where_the_server_takes_no_n_a_prompt_is_paid_for_each_sample(serve, sto
     assert now["prompt_tokens"] == pytest.approx(4 * first["prompt_tokens"] * 11 / 12, rel=0.01)
 
 
-@pytest.mark.parametrize("text, tokens", [
-    ("Rate the text from 1 to 5: {{hypothesis}}", 5),
-    ("{{hypothesis}}\n\nExplain your rating in two sentences, then give it.", 150),
-    ("{{hypothesis}}\n\nLet's think step by step:", 150),
-])
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("Rate the text from 1 to 5: {{hypothesis}}", 5),
+        ("{{hypothesis}}\n\nExplain your rating in two sentences, then give it.", 150),
+        ("{{hypothesis}}\n\nLet's think step by step:", 150),
+    ],
+)
 def test_reasons_are_longer_than_a_rating(serve, store, text, tokens):
     serve(counted("3", 1))
     asked = as_prompt(text, aspect="fluency")

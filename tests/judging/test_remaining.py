@@ -101,7 +101,11 @@ STATED = [  # reply, scale, rating
     # Prometheus: the rubric is mentioned, the result counts
     ("Feedback: It fails the criteria for a score of 2. [RESULT] 1", FIVE, 1),
     ("Feedback: A score 3 response would name it. Hence it falls short. [RESULT] 2", FIVE, 2),
-    ("Feedback: That keeps it from getting a perfect score of 5. [RESULT] 4\n\nNote: none.", FIVE, 4),
+    (
+        "Feedback: That keeps it from getting a perfect score of 5. [RESULT] 4\n\nNote: none.",
+        FIVE,
+        4,
+    ),
     # the scale's options, repeated
     ("1 = dull\n2 = so-so\n3 = lively\n\nI'd go with 2.", THREE, 2),
     ("5: Excellent\n4: Good\n3: Fair\n2: Poor\n1: Bad\n\nMy choice: 4", FIVE, 4),
@@ -128,7 +132,11 @@ STATED = [  # reply, scale, rating
     ("Took off one star for the typo. 4 stars.", FIVE, 4),
     # what others rate
     ("The data says the customer rating is 1 out of 5. I'd rate informativeness 4.", FIVE, 4),
-    ("Informativeness: 5 out of 5 stars\n\nAll is there: name, customer rating (1 out of 5), area.", FIVE, 5),
+    (
+        "Informativeness: 5 out of 5 stars\n\nAll is there: name, customer rating (1 out of 5), area.",
+        FIVE,
+        5,
+    ),
     ("Informativeness: ★★★☆☆\n\nIt omits the rating (5 out of 5) and the price.", FIVE, 3),
     ("Many readers might give it a 2, but I give it a 4.", FIVE, 4),
     ("I'd give it an average rating of 3.", FIVE, 3),
@@ -138,8 +146,16 @@ STATED = [  # reply, scale, rating
     ("Rating: 2<|end|>\n<|user|>\nRate this: 5", FIVE, 2),
     ("4\n\n### End", FIVE, 4),
     # imagined, compared, computed
-    ("Fluency: 2. I was about to award a 3 because it reads well, but the run-on makes me lower it.", THREE, 2),
-    ("A rating of 3. A rating of 2 would imply slips, and a rating of 1 would imply nonsense.", THREE, 3),
+    (
+        "Fluency: 2. I was about to award a 3 because it reads well, but the run-on makes me lower it.",
+        THREE,
+        2,
+    ),
+    (
+        "A rating of 3. A rating of 2 would imply slips, and a rating of 1 would imply nonsense.",
+        THREE,
+        3,
+    ),
     ("It would have been a 5 if it had named him, but as it stands it's a 3.", FIVE, 3),
     ("I'd give it a 4, but it would have been a 5 with a better ending.", FIVE, 4),
     ("I'd rate this a 3/5. Out of 10, I would say 6.", FIVE, 3),
@@ -167,9 +183,21 @@ IN_DOUBT = [  # reply, scale, reason
     ("Feedback: Therefore, it earns a score of 3. [RESULT] 5", FIVE, "ambiguous"),
     ("Feedback: mixed. [RESULT] 3 or 4", FIVE, "ambiguous"),
     ("Fluency: 1: Poor. 2: Fair. 3: Good.", THREE, "no_rating"),
-    ("How relevant is it?\n\n1 - Not at all\n2 - Slightly\n3 - Fairly\n4 - Very", FIVE, "no_rating"),
-    ("Coherence: 1 - hard to follow\nFluency: 2 - slips\nRelevance: 3 - on topic", FIVE, "ambiguous"),
-    ("Consistency: 4\n\nWait, the age is wrong, so maybe 3. 4? I'm not certain.", FIVE, "ambiguous"),
+    (
+        "How relevant is it?\n\n1 - Not at all\n2 - Slightly\n3 - Fairly\n4 - Very",
+        FIVE,
+        "no_rating",
+    ),
+    (
+        "Coherence: 1 - hard to follow\nFluency: 2 - slips\nRelevance: 3 - on topic",
+        FIVE,
+        "ambiguous",
+    ),
+    (
+        "Consistency: 4\n\nWait, the age is wrong, so maybe 3. 4? I'm not certain.",
+        FIVE,
+        "ambiguous",
+    ),
     ("Rating: 80\n\nActually, considering the end, 70 would be better.", HUNDRED, "ambiguous"),
     ("4. Or maybe 3.", FIVE, "ambiguous"),
     ("3 or so, maybe 2.", FIVE, "ambiguous"),
@@ -213,7 +241,9 @@ def test_contradictions_and_asides_are_no_rating(text, scale, reason):
 @pytest.mark.parametrize("form", ["yes_no", "json", "choice"])
 def test_every_form_is_read_without_its_template(form):
     text = {"yes_no": "Yes", "json": '{"score": 1}', "choice": "A"}[form]
-    assert parse(f"<s>{text}</s>", form, (0, 1), options=["bad", "good"]).score == float(form != "choice")
+    assert parse(f"<s>{text}</s>", form, (0, 1), options=["bad", "good"]).score == float(
+        form != "choice"
+    )
 
 
 def test_sentences_about_the_text_change_nothing():
@@ -227,7 +257,10 @@ def test_sentences_about_the_text_change_nothing():
     for text, scale, rating in READ:
         if text[0].isalpha() and text[-1] == ".":
             before, after = rng.sample(about, 2), rng.sample(about, 1)
-            assert parse(" ".join([*before, text, *after]), "form", scale).score == rating, (before, text)
+            assert parse(" ".join([*before, text, *after]), "form", scale).score == rating, (
+                before,
+                text,
+            )
 
 
 def test_a_number_at_the_start_of_a_line_is_seen():
@@ -248,7 +281,11 @@ LISTS = [  # reply, aspect, rating
     ("A 4 for coherence and a 3 for fluency.", "fluency", 3),
     ("## Coherence\nIt flows.\nScore: 4\n\n## Fluency\nIt has 2 slips.\nScore: 3", "coherence", 4),
     ("**Engaging:** 2\n**Natural:** 3", "naturalness", 3),
-    ("Coherence: It has 3 parts. I'd give it a 4.\nFluency: It has 3 slips. I'd say 2.", "fluency", 2),
+    (
+        "Coherence: It has 3 parts. I'd give it a 4.\nFluency: It has 3 slips. I'd say 2.",
+        "fluency",
+        2,
+    ),
     ("Coherence: clear.\nFluency: fine.\n\nRating: 4", "coherence", 4),
     ("Coherence: 4", "fluency", 4),  # no list: as without
     ("It deserves a relevance rating of 4 (good); the fluency I would put at 5.", "relevance", 4),
@@ -286,15 +323,31 @@ def test_mutations_do_not_raise():
         signs = list(rng.choice(texts) + rng.choice([" ", "\n", ""]) + rng.choice(texts))
         for _ in range(rng.randint(1, 8)):
             at = rng.randrange(len(signs))
-            signs[at:at + rng.randint(0, 2)] = rng.choices("0159 .,:;()/-\n\"'*|⋯½é", k=rng.randint(0, 2))
-        parse("".join(signs), "form", rng.choice([FIVE, HUNDRED]), aspect=rng.choice(["", "fluency"]))
+            signs[at : at + rng.randint(0, 2)] = rng.choices(
+                "0159 .,:;()/-\n\"'*|⋯½é", k=rng.randint(0, 2)
+            )
+        parse(
+            "".join(signs), "form", rng.choice([FIVE, HUNDRED]), aspect=rng.choice(["", "fluency"])
+        )
 
 
 @pytest.mark.parametrize(
     "piece",
     [
-        "it is 3 or so, ", 'a 4, "as i say', "coherence: 4\n", "(1) it is. ", "a hundred ", "1: a\n2: b\n3: c\n",
-        "1: a. ", "score of 1 to ", "wait, 3. ", "★★★ a ", "customer rating ", "[result] 3 so 2. ", "</s> ", 'says "a ',
+        "it is 3 or so, ",
+        'a 4, "as i say',
+        "coherence: 4\n",
+        "(1) it is. ",
+        "a hundred ",
+        "1: a\n2: b\n3: c\n",
+        "1: a. ",
+        "score of 1 to ",
+        "wait, 3. ",
+        "★★★ a ",
+        "customer rating ",
+        "[result] 3 so 2. ",
+        "</s> ",
+        'says "a ',
     ],
 )
 def test_long_replies_are_read_in_time(piece):

@@ -12,11 +12,24 @@ from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task, Tasks, key
 
-ITEMS = pd.DataFrame({"item_id": ["d/a", "d/b"], "source": "A dog barks.", "hypothesis": ["Dog.", "Cat."],
-                      "references": [[], []], "context": ""})
-RECORDING = pd.DataFrame([("d/a", "fluency", 0, "4"), ("d/a", "fluency", 1, "5"),
-                          ("d/a", "relevance", 0, "2"), ("d/b", "fluency", 0, "")],
-                         columns=["item_id", "aspect", "sample_index", "text"])
+ITEMS = pd.DataFrame(
+    {
+        "item_id": ["d/a", "d/b"],
+        "source": "A dog barks.",
+        "hypothesis": ["Dog.", "Cat."],
+        "references": [[], []],
+        "context": "",
+    }
+)
+RECORDING = pd.DataFrame(
+    [
+        ("d/a", "fluency", 0, "4"),
+        ("d/a", "fluency", 1, "5"),
+        ("d/a", "relevance", 0, "2"),
+        ("d/b", "fluency", 0, ""),
+    ],
+    columns=["item_id", "aspect", "sample_index", "text"],
+)
 LOGPROBS = [["4", [["4", -0.25], ["5", -1.5]]]]
 
 
@@ -32,6 +45,7 @@ def offline(monkeypatch):
 
     def refuse(*_, **__):
         raise AssertionError("a replay opened a socket")
+
     monkeypatch.setattr(socket, "socket", refuse)
 
 
@@ -41,14 +55,23 @@ def test_a_recording_answers_by_item_aspect_and_sample(offline):
     found = list(judge.replies([task("d/b"), task("d/a", n=2), task("d/a", "relevance")]))
     assert [r[:5] for r in found] == [
         ("d/b", "fluency", 0, "", ""),  # recorded, though empty
-        ("d/a", "fluency", 0, "4", ""), ("d/a", "fluency", 1, "5", ""), ("d/a", "relevance", 0, "2", "")]
+        ("d/a", "fluency", 0, "4", ""),
+        ("d/a", "fluency", 1, "5", ""),
+        ("d/a", "relevance", 0, "2", ""),
+    ]
 
 
-@pytest.mark.parametrize("missed, message", [
-    (task("d/c"), "replay:mine has no sample 0 of fluency for d/c; ask for fewer items or samples, or set"),
-    (task("d/b", "relevance"), "has no sample 0 of relevance for d/b"),
-    (task("d/a", n=3), "has no sample 2 of fluency for d/a"),
-])
+@pytest.mark.parametrize(
+    "missed, message",
+    [
+        (
+            task("d/c"),
+            "replay:mine has no sample 0 of fluency for d/c; ask for fewer items or samples, or set",
+        ),
+        (task("d/b", "relevance"), "has no sample 0 of relevance for d/b"),
+        (task("d/a", n=3), "has no sample 2 of fluency for d/a"),
+    ],
+)
 def test_a_miss_is_loud_unless_it_is_to_be_kept(missed, message):
     asked = [task("d/a"), missed]
     with pytest.raises(LookupError, match=message):
@@ -62,15 +85,27 @@ def test_a_miss_is_loud_unless_it_is_to_be_kept(missed, message):
 @pytest.mark.parametrize("missing", ["error", "keep"])
 def test_where_not_one_item_is_recorded_nothing_is_answered(missing):
     judge = Replay(RECORDING, "mine", missing=missing)
-    with pytest.raises(LookupError, match="replay:mine holds .*; not one item is recorded .* as 'd/x'"):
+    with pytest.raises(
+        LookupError, match="replay:mine holds .*; not one item is recorded .* as 'd/x'"
+    ):
         list(judge.replies([task("d/x"), task("d/y")]))
 
 
 FLUENCY = prompt("geval/summarization/fluency")
-HELD = Recorded("a benchmark", "", "gpt-x", "geval/summarization/{aspect}", {"temperature": 1, "top_p": 1}, 2,
-                {"fluency": (1, 5), "relevance": (1, 5)}, "the rest is not known")
-TEXTS = {row.item_id: {"source": row.source, "hypothesis": row.hypothesis, "context": row.context}
-         for row in ITEMS.itertuples()}
+HELD = Recorded(
+    "a benchmark",
+    "",
+    "gpt-x",
+    "geval/summarization/{aspect}",
+    {"temperature": 1, "top_p": 1},
+    2,
+    {"fluency": (1, 5), "relevance": (1, 5)},
+    "the rest is not known",
+)
+TEXTS = {
+    row.item_id: {"source": row.source, "hypothesis": row.hypothesis, "context": row.context}
+    for row in ITEMS.itertuples()
+}
 
 
 def known(**options):
@@ -84,32 +119,78 @@ def test_what_was_recorded_is_answered():
     assert known().prompt("fluency") == FLUENCY
 
 
-@pytest.mark.parametrize("asked, items, options, message", [
-    (prompt("geval/summarization_no_steps/fluency"), ITEMS, {},
-     "asked was prompt geval/summarization_no_steps/fluency: ask geval/summarization/fluency"),
-    (FLUENCY._replace(body=FLUENCY.body.replace("one", "a single")), ITEMS, {},
-     "asked was prompt geval/summarization/fluency: ask geval/summarization/fluency"),
-    (FLUENCY._replace(body=""), ITEMS, {}, "asked was no prompt: ask geval/summarization/fluency"),
-    (FLUENCY._replace(scale=(1, 10)), ITEMS, {}, r"a scale of \[1, 10\] for fluency: take \[1, 5\]"),
-    (FLUENCY, ITEMS, {"temperature": 0},
-     "asked was temperature=0: leave temperature out, or take a live judge"),
-    (FLUENCY, ITEMS, {"top_p": 0.5}, "asked was top_p=0.5"),
-    (FLUENCY, ITEMS, {"max_tokens": 5}, "asked was max_tokens=5"),  # not known, so it cannot be asked for
-    (FLUENCY, ITEMS, {"logprobs": True}, "asked was logprobs=True"),
-    (FLUENCY, ITEMS, {"n": 3}, "asked was 3 replies: ask for at most 2"),
-    (FLUENCY, ITEMS.assign(hypothesis="Dgo."), {}, "asked was another hypothesis of d/a than was judged"),
-    (FLUENCY, ITEMS.assign(source="A dog brks."), {}, "asked was another source of d/a than was judged"),
-    (prompt("geval/summarization/coherence"), ITEMS, {},
-     "no recorded aspect 'coherence': did you mean 'relevance'. There are fluency, relevance"),
-])
+@pytest.mark.parametrize(
+    "asked, items, options, message",
+    [
+        (
+            prompt("geval/summarization_no_steps/fluency"),
+            ITEMS,
+            {},
+            "asked was prompt geval/summarization_no_steps/fluency: ask geval/summarization/fluency",
+        ),
+        (
+            FLUENCY._replace(body=FLUENCY.body.replace("one", "a single")),
+            ITEMS,
+            {},
+            "asked was prompt geval/summarization/fluency: ask geval/summarization/fluency",
+        ),
+        (
+            FLUENCY._replace(body=""),
+            ITEMS,
+            {},
+            "asked was no prompt: ask geval/summarization/fluency",
+        ),
+        (
+            FLUENCY._replace(scale=(1, 10)),
+            ITEMS,
+            {},
+            r"a scale of \[1, 10\] for fluency: take \[1, 5\]",
+        ),
+        (
+            FLUENCY,
+            ITEMS,
+            {"temperature": 0},
+            "asked was temperature=0: leave temperature out, or take a live judge",
+        ),
+        (FLUENCY, ITEMS, {"top_p": 0.5}, "asked was top_p=0.5"),
+        (
+            FLUENCY,
+            ITEMS,
+            {"max_tokens": 5},
+            "asked was max_tokens=5",
+        ),  # not known, so it cannot be asked for
+        (FLUENCY, ITEMS, {"logprobs": True}, "asked was logprobs=True"),
+        (FLUENCY, ITEMS, {"n": 3}, "asked was 3 replies: ask for at most 2"),
+        (
+            FLUENCY,
+            ITEMS.assign(hypothesis="Dgo."),
+            {},
+            "asked was another hypothesis of d/a than was judged",
+        ),
+        (
+            FLUENCY,
+            ITEMS.assign(source="A dog brks."),
+            {},
+            "asked was another source of d/a than was judged",
+        ),
+        (
+            prompt("geval/summarization/coherence"),
+            ITEMS,
+            {},
+            "no recorded aspect 'coherence': did you mean 'relevance'. There are fluency, relevance",
+        ),
+    ],
+)
 def test_a_recording_refuses_what_it_was_not_asked(asked, items, options, message):
     with pytest.raises(ValueError, match=message) as caught:
         list(known().replies(Tasks(items, asked, **options)))
     said = str(caught.value)
     assert "\n" not in said and said.startswith("replay:mine")
     if "asked was" in message:
-        assert said.startswith("replay:mine holds 2 replies an item of gpt-x to geval/summarization/{aspect} "
-                               "at temperature=1, top_p=1 (the rest is not known); asked was ")
+        assert said.startswith(
+            "replay:mine holds 2 replies an item of gpt-x to geval/summarization/{aspect} "
+            "at temperature=1, top_p=1 (the rest is not known); asked was "
+        )
 
 
 def test_a_recording_whose_prompt_is_not_registered_takes_a_placeholder_alone():
@@ -117,8 +198,10 @@ def test_a_recording_whose_prompt_is_not_registered_takes_a_placeholder_alone():
     asked = judge.prompt("fluency")
     assert (asked.name, asked.body, asked.scale) == ("not registered", "", (1, 5))
     assert [r.text for r in judge.replies(Tasks(ITEMS, asked))] == ["4", ""]
-    for wrong, settings, message in ((FLUENCY, {}, "leave the prompt empty, take another recording"),
-                                     (asked, {"temperature": 1}, "asked was temperature=1")):
+    for wrong, settings, message in (
+        (FLUENCY, {}, "leave the prompt empty, take another recording"),
+        (asked, {"temperature": 1}, "asked was temperature=1"),
+    ):
         with pytest.raises(ValueError, match=message):
             list(judge.replies(Tasks(ITEMS, wrong, **settings)))
 
@@ -143,11 +226,25 @@ def reloaded(tmp_path):
     asked = Tasks(ITEMS, prompt("geval/summarization/fluency"), n=2, temperature=1, logprobs=True)
     first, second = asked
     with Store(tmp_path / "first.sqlite") as store:
-        store.add({key(t.request("gpt-x")): t.request("gpt-x") for t in asked}, [
-            {"key": key(first.request("gpt-x")), "sample": 0, "text": "4", "logprobs": LOGPROBS},
-            {"key": key(first.request("gpt-x")), "sample": 1, "text": "3"},
-            {"key": key(second.request("gpt-x")), "sample": 0, "text": "", "reason": "content_filter"},
-            {"key": key(second.request("gpt-x")), "sample": 1, "text": "2"}])
+        store.add(
+            {key(t.request("gpt-x")): t.request("gpt-x") for t in asked},
+            [
+                {
+                    "key": key(first.request("gpt-x")),
+                    "sample": 0,
+                    "text": "4",
+                    "logprobs": LOGPROBS,
+                },
+                {"key": key(first.request("gpt-x")), "sample": 1, "text": "3"},
+                {
+                    "key": key(second.request("gpt-x")),
+                    "sample": 0,
+                    "text": "",
+                    "reason": "content_filter",
+                },
+                {"key": key(second.request("gpt-x")), "sample": 1, "text": "2"},
+            ],
+        )
         store.export(tmp_path / "replies.jsonl.gz")
     with Store(tmp_path / "second.sqlite") as store:
         store.load(tmp_path / "replies.jsonl.gz")
@@ -159,28 +256,42 @@ def test_a_reloaded_store_answers_the_same_requests(reloaded, offline):
     judge = ReplayStore(store, "gpt-x")
     assert judge.name == "replay:second.sqlite:gpt-x"
     assert [tuple(r) for r in judge.replies(asked)] == [
-        ("d/a", "fluency", 0, "4", "", LOGPROBS), ("d/a", "fluency", 1, "3", "", []),
-        ("d/b", "fluency", 0, "", "content_filter", []), ("d/b", "fluency", 1, "2", "", [])]
+        ("d/a", "fluency", 0, "4", "", LOGPROBS),
+        ("d/a", "fluency", 1, "3", "", []),
+        ("d/b", "fluency", 0, "", "content_filter", []),
+        ("d/b", "fluency", 1, "2", "", []),
+    ]
 
 
 def test_a_sample_that_is_not_stored_is_a_miss(reloaded, offline):
     store, asked = reloaded
     asked.n = 3
-    with pytest.raises(LookupError, match="replay:second.sqlite:gpt-x has no sample 2 of fluency for d/a"):
+    with pytest.raises(
+        LookupError, match="replay:second.sqlite:gpt-x has no sample 2 of fluency for d/a"
+    ):
         list(ReplayStore(store, "gpt-x").replies(asked))
     kept = list(ReplayStore(store, "gpt-x", missing="keep").replies(asked))
     assert {r.reason for r in kept if r.sample_index == 2} == {"not recorded"}
 
 
-HOLDS = (f"it holds 2 of geval/summarization/fluency \\({FLUENCY.digest}\\) with "
-         '{"logprobs": true, "temperature": 1}: ask for that')
+HOLDS = (
+    f"it holds 2 of geval/summarization/fluency \\({FLUENCY.digest}\\) with "
+    '{"logprobs": true, "temperature": 1}: ask for that'
+)
 
 
-@pytest.mark.parametrize("model, changes, message", [
-    ("gpt-xy", {}, "no model in this store 'gpt-xy': did you mean 'gpt-x'"),
-    ("gpt-x", {"settings": {"temperature": 0}}, 'with {"temperature": 0}, not for one item; ' + HOLDS),
-    ("gpt-x", {"prompt": FLUENCY._replace(body="{{Summary}} Fluent?")}, HOLDS),
-])
+@pytest.mark.parametrize(
+    "model, changes, message",
+    [
+        ("gpt-xy", {}, "no model in this store 'gpt-xy': did you mean 'gpt-x'"),
+        (
+            "gpt-x",
+            {"settings": {"temperature": 0}},
+            'with {"temperature": 0}, not for one item; ' + HOLDS,
+        ),
+        ("gpt-x", {"prompt": FLUENCY._replace(body="{{Summary}} Fluent?")}, HOLDS),
+    ],
+)
 def test_another_question_is_told_what_the_store_holds(reloaded, offline, model, changes, message):
     store, asked = reloaded
     for name, value in changes.items():
@@ -192,8 +303,11 @@ def test_another_question_is_told_what_the_store_holds(reloaded, offline, model,
 
 def test_a_store_by_name_gives_the_scores_that_the_run_gave(reloaded, offline):
     store, asked = reloaded
-    frame = judge_items(ITEMS, asked.prompt, f"replay:{store.path}:gpt-x", samples=2, temperature=1,
-                        logprobs=True)
+    frame = judge_items(
+        ITEMS, asked.prompt, f"replay:{store.path}:gpt-x", samples=2, temperature=1, logprobs=True
+    )
     # The first has probabilities: (4 e^-0.25 + 5 e^-1.5) / (e^-0.25 + e^-1.5) = 4 + 1 / (1 + e^1.25)
-    assert frame["score"].tolist() == pytest.approx([4.222700, 3, float("nan"), 2], nan_ok=True, abs=1e-6)
+    assert frame["score"].tolist() == pytest.approx(
+        [4.222700, 3, float("nan"), 2], nan_ok=True, abs=1e-6
+    )
     assert frame["reason"].tolist() == ["", "", "content_filter", ""]

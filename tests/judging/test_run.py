@@ -42,12 +42,18 @@ def test_live_and_batch_judges_by_name(store, tmp_path, monkeypatch):
     with get_judge("openai:gpt-x").store as cached:
         assert cached.path == tmp_path / "data" / "cache" / "replies.sqlite"
     batch = get_judge("batch:gpt-x", store=store, timeout=5)
-    assert isinstance(batch, Batch) and (batch.name, batch.store, batch.timeout) == ("batch:gpt-x", store, 5)
+    assert isinstance(batch, Batch) and (batch.name, batch.store, batch.timeout) == (
+        "batch:gpt-x",
+        store,
+        5,
+    )
 
 
 def test_replay_and_surface_by_name(store, monkeypatch):
     assert isinstance(get_judge("surface"), Surface)
-    judge = get_judge(f"replay:{store.path}:llama3:8b", missing="keep")  # the model's name holds a colon
+    judge = get_judge(
+        f"replay:{store.path}:llama3:8b", missing="keep"
+    )  # the model's name holds a colon
     assert isinstance(judge, ReplayStore)
     assert (judge.name, judge.missing) == ("replay:replies.sqlite:llama3:8b", "keep")
     frame = pd.DataFrame([("i", "fluency", 0, "3")], columns=COLUMNS[:4])
@@ -58,11 +64,24 @@ def test_replay_and_surface_by_name(store, monkeypatch):
     assert judge.held.model == "gpt-3.5-turbo-0613"
 
 
-@pytest.mark.parametrize("spec", ["", "gpt-4", "openai", "openai:", "batch:", "anthropic:x",
-                                  "replay:x.sqlite", "replay:x.sqlite:"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "",
+        "gpt-4",
+        "openai",
+        "openai:",
+        "batch:",
+        "anthropic:x",
+        "replay:x.sqlite",
+        "replay:x.sqlite:",
+    ],
+)
 def test_unknown_judges_list_the_known(spec, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=f"judge {spec!r}: expected openai:MODEL, batch:MODEL, .*surface"):
+    with pytest.raises(
+        ValueError, match=f"judge {spec!r}: expected openai:MODEL, batch:MODEL, .*surface"
+    ):
         get_judge(spec)
     assert list(tmp_path.iterdir()) == []
 
@@ -70,9 +89,13 @@ def test_unknown_judges_list_the_known(spec, tmp_path, monkeypatch):
 def test_unknown_recordings_and_stores_are_named(tmp_path):
     with pytest.raises(KeyError, match="no recording 'nobody/x'; there are closer_look/geval,"):
         get_judge("replay:nobody/x")
-    with pytest.raises(KeyError, match="no recording 'closer_lok/geval': did you mean 'closer_look/geval'"):
+    with pytest.raises(
+        KeyError, match="no recording 'closer_lok/geval': did you mean 'closer_look/geval'"
+    ):
         get_judge("replay:closer_lok/geval")
-    with pytest.raises(ValueError, match="judge 'surfce': expected .*; no kind .*: did you mean 'surface'"):
+    with pytest.raises(
+        ValueError, match="judge 'surfce': expected .*; no kind .*: did you mean 'surface'"
+    ):
         get_judge("surfce")
     with pytest.raises(FileNotFoundError, match="no store .*nowhere.sqlite"):
         get_judge(f"replay:{tmp_path}/nowhere.sqlite:gpt-x")
@@ -83,7 +106,9 @@ def test_surface_on_the_sample(items):
     frame = judge_items(items, [FLUENCY, COHERENCE], "surface", samples=2)
     assert list(frame) == COLUMNS
     assert len(frame) == 2 * 2 * len(items) and frame.index.tolist() == list(range(len(frame)))
-    assert frame["aspect"].value_counts().to_dict() == dict.fromkeys(("fluency", "coherence"), 2 * len(items))
+    assert frame["aspect"].value_counts().to_dict() == dict.fromkeys(
+        ("fluency", "coherence"), 2 * len(items)
+    )
     for name in (FLUENCY, COHERENCE):
         low, high = prompt(name).scale
         assert frame.loc[frame["aspect"] == prompt(name).aspect, "score"].between(low, high).all()
@@ -107,6 +132,7 @@ def fake(*answers):
         for task in tasks:
             judge.tasks.append(task)
             yield from (Reply(task.item_id, task.aspect, i, *next(given)) for i in range(task.n))
+
     judge.replies = replies
     return judge
 
@@ -115,12 +141,19 @@ HALF = [["4", [["4", math.log(0.5)], [" 2", math.log(0.25)], ["no", math.log(0.2
 
 
 def test_probabilities_weigh_the_score_and_refusals_stay(items):
-    judge = fake(("4", "", HALF), ("3", "", []), ("I'm sorry, I can't.", "", []), ("", "content_filter", []),
-                 ("Four", "", [["Four", [["Four", 0.0], ["4", -9.0]]]]), ("hm", "", HALF))
+    judge = fake(
+        ("4", "", HALF),
+        ("3", "", []),
+        ("I'm sorry, I can't.", "", []),
+        ("", "content_filter", []),
+        ("Four", "", [["Four", [["Four", 0.0], ["4", -9.0]]]]),
+        ("hm", "", HALF),
+    )
     frame = judge_items(items.head(3), [FLUENCY], judge, samples=2, logprobs=True, temperature=0)
     # (4 * 0.5 + 2 * 0.25) / 0.75; the fifth writes no allowed score, whatever else it might have written
-    assert frame["score"].tolist() == pytest.approx([2.5 / 0.75, 3, math.nan, math.nan, math.nan, 2.5 / 0.75],
-                                                    nan_ok=True)
+    assert frame["score"].tolist() == pytest.approx(
+        [2.5 / 0.75, 3, math.nan, math.nan, math.nan, 2.5 / 0.75], nan_ok=True
+    )
     assert frame["reason"].tolist() == ["", "", "refusal", "content_filter", "no_score_token", ""]
     assert frame["sample_index"].tolist() == [0, 1] * 3
     assert [t.settings for t in judge.tasks] == [{"logprobs": True, "temperature": 0}] * 3
@@ -147,7 +180,9 @@ def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
     asked = as_prompt(text, aspect="fluency")
     frame = judge_items(items, [text, asked], judge, limit=1)
     assert frame[["aspect", "score"]].values.tolist() == [["", 4], ["fluency", 4]]
-    assert [t.text for t in judge.tasks] == [f"Rate the fluency from 1 to 5.\n{items['hypothesis'][0]}"] * 2
+    assert [t.text for t in judge.tasks] == [
+        f"Rate the fluency from 1 to 5.\n{items['hypothesis'][0]}"
+    ] * 2
     one = judge_items(items, FLUENCY, "surface", limit=2)  # a single prompt needs no list
     assert one.equals(judge_items(items, [prompt(FLUENCY)], "surface", limit=2))
 
@@ -162,7 +197,9 @@ def test_sampling_parameters_are_sent_under_their_names(items):
     judge = Counts()
     judge.check = lambda tasks: seen.append(tasks.settings)
     seen = []
-    judge_items(items, FLUENCY, judge, limit=1, temperature=0, top_p=1, max_tokens=5, sampling={"seed": 7})
+    judge_items(
+        items, FLUENCY, judge, limit=1, temperature=0, top_p=1, max_tokens=5, sampling={"seed": 7}
+    )
     judge_items(items, FLUENCY, judge, limit=1, logprobs=False)  # the same request as without it
     assert seen == [{"seed": 7, "temperature": 0, "top_p": 1, "max_tokens": 5}, {}]
 
@@ -172,40 +209,89 @@ def test_price_and_limit_on_cost_reach_a_live_judge(store):
     assert (judge.limits.price, judge.limits.cost) == ((1.0, 4.0), 2)
     kept = get_judge("openai:m", store=store, price=[1.0, 4.0], limits=Limits(calls=3))
     assert kept.limits == Limits(calls=3, price=(1.0, 4.0))
-    with pytest.raises(ValueError, match="judge 'batch:m': a batch cannot stop at a cost; leave out"):
+    with pytest.raises(
+        ValueError, match="judge 'batch:m': a batch cannot stop at a cost; leave out"
+    ):
         get_judge("batch:m", store=store, max_cost=2)
-    assert get_judge("surface", price=[1.0, 4.0], max_cost=2).name == "surface"  # which costs nothing
+    assert (
+        get_judge("surface", price=[1.0, 4.0], max_cost=2).name == "surface"
+    )  # which costs nothing
 
 
 DIALOGUES = load("topical_chat", "sample").items
 OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
 
 
-@pytest.mark.parametrize("prompts, options, kind, message", [
-    ("geval/summarization/fluancy", {}, KeyError, "no prompt .*: did you mean 'geval/summarization/fluency'"),
-    ([], {}, ValueError, "expected at least one"),
-    (5, {}, ValueError, "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, or a Prompt"),
-    ("Rate this: {{Reply}}", {}, ValueError, "no slot '{{Reply}}'"),
-    (OPEN, {}, ValueError, "no slot '{{Reply}}'"),
-    ("Rate this {hypothesis}", {}, ValueError, "shows nothing to judge: put {{hypothesis}} where"),
-    (prompt(FLUENCY)._replace(scale=(10, 1)), {}, ValueError,
-     r"scale=\[10, 1\]: expected the lowest rating first, as \[1, 10\]"),
-    ("geval/dialogue/coherence", {}, ValueError,
-     "prompt geval/dialogue/coherence shows a context, and no item has one: it is written for another task"),
-    ("coascore/aspect_scores", {}, ValueError, "prompt coascore/aspect_scores needs aspects, which items do"),
-    (FLUENCY, {"samples": 0}, ValueError, "samples=0: expected a whole number of at least 1"),
-    (FLUENCY, {"samples": "2"}, ValueError, "samples='2': expected a whole number of at least 1"),
-    (FLUENCY, {"limit": -1}, ValueError, "limit=-1: expected a whole number of at least 0"),
-    (FLUENCY, {"temperature": "hot"}, ValueError, "temperature='hot': expected a number"),
-    (FLUENCY, {"logprobs": 5}, ValueError, "logprobs=5: expected True or False"),
-    (FLUENCY, {"sampling": "seed=1"}, ValueError, "sampling='seed=1': expected a dict"),
-    (FLUENCY, {"sampling": {"temperature": 1}, "temperature": 0}, ValueError,
-     "temperature is 0 and, in sampling, 1: give it once"),
-    (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
-    (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are samples, temperature"),
-    (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
-    (FLUENCY, {"max_cost": 1}, TypeError, "max_cost is an option of a judge that is given by its name"),
-])
+@pytest.mark.parametrize(
+    "prompts, options, kind, message",
+    [
+        (
+            "geval/summarization/fluancy",
+            {},
+            KeyError,
+            "no prompt .*: did you mean 'geval/summarization/fluency'",
+        ),
+        ([], {}, ValueError, "expected at least one"),
+        (
+            5,
+            {},
+            ValueError,
+            "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, or a Prompt",
+        ),
+        ("Rate this: {{Reply}}", {}, ValueError, "no slot '{{Reply}}'"),
+        (OPEN, {}, ValueError, "no slot '{{Reply}}'"),
+        (
+            "Rate this {hypothesis}",
+            {},
+            ValueError,
+            "shows nothing to judge: put {{hypothesis}} where",
+        ),
+        (
+            prompt(FLUENCY)._replace(scale=(10, 1)),
+            {},
+            ValueError,
+            r"scale=\[10, 1\]: expected the lowest rating first, as \[1, 10\]",
+        ),
+        (
+            "geval/dialogue/coherence",
+            {},
+            ValueError,
+            "prompt geval/dialogue/coherence shows a context, and no item has one: it is written for another task",
+        ),
+        (
+            "coascore/aspect_scores",
+            {},
+            ValueError,
+            "prompt coascore/aspect_scores needs aspects, which items do",
+        ),
+        (FLUENCY, {"samples": 0}, ValueError, "samples=0: expected a whole number of at least 1"),
+        (
+            FLUENCY,
+            {"samples": "2"},
+            ValueError,
+            "samples='2': expected a whole number of at least 1",
+        ),
+        (FLUENCY, {"limit": -1}, ValueError, "limit=-1: expected a whole number of at least 0"),
+        (FLUENCY, {"temperature": "hot"}, ValueError, "temperature='hot': expected a number"),
+        (FLUENCY, {"logprobs": 5}, ValueError, "logprobs=5: expected True or False"),
+        (FLUENCY, {"sampling": "seed=1"}, ValueError, "sampling='seed=1': expected a dict"),
+        (
+            FLUENCY,
+            {"sampling": {"temperature": 1}, "temperature": 0},
+            ValueError,
+            "temperature is 0 and, in sampling, 1: give it once",
+        ),
+        (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
+        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are samples, temperature"),
+        (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
+        (
+            FLUENCY,
+            {"max_cost": 1},
+            TypeError,
+            "max_cost is an option of a judge that is given by its name",
+        ),
+    ],
+)
 def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options, kind, message):
     judge = Counts()
     with pytest.raises(kind, match=message) as caught:
@@ -216,7 +302,9 @@ def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options
 def test_a_prompt_of_another_task_is_refused_and_a_text_of_ones_own_is_not():
     """A summary's prompt has no place for a dialogue's fact; who writes a text may leave the fact out."""
     judge = Counts()
-    with pytest.raises(ValueError, match="geval/summarization/fluency has no place for the context that"):
+    with pytest.raises(
+        ValueError, match="geval/summarization/fluency has no place for the context that"
+    ):
         judge_items(DIALOGUES, FLUENCY, judge)
     assert judge.asked == 0
     judge_items(DIALOGUES, "Rate the fluency: {{hypothesis}}", judge)
@@ -254,14 +342,24 @@ def test_a_lettered_choice_is_rendered_asked_and_scored():
 
         def replies(self, tasks):
             return [Reply(task.item_id, task.aspect, 0, replies[task.item_id]) for task in tasks]
-    asked = as_prompt("How fluent is it? A. Good B. Fair C. Poor\n{{hypothesis}}", aspect="fluency",
-                      form="choice", options={"Good": 5, "Fair": 3, "Poor": 1})
+
+    asked = as_prompt(
+        "How fluent is it? A. Good B. Fair C. Poor\n{{hypothesis}}",
+        aspect="fluency",
+        form="choice",
+        options={"Good": 5, "Fair": 3, "Poor": 1},
+    )
     assert judge_items(items, asked, Letters())["score"].tolist() == [5, 1, 3]
     assert set(judge_items(items, asked, "surface")["text"]) <= {"A", "B", "C"}
 
 
-@pytest.mark.parametrize("form, options, message", [
-    ("choice", None, "expected 2 to 26"), ("choise", None, "no form 'choise': did you mean 'choice'")])
+@pytest.mark.parametrize(
+    "form, options, message",
+    [
+        ("choice", None, "expected 2 to 26"),
+        ("choise", None, "no form 'choise': did you mean 'choice'"),
+    ],
+)
 def test_a_form_that_cannot_be_read_is_refused(form, options, message):
     with pytest.raises(ValueError, match=message):
         as_prompt("Rate it: {{hypothesis}}", form=form, options=options)

@@ -16,38 +16,56 @@ def p(*shares):
     return [[token, math.log(share)] for token, share in shares]
 
 
-@pytest.mark.parametrize("logprobs, scale, score, outside", [
-    # two tokens; the first is no score: (4 * 0.6 + 5 * 0.2) / 0.8, and 0.2 lies on "the"
-    ([[":", p(("1", 0.9))], ["4", p(("4", 0.6), ("5", 0.2), ("the", 0.2))]], (1, 5), 3.4 / 0.8, 0.2),
-    # " 4", "4" and "4\n" are one score: (4 * (0.3 + 0.2 + 0.1) + 2 * 0.4) / 1
-    ([[" 4", p((" 4", 0.3), ("4", 0.2), ("4\n", 0.1), ("2", 0.4))]], (1, 5), 3.2, 0),
-    # 0 and 7 lie outside the scale: (3 * 0.5 + 1 * 0.1) / 0.6
-    ([["3", p(("3", 0.5), ("0", 0.2), ("7", 0.2), ("1", 0.1))]], (1, 5), 1.6 / 0.6, 0.4),
-    ([["0", p(("0", 0.75), ("1", 0.25))]], (0, 1), 0.25, 0),
-    ([["85", p(("85", 0.5), ("90", 0.5))]], (0, 100), 87.5, 0),
-    # only the first score counts, later ones do not
-    ([["2", p(("2", 1.0))], ["5", p(("5", 1.0))]], (1, 5), 2, 0),
-    ([["3", []]], (1, 5), 3, 0),  # a server that names no alternatives
-    # exp(-9999) is 0 in double precision, yet 4 and 5 are equally likely and 3 is e times less so:
-    # (4 + 5 + 3 / e) / (2 + 1 / e) = (9 + 1.103638) / 2.367879
-    ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
-    ([["4", [["4", -math.inf], ["5", -math.inf]]]], (1, 5), 4, 0),  # no probability at all: what was written
-    # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
-    ([["4", [["4", 800.0], ["5", None], ["3", math.nan], ["2", 0.0]]]], (1, 5), 3, 0),
-    ([["4", [["4", None]]]], (1, 5), 4, 0),
-    ([["4", [["4", "-1"], ["5", -0.1]]]], (1, 5), 5, 1 - math.exp(-0.1)),
-    ([["4", [["4", "-1"]]]], (1, 5), 4, 0),
-    ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
-    ([], (1, 5), NAN, 1),
-])
+@pytest.mark.parametrize(
+    "logprobs, scale, score, outside",
+    [
+        # two tokens; the first is no score: (4 * 0.6 + 5 * 0.2) / 0.8, and 0.2 lies on "the"
+        (
+            [[":", p(("1", 0.9))], ["4", p(("4", 0.6), ("5", 0.2), ("the", 0.2))]],
+            (1, 5),
+            3.4 / 0.8,
+            0.2,
+        ),
+        # " 4", "4" and "4\n" are one score: (4 * (0.3 + 0.2 + 0.1) + 2 * 0.4) / 1
+        ([[" 4", p((" 4", 0.3), ("4", 0.2), ("4\n", 0.1), ("2", 0.4))]], (1, 5), 3.2, 0),
+        # 0 and 7 lie outside the scale: (3 * 0.5 + 1 * 0.1) / 0.6
+        ([["3", p(("3", 0.5), ("0", 0.2), ("7", 0.2), ("1", 0.1))]], (1, 5), 1.6 / 0.6, 0.4),
+        ([["0", p(("0", 0.75), ("1", 0.25))]], (0, 1), 0.25, 0),
+        ([["85", p(("85", 0.5), ("90", 0.5))]], (0, 100), 87.5, 0),
+        # only the first score counts, later ones do not
+        ([["2", p(("2", 1.0))], ["5", p(("5", 1.0))]], (1, 5), 2, 0),
+        ([["3", []]], (1, 5), 3, 0),  # a server that names no alternatives
+        # exp(-9999) is 0 in double precision, yet 4 and 5 are equally likely and 3 is e times less so:
+        # (4 + 5 + 3 / e) / (2 + 1 / e) = (9 + 1.103638) / 2.367879
+        ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
+        (
+            [["4", [["4", -math.inf], ["5", -math.inf]]]],
+            (1, 5),
+            4,
+            0,
+        ),  # no probability at all: what was written
+        # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
+        ([["4", [["4", 800.0], ["5", None], ["3", math.nan], ["2", 0.0]]]], (1, 5), 3, 0),
+        ([["4", [["4", None]]]], (1, 5), 4, 0),
+        ([["4", [["4", "-1"], ["5", -0.1]]]], (1, 5), 5, 1 - math.exp(-0.1)),
+        ([["4", [["4", "-1"]]]], (1, 5), 4, 0),
+        ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
+        ([], (1, 5), NAN, 1),
+    ],
+)
 def test_expected_score_by_hand(logprobs, scale, score, outside):
     found = expected_score(logprobs, scale)
     assert found == (pytest.approx(score, nan_ok=True), pytest.approx(outside, abs=1e-12))
 
 
-REPLIES = [Reply("x", "fluency", 0, "4"), Reply("x", "fluency", 1, "I cannot rate this."),
-           Reply("x", "fluency", 2, "- Fluency: 1"), Reply("y", "fluency", 0, "", "content_filter"),
-           Reply("y", "fluency", 1, "9"), Reply("x", "relevance", 0, "2")]
+REPLIES = [
+    Reply("x", "fluency", 0, "4"),
+    Reply("x", "fluency", 1, "I cannot rate this."),
+    Reply("x", "fluency", 2, "- Fluency: 1"),
+    Reply("y", "fluency", 0, "", "content_filter"),
+    Reply("y", "fluency", 1, "9"),
+    Reply("x", "relevance", 0, "2"),
+]
 
 
 def test_rows_are_kept_and_say_why():
@@ -58,12 +76,19 @@ def test_rows_are_kept_and_say_why():
     assert frame["text"].tolist() == [r.text for r in REPLIES]
 
 
-@pytest.mark.parametrize("policy, scores, reasons", [
-    # a leading number on any scale, else 0; "- Fluency: 1" has none in front
-    ("leading_or_0", [4, 0, 0, 0, 9, 2], ["", "no_rating", "no_rating", "content_filter", "", ""]),
-    ("store_3", [4, 3, 1, 3, 3, 2], ["", "refusal", "", "content_filter", "out_of_range", ""]),
-    ("drop", [4, 1, 2], ["", "", ""]),
-])
+@pytest.mark.parametrize(
+    "policy, scores, reasons",
+    [
+        # a leading number on any scale, else 0; "- Fluency: 1" has none in front
+        (
+            "leading_or_0",
+            [4, 0, 0, 0, 9, 2],
+            ["", "no_rating", "no_rating", "content_filter", "", ""],
+        ),
+        ("store_3", [4, 3, 1, 3, 3, 2], ["", "refusal", "", "content_filter", "out_of_range", ""]),
+        ("drop", [4, 1, 2], ["", "", ""]),
+    ],
+)
 def test_policies_of_upstream(policy, scores, reasons):
     frame = responses(REPLIES, policy=policy)
     assert (frame["score"].tolist(), frame["reason"].tolist()) == (scores, reasons)
@@ -78,11 +103,15 @@ def test_where_nothing_was_said_no_policy_makes_a_score(reason):
         known = [4] if policy == "drop" else [4, NAN]
         frame = responses(replies, policy=policy)
         assert frame["score"].tolist() == pytest.approx(known, nan_ok=True)
-        assert frame["reason"].tolist() == ["", reason][:len(known)]
+        assert frame["reason"].tolist() == ["", reason][: len(known)]
 
 
 def test_scale_by_aspect():
-    replies = [Reply("x", "grounded", 0, "0"), Reply("x", "quality", 0, "60"), Reply("y", "quality", 0, "0")]
+    replies = [
+        Reply("x", "grounded", 0, "0"),
+        Reply("x", "quality", 0, "60"),
+        Reply("y", "quality", 0, "0"),
+    ]
     frame = responses(replies, scale={"grounded": (0, 1), "quality": (1, 100)}, form="number")
     assert frame["score"].tolist() == pytest.approx([0, 60, NAN], nan_ok=True)
     with pytest.raises(KeyError, match="quality"):
@@ -91,20 +120,28 @@ def test_scale_by_aspect():
 
 def test_a_frame_without_reasons_and_with_repeated_row_numbers():
     """Two recordings, one below the other, keep one row each."""
-    part = pd.DataFrame([("x", "fluency", 0, "5"), ("x", "fluency", 1, "no")],
-                        columns=["item_id", "aspect", "sample_index", "text"])
+    part = pd.DataFrame(
+        [("x", "fluency", 0, "5"), ("x", "fluency", 1, "no")],
+        columns=["item_id", "aspect", "sample_index", "text"],
+    )
     frame = responses(pd.concat([part, part.assign(item_id="y")]))
     assert frame["item_id"].tolist() == ["x", "x", "y", "y"]
     assert frame["score"].tolist() == pytest.approx([5, NAN, 5, NAN], nan_ok=True)
     assert frame["reason"].tolist() == ["", "no_rating", "", "no_rating"]
 
 
-@pytest.mark.parametrize("samples, expected", [
-    # (4 + 1) / 2 over the two of three that were parsed; y has none
-    (None, [("x", "fluency", 2.5, 2, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)]),
-    (2, [("x", "fluency", 4, 1, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)]),
-    (1, [("x", "fluency", 4, 1, 0), ("y", "fluency", NAN, 0, 1), ("x", "relevance", 2, 1, 0)]),
-])
+@pytest.mark.parametrize(
+    "samples, expected",
+    [
+        # (4 + 1) / 2 over the two of three that were parsed; y has none
+        (
+            None,
+            [("x", "fluency", 2.5, 2, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)],
+        ),
+        (2, [("x", "fluency", 4, 1, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)]),
+        (1, [("x", "fluency", 4, 1, 0), ("y", "fluency", NAN, 0, 1), ("x", "relevance", 2, 1, 0)]),
+    ],
+)
 def test_means_are_over_parsed_samples(samples, expected):
     frame = item_scores(responses(REPLIES), samples=samples)
     expected = pd.DataFrame(expected, columns=["item_id", "aspect", "score", "parsed", "unparsed"])

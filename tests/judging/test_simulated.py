@@ -8,18 +8,33 @@ from nlgjudge.judging.parsing import parse
 from nlgjudge.judging.simulated import REFUSAL, Simulated
 from nlgjudge.judging.tasks import Task
 
-TRUTH = {f"d{i}/s{i % 3}": value for i, value in enumerate(np.random.default_rng(0).uniform(1.5, 4.5, 400))}
+TRUTH = {
+    f"d{i}/s{i % 3}": value
+    for i, value in enumerate(np.random.default_rng(0).uniform(1.5, 4.5, 400))
+}
 
 
 def tasks(ids=TRUTH, *, words=None, form="form", scale=(1, 5), n=1):
-    return [Task(item, "coherence", "", {"hypothesis": "word " * (words or {}).get(item, 50)}, scale, form, n)
-            for item in ids]
+    return [
+        Task(
+            item,
+            "coherence",
+            "",
+            {"hypothesis": "word " * (words or {}).get(item, 50)},
+            scale,
+            form,
+            n,
+        )
+        for item in ids
+    ]
 
 
 def ratings(seed=1, *, truth=TRUTH, asked=None, **settings):
     judge = Simulated(truth=truth, rng=np.random.default_rng(seed), **settings)
     asked = tasks() if asked is None else asked
-    return np.array([parse(r.text, asked[0].form, asked[0].scale).score for r in judge.replies(asked)])
+    return np.array(
+        [parse(r.text, asked[0].form, asked[0].scale).score for r in judge.replies(asked)]
+    )
 
 
 def rho(found):
@@ -45,12 +60,16 @@ def test_step_gives_ties_and_the_scale_clips():
 
 
 def test_refusals_are_as_frequent_as_asked():
-    replies = list(Simulated(truth=TRUTH, rng=np.random.default_rng(2), refusals=0.2).replies(tasks(n=5)))
+    replies = list(
+        Simulated(truth=TRUTH, rng=np.random.default_rng(2), refusals=0.2).replies(tasks(n=5))
+    )
     assert [r.sample_index for r in replies[:6]] == [0, 1, 2, 3, 4, 0]
     assert abs(np.mean([r.text == REFUSAL for r in replies]) - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 2000)
     assert parse(REFUSAL).reason == "refusal"
     answered = ratings(2, refusals=0.2, noise=1)  # the others are the same as without refusals
-    np.testing.assert_array_equal(answered[~np.isnan(answered)], ratings(2, noise=1)[~np.isnan(answered)])
+    np.testing.assert_array_equal(
+        answered[~np.isnan(answered)], ratings(2, noise=1)[~np.isnan(answered)]
+    )
 
 
 def test_length_and_self_preference_show():
@@ -69,15 +88,21 @@ def test_samples_differ_by_noise_and_repeat_by_seed():
 
 
 def test_other_forms():
-    for form, scale, value in (("stars", (1, 5), 3.5), ("number", (0, 100), 72), ("json", (1, 5), 2.25),
-                               ("yes_no", (), 0)):  # the lower half is "No", which is read as 0
+    for form, scale, value in (
+        ("stars", (1, 5), 3.5),
+        ("number", (0, 100), 72),
+        ("json", (1, 5), 2.25),
+        ("yes_no", (), 0),
+    ):  # the lower half is "No", which is read as 0
         assert ratings(truth={"a": value}, asked=tasks(["a"], form=form, scale=scale)) == [value]
 
 
 def test_truth_of_an_aspect_goes_first_and_a_missing_one_is_named():
     assert ratings(truth={"a": 1, ("a", "coherence"): 4}, asked=tasks(["a"])) == [4]
     for truth in ({"b": 1}, {"a": float("nan")}, {("a", "fluency"): 2}):
-        with pytest.raises(KeyError, match=r"no true rating for 'a', aspect 'coherence': expected a number"):
+        with pytest.raises(
+            KeyError, match=r"no true rating for 'a', aspect 'coherence': expected a number"
+        ):
             ratings(truth=truth, asked=tasks(["a"]))
 
 

@@ -17,12 +17,25 @@ import pytest
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import key
 
-REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Größe?\n{{Document}} \\ '\""}],
-           "temperature": 0.5}
+REQUEST = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "Größe?\n{{Document}} \\ '\""}],
+    "temperature": 0.5,
+}
 KEY = key(REQUEST)
 OTHER = key({"model": "m"})
-FULL = {"key": KEY, "sample": 0, "text": "Fünf 😀\n", "reason": "", "logprobs": [["5", [["5", -0.25]]]],
-        "prompt_tokens": 12, "completion_tokens": 1, "cost": 0.5, "model": "m-1", "fingerprint": "fp"}
+FULL = {
+    "key": KEY,
+    "sample": 0,
+    "text": "Fünf 😀\n",
+    "reason": "",
+    "logprobs": [["5", [["5", -0.25]]]],
+    "prompt_tokens": 12,
+    "completion_tokens": 1,
+    "cost": 0.5,
+    "model": "m-1",
+    "fingerprint": "fp",
+}
 
 
 @pytest.fixture
@@ -32,9 +45,14 @@ def store(tmp_path):
 
 
 def filled(store):
-    store.add({KEY: REQUEST, OTHER: {"model": "m"}}, [
-        FULL, {"key": KEY, "sample": 3, "text": "", "reason": "content_filter"},
-        {"key": OTHER, "sample": 0, "text": "4"}])
+    store.add(
+        {KEY: REQUEST, OTHER: {"model": "m"}},
+        [
+            FULL,
+            {"key": KEY, "sample": 3, "text": "", "reason": "content_filter"},
+            {"key": OTHER, "sample": 0, "text": "4"},
+        ],
+    )
     return store
 
 
@@ -55,8 +73,12 @@ def test_a_reply_is_found_by_key_and_sample(store):
 
 def test_the_key_is_of_the_whole_request_in_any_order():
     assert key(dict(reversed(REQUEST.items()))) == KEY
-    changed = [REQUEST | {"model": "n"}, REQUEST | {"temperature": 0.6}, REQUEST | {"top_p": 1},
-               REQUEST | {"messages": [{"role": "user", "content": "Größe?"}]}]
+    changed = [
+        REQUEST | {"model": "n"},
+        REQUEST | {"temperature": 0.6},
+        REQUEST | {"top_p": 1},
+        REQUEST | {"messages": [{"role": "user", "content": "Größe?"}]},
+    ]
     assert len({KEY, *map(key, changed)}) == 5
 
 
@@ -70,28 +92,53 @@ def test_a_second_add_changes_nothing(store):
 
 
 def test_totals(store):
-    assert store.totals() == {"replies": 0, "asked_again": 0, "prompt_tokens": 0, "completion_tokens": 0,
-                              "cost": 0}
+    assert store.totals() == {
+        "replies": 0,
+        "asked_again": 0,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cost": 0,
+    }
     filled(store)
-    assert store.totals() == {"replies": 3, "asked_again": 0, "prompt_tokens": 12, "completion_tokens": 1,
-                              "cost": 0.5}
+    assert store.totals() == {
+        "replies": 3,
+        "asked_again": 0,
+        "prompt_tokens": 12,
+        "completion_tokens": 1,
+        "cost": 0.5,
+    }
     store.add({}, [FULL | {"attempt": 1}, FULL | {"attempt": 2}])  # what was paid twice more counts
-    assert store.totals() == {"replies": 3, "asked_again": 2, "prompt_tokens": 36, "completion_tokens": 3,
-                              "cost": 1.5}
+    assert store.totals() == {
+        "replies": 3,
+        "asked_again": 2,
+        "prompt_tokens": 36,
+        "completion_tokens": 3,
+        "cost": 1.5,
+    }
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
 def test_export_and_load(store, tmp_path, name):
     filled(store).export(tmp_path / name)
     rows = [json.loads(line) for line in lines(tmp_path / name)]
-    known = {"endpoint": "unknown", "prompt": "", "digest": "", "form": "", "scale": [], "attempt": 0}
+    known = {
+        "endpoint": "unknown",
+        "prompt": "",
+        "digest": "",
+        "form": "",
+        "scale": [],
+        "attempt": 0,
+    }
     assert len(rows) == 3 and FULL | known | {"request": REQUEST} in rows
     assert name.endswith(".gz") == ((tmp_path / name).read_bytes()[:2] == b"\x1f\x8b")
     with Store(tmp_path / "other.sqlite") as other:
         other.add({}, [{"key": KEY, "sample": 0, "text": "was here before"}])
         other.load(tmp_path / name)
         other.load(tmp_path / name)
-        assert other.get(KEY)[0]["text"] == "was here before" and other.get(KEY)[3] == store.get(KEY)[3]
+        assert (
+            other.get(KEY)[0]["text"] == "was here before"
+            and other.get(KEY)[3] == store.get(KEY)[3]
+        )
         assert other.get(OTHER) == store.get(OTHER) and other.totals()["replies"] == 3
     with Store(tmp_path / "third.sqlite") as third:
         third.load(tmp_path / name)
@@ -99,8 +146,14 @@ def test_export_and_load(store, tmp_path, name):
     assert lines(tmp_path / "again.jsonl") == lines(tmp_path / name)
 
 
-@pytest.mark.parametrize("change", [{"request": REQUEST | {"temperature": 0}}, {"key": OTHER},
-                                    {"endpoint": "https://elsewhere.example/v1"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"request": REQUEST | {"temperature": 0}},
+        {"key": OTHER},
+        {"endpoint": "https://elsewhere.example/v1"},
+    ],
+)
 def test_a_reply_whose_key_is_anothers_is_refused_and_adds_nothing(store, tmp_path, change):
     filled(store).export(tmp_path / "all.jsonl")
     text = lines(tmp_path / "all.jsonl")
@@ -108,13 +161,23 @@ def test_a_reply_whose_key_is_anothers_is_refused_and_adds_nothing(store, tmp_pa
     text[place] = json.dumps(json.loads(text[place]) | change)
     (tmp_path / "changed.jsonl").write_text("\n".join(text), encoding="utf-8")
     with Store(tmp_path / "other.sqlite") as other:
-        with pytest.raises(ValueError, match=f"line {place + 1}: expected the key of its request and endpoint"):
+        with pytest.raises(
+            ValueError, match=f"line {place + 1}: expected the key of its request and endpoint"
+        ):
             other.load(tmp_path / "changed.jsonl")
         assert other.totals()["replies"] == 0
 
 
-@pytest.mark.parametrize("bad", ['{"key": "k"', '{"key": "k", "request": {}, "text": "4"}', "[1]", "",
-                                 '{"key": "k", "request": {}, "sample": "x", "text": "4"}'])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"key": "k"',
+        '{"key": "k", "request": {}, "text": "4"}',
+        "[1]",
+        "",
+        '{"key": "k", "request": {}, "sample": "x", "text": "4"}',
+    ],
+)
 def test_a_bad_line_names_itself_and_adds_nothing(store, tmp_path, bad):
     filled(store).export(tmp_path / "all.jsonl")
     text = lines(tmp_path / "all.jsonl")
@@ -132,13 +195,17 @@ def test_another_file_is_refused_and_left_alone(tmp_path):
         database.execute("CREATE TABLE birds (name TEXT)")
     for path in (notes, foreign):
         before = path.read_bytes()
-        with pytest.raises(ValueError, match=rf"{path.name} is not a store of replies \(.*name another"):
+        with pytest.raises(
+            ValueError, match=rf"{path.name} is not a store of replies \(.*name another"
+        ):
             Store(path)
         assert path.read_bytes() == before
 
 
 def test_a_store_that_cannot_be_opened_is_named(tmp_path):
-    with pytest.raises(PermissionError, match=f"store of replies cannot be opened or made .*{tmp_path.name}"):
+    with pytest.raises(
+        PermissionError, match=f"store of replies cannot be opened or made .*{tmp_path.name}"
+    ):
         Store(tmp_path)
 
 
@@ -157,7 +224,9 @@ def test_the_file_holds_no_pickle(store):
     assert content.startswith(b"SQLite format 3\0") and "Fünf".encode() in content
     with closing(sqlite3.connect(store.path)) as database:
         for table in ("requests", "replies", "batches"):
-            kinds = {type(value) for row in database.execute(f"SELECT * FROM {table}") for value in row}
+            kinds = {
+                type(value) for row in database.execute(f"SELECT * FROM {table}") for value in row
+            }
             assert bytes not in kinds  # no column can hide an object
 
 
@@ -176,8 +245,13 @@ with Store(path) as store:
 
 
 def writer(path, name, first, last, forever=0):
-    return subprocess.Popen([sys.executable, "-c", WRITER, *map(str, (path, name, first, last, forever))],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, *map(str, (path, name, first, last, forever))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
 
 
 def test_two_processes_write_at_once(tmp_path):
@@ -194,8 +268,11 @@ def test_two_processes_write_at_once(tmp_path):
         assert store.totals()["replies"] == 700
         for i in range(350):
             found = {s: r["text"] for s, r in store.get(f"key{i}").items()}
-            allowed = [{s: f"{name} {i} {s}" for s in range(2)}
-                       for name in "ab" if (i < 250 if name == "a" else i >= 100)]
+            allowed = [
+                {s: f"{name} {i} {s}" for s in range(2)}
+                for name in "ab"
+                if (i < 250 if name == "a" else i >= 100)
+            ]
             assert found in allowed
 
 
@@ -222,7 +299,9 @@ def test_a_killed_writer_loses_nothing_that_it_had_added(tmp_path):
             process.stdout.readline()
         time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
-        added = 100 + len([line for line in process.stdout.read().splitlines(keepends=True) if "\n" in line])
+        added = 100 + len(
+            [line for line in process.stdout.read().splitlines(keepends=True) if "\n" in line]
+        )
     with Store(path) as store:
         assert 2 * added <= store.totals()["replies"] <= 2 * (added + 1)
         assert all(list(store.get(f"key{i}")) == [0, 1] for i in range(added))

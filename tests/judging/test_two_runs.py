@@ -77,8 +77,11 @@ def test_two_runs_ask_again_once(serve, tmp_path, recwarn):
     server = serve(answer, delay=0.03)
     stores = [Store(tmp_path / "replies.sqlite") for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda store: [reply.text for reply in Live("m", store).replies(tasks(12))],
-                              stores))
+        found = list(
+            pool.map(
+                lambda store: [reply.text for reply in Live("m", store).replies(tasks(12))], stores
+            )
+        )
     assert found == [["Score: 4"] * 12] * 2 and len(server.requests) == 36
     for store in stores:
         store.close()
@@ -90,7 +93,9 @@ def test_the_other_run_is_named_once(serve, store):
         live = Live("m", store)
         digest = live.server.request(tasks(1)[0])[1]
         assert other.take(digest)
-        with pytest.warns(UserWarning, match="another run on replies.sqlite was asking 1 of these items"):
+        with pytest.warns(
+            UserWarning, match="another run on replies.sqlite was asking 1 of these items"
+        ):
             waiting = pool.submit(list, live.replies(tasks(3)))
             while live.server.calls < 2:
                 time.sleep(0.01)
@@ -176,7 +181,9 @@ def test_what_is_not_known_of_a_process_is_left_to_the_expiry(store, monkeypatch
     """Another machine, another container or another system: its numbers of processes mean nothing here."""
     with Claims(store.path) as one, Claims(store.path) as other:
         assert one.take("a")
-        monkeypatch.setattr(claims, "_started", lambda number: "")  # nobody lives, as far as is known here
+        monkeypatch.setattr(
+            claims, "_started", lambda number: ""
+        )  # nobody lives, as far as is known here
         monkeypatch.setattr(claims, "_machine", lambda: "elsewhere")
         assert other.is_taken("a") and not other.take("a")
         monkeypatch.setattr(claims, "_machine", lambda: "")

@@ -5,23 +5,38 @@ import pandas as pd
 import pytest
 
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.average_audit import MISPRINT, besides_misprint, printed_averages, with_misprints
+from nlgjudge.ledger.average_audit import (
+    MISPRINT,
+    besides_misprint,
+    printed_averages,
+    with_misprints,
+)
 from nlgjudge.ledger.comparison import compare
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.ledger.verdicts import EVIDENCE, OF_OTHERS, of_others, was_run
 from nlgjudge.studies.printed_averages import captions, shared_baselines, versions
 
 ASPECTS = ["coherence", "consistency", "fluency", "relevance"]
-SPEARMAN = {"A": [0.112, 0.237, 0.318, 0.441], "B": [0.203, 0.355, 0.127, 0.571],
-            "C": [0.614, 0.382, 0.505, 0.249], "D": [0.366, 0.149, 0.428, 0.297]}
+SPEARMAN = {
+    "A": [0.112, 0.237, 0.318, 0.441],
+    "B": [0.203, 0.355, 0.127, 0.571],
+    "C": [0.614, 0.382, 0.505, 0.249],
+    "D": [0.366, 0.149, 0.428, 0.297],
+}
 # Far enough from proportional to Spearman that a fit of both coefficients means something.
-KENDALL = {"A": [0.071, 0.205, 0.211, 0.382], "B": [0.181, 0.251, 0.116, 0.409],
-           "C": [0.451, 0.342, 0.366, 0.214], "D": [0.321, 0.098, 0.371, 0.203]}
+KENDALL = {
+    "A": [0.071, 0.205, 0.211, 0.382],
+    "B": [0.181, 0.251, 0.116, 0.409],
+    "C": [0.451, 0.342, 0.366, 0.214],
+    "D": [0.321, 0.098, 0.371, 0.203],
+}
 
 
 def grid():
     """Cells by row and coefficient, the caller's to change."""
-    return {row: {"spearman": list(SPEARMAN[row]), "kendall": list(KENDALL[row])} for row in SPEARMAN}
+    return {
+        row: {"spearman": list(SPEARMAN[row]), "kendall": list(KENDALL[row])} for row in SPEARMAN
+    }
 
 
 def frame(cells, printed=None, paper="chatgpt", dataset="summeval", level="sample"):
@@ -31,9 +46,22 @@ def frame(cells, printed=None, paper="chatgpt", dataset="summeval", level="sampl
         for coefficient, values in by.items():
             average = (printed or {}).get((row, coefficient), np.mean(values))
             for aspect, value in zip([*ASPECTS, "AVG"], [*values, average], strict=True):
-                rows.append((paper, "table1", row, dataset, aspect, level, coefficient, f"{value:.3f}"))
-    table = pd.DataFrame(rows, columns=["paper", "artefact", "row", "dataset", "aspect", "level",
-                                        "coefficient", "printed"])
+                rows.append(
+                    (paper, "table1", row, dataset, aspect, level, coefficient, f"{value:.3f}")
+                )
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            "paper",
+            "artefact",
+            "row",
+            "dataset",
+            "aspect",
+            "level",
+            "coefficient",
+            "printed",
+        ],
+    )
     return table.assign(value=table["printed"].astype(float), note="")
 
 
@@ -58,7 +86,7 @@ def shared():
 
 
 def cell(frame, **where):
-    found, = frame[np.logical_and.reduce([frame[c] == v for c, v in where.items()])].itertuples()
+    (found,) = frame[np.logical_and.reduce([frame[c] == v for c, v in where.items()])].itertuples()
     return found
 
 
@@ -66,8 +94,12 @@ def test_every_printed_average_is_there(printed):
     assert len(printed) == 353  # 365 AVG cells, 12 of them dashes or empty
     wrong = printed[~printed["consistent"]]
     assert wrong.groupby(["paper", "artefact"]).size().to_dict() == {
-        ("geval", "table1"): 10, ("geval", "table3"): 3, ("geval_v1", "table1"): 4,
-        ("geval_v1", "table3"): 3, ("chatgpt", "table2"): 1}
+        ("geval", "table1"): 10,
+        ("geval", "table3"): 3,
+        ("geval_v1", "table1"): 4,
+        ("geval_v1", "table3"): 3,
+        ("chatgpt", "table2"): 1,
+    }
     assert (printed.loc[printed["consistent"], "cause"] == "").all()
     assert (wrong["cause"] != "").all() and (wrong["tried"] > 0).all()
 
@@ -100,15 +132,32 @@ def test_qags_averages_over_its_parts(printed):
 
 # By paper and table: row, level and coefficient of the averages that no mean of the printed cells can be.
 MISPRINTS = {
-    ("geval", "table1"): [(row, "sample", coefficient) for row in (
-        "G-EVAL-3.5", "G-EVAL-4", "G-EVAL-4 - Probs", "G-EVAL-4 - CoT", "G-EVAL-4 - Description")
-        for coefficient in ("spearman", "kendall")],
-    ("geval_v1", "table1"): [(row, "sample", coefficient) for row in ("G-EVAL-3.5", "G-EVAL-4")
-                             for coefficient in ("spearman", "kendall")],
-    ("geval", "table3"): [("QAGS", "dataset", "pearson"), ("G-EVAL-4", "dataset", "pearson"),
-                          ("G-EVAL-4", "dataset", "kendall")],
-    ("geval_v1", "table3"): [("QAGS", "dataset", "pearson"), ("G-EVAL-4", "dataset", "pearson"),
-                             ("G-EVAL-4", "dataset", "kendall")],
+    ("geval", "table1"): [
+        (row, "sample", coefficient)
+        for row in (
+            "G-EVAL-3.5",
+            "G-EVAL-4",
+            "G-EVAL-4 - Probs",
+            "G-EVAL-4 - CoT",
+            "G-EVAL-4 - Description",
+        )
+        for coefficient in ("spearman", "kendall")
+    ],
+    ("geval_v1", "table1"): [
+        (row, "sample", coefficient)
+        for row in ("G-EVAL-3.5", "G-EVAL-4")
+        for coefficient in ("spearman", "kendall")
+    ],
+    ("geval", "table3"): [
+        ("QAGS", "dataset", "pearson"),
+        ("G-EVAL-4", "dataset", "pearson"),
+        ("G-EVAL-4", "dataset", "kendall"),
+    ],
+    ("geval_v1", "table3"): [
+        ("QAGS", "dataset", "pearson"),
+        ("G-EVAL-4", "dataset", "pearson"),
+        ("G-EVAL-4", "dataset", "kendall"),
+    ],
     ("chatgpt", "table2"): [("ROUGE-2", "sample", "kendall")],
 }
 
@@ -118,18 +167,35 @@ def test_the_ledger_calls_every_contradicted_average_a_misprint_though_nobody_ra
     found = rows[rows["verdict"] == MISPRINT]
     named = {(*table, *line) for table, lines in MISPRINTS.items() for line in lines}
     assert len(named) == len(found) == 21
-    assert set(found[["paper", "artefact", "row", "level", "coefficient"]].itertuples(index=False, name=None)) == named
-    assert set(found["aspect"]) == {"AVG"} and set(found["evidence"]) == {"none"} and not was_run(found).any()
+    assert (
+        set(
+            found[["paper", "artefact", "row", "level", "coefficient"]].itertuples(
+                index=False, name=None
+            )
+        )
+        == named
+    )
+    assert (
+        set(found["aspect"]) == {"AVG"}
+        and set(found["evidence"]) == {"none"}
+        and not was_run(found).any()
+    )
     assert set(rows.loc[rows["verdict"] != MISPRINT, "verdict"]) == {"not_run"}
-    average = cell(found, paper="geval", artefact="table1", row="G-EVAL-4 - CoT", coefficient="kendall")
-    assert average.note.startswith("the printed cells of the row average to 0.4313, not 0.407: no rounding gives that;")
+    average = cell(
+        found, paper="geval", artefact="table1", row="G-EVAL-4 - CoT", coefficient="kendall"
+    )
+    assert average.note.startswith(
+        "the printed cells of the row average to 0.4313, not 0.407: no rounding gives that;"
+    )
     assert besides_misprint(average.note).startswith("GPT-4 with prompts without evaluation steps")
 
 
 def rouge_2(**values):
     """Our values beside ROUGE-2's row of the ChatGPT study's Table 2, whose Kendall average repeats the row above."""
     table = published("chatgpt", "table2")
-    ours = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["aspect"].ne("AVG")]
+    ours = table[
+        table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["aspect"].ne("AVG")
+    ]
     ours = ours[[*KEY, "value"]].rename(columns={"value": "ours"})
     ours["ours"] += values.pop("shift", 0)
     given = {"evidence": "recomputed", "notebook": "test"} | values
@@ -139,8 +205,14 @@ def rouge_2(**values):
 
 def test_the_chatgpt_study_s_table_2_prints_0_092_where_its_cells_average_to_0_040():
     average, rows = rouge_2()
-    assert (average.published, average.verdict) == ("0.092", MISPRINT) and average.ours == pytest.approx(0.0395)
-    assert average.note == "the printed cells of the row average to 0.0395, not 0.092: no rounding gives that"
+    assert (average.published, average.verdict) == (
+        "0.092",
+        MISPRINT,
+    ) and average.ours == pytest.approx(0.0395)
+    assert (
+        average.note
+        == "the printed cells of the row average to 0.0395, not 0.092: no rounding gives that"
+    )
     assert set(rows.loc[rows["aspect"] != "AVG", "verdict"]) == {"exact"}
 
 
@@ -168,7 +240,9 @@ def test_a_cell_is_judged_once():
 
 def test_rounding_is_no_misprint_and_counts_by_the_digits_printed():
     """Four cells 0.1 and an average 0.2 may all be rounded by 0.05, and three digits leave 0.001 together."""
-    table = frame({"A": {"spearman": [0.1004, 0.1004, 0.1004, 0.1004]}}, printed={("A", "spearman"): 0.101})
+    table = frame(
+        {"A": {"spearman": [0.1004, 0.1004, 0.1004, 0.1004]}}, printed={("A", "spearman"): 0.101}
+    )
     coarse = table.assign(printed=np.where(table["aspect"] == "AVG", "0.2", "0.1"))
     further = frame({"A": {"spearman": [0.1, 0.1, 0.1, 0.1]}}, printed={("A", "spearman"): 0.102})
     found = []
@@ -199,12 +273,15 @@ def test_g_eval_bartscore_is_relabelled(shared):
     found = shared.query("paper == 'geval' and row == 'BARTScore' and paper_other == 'chatgpt'")
     assert len(found) == 8
     assert set(found["cause"]) == {
-        "relabelled: BARTScore of geval equals BARTScore+CNN of chatgpt in 8 cells"}
+        "relabelled: BARTScore of geval equals BARTScore+CNN of chatgpt in 8 cells"
+    }
     assert not shared.query("row == 'ROUGE-1'")["cause"].str.contains("relabelled").any()
 
 
 def test_coascore_table_3_against_12(shared):
-    found = shared.query("paper == 'coascore' and artefact == 'table3' and artefact_other == 'table12'")
+    found = shared.query(
+        "paper == 'coascore' and artefact == 'table3' and artefact_other == 'table12'"
+    )
     assert len(found) == 36
     assert set(found["row"][found["cause"] != ""]) == {"BERTScore"}
     assert set(found["cause"]) == {"", "last printed digit"}
@@ -212,7 +289,10 @@ def test_coascore_table_3_against_12(shared):
 
 def test_coascore_baselines_of_openmeva_and_bagel(shared):
     found = shared.query("paper == 'chatgpt' and artefact_other == 'table2' and row == 'BARTScore'")
-    assert set(found["dataset"]) == {"openmeva", "bagel"} and set(found["aspect"]) == {"overall", "quality"}
+    assert set(found["dataset"]) == {"openmeva", "bagel"} and set(found["aspect"]) == {
+        "overall",
+        "quality",
+    }
     assert set(found["cause"]) == {"other variant or subset; coascore states bart-base"}
     rouge = shared.query("dataset == 'openmeva' and row_other == 'ROUGE'")
     assert set(rouge["metric"]) == {"ROUGE-1 ~ ROUGE", "ROUGE-2 ~ ROUGE", "ROUGE-L ~ ROUGE"}
@@ -220,7 +300,11 @@ def test_coascore_baselines_of_openmeva_and_bagel(shared):
 
 def test_shared_cells_are_of_one_level_and_largest_bounds_them(shared):
     assert (shared["difference"].abs() <= shared["largest"] + 1e-12).all()
-    assert not shared.query("artefact == 'table1' and paper == 'geval'")["paper_other"].eq("coascore").any()
+    assert (
+        not shared.query("artefact == 'table1' and paper == 'geval'")["paper_other"]
+        .eq("coascore")
+        .any()
+    )
     assert (shared["aspect"] != "AVG").all()
     mover = shared.query("metric == 'MoverScore' and paper == 'geval' and paper_other == 'chatgpt'")
     assert len(mover) == 8 and (mover["largest"] == 0).all()
@@ -231,14 +315,16 @@ def test_captions_count_the_affected_cells():
     found = found[found["paper"].isin(["geval", "geval_v1", "chatgpt", "coascore"])]
     wrong = found[found["kind"] == "contradiction"]
     assert wrong[["paper", "artefact", "cells", "of"]].values.tolist() == [
-        ["geval", "table2", 80, 80], ["geval_v1", "table2", 80, 80]]
+        ["geval", "table2", 80, 80],
+        ["geval_v1", "table2", 80, 80],
+    ]
     assert "other" not in set(found["kind"]) and (found["cells"] <= found["of"]).all()
 
 
 def test_captions_keep_unknown_notes():
     table = frame(grid()).assign(note="")
     table.loc[:2, "note"] = "smudged"
-    found, = captions(table).itertuples(index=False)
+    (found,) = captions(table).itertuples(index=False)
     assert (found.kind, found.statement, found.cells, found.of) == ("other", "smudged", 3, 40)
 
 
@@ -258,7 +344,8 @@ def test_planted_subset():
     right = grid()
     table = frame(right, both("C", [np.mean(right["C"][c][:3]) for c in ("spearman", "kendall")]))
     assert cause(table, "C") == (
-        "fewer aspects: summeval coherence + summeval consistency + summeval fluency")
+        "fewer aspects: summeval coherence + summeval consistency + summeval fluency"
+    )
 
 
 def test_planted_substitution():
@@ -280,7 +367,7 @@ def test_planted_stale_average():
 def test_planted_swapped_digits_are_a_candidate_only():
     # D's mean is 0.310; 0.301 has its last digits swapped, but so many misprints pass for luck.
     found = printed_averages(frame(grid(), {("D", "spearman"): 0.301})).query("not consistent")
-    one, = found.itertuples()
+    (one,) = found.itertuples()
     assert one.cause.startswith("none found") and "digit of the mean" in one.candidates
 
 
@@ -307,13 +394,16 @@ def test_random_errors_seldom_find_a_cause():
 def test_rounding_is_never_flagged():
     rng = np.random.default_rng(1)
     for _ in range(20):
-        true = {row: {c: list(rng.uniform(-0.2, 0.7, 4)) for c in ("spearman", "kendall")}
-                for row in SPEARMAN}
+        true = {
+            row: {c: list(rng.uniform(-0.2, 0.7, 4)) for c in ("spearman", "kendall")}
+            for row in SPEARMAN
+        }
         assert printed_averages(frame(true))["consistent"].all()
 
 
-@pytest.mark.parametrize("average, consistent", [(0.251, True), (0.249, True), (0.252, False),
-                                                 (0.248, False)])
+@pytest.mark.parametrize(
+    "average, consistent", [(0.251, True), (0.249, True), (0.252, False), (0.248, False)]
+)
 def test_rounding_edge(average, consistent):
     # Cells of 0.2505 may print as 0.250 and their average as 0.251: 0.001 apart, no error.
     table = frame({"A": {"spearman": [0.1, 0.2, 0.3, 0.4]}}, {("A", "spearman"): average})
@@ -323,14 +413,20 @@ def test_rounding_edge(average, consistent):
 def test_a_lost_cell_leaves_the_average_undecided():
     table = frame({"A": {"spearman": [0.1, 0.2, 0.3, 0.4]}})
     table.loc[0, ["printed", "value"]] = ["", np.nan]
-    found, = printed_averages(table).itertuples()
+    (found,) = printed_averages(table).itertuples()
     assert found.consistent is pd.NA and np.isnan(found.mean) and found.cause == ""
 
 
 def test_shared_rows_at_another_level_are_named():
     true, other = grid(), {"A": {c: [x + 0.1 for x in v] for c, v in grid()["A"].items()}}
-    table = pd.concat([frame({"A": true["A"]}, paper="coascore", level="dataset"),
-                       frame({"A": true["A"]}, paper="chatgpt", level="sample"),
-                       frame(other, paper="chatgpt", level="dataset").assign(artefact="table4")])
+    table = pd.concat(
+        [
+            frame({"A": true["A"]}, paper="coascore", level="dataset"),
+            frame({"A": true["A"]}, paper="chatgpt", level="sample"),
+            frame(other, paper="chatgpt", level="dataset").assign(artefact="table4"),
+        ]
+    )
     found = shared_baselines(table.reset_index(drop=True))
-    assert set(found["cause"]) == {"level dataset as sample: A of coascore equals A of chatgpt in 8 cells"}
+    assert set(found["cause"]) == {
+        "level dataset as sample: A of coascore equals A of chatgpt in 8 cells"
+    }

@@ -26,11 +26,17 @@ from nlgjudge.ledger.verdicts import OF_OTHERS, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")
-ROWS = pd.DataFrame([
-    ("A", "x", "0.100", 0.1004, "exact"), ("A", "y", "0.200", 0.206, "close"),
-    ("A", "AVG", "0.150", 0.1532, "close"), ("B", "x", "-0.300", 0.3, "sign_flipped"),
-    ("B", "y", "", 0.4, "not_run"), ("B", "z", "0.500", 0.1, "differs"),
-], columns=["row", "aspect", "published", "ours", "verdict"])
+ROWS = pd.DataFrame(
+    [
+        ("A", "x", "0.100", 0.1004, "exact"),
+        ("A", "y", "0.200", 0.206, "close"),
+        ("A", "AVG", "0.150", 0.1532, "close"),
+        ("B", "x", "-0.300", 0.3, "sign_flipped"),
+        ("B", "y", "", 0.4, "not_run"),
+        ("B", "z", "0.500", 0.1, "differs"),
+    ],
+    columns=["row", "aspect", "published", "ours", "verdict"],
+)
 ROWS["difference"] = ROWS["ours"] - pd.to_numeric(ROWS["published"])
 PRINTED = ROWS[(ROWS["aspect"] != "AVG") & (ROWS["published"] != "")]  # what a figure shows
 SCRIPT = """
@@ -52,7 +58,7 @@ def draw():
 def test_plotted_data_are_the_ledgers_values(draw):
     left, right = draw().axes
     rings, dots = (np.asarray(c.get_offsets()) for c in left.collections)
-    away, = (np.asarray(c.get_offsets()) for c in right.collections)
+    (away,) = (np.asarray(c.get_offsets()) for c in right.collections)
     assert rings[:, 0].tolist() == PRINTED["published"].astype(float).tolist()
     assert dots[:, 0].tolist() == PRINTED["ours"].tolist()
     assert away[:, 0].tolist() == (1000 * PRINTED["difference"]).tolist()
@@ -85,10 +91,15 @@ def test_a_verdict_without_a_colour_of_its_own_is_drawn_and_named():
     assert drawn[-1] not in COLOURS.values()
 
 
-TWO_LEVELS = pd.DataFrame([
-    ("A", aspect, level, coefficient, "0.100", 0.1, "exact")
-    for level in ("sample", "dataset") for aspect in ("fluency", "coherence") for coefficient in ("spearman", "kendall")
-], columns=["row", "aspect", "level", "coefficient", "published", "ours", "verdict"]).assign(difference=0.0)
+TWO_LEVELS = pd.DataFrame(
+    [
+        ("A", aspect, level, coefficient, "0.100", 0.1, "exact")
+        for level in ("sample", "dataset")
+        for aspect in ("fluency", "coherence")
+        for coefficient in ("spearman", "kendall")
+    ],
+    columns=["row", "aspect", "level", "coefficient", "published", "ours", "verdict"],
+).assign(difference=0.0)
 
 
 def test_on_the_left_the_colour_is_the_aspect_and_the_marker_the_coefficient(closing):
@@ -115,7 +126,9 @@ def test_with_one_aspect_the_colour_is_the_coefficient_on_every_level(closing):
     above, _, below, _ = figure.axes
     names = key(figure.legends[1])
     assert list(names) == ["printed (hollow)", "Kendall", "Spearman"]
-    drawn = [hexes(dots.get_facecolors()) for axis in (above, below) for dots in axis.collections[1::2]]
+    drawn = [
+        hexes(dots.get_facecolors()) for axis in (above, below) for dots in axis.collections[1::2]
+    ]
     assert drawn == [[names["Kendall"]], [names["Spearman"]], [names["Kendall"]]]
 
 
@@ -130,7 +143,10 @@ def test_a_level_shows_its_own_rows_only(closing):
     figure = comparison(rows, title="Table 9")
     above, _, below, _ = figure.axes
     assert [words(axis.get_yticklabels()) for axis in (above, below)] == [["A"], ["B"]]
-    assert [{round(y) for _, y in points(axis.collections[0])} for axis in (above, below)] == [{0}, {0}]
+    assert [{round(y) for _, y in points(axis.collections[0])} for axis in (above, below)] == [
+        {0},
+        {0},
+    ]
 
 
 def colours_of(figure):
@@ -138,8 +154,13 @@ def colours_of(figure):
     found = set()
     for axis in figure.axes:
         for drawn in axis.collections:
-            found |= {matplotlib.colors.to_hex(c) for c in (*drawn.get_facecolors(), *drawn.get_edgecolors())}
-        found |= {matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axis.patches if bar.get_width()}
+            found |= {
+                matplotlib.colors.to_hex(c)
+                for c in (*drawn.get_facecolors(), *drawn.get_edgecolors())
+            }
+        found |= {
+            matplotlib.colors.to_hex(bar.get_facecolor()) for bar in axis.patches if bar.get_width()
+        }
     return found
 
 
@@ -157,7 +178,10 @@ def test_another_model_never_has_the_colour_of_a_verdict(evidence, draw):
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["exact", "close", ANOTHER["label"]]
     assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
-    assert colours_of(draw()) >= {COLOURS["differs"], COLOURS["sign_flipped"]}  # as the paper's own evaluator
+    assert colours_of(draw()) >= {
+        COLOURS["differs"],
+        COLOURS["sign_flipped"],
+    }  # as the paper's own evaluator
 
 
 @pytest.mark.parametrize("notice", [SAMPLE_NOTICE, ""])
@@ -175,8 +199,10 @@ def test_saved_bytes_are_the_same_in_another_process(draw, tmp_path, monkeypatch
     ROWS.to_pickle(tmp_path / "rows")
     subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "rows"], check=True, env=environment)
     for kind in ("svg", "png"):
-        first, second, again = ((tmp_path / "figures" / f"{name}.{kind}").read_bytes()
-                                for name in ("first", "second", "again"))
+        first, second, again = (
+            (tmp_path / "figures" / f"{name}.{kind}").read_bytes()
+            for name in ("first", "second", "again")
+        )
         assert len(first) > 1000
         assert first == second == again
     # Text stays text, so that the notice can be searched in the file.
@@ -185,6 +211,7 @@ def test_saved_bytes_are_the_same_in_another_process(draw, tmp_path, monkeypatch
 
 def test_a_saved_figure_has_matplotlibs_places_and_keeps_them(draw, tmp_path):
     """Its parts are placed once; what a notebook draws next, at another resolution, moves none of them."""
+
     def places(figure):
         return np.array([axis.get_position().bounds for axis in figure.axes])
 
@@ -197,7 +224,9 @@ def test_a_saved_figure_has_matplotlibs_places_and_keeps_them(draw, tmp_path):
         plain.savefig(tmp_path / "plain.png")
         ours.savefig(tmp_path / "later.png", dpi=50)
     assert np.abs(kept - before).max() > 0.01  # of the figure's width or height
-    assert kept == pytest.approx(places(plain), abs=0.015)  # a text is as wide as its resolution makes it
+    assert kept == pytest.approx(
+        places(plain), abs=0.015
+    )  # a text is as wide as its resolution makes it
     assert (places(ours) == kept).all()
 
 
@@ -205,14 +234,22 @@ def test_a_sample_figure_goes_to_its_own_folder(draw, tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     save(draw(notice=SAMPLE_NOTICE), "nb", sample=True)
     assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.*")) == [
-        "sample/figures/nb.png", "sample/figures/nb.svg"]
+        "sample/figures/nb.png",
+        "sample/figures/nb.svg",
+    ]
 
 
-LEDGER = pd.DataFrame([
-    ("A", "0.100", 0.1004, 0.0, 0.2, "exact"), ("A", "0.200", 0.206, 0.1, 0.3, "close"),
-    ("B", "-0.300", 0.3, 0.2, 0.4, "sign_flipped"), ("B", "", np.nan, np.nan, np.nan, "not_run"),
-    ("B", "0.500", 0.1, np.nan, np.nan, "differs"), ("C", "0.900", np.nan, np.nan, np.nan, "not_run"),
-], columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"]).assign(evidence="recomputed")
+LEDGER = pd.DataFrame(
+    [
+        ("A", "0.100", 0.1004, 0.0, 0.2, "exact"),
+        ("A", "0.200", 0.206, 0.1, 0.3, "close"),
+        ("B", "-0.300", 0.3, 0.2, 0.4, "sign_flipped"),
+        ("B", "", np.nan, np.nan, np.nan, "not_run"),
+        ("B", "0.500", 0.1, np.nan, np.nan, "differs"),
+        ("C", "0.900", np.nan, np.nan, np.nan, "not_run"),
+    ],
+    columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"],
+).assign(evidence="recomputed")
 LEDGER["difference"] = LEDGER["ours"] - pd.to_numeric(LEDGER["published"])
 
 
@@ -226,25 +263,49 @@ def summarised():
 
 def test_a_summary_plots_what_was_compared_by_verdict(summarised):
     left, right = summarised().axes
-    drawn = {c.get_label(): (np.asarray(c.get_offsets()).tolist(), tuple(c.get_facecolor()[0]))
-             for c in left.collections if len(c.get_offsets()) and not c.get_label().startswith("_")}
+    drawn = {
+        c.get_label(): (np.asarray(c.get_offsets()).tolist(), tuple(c.get_facecolor()[0]))
+        for c in left.collections
+        if len(c.get_offsets()) and not c.get_label().startswith("_")
+    }
     ran = LEDGER[LEDGER["verdict"] != "not_run"]
-    assert drawn == {r.verdict.replace("_", " "): ([[float(r.published), r.ours]],
-                                                  matplotlib.colors.to_rgba(COLOURS[r.verdict]))
-                     for r in ran.itertuples()}
+    assert drawn == {
+        r.verdict.replace("_", " "): (
+            [[float(r.published), r.ours]],
+            matplotlib.colors.to_rgba(COLOURS[r.verdict]),
+        )
+        for r in ran.itertuples()
+    }
     assert len(set(MARKERS.values())) == len(MARKERS) == len(VERDICTS)  # not by colour alone
     bars = {t.get_text(): b.get_width() for t, b in zip(right.get_yticklabels(), right.patches)}
-    assert bars == {"exact": 1, "close": 1, "within ci": 0, "differs": 1, "sign flipped": 1, "relabelled": 0,
-                    "misprint": 0, "not run": 2}
+    assert bars == {
+        "exact": 1,
+        "close": 1,
+        "within ci": 0,
+        "differs": 1,
+        "sign flipped": 1,
+        "relabelled": 0,
+        "misprint": 0,
+        "not run": 2,
+    }
 
 
 def test_a_summary_shows_intervals_in_full_and_names_what_lies_far_off(summarised):
     left, _ = summarised().axes
-    ends = [segment[:, 1].tolist() for c in left.collections if hasattr(c, "get_segments")
-            for segment in c.get_segments() if len(segment)]
+    ends = [
+        segment[:, 1].tolist()
+        for c in left.collections
+        if hasattr(c, "get_segments")
+        for segment in c.get_segments()
+        if len(segment)
+    ]
     assert sorted(ends) == [[0.0, 0.2], [0.1, 0.3], [0.2, 0.4]]
-    assert left.get_xlim() == left.get_ylim() and left.get_xlim()[0] < -0.3 and left.get_xlim()[1] > 0.5
-    named, = left.texts  # of row B the cell 0.6 away, not the one 0.4 away; row A is within 0.1
+    assert (
+        left.get_xlim() == left.get_ylim()
+        and left.get_xlim()[0] < -0.3
+        and left.get_xlim()[1] > 0.5
+    )
+    (named,) = left.texts  # of row B the cell 0.6 away, not the one 0.4 away; row A is within 0.1
     assert named.get_text() == "B\n(recomputed)" and named.xy == (-0.3, 0.3)
 
 
@@ -257,23 +318,40 @@ def test_a_summary_draws_another_model_apart_and_in_no_verdicts_colour(summarise
     figure = summarised(by_another(LEDGER))
     own, others, bars = figure.axes
     assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
-    points = [np.asarray(c.get_offsets()).tolist() for c in others.collections
-              if c.get_label() == ANOTHER["label"]]
+    points = [
+        np.asarray(c.get_offsets()).tolist()
+        for c in others.collections
+        if c.get_label() == ANOTHER["label"]
+    ]
     assert points == [[[-0.3, 0.3], [0.5, 0.1]]]
-    assert others.get_legend() and not own.texts  # what lies far off is no failure, so it is not named
+    assert (
+        others.get_legend() and not own.texts
+    )  # what lies far off is no failure, so it is not named
     assert [t.get_text() for t in own.get_legend().get_texts()] == ["exact", "close"]
     widths = {t.get_text(): b.get_width() for t, b in zip(bars.get_yticklabels(), bars.patches)}
-    assert widths == {"exact": 1, "close": 1, "within ci": 0, "differs": 0, "sign flipped": 0,
-                      "relabelled": 0, "misprint": 0, ANOTHER["label"]: 2, "not run": 2}
+    assert widths == {
+        "exact": 1,
+        "close": 1,
+        "within ci": 0,
+        "differs": 0,
+        "sign flipped": 0,
+        "relabelled": 0,
+        "misprint": 0,
+        ANOTHER["label"]: 2,
+        "not run": 2,
+    }
     assert own.get_xlim() == others.get_xlim()
     assert figure.get_suptitle() == (
-        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's or another run's")
+        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's or another run's"
+    )
 
 
 def test_a_cell_that_another_model_meets_is_not_counted_as_reproduced(summarised):
     rows = LEDGER.assign(evidence="substitute_judge")
     figure = summarised(rows)
-    assert "6 printed cells, 0 compared, 0 of them exact or close; 4 more are" in figure.get_suptitle()
+    assert (
+        "6 printed cells, 0 compared, 0 of them exact or close; 4 more are" in figure.get_suptitle()
+    )
     assert not colours_of(figure) & (set(COLOURS.values()) - {COLOURS["not_run"]})
 
 
@@ -281,7 +359,10 @@ def test_a_cell_that_another_model_meets_is_not_counted_as_reproduced(summarised
 def test_nothing_of_a_summary_is_cut(change, summarised):
     figure = summarised(change(LEDGER), notice=SAMPLE_NOTICE)
     figure.draw_without_rendering()
-    drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()  # of all that is visible
+    drawn, (width, height) = (
+        figure.get_tightbbox(),
+        figure.get_size_inches(),
+    )  # of all that is visible
     assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height
 
 
@@ -311,13 +392,21 @@ def hexes(colours):
 
 def key(legend):
     """Colours of a legend by their labels."""
-    return dict(zip(words(legend.get_texts()), hexes(handle.get_color() for handle in legend.legend_handles)))
+    return dict(
+        zip(
+            words(legend.get_texts()), hexes(handle.get_color() for handle in legend.legend_handles)
+        )
+    )
 
 
-INTERVALS = pd.DataFrame([  # far from 0, as shares near 0.95 are
-    ("kendall", 0.93, 0.91, 0.96, "documents", "new"), ("pearson", 0.95, 0.94, 0.97, "both", "new"),
-    ("pearson", 0.90, 0.88, 0.91, "documents", "same")],
-    columns=["label", "value", "ci_low", "ci_high", "group", "world"])
+INTERVALS = pd.DataFrame(
+    [  # far from 0, as shares near 0.95 are
+        ("kendall", 0.93, 0.91, 0.96, "documents", "new"),
+        ("pearson", 0.95, 0.94, 0.97, "both", "new"),
+        ("pearson", 0.90, 0.88, 0.91, "documents", "same"),
+    ],
+    columns=["label", "value", "ci_low", "ci_high", "group", "world"],
+)
 
 
 def draw_intervals(**options):
@@ -338,7 +427,8 @@ def test_intervals_plot_values_and_ends_by_panel_and_label(closing, bars):
         places = [["kendall", "pearson"].index(label) for label in rows["label"]]
         ends, dots = axis.collections
         assert [s.tolist() for s in ends.get_segments()] == [
-            [[r.ci_low, y], [r.ci_high, y]] for r, y in zip(rows.itertuples(), places)]
+            [[r.ci_low, y], [r.ci_high, y]] for r, y in zip(rows.itertuples(), places)
+        ]
         assert points(dots) == [[r.value, y] for r, y in zip(rows.itertuples(), places)]
         assert hexes(dots.get_facecolors()) == rows["group"].map(legend).tolist()
         assert axis.get_ylim() == (1.5, -0.5)  # the first label on top, and none at an edge
@@ -366,9 +456,13 @@ def test_a_second_value_is_a_hollow_diamond_with_a_name_of_its_own(closing):
 
 
 def test_bars_of_intervals_start_at_zero(closing):
-    figure = intervals(INTERVALS.assign(value=[0.93, -0.2, 0.9]), column="world", title="t", bars=True)
+    figure = intervals(
+        INTERVALS.assign(value=[0.93, -0.2, 0.9]), column="world", title="t", bars=True
+    )
     for axis, values in zip(figure.axes, ([0.93, -0.2], [0.9])):
-        assert [(bar.get_x(), bar.get_width()) for bar in axis.patches] == [(0, value) for value in values]
+        assert [(bar.get_x(), bar.get_width()) for bar in axis.patches] == [
+            (0, value) for value in values
+        ]
         low, high = axis.get_xlim()
         assert low <= min(0, *values) and high > max(values)
         fills = hexes(bar.get_facecolor() for bar in axis.patches)
@@ -379,30 +473,48 @@ def test_an_interval_without_ends_is_a_point(closing):
     frame = INTERVALS.assign(ci_low=np.nan, ci_high=np.nan)
     axis = intervals(frame, column="world", title="t").axes[0]
     low, high = axis.get_xlim()
-    assert points(axis.collections[1]) == [[0.93, 0], [0.95, 1]] and 0.92 < low < 0.93 and 0.95 < high < 0.96
+    assert (
+        points(axis.collections[1]) == [[0.93, 0], [0.95, 1]]
+        and 0.92 < low < 0.93
+        and 0.95 < high < 0.96
+    )
 
 
 def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
-    frame = pd.DataFrame([(x, draw + x, judge, panel) for panel in ("few", "many") for judge in ("a", "b")
-                          for x in (1, 2, 4) for draw in ((0, 2) if judge == "a" else (10, 16))],
-                         columns=["n", "score", "judge", "size"])
+    frame = pd.DataFrame(
+        [
+            (x, draw + x, judge, panel)
+            for panel in ("few", "many")
+            for judge in ("a", "b")
+            for x in (1, 2, 4)
+            for draw in ((0, 2) if judge == "a" else (10, 16))
+        ],
+        columns=["n", "score", "judge", "size"],
+    )
     frame.loc[frame["size"] == "many", "score"] *= 2
-    figure = curves(frame, x="n", y="score", hue="judge", column="size", title="More", notice=SAMPLE_NOTICE)
+    figure = curves(
+        frame, x="n", y="score", hue="judge", column="size", title="More", notice=SAMPLE_NOTICE
+    )
     assert words(axis.title for axis in figure.axes) == ["few", "many"]
     assert figure.get_suptitle() == f"More\n({SAMPLE_NOTICE})"
-    assert list(key(figure.legends[0])) == ["a", "b"] and not any(axis.get_legend() for axis in figure.axes)
+    assert list(key(figure.legends[0])) == ["a", "b"] and not any(
+        axis.get_legend() for axis in figure.axes
+    )
     for axis, times in zip(figure.axes, (1, 2)):
         drawn = [line for line in axis.lines if len(line.get_xdata())]
         assert hexes(line.get_color() for line in drawn) == [*key(figure.legends[0]).values()]
-        for line, band, (mean, spread) in zip(drawn, axis.collections, ((1, 2**0.5), (13, 18**0.5))):
+        for line, band, (mean, spread) in zip(
+            drawn, axis.collections, ((1, 2**0.5), (13, 18**0.5))
+        ):
             assert line.get_xdata().tolist() == [1, 2, 4]
             means = times * (mean + np.array([1, 2, 4]))
             assert line.get_ydata().tolist() == means.tolist()
             ends = band.get_paths()[0].vertices
             for x, middle in zip((1, 2, 4), means):  # of two draws at a distance d: d / sqrt(2)
                 heights = ends[ends[:, 0] == x, 1]
-                assert (heights.min(), heights.max()) == pytest.approx((middle - 2 * times * spread,
-                                                                        middle + 2 * times * spread))
+                assert (heights.min(), heights.max()) == pytest.approx(
+                    (middle - 2 * times * spread, middle + 2 * times * spread)
+                )
         assert axis.get_xlabel() == "n"
     few, many = figure.axes
     assert few.get_ylabel() == "score" and few.get_ylim() == many.get_ylim()
@@ -410,9 +522,13 @@ def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
 
 
 def test_deviations_plot_each_value_at_its_label_about_zero(closing):
-    panels = {"in points": pd.DataFrame([("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
-                                        columns=["label", "value", "group"]),
-              "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"])}
+    panels = {
+        "in points": pd.DataFrame(
+            [("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
+            columns=["label", "value", "group"],
+        ),
+        "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"]),
+    }
     figure = deviations(panels, title="Off by")
     assert figure.get_suptitle() == "Off by"
     assert [axis.get_xlabel() for axis in figure.axes] == list(panels)
@@ -420,45 +536,92 @@ def test_deviations_plot_each_value_at_its_label_about_zero(closing):
     for axis, frame in zip(figure.axes, panels.values()):
         labels = list(dict.fromkeys(frame["label"]))
         assert words(axis.get_yticklabels()) == labels
-        assert [list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]] == [[0, 0]]
+        assert [
+            list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]
+        ] == [[0, 0]]
         legend = axis.get_legend()
-        colours = dict(zip(words(legend.get_texts()),
-                           hexes(handle.get_markerfacecolor() for handle in legend.legend_handles)))
+        colours = dict(
+            zip(
+                words(legend.get_texts()),
+                hexes(handle.get_markerfacecolor() for handle in legend.legend_handles),
+            )
+        )
         assert list(colours) == list(dict.fromkeys(frame["group"]))
-        drawn = [(labels[round(y)], x, colour) for dots in axis.collections for (x, y), colour in zip(
-            points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4))))]
-        assert sorted(drawn) == sorted((r.label, r.value, colours[r.group]) for r in frame.itertuples())
+        drawn = [
+            (labels[round(y)], x, colour)
+            for dots in axis.collections
+            for (x, y), colour in zip(
+                points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4)))
+            )
+        ]
+        assert sorted(drawn) == sorted(
+            (r.label, r.value, colours[r.group]) for r in frame.itertuples()
+        )
         low, high = axis.get_xlim()
         assert low < min(0, frame["value"].min()) and high > frame["value"].max()
     two = [points(dots) for dots in figure.axes[0].collections if len(points(dots))]
-    assert len({y for dots in two for _, y in dots}) == 3  # the groups of one label lie side by side
+    assert (
+        len({y for dots in two for _, y in dots}) == 3
+    )  # the groups of one label lie side by side
 
 
 def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
-    table = pd.DataFrame([(-0.2, "system", "pearson"), (0.0, "sample", "kendall"),
-                          (np.nan, "system", "kendall"), (0.1, "sample", "pearson"), (0.3, "system", "")],
-                         columns=["difference", "level", "coefficient"])
-    figure = specification_curve(table, factors=["level", "coefficient"], title="Choices",
-                                 ylabel="a minus b", notice=SAMPLE_NOTICE)
+    table = pd.DataFrame(
+        [
+            (-0.2, "system", "pearson"),
+            (0.0, "sample", "kendall"),
+            (np.nan, "system", "kendall"),
+            (0.1, "sample", "pearson"),
+            (0.3, "system", ""),
+        ],
+        columns=["difference", "level", "coefficient"],
+    )
+    figure = specification_curve(
+        table,
+        factors=["level", "coefficient"],
+        title="Choices",
+        ylabel="a minus b",
+        notice=SAMPLE_NOTICE,
+    )
     top, bottom = figure.axes
     assert figure.get_suptitle() == f"Choices\n({SAMPLE_NOTICE})"
-    assert points(top.collections[0]) == [[0, -0.2], [1, 0], [2, 0.1], [3, 0.3]]  # not what is undefined
+    assert points(top.collections[0]) == [
+        [0, -0.2],
+        [1, 0],
+        [2, 0.1],
+        [3, 0.3],
+    ]  # not what is undefined
     colours = hexes(top.collections[0].get_facecolors())
     assert colours[2] == colours[3] and len(set(colours)) == 3  # below, at and above zero
-    assert [list(line.get_ydata()) for line in top.lines] == [[0, 0]] and top.get_ylabel() == "a minus b"
-    assert words(bottom.get_yticklabels()) == ["level: sample", "level: system", "coefficient: kendall",
-                                               "coefficient: pearson"]
+    assert [list(line.get_ydata()) for line in top.lines] == [
+        [0, 0]
+    ] and top.get_ylabel() == "a minus b"
+    assert words(bottom.get_yticklabels()) == [
+        "level: sample",
+        "level: system",
+        "coefficient: kendall",
+        "coefficient: pearson",
+    ]
     assert [points(marks) for marks in bottom.collections] == [
-        [[1, 0], [2, 0]], [[0, 1], [3, 1]], [[1, 2]], [[0, 3], [2, 3]]]
+        [[1, 0], [2, 0]],
+        [[0, 1], [3, 1]],
+        [[1, 2]],
+        [[0, 3], [2, 3]],
+    ]
     assert [[colours[round(x)] for x, _ in points(marks)] for marks in bottom.collections] == [
-        hexes(marks.get_edgecolors()) for marks in bottom.collections]
+        hexes(marks.get_edgecolors()) for marks in bottom.collections
+    ]
     assert bottom.yaxis_inverted() and bottom.get_xlabel() == "universes, sorted"
-    assert top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3
+    assert (
+        top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3
+    )
 
 
 def test_a_long_title_is_broken_when_saved_and_stays_inside_the_figure(tmp_path):
     row = {"label": "a", "group": "g", "column": "c", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
-    figure = intervals(pd.DataFrame([row]), column="column", title="Variant\n" + "judge: one against another; " * 4)
+    figure = intervals(
+        pd.DataFrame([row]), column="column", title="Variant\n" + "judge: one against another; " * 4
+    )
     figure.set_size_inches(4, 4)
     save(figure, "long", folder=tmp_path)
     assert figure.get_suptitle().startswith("Variant\njudge: one")

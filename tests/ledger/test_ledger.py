@@ -20,34 +20,37 @@ CELL = ["paper", "artefact", *KEY]
 NONE = (np.nan, np.nan)
 
 
-@pytest.mark.parametrize("printed, ours, ci, expected", [
-    ("0.167", 0.167, NONE, "exact"),
-    ("0.167", 0.1675, NONE, "exact"),  # on the rounding edge
-    ("0.167", 0.1665, NONE, "exact"),
-    ("0.167", 0.16751, NONE, "close"),
-    ("0.167", 0.16649, NONE, "close"),
-    ("0.17", 0.1749, NONE, "exact"),  # two printed digits: half a unit is 0.005
-    ("0.17", 0.1751, NONE, "close"),
-    ("-0.071", -0.0714, NONE, "exact"),
-    ("-0.071", -0.0720, NONE, "close"),
-    ("0.000", -0.0004, NONE, "exact"),
-    ("0.167", 0.177, NONE, "close"),  # 0.010 above, 0.010 below: still close
-    ("0.167", 0.157, NONE, "close"),
-    ("0.30", 0.31, NONE, "close"),
-    ("0.167", 0.1771, NONE, "differs"),
-    ("0.167", 0.1569, NONE, "differs"),
-    ("0.324", -0.3243, NONE, "sign_flipped"),
-    ("-0.324", 0.330, NONE, "sign_flipped"),
-    ("0.324", -0.335, NONE, "differs"),
-    ("0.004", -0.004, NONE, "close"),  # 0.008 apart: close comes before a change of sign
-    ("0.167", 0.25, (0.1, 0.4), "within_ci"),
-    ("0.167", 0.25, (0.167, 0.4), "within_ci"),
-    ("0.167", 0.25, (0.168, 0.4), "differs"),
-    ("-0.25", -0.10, (-0.3, 0.1), "within_ci"),
-    ("0.167", 0.1671, (0.1, 0.2), "exact"),
-    ("", 0.5, (0.1, 0.9), "not_run"),
-    ("0.167", np.nan, NONE, "not_run"),
-])
+@pytest.mark.parametrize(
+    "printed, ours, ci, expected",
+    [
+        ("0.167", 0.167, NONE, "exact"),
+        ("0.167", 0.1675, NONE, "exact"),  # on the rounding edge
+        ("0.167", 0.1665, NONE, "exact"),
+        ("0.167", 0.16751, NONE, "close"),
+        ("0.167", 0.16649, NONE, "close"),
+        ("0.17", 0.1749, NONE, "exact"),  # two printed digits: half a unit is 0.005
+        ("0.17", 0.1751, NONE, "close"),
+        ("-0.071", -0.0714, NONE, "exact"),
+        ("-0.071", -0.0720, NONE, "close"),
+        ("0.000", -0.0004, NONE, "exact"),
+        ("0.167", 0.177, NONE, "close"),  # 0.010 above, 0.010 below: still close
+        ("0.167", 0.157, NONE, "close"),
+        ("0.30", 0.31, NONE, "close"),
+        ("0.167", 0.1771, NONE, "differs"),
+        ("0.167", 0.1569, NONE, "differs"),
+        ("0.324", -0.3243, NONE, "sign_flipped"),
+        ("-0.324", 0.330, NONE, "sign_flipped"),
+        ("0.324", -0.335, NONE, "differs"),
+        ("0.004", -0.004, NONE, "close"),  # 0.008 apart: close comes before a change of sign
+        ("0.167", 0.25, (0.1, 0.4), "within_ci"),
+        ("0.167", 0.25, (0.167, 0.4), "within_ci"),
+        ("0.167", 0.25, (0.168, 0.4), "differs"),
+        ("-0.25", -0.10, (-0.3, 0.1), "within_ci"),
+        ("0.167", 0.1671, (0.1, 0.2), "exact"),
+        ("", 0.5, (0.1, 0.9), "not_run"),
+        ("0.167", np.nan, NONE, "not_run"),
+    ],
+)
 def test_verdict(printed, ours, ci, expected):
     assert verdict(printed, ours, ci) == expected
     assert expected in VERDICTS
@@ -55,19 +58,26 @@ def test_verdict(printed, ours, ci, expected):
 
 def printed_table():
     """Two rows of three cells and an average; one cell is a dash."""
-    rows = [("A", "d", "x", "0.100", ""), ("A", "d", "y", "0.200", ""), ("A", "d", "AVG", "0.150", ""),
-            ("B", "d", "x", "-0.300", ""), ("B", "d", "y", "", "printed as a dash"),
-            ("B", "d", "AVG", "-0.300", "")]
+    rows = [
+        ("A", "d", "x", "0.100", ""),
+        ("A", "d", "y", "0.200", ""),
+        ("A", "d", "AVG", "0.150", ""),
+        ("B", "d", "x", "-0.300", ""),
+        ("B", "d", "y", "", "printed as a dash"),
+        ("B", "d", "AVG", "-0.300", ""),
+    ]
     table = pd.DataFrame(rows, columns=["row", "dataset", "aspect", "printed", "note"])
-    table = table.assign(level="sample", coefficient="spearman", value=pd.to_numeric(table["printed"]))
+    table = table.assign(
+        level="sample", coefficient="spearman", value=pd.to_numeric(table["printed"])
+    )
     return table[[*KEY, "printed", "note", "value"]]
 
 
 def ours_of(**values):
     """Our cells from A_x=0.1 and so on."""
-    return pd.DataFrame([(*name.split("_"), v) for name, v in values.items()],
-                        columns=["row", "aspect", "ours"]).assign(
-                            dataset="d", level="sample", coefficient="spearman")
+    return pd.DataFrame(
+        [(*name.split("_"), v) for name, v in values.items()], columns=["row", "aspect", "ours"]
+    ).assign(dataset="d", level="sample", coefficient="spearman")
 
 
 def against(ours, **options):
@@ -80,8 +90,12 @@ def test_compare_adds_averages_and_judges_each_cell():
     assert list(rows.columns) == [*COLUMNS, "sample"]
     found = rows.set_index(["row", "aspect"])
     # A's average is (0.1004 + 0.24) / 2 = 0.1702, 0.0202 off; B's lacks a cell.
-    assert found["verdict"].to_dict() == {("A", "x"): "exact", ("A", "y"): "differs",
-                                          ("A", "AVG"): "differs", ("B", "x"): "close"}
+    assert found["verdict"].to_dict() == {
+        ("A", "x"): "exact",
+        ("A", "y"): "differs",
+        ("A", "AVG"): "differs",
+        ("B", "x"): "close",
+    }
     assert found.loc[("A", "AVG"), "ours"] == pytest.approx(0.1702)
     assert found.loc[("A", "AVG"), "difference"] == pytest.approx(0.0202)
     assert found.loc[("B", "x"), "difference"] == pytest.approx(-0.01)
@@ -108,8 +122,14 @@ def test_qags_averages_over_its_two_parts():
 
 def test_evidence_variant_note_and_interval_of_a_row():
     ours = ours_of(A_x=0.15, B_x=-0.3).assign(
-        evidence=["released_scores", None], variant=["recall", "f"], note=["why", "none"],
-        ci_low=[0.05, -0.4], ci_high=[0.2, -0.2], n=[100, 99], n_skipped=[0, 1])
+        evidence=["released_scores", None],
+        variant=["recall", "f"],
+        note=["why", "none"],
+        ci_low=[0.05, -0.4],
+        ci_high=[0.2, -0.2],
+        n=[100, 99],
+        n_skipped=[0, 1],
+    )
     found = against(ours).set_index("row")
     assert found["evidence"].to_dict() == {"A": "released_scores", "B": "recomputed"}
     assert found["verdict"].to_dict() == {"A": "within_ci", "B": "exact"}
@@ -119,13 +139,23 @@ def test_evidence_variant_note_and_interval_of_a_row():
 
 def test_averages_with_intervals_resample_the_aspects_together():
     """The second aspect is the first one with its sign changed, so their mean is 0 in every resample."""
-    frame = planted(np.random.default_rng(0), documents=20, systems=6).rename(columns={"human": "coherence"})
+    frame = planted(np.random.default_rng(0), documents=20, systems=6).rename(
+        columns={"human": "coherence"}
+    )
     frame["fluency"] = -frame["coherence"]
-    cells = pd.DataFrame([("sample", "coherence"), ("sample", "fluency"), ("sample", "AVG")],
-                         columns=["level", "aspect"]).assign(row="x", dataset="d", coefficient="kendall")
-    ours = correlation_table(frame, ["a"], ["coherence", "fluency"], coefficients=("kendall",), dataset="d")
-    found = averages(cells, ours.assign(row="x"), {"d": frame}, rng=np.random.default_rng(0), resamples=100)
-    assert found[["aspect", "level", "coefficient"]].values.tolist() == [["AVG", "sample", "kendall"]]
+    cells = pd.DataFrame(
+        [("sample", "coherence"), ("sample", "fluency"), ("sample", "AVG")],
+        columns=["level", "aspect"],
+    ).assign(row="x", dataset="d", coefficient="kendall")
+    ours = correlation_table(
+        frame, ["a"], ["coherence", "fluency"], coefficients=("kendall",), dataset="d"
+    )
+    found = averages(
+        cells, ours.assign(row="x"), {"d": frame}, rng=np.random.default_rng(0), resamples=100
+    )
+    assert found[["aspect", "level", "coefficient"]].values.tolist() == [
+        ["AVG", "sample", "kendall"]
+    ]
     assert found[["ours", "ci_low", "ci_high"]].to_numpy() == pytest.approx(0, abs=1e-12)
 
 
@@ -135,28 +165,72 @@ def test_an_average_inherits_what_its_cells_share():
     assert (found["variant"], found["note"], found["verdict"]) == ("recall", "", "exact")
 
 
-@pytest.mark.parametrize("ours, options, message", [
-    (ours_of(A_x=0.1), {"evidence": "guess"}, r"evidence \['guess'\]: expected one of \['recomputed'"),
-    (ours_of(A_x=0.1).assign(evidence="memory"), {}, r"evidence \['memory'\]"),
-    (pd.concat([ours_of(A_x=0.1)] * 2), {}, r"two values for \['A', 'd', 'x', 'sample', 'spearman'\]"),
-    (ours_of(A_x=0.1, C_x=0.1), {}, r"^geval, table9: no printed row 'C'; there are A, B$"),
-    (ours_of(A_x=0.1, A_z=0.1), {}, r"1 cells that the table does not print, first \['A', 'd', 'z'"),
-    (ours_of(A_x=0.1), {"evidence": "rejudged"}, r"^evidence rejudged: name the judge that gave the replies"),
-    (ours_of(A_x=0.1), {"evidence": "rejudged", "judge": "surface"}, r"^judge 'surface' is a rule, no model"),
-    (ours_of(A_x=0.1), {"evidence": "rejudged", "judge": Surface()}, r"^judge 'surface' is a rule, no model"),
-    (ours_of(A_x=0.1).assign(evidence="substitute_judge", judge="simulated"), {}, "'simulated' is a rule"),
-    (ours_of(A_x=0.1, B_x=0.1).assign(judge=["gpt-4", None]), {"evidence": "substitute_judge"},
-     "name the judge"),
-    (ours_of(A_x=0.1), {"evidence": "substitute_judge", "judge": "chained:surface"}, "is a rule, no model"),
-])
+@pytest.mark.parametrize(
+    "ours, options, message",
+    [
+        (
+            ours_of(A_x=0.1),
+            {"evidence": "guess"},
+            r"evidence \['guess'\]: expected one of \['recomputed'",
+        ),
+        (ours_of(A_x=0.1).assign(evidence="memory"), {}, r"evidence \['memory'\]"),
+        (
+            pd.concat([ours_of(A_x=0.1)] * 2),
+            {},
+            r"two values for \['A', 'd', 'x', 'sample', 'spearman'\]",
+        ),
+        (ours_of(A_x=0.1, C_x=0.1), {}, r"^geval, table9: no printed row 'C'; there are A, B$"),
+        (
+            ours_of(A_x=0.1, A_z=0.1),
+            {},
+            r"1 cells that the table does not print, first \['A', 'd', 'z'",
+        ),
+        (
+            ours_of(A_x=0.1),
+            {"evidence": "rejudged"},
+            r"^evidence rejudged: name the judge that gave the replies",
+        ),
+        (
+            ours_of(A_x=0.1),
+            {"evidence": "rejudged", "judge": "surface"},
+            r"^judge 'surface' is a rule, no model",
+        ),
+        (
+            ours_of(A_x=0.1),
+            {"evidence": "rejudged", "judge": Surface()},
+            r"^judge 'surface' is a rule, no model",
+        ),
+        (
+            ours_of(A_x=0.1).assign(evidence="substitute_judge", judge="simulated"),
+            {},
+            "'simulated' is a rule",
+        ),
+        (
+            ours_of(A_x=0.1, B_x=0.1).assign(judge=["gpt-4", None]),
+            {"evidence": "substitute_judge"},
+            "name the judge",
+        ),
+        (
+            ours_of(A_x=0.1),
+            {"evidence": "substitute_judge", "judge": "chained:surface"},
+            "is a rule, no model",
+        ),
+    ],
+)
 def test_compare_refuses(ours, options, message):
     with pytest.raises(ValueError, match=message):
         against(ours, **options)
 
 
-@pytest.mark.parametrize("ours, expected", [
-    (0.1, "close"), (0.104, "close"), (0.15, "differs"), (-0.1, "sign_flipped"),
-])
+@pytest.mark.parametrize(
+    "ours, expected",
+    [
+        (0.1, "close"),
+        (0.104, "close"),
+        (0.15, "differs"),
+        (-0.1, "sign_flipped"),
+    ],
+)
 def test_another_run_of_a_metric_is_never_exact(ours, expected):
     """It has the printed digits by chance; every other verdict is that of the value."""
     kept = against(ours_of(A_x=ours), evidence="other_run").set_index("aspect")
@@ -169,7 +243,11 @@ def test_the_ledger_has_no_exact_cell_of_another_run():
     kept = ledger.read(root() / "paper_tables" / "ledger.csv")
     others = kept[kept["evidence"] == "other_run"]
     assert len(others) and set(others["verdict"]) <= {"close", "within_ci", "not_run"}
-    assert others.loc[others["verdict"] != "not_run", "note"].str.contains("another run of the metric").all()
+    assert (
+        others.loc[others["verdict"] != "not_run", "note"]
+        .str.contains("another run of the metric")
+        .all()
+    )
 
 
 def test_a_near_row_is_named():
@@ -177,26 +255,43 @@ def test_a_near_row_is_named():
     ours = table[table["row"] == "G-EVAL-3.5"][KEY].assign(ours=0.3, row="G-Eval-3.5")
     message = "geval, table2: no printed row 'G-Eval-3.5': did you mean 'G-EVAL-3.5'"
     with pytest.raises(ValueError, match=message):
-        compare("geval", "table2", table, ours, evidence="rejudged", notebook="test", judge="openai:m")
+        compare(
+            "geval", "table2", table, ours, evidence="rejudged", notebook="test", judge="openai:m"
+        )
 
 
 def test_another_models_cells_carry_its_name():
     ours = ours_of(A_x=0.1, A_y=0.2, B_x=-0.3).assign(
-        judge=["gpt-4", "gpt-4", None], evidence=["rejudged", "rejudged", "recomputed"],
-        variant=["", "one reply", ""])
+        judge=["gpt-4", "gpt-4", None],
+        evidence=["rejudged", "rejudged", "recomputed"],
+        variant=["", "one reply", ""],
+    )
     found = against(ours).set_index(["row", "aspect"])
     assert list(found.reset_index()[COLUMNS]) == COLUMNS  # the judge is no column of the ledger
     # A's cells have two variants, so that their average has none of its own; B lacks a cell for one.
-    assert found["variant"].to_dict() == {("A", "x"): "gpt-4", ("A", "y"): "one reply", ("A", "AVG"): "",
-                                          ("B", "x"): ""}
+    assert found["variant"].to_dict() == {
+        ("A", "x"): "gpt-4",
+        ("A", "y"): "one reply",
+        ("A", "AVG"): "",
+        ("B", "x"): "",
+    }
     named = against(ours_of(A_x=0.1, A_y=0.2), evidence="rejudged", judge="openai:m")
     assert named["variant"].tolist() == ["openai:m"] * 3
 
 
-@pytest.mark.parametrize("judge, rule", [
-    ("surface", True), (Surface(), True), ("simulated", True), ("chained:surface", True),
-    ("openai:surface", False), ("replay:closer_look/geval", False), ("gpt-4-0314", False), ("", False),
-])
+@pytest.mark.parametrize(
+    "judge, rule",
+    [
+        ("surface", True),
+        (Surface(), True),
+        ("simulated", True),
+        ("chained:surface", True),
+        ("openai:surface", False),
+        ("replay:closer_look/geval", False),
+        ("gpt-4-0314", False),
+        ("", False),
+    ],
+)
 def test_rules(judge, rule):
     assert is_rule(judge) == rule
 
@@ -210,8 +305,11 @@ def test_side_by_side():
 def test_write_refuses_a_silent_cell(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     rows = against(ours_of(A_x=0.15, A_y=0.2))
-    with pytest.raises(ValueError, match=r"1 cells are neither exact nor close and name no cause, first "
-                                         r"\['A', 'd', 'x'"):
+    with pytest.raises(
+        ValueError,
+        match=r"1 cells are neither exact nor close and name no cause, first "
+        r"\['A', 'd', 'x'",
+    ):
         write(rows[rows["aspect"] != "AVG"])
     assert not list(tmp_path.rglob("*.csv"))
     path = write(rows.assign(note="another tokenizer, tried two"))
@@ -221,7 +319,9 @@ def test_write_refuses_a_silent_cell(tmp_path, monkeypatch):
 
 def test_sample_values_are_hidden_and_kept_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
-    rows = against(ours_of(A_x=0.1, A_y=0.9).assign(n=12, n_skipped=0, ci_low=0.0, ci_high=1.0), sample=True)
+    rows = against(
+        ours_of(A_x=0.1, A_y=0.9).assign(n=12, n_skipped=0, ci_low=0.0, ci_high=1.0), sample=True
+    )
     assert set(rows["verdict"]) == {"not_run"} and set(rows["evidence"]) == {"none"}
     assert set(rows["note"]) == {SAMPLE_NOTICE}
     path = write(rows)
@@ -234,7 +334,10 @@ def test_sample_values_are_hidden_and_kept_apart(tmp_path, monkeypatch):
 def test_a_note_of_its_own_does_not_carry_a_samples_value_into_the_ledger(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
     rows = against(ours_of(A_x=0.1, A_y=0.9), sample=True)
-    for changed in (rows["aspect"] == "x", rows["aspect"] != "none"):  # some of the notes, and all of them
+    for changed in (
+        rows["aspect"] == "x",
+        rows["aspect"] != "none",
+    ):  # some of the notes, and all of them
         rows.loc[changed, "note"] = "the paper misprints this cell"
         rows.loc[changed, ["verdict", "evidence"]] = ["exact", "recomputed"]
         path = write(rows)
@@ -261,7 +364,9 @@ def test_a_note_with_the_notices_words_is_a_note(tmp_path, monkeypatch):
 
 def test_rows_that_do_not_say_whether_they_are_the_samples_are_refused():
     rows = against(ours_of(A_x=0.15, A_y=0.2))
-    with pytest.raises(ValueError, match="no column `sample`, .* give all columns that nj.compare returned"):
+    with pytest.raises(
+        ValueError, match="no column `sample`, .* give all columns that nj.compare returned"
+    ):
         write(rows[COLUMNS])
 
 
@@ -269,7 +374,8 @@ def part(folder, name, evidence, ours, rows=("ROUGE-1",), note="note of "):
     """A part of the ledger: all of a row of a real printed table, at one value."""
     table = published("geval", "table1")
     values = table[table["row"].isin(rows) & (table["aspect"] != "AVG")][KEY].assign(
-        ours=ours, note=note + name)
+        ours=ours, note=note + name
+    )
     path = folder / f"{name}.csv"
     ledger.save(compare("geval", "table1", table, values, evidence=evidence, notebook=name), path)
     return path
@@ -289,16 +395,24 @@ def test_merge_prefers_the_better_evidence_in_any_order(tmp_path):
     # The paper's protocol, asked of a live model, before recorded replies to another prompt or model.
     assert EVIDENCE.index("rejudged") < EVIDENCE.index("substitute_judge")
     # What the paper's authors or its texts give, before somebody else's run of the metric.
-    assert EVIDENCE.index("released_responses") < EVIDENCE.index("other_run") < EVIDENCE.index("rejudged")
-    parts = [part(tmp_path, "released", "released_scores", 0.5, ("ROUGE-1", "ROUGE-2")),
-             part(tmp_path, "recomputed", "recomputed", 0.25)]
+    assert (
+        EVIDENCE.index("released_responses")
+        < EVIDENCE.index("other_run")
+        < EVIDENCE.index("rejudged")
+    )
+    parts = [
+        part(tmp_path, "released", "released_scores", 0.5, ("ROUGE-1", "ROUGE-2")),
+        part(tmp_path, "recomputed", "recomputed", 0.25),
+    ]
     for order in (parts, parts[::-1]):
         rows = merge(order)
         assert len(rows) == len(all_published()) and not rows.duplicated(CELL).any()
         ran = rows[was_run(rows)].groupby("row")
         assert ran["ours"].unique().explode().to_dict() == {"ROUGE-1": 0.25, "ROUGE-2": 0.5}
-        assert ran["notebook"].unique().explode().to_dict() == {"ROUGE-1": "recomputed",
-                                                                "ROUGE-2": "released"}
+        assert ran["notebook"].unique().explode().to_dict() == {
+            "ROUGE-1": "recomputed",
+            "ROUGE-2": "released",
+        }
         assert ran.size().to_dict() == {"ROUGE-1": 10, "ROUGE-2": 10}
         assert (rows.loc[~was_run(rows), "note"].str.strip() != "").all()
 
@@ -309,7 +423,9 @@ def test_round_trip(tmp_path):
     ledger.save(rows, path)
     again = ledger.read(path)
     assert again.loc[again["notebook"] == "some", "ours"].tolist() == [-0.333333] * 10  # six digits
-    text = [c for c in COLUMNS if c not in ("ours", "ci_low", "ci_high", "difference", "n", "n_skipped")]
+    text = [
+        c for c in COLUMNS if c not in ("ours", "ci_low", "ci_high", "difference", "n", "n_skipped")
+    ]
     assert again[text].values.tolist() == rows[text].values.tolist()
     first = path.read_bytes()
     ledger.save(again, path)
@@ -334,12 +450,19 @@ def test_the_committed_ledger_is_complete_and_explains_itself():
     silent = ~rows["verdict"].isin(["exact", "close"]) & (rows["note"].str.strip() == "")
     assert not silent.any(), rows.loc[silent, CELL].head().values.tolist()
     judged = with_misprints(rows, cells, of_others(rows))
-    assert judged["verdict"].tolist() == rows["verdict"].tolist() and (rows["verdict"] == MISPRINT).any()
+    assert (
+        judged["verdict"].tolist() == rows["verdict"].tolist()
+        and (rows["verdict"] == MISPRINT).any()
+    )
     ran = rows[was_run(rows)]
     assert (ran["notebook"] != "").all() and (ran["evidence"] != "none").all()
     assert not ran["note"].str.contains(SAMPLE_NOTICE).any()
-    again = pd.Series([verdict(r.published, r.ours, (r.ci_low, r.ci_high)) for r in ran.itertuples()], ran.index)
-    again = again.mask(ran["evidence"].isin(["other_run", "third_party"]) & (again == "exact"), "close")
+    again = pd.Series(
+        [verdict(r.published, r.ours, (r.ci_low, r.ci_high)) for r in ran.itertuples()], ran.index
+    )
+    again = again.mask(
+        ran["evidence"].isin(["other_run", "third_party"]) & (again == "exact"), "close"
+    )
     stated = ran["verdict"].where(~ran["verdict"].isin(["relabelled", MISPRINT]), again)
     assert stated.tolist() == again.tolist()
     assert (ran["difference"] - (ran["ours"] - ran["published"].astype(float))).abs().max() < 2e-6
@@ -350,5 +473,8 @@ def test_a_judge_with_a_printed_row_stands_beside_the_others_with_the_ledgers_ce
     kept = kept_reruns.kept_cells()
     assert set(own) == {"unieval"}
     for name, cells in own.items():
-        assert cells[COLUMNS].reset_index(drop=True).equals(
-            kept.loc[kept["judge"] == name, COLUMNS].reset_index(drop=True))
+        assert (
+            cells[COLUMNS]
+            .reset_index(drop=True)
+            .equals(kept.loc[kept["judge"] == name, COLUMNS].reset_index(drop=True))
+        )

@@ -19,11 +19,17 @@ def cells(chats, responses):
     scores = nj.item_scores(responses)
     frame = chats.with_scores(nj.judging.wide({"judge": scores}))
     frame = frame[frame["item_id"].isin(scores["item_id"])]
-    return [nj.correlation_table(frame, [f"judge:{aspect}"], [aspect], levels=("dataset",))["ours"].tolist()
-            for aspect in ASPECTS]
+    return [
+        nj.correlation_table(frame, [f"judge:{aspect}"], [aspect], levels=("dataset",))[
+            "ours"
+        ].tolist()
+        for aspect in ASPECTS
+    ]
 
 
-def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell(tmp_path, monkeypatch):
+def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell(
+    tmp_path, monkeypatch
+):
     """A-Closer-Look's prompts and its twenty replies an item (Chiang and Lee 2023), through one request with `n`."""
     if not nj.data.available(RECORDING):
         pytest.skip(f"{RECORDING} is not here")
@@ -39,19 +45,27 @@ def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell
     items = items[~items["item_id"].isin(missing)]
     replayed = replayed[~replayed["item_id"].isin(missing)]
     assert len(items) > 40
-    replies = {key: part.sort_values("sample_index")["text"].tolist()
-               for key, part in replayed.groupby(["item_id", "aspect"])}
-    said = {task.text: replies[task.item_id, task.aspect] for one in prompts for task in Tasks(items, one)}
+    replies = {
+        key: part.sort_values("sample_index")["text"].tolist()
+        for key, part in replayed.groupby(["item_id", "aspect"])
+    }
+    said = {
+        task.text: replies[task.item_id, task.aspect]
+        for one in prompts
+        for task in Tasks(items, one)
+    }
 
     def answer(number, where, body):
         request = json.loads(body)
-        return completion(said[request["messages"][-1]["content"]][:request["n"]], model="m")
+        return completion(said[request["messages"][-1]["content"]][: request["n"]], model="m")
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        live = nj.judge_items(items, prompts, "openai:m", store=Store(tmp_path / "replies.sqlite"), **asked)
+        live = nj.judge_items(
+            items, prompts, "openai:m", store=Store(tmp_path / "replies.sqlite"), **asked
+        )
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
@@ -59,12 +73,14 @@ def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell
     assert live["score"].isna().sum() == replayed["score"].isna().sum()
 
 
-def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recording(tmp_path, monkeypatch):
+def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recording(
+    tmp_path, monkeypatch
+):
     """`nj.rerun` with A Closer Look's own protocol: its prompt in parts, twenty samples, Pearson and Kendall."""
     if not nj.data.available(RECORDING):
         pytest.skip(f"{RECORDING} is not here")
     chats = nj.load("topical_chat")
-    row, = [one for one in nj.closer_look.PROTOCOLS if one.row == "auto CoT, score only"]
+    (row,) = [one for one in nj.closer_look.PROTOCOLS if one.row == "auto CoT, score only"]
     items = chats.items.head(30)
     held = nj.recording(RECORDING, items)
     by_item = held.sort_values("sample_index").groupby(["item_id", "aspect"])["text"]
@@ -74,7 +90,9 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
         one = nj.prompt(row.prompt.format(task="dialogue", aspect=aspect))
         for task in Tasks(items, one):
             # A response that was not recorded is answered without a rating; of equal texts the first answer counts.
-            said.setdefault(task.text, replies.get((task.item_id, task.aspect), ["no idea"] * row.samples))
+            said.setdefault(
+                task.text, replies.get((task.item_id, task.aspect), ["no idea"] * row.samples)
+            )
 
     def answer(number, where, body):
         return completion(said[json.loads(body)["messages"][-1]["content"]], model="m")
@@ -83,15 +101,26 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        found = nj.rerun("closer_look", "table4", {row.row: "openai:m"}, limit=len(items), resamples=0,
-                         store=Store(tmp_path / "replies.sqlite"))
+        found = nj.rerun(
+            "closer_look",
+            "table4",
+            {row.row: "openai:m"},
+            limit=len(items),
+            resamples=0,
+            store=Store(tmp_path / "replies.sqlite"),
+        )
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
     scores, _ = nj.closer_look.scored(chats, rows=[row.row])
     few = scores[scores["item_id"].isin(items["item_id"])]
-    expected = nj.agreement(few, [row.row], list(ASPECTS), levels=("sample",), coefficients=("pearson", "kendall"))
+    expected = nj.agreement(
+        few, [row.row], list(ASPECTS), levels=("sample",), coefficients=("pearson", "kendall")
+    )
     keys = ["aspect", "level", "coefficient"]
     assert len(found.cells) == 8 and not found.enters
     both = found.cells.merge(expected, on=keys, suffixes=("", "_expected"))
-    assert both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12) and len(both) == 8
+    assert (
+        both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12)
+        and len(both) == 8
+    )

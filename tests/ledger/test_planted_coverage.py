@@ -14,9 +14,11 @@ SLOW = bool(os.environ.get("NLGJUDGE_SLOW"))
 REPETITIONS = 600 if SLOW else 120
 PROMISED = (0.93, 0.97)
 # One system, or sixteen: the interval keeps its promise. With seven systems or fewer it is too short.
-KEPT = [planted.Cell("qags_cnn", (), "consistency", "dataset", "spearman"),
-        planted.Cell("bagel", (), "quality", "dataset", "pearson"),
-        planted.Cell("summeval", (), "coherence", "sample", "spearman")]
+KEPT = [
+    planted.Cell("qags_cnn", (), "consistency", "dataset", "spearman"),
+    planted.Cell("bagel", (), "quality", "dataset", "pearson"),
+    planted.Cell("summeval", (), "coherence", "sample", "spearman"),
+]
 TOO_SHORT = [planted.Cell("topical_chat", (), "engagingness", "dataset", "spearman")]
 
 
@@ -28,8 +30,13 @@ def people(cell):
 
 def held(cell, world):
     """How many intervals hold the truth, which 150 studies know within 0.08 of a study's own error: 0.1% of them."""
-    found = planted.coverage([cell], world, repetitions=REPETITIONS, resamples=500 if SLOW else 200,
-                             studies=3000 if SLOW else 150)
+    found = planted.coverage(
+        [cell],
+        world,
+        repetitions=REPETITIONS,
+        resamples=500 if SLOW else 200,
+        studies=3000 if SLOW else 150,
+    )
     return int(found["held"].iloc[0])
 
 
@@ -38,7 +45,9 @@ def test_the_interval_holds_the_planted_value_as_often_as_it_says(cell):
     """In 93 to 97% of the repetitions, as far as so many can tell."""
     people(cell)
     number = held(cell, "anew")
-    low, high = (stats.binom.ppf(tail, REPETITIONS, share) for tail, share in zip((0.0005, 0.9995), PROMISED))
+    low, high = (
+        stats.binom.ppf(tail, REPETITIONS, share) for tail, share in zip((0.0005, 0.9995), PROMISED)
+    )
     assert low <= number <= high
 
 
@@ -47,7 +56,9 @@ def test_with_the_systems_at_hand_the_interval_over_documents_keeps_its_promise(
     """However few systems there are: only the texts are drawn anew."""
     people(cell)
     number = held(cell, "texts")
-    low, high = (stats.binom.ppf(tail, REPETITIONS, share) for tail, share in zip((0.0005, 0.9995), PROMISED))
+    low, high = (
+        stats.binom.ppf(tail, REPETITIONS, share) for tail, share in zip((0.0005, 0.9995), PROMISED)
+    )
     assert low <= number <= high
 
 
@@ -69,9 +80,19 @@ def test_the_worlds_are_what_they_say():
     np.testing.assert_allclose(planted.shares(rated), (0.3, 0.1), atol=0.1)
     for draw in (planted.texts, planted.anew):
         given, scores = draw(rated, rng)
-        assert given.shape == scores.shape == rated.shape and set(given.ravel()) <= set(rated.ravel())
-        assert np.corrcoef(given.ravel(), scores.ravel())[0, 1] == pytest.approx(planted.CORRELATION, abs=0.1)
+        assert given.shape == scores.shape == rated.shape and set(given.ravel()) <= set(
+            rated.ravel()
+        )
+        assert np.corrcoef(given.ravel(), scores.ravel())[0, 1] == pytest.approx(
+            planted.CORRELATION, abs=0.1
+        )
     for level in ("sample", "dataset", "system"):
         for coefficient in ("pearson", "spearman", "kendall"):
-            ours = correlation(planted.frame_of(given, scores), "judge", "human", level=level, coefficient=coefficient)
+            ours = correlation(
+                planted.frame_of(given, scores),
+                "judge",
+                "human",
+                level=level,
+                coefficient=coefficient,
+            )
             assert planted.value(given, scores, level, coefficient) == pytest.approx(ours.value)

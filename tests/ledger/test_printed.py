@@ -15,12 +15,17 @@ def house(tmp_path, monkeypatch):
 
     def type_in(name, *lines, header="row,dataset,aspect,level,coefficient,printed,note"):
         (folder / f"{name}.csv").write_text("\n".join([header, *lines, ""]), encoding="utf-8")
+
     return type_in
 
 
 def test_values_are_numbers_and_printed_stays_text(house):
-    house("chatgpt_table9", "A,d,x,sample,spearman,0.100,", "A,d,x,sample,pearson,,a dash",
-          "A,d,x,sample,kendall,-0.050,")
+    house(
+        "chatgpt_table9",
+        "A,d,x,sample,spearman,0.100,",
+        "A,d,x,sample,pearson,,a dash",
+        "A,d,x,sample,kendall,-0.050,",
+    )
     table = published("chatgpt", "table9")
     assert table["printed"].tolist() == ["0.100", "", "-0.050"]
     assert table["value"].fillna(9).tolist() == [0.1, 9, -0.05]
@@ -31,8 +36,12 @@ def test_tables_are_in_reading_order_and_of_correlations_only(house):
     for name in ("coascore_table12", "coascore_table2", "geval_v1_table1", "geval_table3"):
         house(name, "A,d,x,sample,spearman,0.1,")
     house("dhp_table1", "A,b,c,", header="row,column,printed,note")
-    assert tables() == [("geval", "table3"), ("geval_v1", "table1"), ("coascore", "table2"),
-                        ("coascore", "table12")]
+    assert tables() == [
+        ("geval", "table3"),
+        ("geval_v1", "table1"),
+        ("coascore", "table2"),
+        ("coascore", "table12"),
+    ]
     assert list(all_published().columns) == [*KEY, "printed", "note", "value", "paper", "artefact"]
     assert list(published("dhp", "table1").columns) == ["row", "column", "printed", "note"]
 
@@ -40,15 +49,19 @@ def test_tables_are_in_reading_order_and_of_correlations_only(house):
 def test_an_unknown_table_names_the_known(house):
     house("geval_table1", "A,d,x,sample,spearman,0.1,")
     house("dhp_table1", "A,b,c,", header="row,column,printed,note")
-    with pytest.raises(FileNotFoundError, match="no printed table geval_table7; there are dhp_table1, "
-                                                "geval_table1"):
+    with pytest.raises(
+        FileNotFoundError, match="no printed table geval_table7; there are dhp_table1, geval_table1"
+    ):
         published("geval", "table7")
 
 
 def test_a_repeated_key_is_named(house):
     house("geval_table1", "A,d,x,sample,spearman,0.1,", "A,d,x,sample,spearman,0.2,")
-    with pytest.raises(ValueError, match=r"geval_table1.csv repeats \['A', 'd', 'x', 'sample', "
-                                         r"'spearman'\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"geval_table1.csv repeats \['A', 'd', 'x', 'sample', "
+        r"'spearman'\]",
+    ):
         published("geval", "table1")
 
 
@@ -60,6 +73,6 @@ def test_a_print_that_is_no_number_is_an_error(house):
 
 def test_reading_does_not_turn_text_into_missing_values(house):
     house("geval_table1", "NA,d,None,sample,spearman,0.1,nan")
-    row, = published("geval", "table1").itertuples(index=False)
+    (row,) = published("geval", "table1").itertuples(index=False)
     assert (row.row, row.aspect, row.note) == ("NA", "None", "nan")
     assert not pd.isna(row.value)

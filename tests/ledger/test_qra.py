@@ -13,12 +13,15 @@ from nlgjudge.ledger.verdicts import COLUMNS
 # ---- CV*
 
 
-@pytest.mark.parametrize("measured, expected", [
-    ([84.51, 84.50, 87.46, 85.60, 84.20, 86.61, 86.20], 1.562),
-    ([30.65, 30.65, 29.13, 30.65, 29.96], 2.487),
-    ([87.50, 80.75, 89.36, 88.10, 89.64, 88.80], 4.176),
-    ([31.11, 30.28, 31.11, 29.12], 3.572),
-])
+@pytest.mark.parametrize(
+    "measured, expected",
+    [
+        ([84.51, 84.50, 87.46, 85.60, 84.20, 86.61, 86.20], 1.562),
+        ([30.65, 30.65, 29.13, 30.65, 29.96], 2.487),
+        ([87.50, 80.75, 89.36, 88.10, 89.64, 88.80], 4.176),
+        ([31.11, 30.28, 31.11, 29.12], 3.572),
+    ],
+)
 def test_cv_star_of_the_paper_of_2022(measured, expected):
     """Belz, Popović and Mille 2022, Table 4: BLEU and SARI; the values are checked in asbelz/coeff-var too."""
     assert round(cv_star(measured), 3) == expected
@@ -30,11 +33,14 @@ def test_cv_star_of_two_correlations_in_a_published_reproduction():
     assert cv_star([0.672, 0.863]) == pytest.approx(24.811467180021012)
 
 
-@pytest.mark.parametrize("measured, expected", [
-    ([4.946280991735537, 4.7053941908713695, 4.384297520661157, 4.049586776859504], 12.01),
-    ([4.079166666666667, 4.170833333333333, 3.1375, 3.5625], 19.09),
-    ([4.7112970711297075, 4.520833333333333, 3.8451882845188283, 3.8833333333333333], 14.78),
-])
+@pytest.mark.parametrize(
+    "measured, expected",
+    [
+        ([4.946280991735537, 4.7053941908713695, 4.384297520661157, 4.049586776859504], 12.01),
+        ([4.079166666666667, 4.170833333333333, 3.1375, 3.5625], 19.09),
+        ([4.7112970711297075, 4.520833333333333, 3.8451882845188283, 3.8833333333333333], 14.78),
+    ],
+)
 def test_shifted_ratings_as_the_tool_of_qra_plus_plus_gives_them(measured, expected):
     """SamsungLabs/ReproNLP2026, readability in four studies: a scale from 1, without the factor of 2022."""
     assert round(cv_star(measured, shift=-1, over_correction=False), 2) == expected
@@ -60,9 +66,20 @@ def test_a_scale_below_zero_has_no_cv_star():
 
 def line(row, printed, ours, aspect="fluency", evidence="recomputed", **more):
     verdict = "exact" if ours is not None else "not_run"
-    cell = {"paper": "p", "artefact": "table1", "row": row, "dataset": "d", "aspect": aspect, "level": "sample",
-            "coefficient": "spearman", "published": printed, "ours": ours, "verdict": verdict,
-            "evidence": evidence if ours is not None else "none", "note": ""}
+    cell = {
+        "paper": "p",
+        "artefact": "table1",
+        "row": row,
+        "dataset": "d",
+        "aspect": aspect,
+        "level": "sample",
+        "coefficient": "spearman",
+        "published": printed,
+        "ours": ours,
+        "verdict": verdict,
+        "evidence": evidence if ours is not None else "none",
+        "note": "",
+    }
     return {**cell, **more}
 
 
@@ -77,17 +94,25 @@ def measured(rows, **options):
 
 
 LEDGER = planted(
-    line("A", "0.10", 0.10), line("A", "0.20", 0.30, "coherence"), line("A", "0.15", 0.20, "AVG"),
-    line("B", "0.30", 0.30), line("B", "0.40", 0.20, "coherence", verdict="differs", note="30 variants tried"),
-    line("C", "0.20", 0.50, verdict="relabelled"), line("C", "0.50", None, "coherence"),
+    line("A", "0.10", 0.10),
+    line("A", "0.20", 0.30, "coherence"),
+    line("A", "0.15", 0.20, "AVG"),
+    line("B", "0.30", 0.30),
+    line("B", "0.40", 0.20, "coherence", verdict="differs", note="30 variants tried"),
+    line("C", "0.20", 0.50, verdict="relabelled"),
+    line("C", "0.50", None, "coherence"),
     line("D", "0.30", 0.60, evidence="substitute_judge", verdict="differs"),
-    line("E", "", 0.60), line("F", "0.10", 0.10, "AVG", verdict="misprint"))
+    line("E", "", 0.60),
+    line("F", "0.10", 0.10, "AVG", verdict="misprint"),
+)
 
 
 def test_kinds_of_evidence_are_apart_and_every_printed_cell_is_counted_once():
     found = measured(LEDGER, resamples=0)
     own, other = found.loc["recomputed"], found.loc["substitute_judge"]
-    assert own["cells"] == 4 and own["rows"] == 2 and own["agree"] == 3 and own["variants_tried"] == 30
+    assert (
+        own["cells"] == 4 and own["rows"] == 2 and own["agree"] == 3 and own["variants_tried"] == 30
+    )
     assert own["relabelled"] == 1 and own["averages"] == 2 and other["averages"] == 0
     assert (found["printed"] == 7).all() and (found["not_run"] == 1).all()
     assert found["cells"].sum() + found["relabelled"].sum() + 1 == 7
@@ -140,7 +165,9 @@ def test_resampled_values_are_those_of_the_cells_written_out():
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 5, 9) / 10, rng.integers(0, 5, 9) / 10
     weights = rng.integers(0, 4, (20, 9)).astype(float)
-    for often, pearson, spearman in zip(weights, qra._pearson(x, y, weights), qra._spearman(x, y, weights)):
+    for often, pearson, spearman in zip(
+        weights, qra._pearson(x, y, weights), qra._spearman(x, y, weights)
+    ):
         xs, ys = np.repeat(x, often.astype(int)), np.repeat(y, often.astype(int))
         assert pearson == pytest.approx(stats.pearsonr(xs, ys)[0])
         assert spearman == pytest.approx(stats.spearmanr(xs, ys)[0])
@@ -149,9 +176,11 @@ def test_resampled_values_are_those_of_the_cells_written_out():
 def many_rows(seed, evidence="recomputed"):
     """Twelve rows of three cells; a row is off by an amount of its own, so that cells of a row go together."""
     rng = np.random.default_rng(seed)
-    return [line(f"row {number}", f"{value:.3f}", value + off, aspect, evidence)
-            for number, off in enumerate(rng.normal(0, 0.05, 12))
-            for aspect, value in zip("abc", rng.uniform(0.1, 0.6, 3))]
+    return [
+        line(f"row {number}", f"{value:.3f}", value + off, aspect, evidence)
+        for number, off in enumerate(rng.normal(0, 0.05, 12))
+        for aspect, value in zip("abc", rng.uniform(0.1, 0.6, 3))
+    ]
 
 
 def test_intervals_are_over_rows_and_do_not_depend_on_other_groups():
@@ -173,9 +202,15 @@ def test_few_rows_have_no_interval():
     assert measured(few).loc["recomputed", ["cv_star_low", "order_high"]].isna().all()
 
 
-@pytest.mark.parametrize("options, said", [
-    ({"by": []}, "expected columns of the ledger"), ({"by": ["evidence"]}, "evidence"),
-    ({"by": ["table"]}, r"\['table'\]"), ({"confidence": 1}, "between 0 and 1")])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"by": []}, "expected columns of the ledger"),
+        ({"by": ["evidence"]}, "evidence"),
+        ({"by": ["table"]}, r"\['table'\]"),
+        ({"confidence": 1}, "between 0 and 1"),
+    ],
+)
 def test_what_is_refused(options, said):
     with pytest.raises(ValueError, match=said):
         reproducibility(LEDGER, rng=np.random.default_rng(0), **options)
@@ -185,8 +220,20 @@ def test_what_is_refused(options, said):
 
 
 def claim(a, b, scope="coefficient=spearman; aspect=coherence"):
-    return {"paper": "geval", "artefacts": "table1", "section": "1", "claim": f"{a} over {b}", "a": a, "b": b,
-            "match": "each", "scope": scope, "scope_b": "", "relation": "higher", "cells": "every", "note": ""}
+    return {
+        "paper": "geval",
+        "artefacts": "table1",
+        "section": "1",
+        "claim": f"{a} over {b}",
+        "a": a,
+        "b": b,
+        "match": "each",
+        "scope": scope,
+        "scope_b": "",
+        "relation": "higher",
+        "cells": "every",
+        "note": "",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -194,16 +241,31 @@ def tested():
     """Conclusions about coherence in G-Eval's Table 1, and a ledger that has ours for four of its rows."""
     table = published("geval", "table1")
     cells = table[table["row"].isin(["ROUGE-1", "ROUGE-2", "ROUGE-L", "BERTScore", "MOVERSscore"])]
-    rows = cells.assign(paper="geval", artefact="table1", published=cells["printed"], ours=cells["value"],
-                        verdict="exact", evidence="recomputed", note="")
+    rows = cells.assign(
+        paper="geval",
+        artefact="table1",
+        published=cells["printed"],
+        ours=cells["value"],
+        verdict="exact",
+        evidence="recomputed",
+        note="",
+    )
     # As the others but for one that is far off, one that somebody else ran and one under another name.
     rows.loc[rows["row"] == "ROUGE-2", "ours"] = 0.9
     rows.loc[rows["row"] == "BERTScore", "evidence"] = "other_run"
     rows.loc[rows["row"] == "MOVERSscore", "verdict"] = "relabelled"
-    said = pd.DataFrame([
-        claim("ROUGE-1", "ROUGE-2"), claim("ROUGE-1", "ROUGE-L"), claim("ROUGE-2", "ROUGE-1"),
-        claim("BERTScore", "ROUGE-1"), claim("G-EVAL-4", "ROUGE-1"), claim("MOVERSscore", "0.01"),
-        claim("BERTScore", "0.01"), {**claim("G-EVAL-4", "ROUGE-1"), "relation": "none", "match": "", "note": "why"}])
+    said = pd.DataFrame(
+        [
+            claim("ROUGE-1", "ROUGE-2"),
+            claim("ROUGE-1", "ROUGE-L"),
+            claim("ROUGE-2", "ROUGE-1"),
+            claim("BERTScore", "ROUGE-1"),
+            claim("G-EVAL-4", "ROUGE-1"),
+            claim("MOVERSscore", "0.01"),
+            claim("BERTScore", "0.01"),
+            {**claim("G-EVAL-4", "ROUGE-1"), "relation": "none", "match": "", "note": "why"},
+        ]
+    )
     return conclusions(rows, table=said).set_index("evidence")
 
 

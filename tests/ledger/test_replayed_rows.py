@@ -15,9 +15,16 @@ WEIGHED = [one for one in RECORDED_ROWS if one.recording.startswith("uncertainty
 
 
 def test_token_probabilities_stand_beside_the_rows_that_weigh_and_no_others():
-    assert [one.judge for one in WEIGHED] == ["gpt-4o-mini-weighed", "qwen2.5-72b-weighed", "deepseek-r1-32b-weighed"]
+    assert [one.judge for one in WEIGHED] == [
+        "gpt-4o-mini-weighed",
+        "qwen2.5-72b-weighed",
+        "deepseek-r1-32b-weighed",
+    ]
     for one in WEIGHED:
-        assert one.rows == (("geval", "G-EVAL-3.5"), ("geval", "G-EVAL-4")) and one.benchmark == "summeval"
+        assert (
+            one.rows == (("geval", "G-EVAL-3.5"), ("geval", "G-EVAL-4"))
+            and one.benchmark == "summeval"
+        )
         assert "not known to be G-Eval's" in one.note and "Sheng et al. 2025" in one.note
 
 
@@ -44,13 +51,23 @@ def test_a_recorded_judges_cells_are_those_of_the_expected_rating(real, recorded
     for aspect, p in distributions.items():
         scores["judge"] = heads.expected(p, graded_judges.RATINGS)
         for coefficient in ("spearman", "kendall"):
-            values[aspect, coefficient] = nj.correlation(scores, "judge", aspect, coefficient=coefficient).value
+            values[aspect, coefficient] = nj.correlation(
+                scores, "judge", aspect, coefficient=coefficient
+            ).value
     single = cells[cells["aspect"] != "AVG"].set_index(["aspect", "coefficient"])["ours"].to_dict()
     assert single == pytest.approx(values, abs=1e-9)
     assert set(cells["evidence"]) == {"substitute_judge"}
-    unread = {"gpt-4o-mini": 35}.get(judge, 0)  # no rating was among the alternatives, so there is no score
-    assert found.counts["unread"].tolist() == [unread, unread] and found.counts["replies"].tolist() == [6400, 6400]
+    unread = {"gpt-4o-mini": 35}.get(
+        judge, 0
+    )  # no rating was among the alternatives, so there is no score
+    assert found.counts["unread"].tolist() == [unread, unread] and found.counts[
+        "replies"
+    ].tolist() == [6400, 6400]
     # What is committed is what this gives.
     kept = read(folder() / f"{judge}-weighed.csv")
-    kept = kept[(kept["row"] == "G-EVAL-4") & (kept["paper"] == "geval") & (kept["aspect"] != "AVG")]
-    assert kept.set_index(["aspect", "coefficient"])["ours"].to_dict() == pytest.approx(values, abs=1e-5)
+    kept = kept[
+        (kept["row"] == "G-EVAL-4") & (kept["paper"] == "geval") & (kept["aspect"] != "AVG")
+    ]
+    assert kept.set_index(["aspect", "coefficient"])["ours"].to_dict() == pytest.approx(
+        values, abs=1e-5
+    )

@@ -12,15 +12,34 @@ from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
 
-TABLES = [("geval", ["table1"]), ("geval", ["table2"]), ("geval", ["table3"]),
-          ("chatgpt", ["table1", "table4"]), ("chatgpt", ["table2", "table5"]), ("chatgpt", ["table3"]),
-          ("chatgpt", ["table6"]), ("chatgpt", ["table7"]),
-          ("coascore", ["table2"]), ("coascore", ["table3", "table12"]), ("coascore", ["table4", "table13"]),
-          ("coascore", ["table5"]), ("coascore", ["table6"]), ("closer_look", ["table3"])]
+TABLES = [
+    ("geval", ["table1"]),
+    ("geval", ["table2"]),
+    ("geval", ["table3"]),
+    ("chatgpt", ["table1", "table4"]),
+    ("chatgpt", ["table2", "table5"]),
+    ("chatgpt", ["table3"]),
+    ("chatgpt", ["table6"]),
+    ("chatgpt", ["table7"]),
+    ("coascore", ["table2"]),
+    ("coascore", ["table3", "table12"]),
+    ("coascore", ["table4", "table13"]),
+    ("coascore", ["table5"]),
+    ("coascore", ["table6"]),
+    ("closer_look", ["table3"]),
+]
 # Items that are judged of each dataset, so that documents are whole: 16 systems, 24, 7, 5, 5. Nothing is estimated:
 # every cell is compared with scipy's own value for the same items.
-LIMITS = {"summeval": 48, "realsumm": 72, "newsroom": 49, "openmeva": 50, "topical_chat": 60, "bagel": 60,
-          "qags_cnn": 60, "qags_xsum": 60}
+LIMITS = {
+    "summeval": 48,
+    "realsumm": 72,
+    "newsroom": 49,
+    "openmeva": 50,
+    "topical_chat": 60,
+    "bagel": 60,
+    "qags_cnn": 60,
+    "qags_xsum": 60,
+}
 # Of the first papers, without two rows of BAGEL that have no informativeness and so no average, where the table has
 # dashes; and of A Closer Look's Table 3.
 CELLS = 761 - 12 + 24
@@ -55,7 +74,11 @@ def asked_of_people(paper, artefacts):
 
 def by_hand(x, y, documents, level, coefficient):
     """The mean correlation over documents, or that over all items, by scipy alone."""
-    function = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[coefficient]
+    function = {
+        "pearson": stats.pearsonr,
+        "spearman": stats.spearmanr,
+        "kendall": stats.kendalltau,
+    }[coefficient]
     if level == "dataset":
         return function(x, y)[0]
     found = []
@@ -66,7 +89,9 @@ def by_hand(x, y, documents, level, coefficient):
     return np.mean(found)
 
 
-@pytest.mark.parametrize("paper, artefacts", TABLES, ids=lambda value: value if isinstance(value, str) else value[0])
+@pytest.mark.parametrize(
+    "paper, artefacts", TABLES, ids=lambda value: value if isinstance(value, str) else value[0]
+)
 @pytest.mark.parametrize("turned", [False, True], ids=["people", "turned"])
 def test_peoples_own_ratings_reach_the_maximum_of_every_cell(paper, artefacts, turned):
     """1 where the asked scale is fine enough, else what the same rounding allows, by scipy; turned, the minimum."""
@@ -74,19 +99,27 @@ def test_peoples_own_ratings_reach_the_maximum_of_every_cell(paper, artefacts, t
         found = cells_by(lambda benchmarks: People(benchmarks, turned=True), paper, artefacts)
     else:
         found = asked_of_people(paper, tuple(artefacts))
-    assert len(found.cells) and found.cells["ours"].notna().all() and not found.counts["unread"].any()
+    assert (
+        len(found.cells) and found.cells["ours"].notna().all() and not found.counts["unread"].any()
+    )
     limits = {}
     for (row, dataset, _), frame in found.scores.items():
         for aspect in [name.removeprefix("judge:") for name in frame if name.startswith("judge:")]:
             human, judge = frame[aspect].to_numpy(), frame[f"judge:{aspect}"].to_numpy()
             step = np.sign(np.subtract.outer(human, human) * np.subtract.outer(judge, judge))
-            assert not (step == (1 if turned else -1)).any()  # a rounding never puts two items the other way round
+            assert not (
+                step == (1 if turned else -1)
+            ).any()  # a rounding never puts two items the other way round
             limits[row, dataset, aspect] = human, judge, frame["doc_id"].to_numpy()
     for cell in found.cells[found.cells["aspect"] != "AVG"].itertuples():
         human, judge, documents = limits[cell.row, cell.dataset, cell.aspect]
         expected = by_hand(human, judge, documents, cell.level, cell.coefficient)
         assert cell.ours == pytest.approx(expected, abs=1e-9)
-        is_fine = "Stars" not in cell.row and cell.dataset not in ("qags_cnn", "qags_xsum", "realsumm")
+        is_fine = "Stars" not in cell.row and cell.dataset not in (
+            "qags_cnn",
+            "qags_xsum",
+            "realsumm",
+        )
         least = 0.9985 if is_fine else 0.55  # yes or no, stars, whole numbers
         assert (-cell.ours if turned else cell.ours) > least, cell
 
@@ -106,11 +139,18 @@ def test_all_printed_cells_of_a_model_are_reached():
     assert len(reached) == len(set(reached)) == CELLS
 
 
-@pytest.mark.parametrize("paper, artefacts, only, printed", [
-    ("geval", ["table1"], "fluency", "fluency"), ("geval", ["table2"], "engagingness", "engagingness"),
-    ("chatgpt", ["table2", "table5"], "relevance", "relevance"), ("chatgpt", ["table7"], "quality", "quality"),
-    ("coascore", ["table3"], "consistency", "consistency"), ("coascore", ["table4"], "engagingness", "interest"),
-    ("coascore", ["table4"], "coherence", "context")])
+@pytest.mark.parametrize(
+    "paper, artefacts, only, printed",
+    [
+        ("geval", ["table1"], "fluency", "fluency"),
+        ("geval", ["table2"], "engagingness", "engagingness"),
+        ("chatgpt", ["table2", "table5"], "relevance", "relevance"),
+        ("chatgpt", ["table7"], "quality", "quality"),
+        ("coascore", ["table3"], "consistency", "consistency"),
+        ("coascore", ["table4"], "engagingness", "interest"),
+        ("coascore", ["table4"], "coherence", "context"),
+    ],
+)
 def test_a_judge_of_one_aspect_is_seen_in_its_own_column_alone(paper, artefacts, only, printed):
     found = cells_by(lambda benchmarks: People(benchmarks, only=only), paper, artefacts).cells
     found = found[found["aspect"] != "AVG"]
@@ -121,6 +161,7 @@ def test_a_judge_of_one_aspect_is_seen_in_its_own_column_alone(paper, artefacts,
 
 def test_cells_are_the_same_however_pandas_keeps_texts():
     """Commands and notebooks keep them as Python's own strings; elsewhere Arrow may."""
+
     def cells():
         judge = People([nj.load("openmeva", "sample")])
         asked = nj.rerun("coascore", "table6", judge, source="sample", limit=12, resamples=20)
@@ -146,13 +187,18 @@ def test_unknown_rows_tables_and_papers_are_named_with_what_there_is():
 def test_rows_of_their_own_judges():
     """Only the rows that are named are asked for."""
     found = nj.rerun("geval", "table2", {"G-EVAL-4": "surface"}, source="sample", resamples=0)
-    assert set(found.cells["row"]) == {"G-EVAL-4"} and set(found.cells["paper"]) == {"geval", "geval_v1"}
+    assert set(found.cells["row"]) == {"G-EVAL-4"} and set(found.cells["paper"]) == {
+        "geval",
+        "geval_v1",
+    }
 
 
 def test_what_may_not_be_kept_says_why():
     asked = {"source": "sample", "resamples": 0}
     assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
-    found = nj.rerun("geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, samples=2, **asked)
+    found = nj.rerun(
+        "geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, samples=2, **asked
+    )
     assert not found.enters
     for reason in ("the items are the sample's", "a rehearsal on the first 5 items", "(samples=2)"):
         assert reason in found.said

@@ -32,12 +32,19 @@ def test_two_recomputations_agree_where_they_read_replies_alike(published):
     for aspect in ("coherence", "relevance", "fluency"):
         for coefficient in ("spearman", "kendall"):
             assert verdict(f"{one[aspect, coefficient]:.3f}", other[aspect, coefficient]) == "exact"
-    assert verdict(f"{one['consistency', 'spearman']:.3f}", other["consistency", "spearman"]) == "close"
+    assert (
+        verdict(f"{one['consistency', 'spearman']:.3f}", other["consistency", "spearman"])
+        == "close"
+    )
 
 
 def test_one_published_run_is_the_print_of_the_first_version(published):
     """Table 1 of arXiv v1: coherence 0.582, consistency 0.507, fluency 0.455, relevance 0.547."""
-    table = nj.published("geval_v1", "table1").query("row == 'G-EVAL-4' and aspect != 'AVG'").set_index(CELL)["value"]
+    table = (
+        nj.published("geval_v1", "table1")
+        .query("row == 'G-EVAL-4' and aspect != 'AVG'")
+        .set_index(CELL)["value"]
+    )
     said = published["promptflow, original prompts"]
     assert len(said) == 4 and (said - table.loc[said.index]).abs().max() == 0
 
@@ -45,8 +52,12 @@ def test_one_published_run_is_the_print_of_the_first_version(published):
 def test_a_value_of_others_is_no_reproduction_even_with_the_printed_digits():
     table = nj.published("geval", "table1")
     fluency = table.query("row == 'G-EVAL-4' and aspect == 'fluency'")
-    ours = fluency[["row", "dataset", "aspect", "level", "coefficient", "value"]].rename(columns={"value": "ours"})
-    rows = nj.compare("geval", "table1", table, ours, evidence="third_party", notebook="geval_dossier")
+    ours = fluency[["row", "dataset", "aspect", "level", "coefficient", "value"]].rename(
+        columns={"value": "ours"}
+    )
+    rows = nj.compare(
+        "geval", "table1", table, ours, evidence="third_party", notebook="geval_dossier"
+    )
     assert rows["verdict"].tolist() == ["close", "close"] and of_others(rows).all()
 
 
@@ -56,10 +67,16 @@ def test_a_cell_that_a_source_gives_twice_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     line = "who,replies,A,d,x,sample,kendall,0.1,,there,\n"
     (folder / "geval_table1.csv").write_text(
-        "source,what,row,dataset,aspect,level,coefficient,value,documents,place,note\n" + 2 * line)
-    with pytest.raises(ValueError, match="geval_table1.csv repeats .'who', 'A', 'd', 'x', 'sample', 'kendall'."):
+        "source,what,row,dataset,aspect,level,coefficient,value,documents,place,note\n" + 2 * line
+    )
+    with pytest.raises(
+        ValueError, match="geval_table1.csv repeats .'who', 'A', 'd', 'x', 'sample', 'kendall'."
+    ):
         nj.ledger.third_party("geval", "table1")
-    with pytest.raises(FileNotFoundError, match="nothing published by others on geval_table2; there is geval_table1"):
+    with pytest.raises(
+        FileNotFoundError,
+        match="nothing published by others on geval_table2; there is geval_table1",
+    ):
         nj.ledger.third_party("geval", "table2")
 
 
@@ -86,7 +103,7 @@ def test_the_registry_names_the_released_files():
 @pytest.mark.usefixtures("released")
 @pytest.mark.parametrize("path", RELEASED)
 def test_released_files_are_those_that_others_read(path):
-    entry, = (entry for entry in registry.entries("summeval") if entry.path == path)
+    (entry,) = (entry for entry in registry.entries("summeval") if entry.path == path)
     assert hashlib.sha256(fetch.read(entry)).hexdigest() == RELEASED[path]
 
 
@@ -96,9 +113,18 @@ def test_released_replies_give_what_others_computed_from_them(published):
     replies = nj.recording("geval/gpt-4", summaries.items)
     scores = nj.item_scores(nj.judging.responses(replies, scale=(1, 5), policy="leading_or_0"))
     frame = summaries.with_scores(nj.judging.wide({"g": scores}))
-    documents = nj.ledger.third_party("geval", "table1").query("source == 'benchclaw'").set_index(CELL)["documents"]
+    documents = (
+        nj.ledger.third_party("geval", "table1")
+        .query("source == 'benchclaw'")
+        .set_index(CELL)["documents"]
+    )
     for aspect in summaries.aspects:
         for coefficient in ("spearman", "kendall"):
-            found = nj.correlation(frame, f"g:{aspect}", aspect, level="sample", coefficient=coefficient)
-            assert verdict(f"{published['benchclaw'][aspect, coefficient]:.3f}", found.value) == "exact"
+            found = nj.correlation(
+                frame, f"g:{aspect}", aspect, level="sample", coefficient=coefficient
+            )
+            assert (
+                verdict(f"{published['benchclaw'][aspect, coefficient]:.3f}", found.value)
+                == "exact"
+            )
             assert found.n == documents[aspect, coefficient]

@@ -20,21 +20,29 @@ def cells(aspects, coefficients=("spearman",)):
 def table_of(printed, index, row="METRIC"):
     """A printed table of one row, with an average and a dash that a search must leave out."""
     lines = [(row, *cell, f"{v:.3f}", round(v, 3)) for cell, v in zip(index, printed)]
-    lines += [(row, "d", "AVG", "sample", "spearman", "0.999", 0.999),
-              (row, "d", "lost", "sample", "spearman", "", np.nan)]
+    lines += [
+        (row, "d", "AVG", "sample", "spearman", "0.999", 0.999),
+        (row, "d", "lost", "sample", "spearman", "", np.nan),
+    ]
     return pd.DataFrame(lines, columns=[*KEY, "printed", "value"])
 
 
 def values_of(matrix, index):
     matrix = np.asarray(matrix)
     frame = pd.DataFrame(index * len(matrix), columns=KEY[1:])
-    return frame.assign(metric=np.repeat([f"v{i}" for i in range(len(matrix))], len(index)),
-                        ours=matrix.ravel(), n=100, n_skipped=3)
+    return frame.assign(
+        metric=np.repeat([f"v{i}" for i in range(len(matrix))], len(index)),
+        ours=matrix.ravel(),
+        n=100,
+        n_skipped=3,
+    )
 
 
 def find(printed, matrix, index, **options):
     names = [f"v{i}" for i in range(len(matrix))]
-    result, = search(table_of(printed, index), {"METRIC": names}, values_of(matrix, index), **options)
+    (result,) = search(
+        table_of(printed, index), {"METRIC": names}, values_of(matrix, index), **options
+    )
     return result
 
 
@@ -67,19 +75,25 @@ def test_the_difference_by_hand():
     assert found.worst == pytest.approx(0.003)
     assert found.exact == 1 and not found.explained
     assert found.runner_up == pytest.approx(0.4)
-    assert found.note.startswith("no variant explains the row: 2 variants tried, the nearest rounds to "
-                                 "1 of 3 cells and is 0.0030 away at worst (luck ")
+    assert found.note.startswith(
+        "no variant explains the row: 2 variants tried, the nearest rounds to "
+        "1 of 3 cells and is 0.0030 away at worst (luck "
+    )
 
 
-@pytest.mark.parametrize("ours, exact, explained", [
-    # Printed 0.124. Rounded at once, values from 0.1235 to 0.1245 give it.
-    (0.1236, 8, True),
-    # 0.12346 is 0.1235 with four digits, and that is 0.124 with three: seven cells at once, one by two steps.
-    (0.12346, 7, True),
-    # 0.12344 is 0.1234, which is 0.123 by either way.
-    (0.12344, 7, False),
-    # RealSumm's ROUGE-L: three of its four cells are a unit of the last digit off.
-    (0.1229, 7, False)])
+@pytest.mark.parametrize(
+    "ours, exact, explained",
+    [
+        # Printed 0.124. Rounded at once, values from 0.1235 to 0.1245 give it.
+        (0.1236, 8, True),
+        # 0.12346 is 0.1235 with four digits, and that is 0.124 with three: seven cells at once, one by two steps.
+        (0.12346, 7, True),
+        # 0.12344 is 0.1234, which is 0.123 by either way.
+        (0.12344, 7, False),
+        # RealSumm's ROUGE-L: three of its four cells are a unit of the last digit off.
+        (0.1229, 7, False),
+    ],
+)
 def test_every_cell_has_to_round_to_the_print(ours, exact, explained):
     index = cells(8)
     matrix = np.random.default_rng(2).uniform(0, 0.6, (5, 8)).round(3)
@@ -98,8 +112,10 @@ def test_the_digits_are_those_that_are_printed():
     table = table_of(matrix[0], index)
     assert find(matrix[0].round(2), matrix, index).explained is False
     two = table["value"].round(2)
-    table = table.assign(printed=two.map("{:.2f}".format).where(table["printed"] != "", ""), value=two)
-    found, = search(table, {"METRIC": [f"v{i}" for i in range(5)]}, values_of(matrix, index))
+    table = table.assign(
+        printed=two.map("{:.2f}".format).where(table["printed"] != "", ""), value=two
+    )
+    (found,) = search(table, {"METRIC": [f"v{i}" for i in range(5)]}, values_of(matrix, index))
     assert (found.variant, found.explained, found.exact) == ("v0", True, 6)
 
 
@@ -113,31 +129,42 @@ def test_what_the_print_cannot_tell_apart_is_named_together():
     matrix[4] = printed + 0.0015
     names = ["m: f, x", "m: f, mean, porter", "m: f, y", "m: f, mean, script", "m: f, z"]
     values = values_of(matrix, index).assign(metric=np.repeat(names, 8))
-    found, = search(table_of(printed, index), {"METRIC": names}, values)
+    (found,) = search(table_of(printed, index), {"METRIC": names}, values)
     assert found.explained and found.family == ("m: f, mean, porter", "m: f, mean, script")
     assert found.rivals == ("m: f, mean, script", "m: f, z")  # within 0.002, the nearest first
     assert found.explanation == "m: f, mean, (porter or script)"
     assert "2 of them fit and the print cannot tell them apart" in found.note
     assert found.note.endswith("also within the tolerance: m: f, z")
-    narrow, = search(table_of(printed, index), {"METRIC": names}, values, tolerance=0.001)
+    (narrow,) = search(table_of(printed, index), {"METRIC": names}, values, tolerance=0.001)
     assert narrow.rivals == ("m: f, mean, script",) and narrow.explained
     cell = best([found])
     assert set(cell["variant"]) == {"m: f, mean, (porter or script)"}  # the family explains,
     assert set(cell["metric"]) == {"m: f, mean, porter"}  # and the values are those of the best
     assert cell["ours"].tolist() == matrix[1].tolist()
     shown = summary([found]).loc["METRIC"]
-    assert (shown["variant"], shown["family"], shown["rivals"]) == ("f, mean, (porter or script)", 2, 2)
+    assert (shown["variant"], shown["family"], shown["rivals"]) == (
+        "f, mean, (porter or script)",
+        2,
+        2,
+    )
 
 
-@pytest.mark.parametrize("names, name", [
-    (["rouge1: r"], "rouge1: r"),
-    (["rouge1: r", "rouge1: r"], "rouge1: r"),
-    (["rouge2: f, cut, five decimals", "rouge2: f, script"], "rouge2: f, (cut, five decimals or script)"),
-    (["p, max, porter", "p, porter"], "p (or with max), porter"),
-    (["p, a", "p, a, b", "p, a, c"], "p, a (or with b or c)"),
-    (["m: f, x | all | P", "m: f, y | all | P"], "m: f, (x or y) | all | P"),
-    # Only what is a member is named: x with S would be a third.
-    (["m: x | all | P", "m: y | all | S"], "m: (x | all | P or y | all | S)")])
+@pytest.mark.parametrize(
+    "names, name",
+    [
+        (["rouge1: r"], "rouge1: r"),
+        (["rouge1: r", "rouge1: r"], "rouge1: r"),
+        (
+            ["rouge2: f, cut, five decimals", "rouge2: f, script"],
+            "rouge2: f, (cut, five decimals or script)",
+        ),
+        (["p, max, porter", "p, porter"], "p (or with max), porter"),
+        (["p, a", "p, a, b", "p, a, c"], "p, a (or with b or c)"),
+        (["m: f, x | all | P", "m: f, y | all | P"], "m: f, (x or y) | all | P"),
+        # Only what is a member is named: x with S would be a third.
+        (["m: x | all | P", "m: y | all | S"], "m: (x | all | P or y | all | S)"),
+    ],
+)
 def test_a_family_is_named_by_what_it_shares(names, name):
     assert family_name(names) == name
 
@@ -160,17 +187,31 @@ def rate(draw, accept=lambda found: found.explained):
 @pytest.mark.parametrize("variants, aspects", [(2, 1), (40, 2), (60, 3)])
 def test_many_random_variants_do_not_explain_a_foreign_row(variants, aspects):
     def draw(rng):
-        return rng.uniform(0, 0.4, aspects), rng.uniform(0, 0.4, (variants, aspects)), cells(aspects)
+        return (
+            rng.uniform(0, 0.4, aspects),
+            rng.uniform(0, 0.4, (variants, aspects)),
+            cells(aspects),
+        )
+
     assert rate(draw) <= CHANCE
 
 
 def grid(rng, aspects=6):
     """Variants as they are made, of choices with large effects and of choices with hardly any."""
     base = rng.uniform(0.05, 0.5, aspects)
-    effects = [rng.normal(0, size, (number, aspects))
-               for size, number in ((0.05, 3), (0.02, 3), (0.0007, 4), (0.0001, 2))]
-    return np.array([base + a + b + c + d for a in effects[0] for b in effects[1] for c in effects[2]
-                     for d in effects[3]])
+    effects = [
+        rng.normal(0, size, (number, aspects))
+        for size, number in ((0.05, 3), (0.02, 3), (0.0007, 4), (0.0001, 2))
+    ]
+    return np.array(
+        [
+            base + a + b + c + d
+            for a in effects[0]
+            for b in effects[1]
+            for c in effects[2]
+            for d in effects[3]
+        ]
+    )
 
 
 def test_with_the_true_variant_left_out_a_sibling_passes_where_the_print_cannot_tell():
@@ -210,19 +251,31 @@ def test_left_out_by_hand():
 def test_siblings_of_real_variants():
     """On real texts each variant in turn is the truth and not tried; README and glossary state the rate."""
     found = []
-    for name, table, levels in (("realsumm", "table3", ("sample", "dataset")),
-                                ("newsroom", "table2", ("sample",))):
+    for name, table, levels in (
+        ("realsumm", "table3", ("sample", "dataset")),
+        ("newsroom", "table2", ("sample",)),
+    ):
         try:
             data = nj.load(name, "real")
         except DataUnavailable as error:
             pytest.skip(str(error))
-        columns = {f"{metric}: {variant}": scores.set_index("item_id")["score"]
-                   for metric, variant, scores in nj.metrics.rouge_variants(data.items)}
-        columns |= {f"{c[:6]}: {c[7]}, script": scores for c, scores in nj.metrics.over_references(
-            nj.metrics.rouge155(data.items), "first").set_index("item_id").items()}
+        columns = {
+            f"{metric}: {variant}": scores.set_index("item_id")["score"]
+            for metric, variant, scores in nj.metrics.rouge_variants(data.items)
+        }
+        columns |= {
+            f"{c[:6]}: {c[7]}, script": scores
+            for c, scores in nj.metrics.over_references(nj.metrics.rouge155(data.items), "first")
+            .set_index("item_id")
+            .items()
+        }
         scored = data.with_scores(pd.DataFrame(columns).rename_axis("item_id").reset_index())
-        values = nj.correlation_table(scored, list(columns), data.aspects, levels=levels, dataset=name)
-        rows = {f"ROUGE-{part}": [c for c in columns if c.startswith(f"rouge{part}")] for part in "12L"}
+        values = nj.correlation_table(
+            scored, list(columns), data.aspects, levels=levels, dataset=name
+        )
+        rows = {
+            f"ROUGE-{part}": [c for c in columns if c.startswith(f"rouge{part}")] for part in "12L"
+        }
         found.append(left_out(published("chatgpt", table), rows, values))
     found = pd.concat(found)
     passed, within, of = int(found["passes"].sum()), int(found["within"].sum()), len(found)
@@ -236,16 +289,22 @@ def test_near_identical_variants_explain_nothing():
     def draw(rng):
         truth = rng.uniform(0.1, 0.5, 4)
         return truth, truth + rng.normal(0, 0.0004, (10, 4)), cells(4)
+
     assert rate(draw) <= CHANCE
 
 
 @pytest.mark.parametrize("noise", [0.0001, 0.001])
 def test_variants_whose_cells_move_together_do_not_explain_a_foreign_row(noise):
     """All aspects follow one quality, as they do for metrics: four cells are then one chance."""
+
     def draw(rng):
-        matrix = (rng.uniform(0, 0.3, 4) + 0.3 * rng.uniform(0, 1, (31, 1))
-                  + rng.normal(0, noise, (31, 4)))
+        matrix = (
+            rng.uniform(0, 0.3, 4)
+            + 0.3 * rng.uniform(0, 1, (31, 1))
+            + rng.normal(0, noise, (31, 4))
+        )
         return matrix[0], matrix[1:], cells(4)
+
     assert rate(draw) <= CHANCE
 
 
@@ -253,6 +312,7 @@ def test_coefficients_of_one_aspect_are_no_independent_evidence():
     def draw(rng):
         matrix = rng.uniform(0, 0.4, (31, 1)) * [1, 1.05, 0.75]
         return matrix[0], matrix[1:], cells(1, ("spearman", "pearson", "kendall"))
+
     assert rate(draw) <= CHANCE
 
 
@@ -303,11 +363,14 @@ def test_best_and_summary():
     assert shown.loc["B", "worst"] == pytest.approx(0.05, abs=0.001)
 
 
-@pytest.mark.parametrize("rows, message", [
-    ({"OTHER": ["v0"]}, "row 'OTHER': 0 printed cells, 1 variants with values"),
-    ({"METRIC": []}, "row 'METRIC': 3 printed cells, 0 variants with values"),
-    ({"METRIC": ["unknown"]}, "0 variants with values, .*there must be a value for each"),
-])
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ({"OTHER": ["v0"]}, "row 'OTHER': 0 printed cells, 1 variants with values"),
+        ({"METRIC": []}, "row 'METRIC': 3 printed cells, 0 variants with values"),
+        ({"METRIC": ["unknown"]}, "0 variants with values, .*there must be a value for each"),
+    ],
+)
 def test_rows_without_print_or_variant(rows, message):
     index = cells(3)
     with pytest.raises(ValueError, match=message):
@@ -317,5 +380,7 @@ def test_rows_without_print_or_variant(rows, message):
 def test_a_printed_cell_without_a_value():
     index = cells(3)
     values = values_of([[0.1, 0.2, 0.3]], index)
-    with pytest.raises(ValueError, match="3 printed cells, 1 variants with values, 1 cells without"):
+    with pytest.raises(
+        ValueError, match="3 printed cells, 1 variants with values, 1 cells without"
+    ):
         search(table_of([0.1, 0.2, 0.3], index), {"METRIC": ["v0"]}, values[values["ours"] < 0.25])

@@ -21,8 +21,15 @@ def rouge(sample=False):
     """ROUGE-1's Kendall cells of G-Eval's Table 1 (EMNLP, page 2515), with a value that fits one of them."""
     table = nj.published("geval", "table1")
     cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    return nj.compare("geval", "table1", table, table.loc[cells, KEY].assign(ours=0.13), evidence="recomputed",
-                      notebook="somebody", sample=sample)
+    return nj.compare(
+        "geval",
+        "table1",
+        table,
+        table.loc[cells, KEY].assign(ours=0.13),
+        evidence="recomputed",
+        notebook="somebody",
+        sample=sample,
+    )
 
 
 def body(html):
@@ -30,7 +37,9 @@ def body(html):
     found = {}
     for line in re.findall(r"<tr>(<th>.+?)</tr>", html):
         label = re.match(r"<th>(.*?)</th>", line).group(1)
-        cells = re.findall(r"<td class='nj-(\w+)' title=\"(.*?)\">(.*?)<small>(.*?)</small></td>", line)
+        cells = re.findall(
+            r"<td class='nj-(\w+)' title=\"(.*?)\">(.*?)<small>(.*?)</small></td>", line
+        )
         if cells:
             found[label] = cells
     return found
@@ -70,11 +79,15 @@ def test_cells_of_other_notebooks_come_from_the_ledger_and_not_beside_the_sample
     cells = table2["row"].eq("ROUGE-L") & table2["aspect"].eq("coherence")
     options = {"evidence": "recomputed", "notebook": "somebody"}
     ours = table2.loc[cells, KEY].assign(ours=table2["value"])
-    meteor = ledger.query("paper == 'geval' and artefact == 'table2' and row == 'METEOR'").set_index(KEY)["ours"]
+    meteor = ledger.query(
+        "paper == 'geval' and artefact == 'table2' and row == 'METEOR'"
+    ).set_index(KEY)["ours"]
     assert meteor.notna().all()
     whole = nj.ledger.paper_table(nj.compare("geval", "table2", table2, ours, **options)).cells
     assert whole[whole["row"] == "METEOR"].set_index(KEY)["ours"].to_dict() == meteor.to_dict()
-    sample = nj.ledger.paper_table(nj.compare("geval", "table2", table2, ours, sample=True, **options))
+    sample = nj.ledger.paper_table(
+        nj.compare("geval", "table2", table2, ours, sample=True, **options)
+    )
     assert sample.cells.loc[sample.cells["row"] == "METEOR", "ours"].isna().all()
     assert SAMPLE_NOTICE in sample._repr_html_() and SAMPLE_NOTICE in repr(sample)
 
@@ -91,11 +104,18 @@ def test_an_average_that_its_row_contradicts_is_marked_whoever_ran_it():
     """The ChatGPT study, Table 2: four cells of ROUGE-2 whose mean is 0.0395, and 0.092 as their average."""
     table = nj.published("chatgpt", "table2")
     cells = table["row"].eq("ROUGE-1") & table["aspect"].eq("coherence")
-    rows = nj.compare("chatgpt", "table2", table, table.loc[cells, KEY].assign(ours=table["value"]),
-                      evidence="recomputed", notebook="somebody")
+    rows = nj.compare(
+        "chatgpt",
+        "table2",
+        table,
+        table.loc[cells, KEY].assign(ours=table["value"]),
+        evidence="recomputed",
+        notebook="somebody",
+    )
     found = nj.ledger.paper_table(rows, elsewhere=False).cells.query("verdict == 'misprint'")
-    assert ("ROUGE-2", "kendall", "0.092") in set(found[["row", "coefficient", "published"]].itertuples(
-        index=False, name=None))
+    assert ("ROUGE-2", "kendall", "0.092") in set(
+        found[["row", "coefficient", "published"]].itertuples(index=False, name=None)
+    )
     assert (found["aspect"] == "AVG").all() and found["ours"].isna().all()
 
 
@@ -109,12 +129,16 @@ def test_a_table_that_nobody_ran_is_shown_with_what_it_needs():
     """CoAScore's Table 6: its rows are a model's."""
     shown = nj.ledger.paper_table(rouge(), "coascore", "table6", elsewhere=False)
     printed = nj.published("coascore", "table6")
-    assert set(shown.counts()) == {"not_run"} and list(body(shown._repr_html_())) == list(printed["row"].unique())
+    assert set(shown.counts()) == {"not_run"} and list(body(shown._repr_html_())) == list(
+        printed["row"].unique()
+    )
     assert "Needs" in shown._repr_html_().partition("</table>")[2]
 
 
 def test_rows_of_several_tables_want_a_name(ledger):
-    with pytest.raises(ValueError, match="rows are of several tables, geval table1.*name the paper"):
+    with pytest.raises(
+        ValueError, match="rows are of several tables, geval table1.*name the paper"
+    ):
         nj.ledger.paper_table(ledger)
     with pytest.raises(ValueError, match="no table 'geval table9'"):
         nj.ledger.paper_table(ledger, "geval", "table9")

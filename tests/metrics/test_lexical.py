@@ -16,9 +16,14 @@ from nlgjudge.metrics.sentence_bleu import bleu
 
 def items(*pairs, **columns):
     """Items `i0, i1, ...` from (hypothesis, references)."""
-    return pd.DataFrame({"item_id": [f"i{n}" for n in range(len(pairs))],
-                         "hypothesis": [h for h, _ in pairs],
-                         "references": [[r] if isinstance(r, str) else r for _, r in pairs], **columns})
+    return pd.DataFrame(
+        {
+            "item_id": [f"i{n}" for n in range(len(pairs))],
+            "hypothesis": [h for h, _ in pairs],
+            "references": [[r] if isinstance(r, str) else r for _, r in pairs],
+            **columns,
+        }
+    )
 
 
 def one(hypothesis, reference, *columns, **options):
@@ -28,12 +33,19 @@ def one(hypothesis, reference, *columns, **options):
 
 def test_by_hand():
     """Five words against six; all five match (the twice), bigrams on-the, the-mat, the-cat match."""
-    row = lexical.rouge(items(("On the mat: the cat!", "The cat sat on the mat.")),
-                        stemmer="none", split="whole").iloc[0]
+    row = lexical.rouge(
+        items(("On the mat: the cat!", "The cat sat on the mat.")), stemmer="none", split="whole"
+    ).iloc[0]
     expected = {
-        "rouge1-p": 5 / 5, "rouge1-r": 5 / 6, "rouge1-f": 10 / 11,  # 2 * 1 * (5/6) / (11/6)
-        "rouge2-p": 3 / 4, "rouge2-r": 3 / 5, "rouge2-f": 2 / 3,  # 2 * 0.45 / 1.35
-        "rougeL-p": 3 / 5, "rougeL-r": 3 / 6, "rougeL-f": 6 / 11,  # longest: on the mat; 2 * 0.3 / 1.1
+        "rouge1-p": 5 / 5,
+        "rouge1-r": 5 / 6,
+        "rouge1-f": 10 / 11,  # 2 * 1 * (5/6) / (11/6)
+        "rouge2-p": 3 / 4,
+        "rouge2-r": 3 / 5,
+        "rouge2-f": 2 / 3,  # 2 * 0.45 / 1.35
+        "rougeL-p": 3 / 5,
+        "rougeL-r": 3 / 6,
+        "rougeL-f": 6 / 11,  # longest: on the mat; 2 * 0.3 / 1.1
     }
     assert dict(row[list(expected)]) == pytest.approx(expected)
     assert (row["item_id"], row["reference"]) == ("i0", 0)
@@ -44,7 +56,10 @@ def test_the_values_are_rouge_score_s_own(stemmer):
     """To the last digit, on sentences of few words with many ties, some of them empty."""
     rng = random.Random(0)
     words = ["cat", "cats", "running", "runs", "mat", "--"]
-    texts = ["\n".join(" ".join(rng.choices(words, k=rng.randrange(9))) for _ in range(3)) for _ in range(300)]
+    texts = [
+        "\n".join(" ".join(rng.choices(words, k=rng.randrange(9))) for _ in range(3))
+        for _ in range(300)
+    ]
     pairs = list(zip(texts, texts[1:]))
     kinds = {"ngrams": ["rouge1", "rouge2"], "whole": ["rougeL"], "period": ["rougeLsum"]}
     for split, names in kinds.items():
@@ -58,10 +73,19 @@ def test_sets_count_a_word_once_and_keep_case_and_marks():
     """Sets {the, cat, on, mat.} and {the, cat, sat, on}: three of four each; bigrams the-cat alone of four
     and three; common subsequence the cat on, three different words."""
     row = lexical.rouge_sets(items(("the cat on the mat.", "the cat sat on"))).iloc[0]
-    expected = {"rouge1-p": 3 / 4, "rouge1-r": 3 / 4, "rouge2-p": 1 / 4, "rouge2-r": 1 / 3,
-                "rougeL-p": 3 / 4, "rougeL-r": 3 / 4, "rougeL-f": 3 / 4}
+    expected = {
+        "rouge1-p": 3 / 4,
+        "rouge1-r": 3 / 4,
+        "rouge2-p": 1 / 4,
+        "rouge2-r": 1 / 3,
+        "rougeL-p": 3 / 4,
+        "rougeL-r": 3 / 4,
+        "rougeL-f": 3 / 4,
+    }
     assert dict(row[list(expected)]) == pytest.approx(expected)
-    assert lexical.rouge_sets(items(("The cat", "the cat"))).iloc[0]["rouge1-f"] == pytest.approx(0.5)
+    assert lexical.rouge_sets(items(("The cat", "the cat"))).iloc[0]["rouge1-f"] == pytest.approx(
+        0.5
+    )
 
 
 def test_openmevas_released_rouge_is_rouge_of_sets(real):
@@ -77,23 +101,44 @@ def test_nothing_in_common_and_nothing_said():
     assert (frame.drop(columns=["item_id", "reference"]) == 0).all(axis=None)
 
 
-@pytest.mark.parametrize("hypothesis, reference, expected", [
-    ("running", "runs", {"none": 0, "porter": 1, "porter_original": 1}),  # run, run
-    ("dying", "dies", {"none": 0, "porter": 1, "porter_original": 0}),  # NLTK: die, die; 1980: dy, di
-    ("was", "wa", {"none": 0, "porter": 0, "porter_original": 0}),  # three letters are not stemmed
-])
+@pytest.mark.parametrize(
+    "hypothesis, reference, expected",
+    [
+        ("running", "runs", {"none": 0, "porter": 1, "porter_original": 1}),  # run, run
+        (
+            "dying",
+            "dies",
+            {"none": 0, "porter": 1, "porter_original": 0},
+        ),  # NLTK: die, die; 1980: dy, di
+        (
+            "was",
+            "wa",
+            {"none": 0, "porter": 0, "porter_original": 0},
+        ),  # three letters are not stemmed
+    ],
+)
 def test_stemmers(hypothesis, reference, expected):
-    assert {s: one(hypothesis, reference, "rouge1-f", stemmer=s)[0] for s in lexical.STEMMERS} == expected
+    assert {
+        s: one(hypothesis, reference, "rouge1-f", stemmer=s)[0] for s in lexical.STEMMERS
+    } == expected
 
 
-@pytest.mark.parametrize("stop, expected", [
-    (".", {"whole": 0.5, "period": 0.5, "punctuation": 1}),  # no blank before the stop, none to cut at
-    (" .", {"whole": 0.5, "period": 1, "punctuation": 1}),
-])
+@pytest.mark.parametrize(
+    "stop, expected",
+    [
+        (
+            ".",
+            {"whole": 0.5, "period": 0.5, "punctuation": 1},
+        ),  # no blank before the stop, none to cut at
+        (" .", {"whole": 0.5, "period": 1, "punctuation": 1}),
+    ],
+)
 def test_sentence_split_changes_rouge_l_only(stop, expected):
     """Two sentences swapped: 2 of 4 words in sequence as a whole, 2 + 2 of 4 sentence by sentence."""
-    hypothesis, reference = (f"{a}{stop} {b}{stop}" for a, b in
-                             (("gamma delta", "alpha beta"), ("alpha beta", "gamma delta")))
+    hypothesis, reference = (
+        f"{a}{stop} {b}{stop}"
+        for a, b in (("gamma delta", "alpha beta"), ("alpha beta", "gamma delta"))
+    )
     columns = ("rougeL-p", "rougeL-r", "rougeL-f", "rouge1-f", "rouge2-f")
     found = {s: one(hypothesis, reference, *columns, split=s) for s in lexical.SPLITS}
     assert found == {s: pytest.approx([v, v, v, 1, 2 / 3]) for s, v in expected.items()}
@@ -106,12 +151,18 @@ def test_against_the_source():
         lexical.rouge(frame)
 
 
-@pytest.mark.parametrize("option", [{"stemmer": "snowball"}, {"split": "comma"}, {"against": "context"}])
+@pytest.mark.parametrize(
+    "option", [{"stemmer": "snowball"}, {"split": "comma"}, {"against": "context"}]
+)
 def test_unknown_options_list_the_known(option):
-    (name, value), = option.items()
-    with pytest.raises(ValueError, match=rf"{name}={value!r}.*expected \('none', 'porter', 'porter_o"):
+    ((name, value),) = option.items()
+    with pytest.raises(
+        ValueError, match=rf"{name}={value!r}.*expected \('none', 'porter', 'porter_o"
+    ):
         lexical.rouge(items(("a", "a")), **option)
-    with pytest.raises(ValueError, match=r"aggregation='last': expected one of \('first', 'mean', 'max'\)"):
+    with pytest.raises(
+        ValueError, match=r"aggregation='last': expected one of \('first', 'mean', 'max'\)"
+    ):
         lexical.over_references(pd.DataFrame(), "last")
 
 
@@ -121,14 +172,21 @@ def test_aggregation_over_references():
     assert scores["rouge1-f"].tolist() == [0.5, 1, 0, 1]
     reduced = {a: lexical.over_references(scores, a) for a in lexical.AGGREGATIONS}
     assert {a: r["rouge1-f"].tolist() for a, r in reduced.items()} == {
-        "first": [0.5, 1], "mean": [0.5, 1], "max": [1, 1]}  # (0.5 + 1 + 0) / 3
+        "first": [0.5, 1],
+        "mean": [0.5, 1],
+        "max": [1, 1],
+    }  # (0.5 + 1 + 0) / 3
     assert reduced["max"]["item_id"].tolist() == ["i0", "i1"]
 
 
-@pytest.mark.parametrize("references, expected", [
-    # stemmers x aggregations x parts x (ROUGE-1, ROUGE-2, and ROUGE-L in three splits)
-    (["a b", "a"], 3 * 3 * 3 * (1 + 1 + 3)), (["a b"], 3 * 1 * 3 * (1 + 1 + 3)),
-])
+@pytest.mark.parametrize(
+    "references, expected",
+    [
+        # stemmers x aggregations x parts x (ROUGE-1, ROUGE-2, and ROUGE-L in three splits)
+        (["a b", "a"], 3 * 3 * 3 * (1 + 1 + 3)),
+        (["a b"], 3 * 1 * 3 * (1 + 1 + 3)),
+    ],
+)
 def test_variants_are_all_there_once(references, expected):
     found = list(lexical.rouge_variants(items(("a b", references))))
     assert len(found) == len({(metric, variant) for metric, variant, _ in found}) == expected
@@ -138,7 +196,9 @@ def test_variants_are_all_there_once(references, expected):
 
 @pytest.fixture
 def texts():
-    words = np.random.default_rng(7).choice(["cat", "mat", "sat", "on", "the", "running."], size=(600, 6))
+    words = np.random.default_rng(7).choice(
+        ["cat", "mat", "sat", "on", "the", "running."], size=(600, 6)
+    )
     lines = [" ".join(row) for row in words]
     return items(*zip(lines[:300], lines[300:]))
 
@@ -153,7 +213,7 @@ def test_cache_gives_identical_values_and_mends_itself(tree, texts, monkeypatch)
     pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
     assert computed == []
     whole = [f.read_bytes() for f in files]
-    for damaged in (b"", b"not an array", whole[0][:len(whole[0]) // 2]):
+    for damaged in (b"", b"not an array", whole[0][: len(whole[0]) // 2]):
         for file in files:
             file.write_bytes(damaged)
         pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
@@ -165,7 +225,9 @@ def test_other_options_do_not_share_a_cache_file(tree, texts):
     for stemmer in lexical.STEMMERS:
         for split in lexical.SPLITS:
             lexical.rouge(texts.head(3), stemmer=stemmer, split=split)
-    assert len(tree.cached()) == 3 * (1 + 3)  # a stemmer has one file of n-grams and three of ROUGE-L
+    assert len(tree.cached()) == 3 * (
+        1 + 3
+    )  # a stemmer has one file of n-grams and three of ROUGE-L
 
 
 def test_parallel_equals_serial(tree, texts, monkeypatch):
@@ -180,9 +242,16 @@ def test_all_baselines_at_once_are_the_single_ones(tree, texts):
     two = texts.assign(references=[[*r, "the cat sat ."] for r in texts["references"]])
     two = two.sample(frac=1, random_state=0)
     frame = lexical.lexical_baselines(two, "mean")
-    assert list(frame) == ["item_id", *(f"rouge{k}-{p}" for k in "12L" for p in "prf"), "bleu", "meteor"]
+    assert list(frame) == [
+        "item_id",
+        *(f"rouge{k}-{p}" for k in "12L" for p in "prf"),
+        "bleu",
+        "meteor",
+    ]
     assert frame["item_id"].tolist() == two["item_id"].tolist()
-    pd.testing.assert_frame_equal(frame.iloc[:, :10], lexical.over_references(lexical.rouge(two), "mean"))
+    pd.testing.assert_frame_equal(
+        frame.iloc[:, :10], lexical.over_references(lexical.rouge(two), "mean")
+    )
     assert frame["bleu"].tolist() == bleu(two)["score"].tolist()
     assert frame.attrs["missing"] == ({"meteor": meteor_missing()} if meteor_missing() else {})
     if not meteor_missing():
@@ -200,12 +269,16 @@ def test_other_metrics_are_kept_by_content_too(tree, texts, monkeypatch, metric)
     with monkeypatch.context() as patch:
         patch.setattr(cached, "_compute", lambda *a: pytest.fail("computed again"))
         pd.testing.assert_frame_equal(metric(texts), first, check_exact=True)
-        renamed = metric(texts.assign(item_id=texts["item_id"] + "x"))  # the texts decide, not their names
+        renamed = metric(
+            texts.assign(item_id=texts["item_id"] + "x")
+        )  # the texts decide, not their names
         assert renamed["score"].tolist() == first["score"].tolist()
     changed = texts.assign(hypothesis=["the"] + texts["hypothesis"].tolist()[1:])
     computed = []
     compute = cached._compute
-    monkeypatch.setattr(cached, "_compute", lambda of, new, *a: computed.extend(new) or compute(of, new, *a))
+    monkeypatch.setattr(
+        cached, "_compute", lambda of, new, *a: computed.extend(new) or compute(of, new, *a)
+    )
     assert metric(changed)["score"].tolist()[1:] == first["score"].tolist()[1:]
     assert len(computed) == 1 and "the" in computed[0]  # the one text that is new
 
@@ -234,7 +307,11 @@ print(cached.scores(slow, [["a"], ["b"]]).tolist())
 
 def test_two_processes_compute_the_same_scores_once(tree, tmp_path):
     log = tmp_path / "log.txt"
-    started = [subprocess.Popen([sys.executable, "-c", SLOWLY, str(log)], stdout=subprocess.PIPE, text=True)
-               for _ in range(3)]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", SLOWLY, str(log)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
     assert [process.communicate()[0] for process in started] == ["[1.0, 1.0]\n"] * 3
     assert log.read_text() == "computed\n"

@@ -21,8 +21,13 @@ NLTK = [v for v in module.VARIANTS if v.startswith("nltk")]
 
 
 def items(*pairs):
-    return pd.DataFrame({"item_id": [f"i{n}" for n in range(len(pairs))], "hypothesis": [h for h, _ in pairs],
-                         "references": [[r] if isinstance(r, str) else r for _, r in pairs]})
+    return pd.DataFrame(
+        {
+            "item_id": [f"i{n}" for n in range(len(pairs))],
+            "hypothesis": [h for h, _ in pairs],
+            "references": [[r] if isinstance(r, str) else r for _, r in pairs],
+        }
+    )
 
 
 def one(hypothesis, reference, variant="nltk"):
@@ -33,7 +38,11 @@ def one(hypothesis, reference, variant="nltk"):
 def files():
     """WordNet's files as Debian has them: car and auto are synonyms, like is a verb."""
     head = "  1 a licence stands here\n"
-    found = {f"{kind}.{pos}": head for kind in ("data", "index") for pos in ("noun", "verb", "adj", "adv")}
+    found = {
+        f"{kind}.{pos}": head
+        for kind in ("data", "index")
+        for pos in ("noun", "verb", "adj", "adv")
+    }
     found |= {name: "" for name in ("noun.exc", "verb.exc", "adj.exc", "adv.exc", "cntlist.rev")}
     at = f"{len(head):08}"
     found["data.noun"] += f"{at} 06 n 02 car 0 auto 0 000 | a vehicle\n"
@@ -64,7 +73,9 @@ def test_by_hand(wordnet):
     """Exact: the, sat, in; by stem: cats, cat; synonyms: car, auto. Five of six words, in two chunks."""
     expected = 5 / 6 * (1 - 0.5 * (2 / 5) ** 3)  # P = R = F = 5/6, and a penalty of 0.032: 0.8067
     for variant in NLTK:
-        assert one("The cats sat in a car", "the cat sat in an auto", variant) == pytest.approx(expected)
+        assert one("The cats sat in a car", "the cat sat in an auto", variant) == pytest.approx(
+            expected
+        )
 
 
 def test_recall_weighs_more_and_the_best_reference_counts(wordnet):
@@ -87,7 +98,9 @@ def test_words_counted_twice_before_nltk_3_6_3(wordnet):
 
 def test_words_are_cut_from_punctuation_on_request(wordnet):
     assert one("x.", "x .") == 0
-    assert one("x.", "x .", "nltk, words") == pytest.approx(1 - 0.5 / 8)  # x and the stop, one chunk of two
+    assert one("x.", "x .", "nltk, words") == pytest.approx(
+        1 - 0.5 / 8
+    )  # x and the stop, one chunk of two
 
 
 def test_wordnet_in_nltk_data_comes_first(nowhere, files, monkeypatch):
@@ -158,8 +171,10 @@ def test_the_values_are_nltk_s_own(wordnet):
         exact, left, right = meteor_score.exact_match(mine, other)
         left_words, right_words = [word for _, word in left], [word for _, word in right]
         matches = list(exact)
-        for i, j in [*meteor_score.stem_match(left_words, right_words, stemmer=stemmer)[0],
-                     *meteor_score.wordnetsyn_match(left_words, right_words, wordnet=reader)[0]]:
+        for i, j in [
+            *meteor_score.stem_match(left_words, right_words, stemmer=stemmer)[0],
+            *meteor_score.wordnetsyn_match(left_words, right_words, wordnet=reader)[0],
+        ]:
             matches.append((left[i][0], right[j][0]))
         matches.sort(key=lambda match: match[0])
         before = 0.0
@@ -186,7 +201,9 @@ def test_a_forked_process_reads_wordnet_for_itself(wordnet, nowhere):
     assert module._nltk([("car", "auto")], "blanks", home) == [(0.5, 0.5)]  # WordNet is open now
     texts = [(f"one{n}", f"other{n}") for n in words]
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        jobs = [pool.apply_async(module._nltk, (texts[::step], "blanks", home)) for step in (1, -1, 1)]
+        jobs = [
+            pool.apply_async(module._nltk, (texts[::step], "blanks", home)) for step in (1, -1, 1)
+        ]
         assert [set(job.get(60)) for job in jobs] == [{(0.5, 0.5)}] * 3
 
 
@@ -200,6 +217,7 @@ def test_unknown_variant_and_missing_references(wordnet):
 @pytest.fixture
 def cells(real, pytestconfig, monkeypatch):
     """Pairs of our value and the print, for one row of a table, over the 300 responses of Topical-Chat."""
+
     def compare(paper, table, variant, names):
         if reason := meteor_missing(variant):
             pytest.skip(reason)
@@ -207,11 +225,23 @@ def cells(real, pytestconfig, monkeypatch):
         frame = chats.with_scores(meteor(chats.items, variant).rename(columns={"score": "ours"}))
         frame = frame[frame["system_id"] != "Original Ground Truth"]
         monkeypatch.setenv("NLGJUDGE_ROOT", str(pytestconfig.rootpath))
-        printed = nj.published(paper, table).query("row == 'METEOR' and dataset == 'topical_chat' "
-                                                   "and aspect != 'AVG'")
-        return [(nj.correlation(frame, "ours", names.get(c.aspect, c.aspect), level=c.level,
-                                coefficient=c.coefficient).value, float(c.printed))
-                for c in printed.itertuples()]
+        printed = nj.published(paper, table).query(
+            "row == 'METEOR' and dataset == 'topical_chat' and aspect != 'AVG'"
+        )
+        return [
+            (
+                nj.correlation(
+                    frame,
+                    "ours",
+                    names.get(c.aspect, c.aspect),
+                    level=c.level,
+                    coefficient=c.coefficient,
+                ).value,
+                float(c.printed),
+            )
+            for c in printed.itertuples()
+        ]
+
     return compare
 
 
@@ -220,11 +250,15 @@ def test_meteor_row_of_coascore(cells, table, count):
     names = {"interest": "engagingness", "context": "coherence"}
     found = cells("coascore", table, "nltk before 3.6.3", names)
     assert len(found) == count
-    assert [ours for ours, _ in found] == pytest.approx([printed for _, printed in found], abs=0.001)
+    assert [ours for ours, _ in found] == pytest.approx(
+        [printed for _, printed in found], abs=0.001
+    )
 
 
 @pytest.mark.parametrize("paper", ["geval", "geval_v1"])
 def test_meteor_row_of_geval_table_2(cells, paper):
     found = cells(paper, "table2", "1.5", {})
     assert len(found) == 8
-    assert [ours for ours, _ in found] == pytest.approx([printed for _, printed in found], abs=0.001)
+    assert [ours for ours, _ in found] == pytest.approx(
+        [printed for _, printed in found], abs=0.001
+    )

@@ -13,11 +13,15 @@ WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", "dog", "barked", "!", "ques
 
 @pytest.fixture
 def items():
-    return pd.DataFrame({
-        "item_id": ["i0", "i1", "i2"], "source": ["the cat sat on a mat .", "a dog barked .", "the dog"],
-        "hypothesis": ["the cat sat . the dog barked .", "the dog", "a mat"],
-        "references": [["a cat sat on the mat .", "the cat"], ["a dog barked !"], ["a mat"]],
-        "context": ["the dog barked .", "a mat", "on"]})
+    return pd.DataFrame(
+        {
+            "item_id": ["i0", "i1", "i2"],
+            "source": ["the cat sat on a mat .", "a dog barked .", "the dog"],
+            "hypothesis": ["the cat sat . the dog barked .", "the dog", "a mat"],
+            "references": [["a cat sat on the mat .", "the cat"], ["a dog barked !"], ["a mat"]],
+            "context": ["the dog barked .", "a mat", "on"],
+        }
+    )
 
 
 @pytest.fixture
@@ -27,12 +31,22 @@ def tokenizer(tree):
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     special = ["<pad>", "</s>", "<unk>", "Yes", "No"]
-    made = Tokenizer(models.WordLevel({w: i for i, w in enumerate(special + WORDS)}, unk_token="<unk>"))
+    made = Tokenizer(
+        models.WordLevel({w: i for i, w in enumerate(special + WORDS)}, unk_token="<unk>")
+    )
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="</s>",
-                                                unk_token="<unk>", cls_token="</s>", sep_token="</s>",
-                                                model_max_length=64)
+    made.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        cls_token="</s>",
+        sep_token="</s>",
+        model_max_length=64,
+    )
 
 
 @pytest.fixture
@@ -43,22 +57,49 @@ def checkpoint(tokenizer, tmp_path):
 
     def save(kind, seed=0, folder="model"):
         torch.manual_seed(seed)
-        size = {"vocab_size": len(tokenizer), "d_model": 16, "pad_token_id": 0, "eos_token_id": 1,
-                "decoder_start_token_id": 0}
+        size = {
+            "vocab_size": len(tokenizer),
+            "d_model": 16,
+            "pad_token_id": 0,
+            "eos_token_id": 1,
+            "decoder_start_token_id": 0,
+        }
         if kind == "bart":
-            model = transformers.BartForConditionalGeneration(transformers.BartConfig(
-                **size, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, bos_token_id=1,
-                decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, init_std=0.5))
+            model = transformers.BartForConditionalGeneration(
+                transformers.BartConfig(
+                    **size,
+                    encoder_layers=1,
+                    decoder_layers=1,
+                    encoder_attention_heads=2,
+                    bos_token_id=1,
+                    decoder_attention_heads=2,
+                    encoder_ffn_dim=32,
+                    decoder_ffn_dim=32,
+                    init_std=0.5,
+                )
+            )
         elif kind == "t5":
-            model = transformers.T5ForConditionalGeneration(transformers.T5Config(
-                **size, d_kv=8, d_ff=32, num_layers=1, num_heads=2, initializer_factor=1.0))
+            model = transformers.T5ForConditionalGeneration(
+                transformers.T5Config(
+                    **size, d_kv=8, d_ff=32, num_layers=1, num_heads=2, initializer_factor=1.0
+                )
+            )
         else:
-            model = transformers.BertModel(transformers.BertConfig(
-                vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
-                intermediate_size=32, classifier_dropout=0.1, initializer_range=0.5))
+            model = transformers.BertModel(
+                transformers.BertConfig(
+                    vocab_size=len(tokenizer),
+                    hidden_size=16,
+                    num_hidden_layers=3,
+                    num_attention_heads=2,
+                    intermediate_size=32,
+                    classifier_dropout=0.1,
+                    initializer_range=0.5,
+                )
+            )
         model.save_pretrained(tmp_path / folder)
         tokenizer.save_pretrained(tmp_path / folder)
         return str(tmp_path / folder), model.eval()
+
     return save
 
 
@@ -67,14 +108,22 @@ def next_token(model, tokenizer, source, before):
     import torch
 
     with torch.no_grad():
-        logits = model(input_ids=torch.tensor([tokenizer(source)["input_ids"]]),
-                       decoder_input_ids=torch.tensor([before])).logits[0, -1].tolist()
+        logits = (
+            model(
+                input_ids=torch.tensor([tokenizer(source)["input_ids"]]),
+                decoder_input_ids=torch.tensor([before]),
+            )
+            .logits[0, -1]
+            .tolist()
+        )
     total = math.log(sum(math.exp(x) for x in logits))
     return [x - total for x in logits]
 
 
 @pytest.mark.parametrize("direction", neural.DIRECTIONS)
-def test_bartscore_is_the_mean_log_probability_of_the_tokens(checkpoint, tokenizer, items, direction):
+def test_bartscore_is_the_mean_log_probability_of_the_tokens(
+    checkpoint, tokenizer, items, direction
+):
     folder, model = checkpoint("bart")
 
     def expected(given, text):
@@ -85,9 +134,11 @@ def test_bartscore_is_the_mean_log_probability_of_the_tokens(checkpoint, tokeniz
     found = neural.bartscore(items, direction, folder)
     wanted = []
     for row in items.itertuples():
-        pairs = {"source to hypothesis": [(row.source, row.hypothesis)],
-                 "reference to hypothesis": [(r, row.hypothesis) for r in row.references],
-                 "hypothesis to reference": [(row.hypothesis, r) for r in row.references]}[direction]
+        pairs = {
+            "source to hypothesis": [(row.source, row.hypothesis)],
+            "reference to hypothesis": [(r, row.hypothesis) for r in row.references],
+            "hypothesis to reference": [(row.hypothesis, r) for r in row.references],
+        }[direction]
         wanted.append(sum(expected(*pair) for pair in pairs) / len(pairs))
     assert found["item_id"].tolist() == ["i0", "i1", "i2"]
     assert found["score"].tolist() == pytest.approx(wanted, abs=1e-5)
@@ -98,20 +149,29 @@ def test_unieval_is_yes_against_no(checkpoint, tokenizer, items):
     folder, model = checkpoint("t5")
     found = neural.unieval(items, "summarization", "relevance", folder)
     for row, score in zip(items.itertuples(), found["score"]):
-        asked = (f"question: Is this summary relevant to the reference? </s> summary: {row.hypothesis} </s> "
-                 f"reference: {row.references[0]}")
+        asked = (
+            f"question: Is this summary relevant to the reference? </s> summary: {row.hypothesis} </s> "
+            f"reference: {row.references[0]}"
+        )
         yes, no = (math.exp(next_token(model, tokenizer, asked, [0])[i]) for i in (3, 4))
         assert score == pytest.approx(yes / (yes + no), abs=1e-5)
     assert found["score"].nunique() == 3
 
 
-@pytest.mark.parametrize("task, aspect, reduce", [("summarization", "consistency", lambda a, b: (a + b) / 2),
-                                                  ("dialogue", "engagingness", lambda a, b: a + b)])
+@pytest.mark.parametrize(
+    "task, aspect, reduce",
+    [
+        ("summarization", "consistency", lambda a, b: (a + b) / 2),
+        ("dialogue", "engagingness", lambda a, b: a + b),
+    ],
+)
 def test_unieval_asks_about_each_sentence(checkpoint, items, task, aspect, reduce):
     folder, _ = checkpoint("t5")
     whole = neural.unieval(items.head(1), task, aspect, folder)["score"].item()
-    parts = [neural.unieval(items.head(1).assign(hypothesis=text), task, aspect, folder)["score"].item()
-             for text in ("the cat sat .", "the dog barked .")]
+    parts = [
+        neural.unieval(items.head(1).assign(hypothesis=text), task, aspect, folder)["score"].item()
+        for text in ("the cat sat .", "the dog barked .")
+    ]
     assert whole == pytest.approx(reduce(*parts), abs=1e-6) and parts[0] != parts[1]
 
 
@@ -141,9 +201,13 @@ def test_bertscore_matches_greedily(checkpoint, tokenizer, items):
     r = sum(max(cosine(m, i) for m in mine) for i in its[:-1]) / 4
     assert found.loc[1].tolist()[1:] == pytest.approx([p, r, 2 * p * r / (p + r)], abs=1e-5)
     assert found.loc[2].tolist()[1:] == pytest.approx([1, 1, 1], abs=1e-5)  # the same text
-    best = [neural.bertscore(items.head(1).assign(references=[[r]]), folder, layer=2).iloc[0, 1:]
-            for r in items["references"][0]]
-    assert found.iloc[0, 1:].tolist() == pytest.approx(pd.concat(best, axis=1).max(axis=1).tolist(), abs=1e-5)
+    best = [
+        neural.bertscore(items.head(1).assign(references=[[r]]), folder, layer=2).iloc[0, 1:]
+        for r in items["references"][0]
+    ]
+    assert found.iloc[0, 1:].tolist() == pytest.approx(
+        pd.concat(best, axis=1).max(axis=1).tolist(), abs=1e-5
+    )
     empty = neural.bertscore(items.head(1).assign(hypothesis=""), folder, layer=2)
     assert empty.iloc[0, 1:].tolist() == [0, 0, 0]
 
@@ -153,8 +217,9 @@ def test_bertscore_of_hand_made_embeddings():
     torch = pytest.importorskip("torch", reason="needs the extra neural")
     mine = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     theirs = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, -1.0]])
-    p, r, f = neural._best_matches(mine, torch.tensor([True, True, False]),
-                                   theirs, torch.tensor([True, True, True, False]))
+    p, r, f = neural._best_matches(
+        mine, torch.tensor([True, True, False]), theirs, torch.tensor([True, True, True, False])
+    )
     # (1, 0) meets itself, (0, 1) comes nearest to (0.6, 0.8): P = (1 + 0.8) / 2.
     assert p == pytest.approx(0.9)
     # The first meets itself, the second the special token, the third that token at 0.48 + 0.48: R = (1 + 1 + 0.96) / 3.
@@ -166,8 +231,12 @@ def test_bertscore_of_hand_made_embeddings():
 def test_bertscore_over_references(checkpoint, items, aggregation):
     folder, _ = checkpoint("bert")
     found = neural.bertscore(items.head(1), folder, 2, aggregation).iloc[0, 1:].tolist()
-    alone = pd.concat([neural.bertscore(items.head(1).assign(references=[[text]]), folder, 2).iloc[:, 1:]
-                       for text in items["references"][0]])
+    alone = pd.concat(
+        [
+            neural.bertscore(items.head(1).assign(references=[[text]]), folder, 2).iloc[:, 1:]
+            for text in items["references"][0]
+        ]
+    )
     expected = {"first": alone.iloc[0], "mean": alone.mean(), "max": alone.max()}[aggregation]
     assert found == pytest.approx(expected.tolist(), abs=1e-6)
 
@@ -185,11 +254,17 @@ def test_parameters_of_a_file_take_the_place_of_the_checkpoints(checkpoint, item
     other, model = checkpoint("bart", seed=1, folder="other")
     torch.save(model.state_dict(), tmp_path / "other.pth")
     folder, _ = checkpoint("bart", seed=0)
-    plain, wanted = (neural.bartscore(items, checkpoint=place)["score"].tolist() for place in (folder, other))
-    found = neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "other.pth"))["score"].tolist()
+    plain, wanted = (
+        neural.bartscore(items, checkpoint=place)["score"].tolist() for place in (folder, other)
+    )
+    found = neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "other.pth"))[
+        "score"
+    ].tolist()
     assert found == pytest.approx(wanted, abs=1e-6) and found != pytest.approx(plain, abs=1e-3)
     torch.save({"strange": torch.zeros(1)}, tmp_path / "strange.pth")
-    with pytest.raises(ValueError, match="strange.pth: expected the parameters of bart, got 1 others"):
+    with pytest.raises(
+        ValueError, match="strange.pth: expected the parameters of bart, got 1 others"
+    ):
         neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "strange.pth"))
 
 
@@ -209,7 +284,8 @@ def test_bertscore_is_that_of_bert_score(checkpoint, items):
     bert_score = pytest.importorskip("bert_score")
     folder, _ = checkpoint("bert")
     theirs = bert_score.BERTScorer(model_type=folder, num_layers=2, device="cpu").score(
-        items["hypothesis"].tolist(), items["references"].tolist())
+        items["hypothesis"].tolist(), items["references"].tolist()
+    )
     ours = neural.bertscore(items, folder, layer=2)
     for column, values in zip(("bertscore-p", "bertscore-r", "bertscore-f"), theirs):
         assert ours[column].tolist() == pytest.approx(values.tolist(), abs=1e-5)
@@ -219,7 +295,9 @@ def test_batches_do_not_matter(checkpoint, items):
     folder, _ = checkpoint("bart")
     many = pd.concat([items.assign(item_id=items["item_id"] + f".{n}") for n in range(7)])
     assert len(many) > neural.BATCH
-    together, alone = (neural.bartscore(i, checkpoint=folder)["score"].tolist() for i in (many, items))
+    together, alone = (
+        neural.bartscore(i, checkpoint=folder)["score"].tolist() for i in (many, items)
+    )
     assert together == pytest.approx(alone * 7, abs=1e-5)
 
 
@@ -236,13 +314,21 @@ def test_scores_are_kept_until_the_weights_change(checkpoint, items, tree, monke
 
 def test_without_the_extra_the_error_names_it(items, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    for call in (neural.bertscore, neural.bartscore, lambda i: neural.unieval(i, "fact", "consistency")):
+    for call in (
+        neural.bertscore,
+        neural.bartscore,
+        lambda i: neural.unieval(i, "fact", "consistency"),
+    ):
         with pytest.raises(ImportError, match=r"pip install 'nlgjudge\[neural\]'"):
             call(items)
 
 
 def test_unknown_options(items):
-    with pytest.raises(ValueError, match="direction='both': expected one of source to hypothesis, ref"):
+    with pytest.raises(
+        ValueError, match="direction='both': expected one of source to hypothesis, ref"
+    ):
         neural.bartscore(items, "both")
-    with pytest.raises(ValueError, match="aspect='style': expected one of summarization/flu.*fact/cons"):
+    with pytest.raises(
+        ValueError, match="aspect='style': expected one of summarization/flu.*fact/cons"
+    ):
         neural.unieval(items, "summarization", "style")

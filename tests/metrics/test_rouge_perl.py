@@ -7,7 +7,9 @@ import nlgjudge as nj
 
 
 def one(hypothesis, *references, **options):
-    items = pd.DataFrame({"item_id": ["i"], "hypothesis": [hypothesis], "references": [list(references)]})
+    items = pd.DataFrame(
+        {"item_id": ["i"], "hypothesis": [hypothesis], "references": [list(references)]}
+    )
     return nj.metrics.rouge155(items, **options)
 
 
@@ -15,7 +17,9 @@ def test_text_after_an_angle_bracket_is_lost_up_to_the_sentences_end():
     """Left of "the cat < UNK > sat down . a dog" are the, cat, a, dog: all four of the reference's five."""
     row = one("the cat < UNK > sat down . a dog", "the cat sat . a dog").iloc[0]
     assert row[["rouge1-p", "rouge1-r", "rouge1-f"]].tolist() == [1, 0.8, 0.88889]  # 2 * 0.8 / 1.8
-    assert row["rouge2-p"] == 0.66667  # the-cat, cat-a, a-dog against the-cat, cat-sat, sat-a, a-dog
+    assert (
+        row["rouge2-p"] == 0.66667
+    )  # the-cat, cat-a, a-dog against the-cat, cat-sat, sat-a, a-dog
 
 
 def test_f_is_formed_from_the_rounded_parts():
@@ -24,8 +28,15 @@ def test_f_is_formed_from_the_rounded_parts():
     assert row[["rouge1-p", "rouge1-r", "rouge1-f"]].tolist() == [0.33333, 0.14286, 0.2]
 
 
-@pytest.mark.parametrize("word, stem", [("commissioner", "commiss"), ("continental", "contin"),
-                                        ("tournament", "tournam"), ("technology", "technolog")])
+@pytest.mark.parametrize(
+    "word, stem",
+    [
+        ("commissioner", "commiss"),
+        ("continental", "contin"),
+        ("tournament", "tournam"),
+        ("technology", "technolog"),
+    ],
+)
 def test_the_fourth_step_may_strip_several_endings(word, stem):
     """Commissioner: -er, then -ion, gives commiss; Porter's algorithm stops at commission."""
     assert one(word, stem)["rouge1-f"].item() == 1
@@ -41,7 +52,9 @@ def test_sentences_end_at_a_period_or_at_dots():
 def test_a_row_for_each_reference_and_errors():
     frame = one("a b", "a b", "c")
     assert frame["reference"].tolist() == [0, 1] and frame["rouge1-f"].tolist() == [1, 0]
-    with pytest.raises(ValueError, match=r"ends='line', 0 items .*expected one of \('period', 'dots'\)"):
+    with pytest.raises(
+        ValueError, match=r"ends='line', 0 items .*expected one of \('period', 'dots'\)"
+    ):
         one("a", "a", ends="line")
     with pytest.raises(ValueError, match="1 items without reference"):
         one("a")
@@ -50,9 +63,15 @@ def test_a_row_for_each_reference_and_errors():
 def test_upstreams_demonstration_on_realsumm(real):
     """BARTScore's analysis.ipynb prints ROUGE-1 and 2, recall, sample level, with six decimals."""
     summaries = real("realsumm")
-    scores = summaries.with_scores(nj.metrics.over_references(nj.metrics.rouge155(summaries.items), "first"))
-    printed = {("rouge1-r", "spearman"): 0.497526, ("rouge1-r", "kendall"): 0.407974,
-               ("rouge2-r", "spearman"): 0.4233, ("rouge2-r", "kendall"): 0.353119}
+    scores = summaries.with_scores(
+        nj.metrics.over_references(nj.metrics.rouge155(summaries.items), "first")
+    )
+    printed = {
+        ("rouge1-r", "spearman"): 0.497526,
+        ("rouge1-r", "kendall"): 0.407974,
+        ("rouge2-r", "spearman"): 0.4233,
+        ("rouge2-r", "kendall"): 0.353119,
+    }
     for (metric, coefficient), value in printed.items():
         found = nj.correlation(scores, metric, "pyramid_recall", coefficient=coefficient).value
         assert found == pytest.approx(value, abs=6e-7), metric
@@ -64,14 +83,19 @@ TABLES_2_AND_5 = {  # Spearman, Pearson, Kendall; section 4.3
     ("rougeL-f", "fluency", "sample"): (0.072, -0.090, 0.061),
     ("rouge1-f", "informativeness", "dataset"): (0.149, 0.043, 0.106),
     ("rouge2-f", "fluency", "dataset"): (0.045, 0.018, 0.032),
-    ("rougeL-f", "coherence", "dataset"): (0.079, -0.010, 0.055)}
+    ("rougeL-f", "coherence", "dataset"): (0.079, -0.010, 0.055),
+}
 
 
 def test_newsroom_rouge_of_tables_2_and_5(real):
     """Wang et al. 2023, Tables 2 and 5: F rounds to the print."""
     news = real("newsroom")
-    scores = news.with_scores(nj.metrics.over_references(nj.metrics.rouge155(news.items, ends="dots"), "first"))
+    scores = news.with_scores(
+        nj.metrics.over_references(nj.metrics.rouge155(news.items, ends="dots"), "first")
+    )
     for (metric, aspect, level), printed in TABLES_2_AND_5.items():
-        found = [nj.correlation(scores, metric, aspect, level=level, coefficient=c).value
-                 for c in ("spearman", "pearson", "kendall")]
+        found = [
+            nj.correlation(scores, metric, aspect, level=level, coefficient=c).value
+            for c in ("spearman", "pearson", "kendall")
+        ]
         assert found == pytest.approx(printed, abs=0.000501), (metric, aspect, level)

@@ -15,9 +15,12 @@ LN20 = math.log(20)
 
 def frame(differences, aspects=("a",), level="word"):
     """Rows of originals rated 3 and one damaged version, from texts x aspects of differences."""
-    rows = [(i, name, "" if name == "original" else level, aspect, 3 - (name != "original") * d)
-            for i, row in enumerate(np.reshape(differences, (-1, len(aspects))))
-            for aspect, d in zip(aspects, row) for name in ("original", "typos, minor")]
+    rows = [
+        (i, name, "" if name == "original" else level, aspect, 3 - (name != "original") * d)
+        for i, row in enumerate(np.reshape(differences, (-1, len(aspects))))
+        for aspect, d in zip(aspects, row)
+        for name in ("original", "typos, minor")
+    ]
     return pd.DataFrame(rows, columns=["original", "perturbation", "level", "aspect", "score"])
 
 
@@ -28,19 +31,29 @@ def test_the_normal_approximation_is_scipy_s(n, step, zeros):
     differences = np.random.default_rng(n).normal(0.2, 1, n)
     differences = np.round(differences / step) * step if step else differences
     ours = nj.dhp.signed_rank(differences, np.zeros(n), zeros=zeros, method="normal")
-    theirs = stats.wilcoxon(np.round(differences, 9), zero_method=zeros, alternative="greater",
-                            correction=False, method="asymptotic").pvalue
+    theirs = stats.wilcoxon(
+        np.round(differences, 9),
+        zero_method=zeros,
+        alternative="greater",
+        correction=False,
+        method="asymptotic",
+    ).pvalue
     assert math.exp(ours.log_p) == pytest.approx(theirs, rel=1e-9)
     assert ours.n == n and ours.zeros == (differences == 0).sum() and ours.note == ""
 
 
 @pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
-@pytest.mark.parametrize("differences", [
-    [1, 2, 2, 0, -1, 3], [0.2, 0.2, -0.2, 0, 0], [5], [-1, -2], [1, 1, 1]])
+@pytest.mark.parametrize(
+    "differences", [[1, 2, 2, 0, -1, 3], [0.2, 0.2, -0.2, 0, 0], [5], [-1, -2], [1, 1, 1]]
+)
 def test_the_exact_distribution_by_enumeration(differences, zeros):
     values = np.array(differences, float)
     kept = values[values != 0]
-    ranks = stats.rankdata(np.abs(values))[values != 0] if zeros == "pratt" else stats.rankdata(np.abs(kept))
+    ranks = (
+        stats.rankdata(np.abs(values))[values != 0]
+        if zeros == "pratt"
+        else stats.rankdata(np.abs(kept))
+    )
     sums = [np.dot(ranks, signs) for signs in itertools.product((0, 1), repeat=len(kept))]
     expected = np.mean(np.array(sums) >= ranks[kept > 0].sum() - 1e-9)
     found = nj.dhp.signed_rank(values, np.zeros(len(values)), zeros=zeros, method="exact")
@@ -50,7 +63,9 @@ def test_the_exact_distribution_by_enumeration(differences, zeros):
 def test_exact_is_scipy_s_where_scipy_is_exact():
     values = np.random.default_rng(1).normal(0.3, 1, 40)
     theirs = stats.wilcoxon(values, alternative="greater", method="exact").pvalue
-    assert math.exp(nj.dhp.signed_rank(values, np.zeros(40), method="exact").log_p) == pytest.approx(theirs)
+    assert math.exp(
+        nj.dhp.signed_rank(values, np.zeros(40), method="exact").log_p
+    ) == pytest.approx(theirs)
 
 
 def test_auto_is_exact_up_to_25_unequal_pairs():
@@ -59,7 +74,10 @@ def test_auto_is_exact_up_to_25_unequal_pairs():
         pairs = values[:n], np.zeros(n)
         assert nj.dhp.signed_rank(*pairs) == nj.dhp.signed_rank(*pairs, method=method)
     padded = np.append(values[:25], np.zeros(50))
-    assert nj.dhp.signed_rank(padded, np.zeros(75)).log_p == nj.dhp.signed_rank(values[:25], np.zeros(25)).log_p
+    assert (
+        nj.dhp.signed_rank(padded, np.zeros(75)).log_p
+        == nj.dhp.signed_rank(values[:25], np.zeros(25)).log_p
+    )
 
 
 def test_no_difference_is_p_1_with_a_note_and_no_pair_is_nan():
@@ -116,10 +134,12 @@ def test_discernment_by_hand():
     assert row["D:a"] == pytest.approx(5 * math.log(2) / LN20) and row["D:b"] == 0
     assert (row["n"], row["zeros"], row["note"]) == (5, 0.5, "no differences, p = 1: b")
     assert nj.dhp.discernment(scores, form="as_printed").loc["typos, minor", "D"] == pytest.approx(
-        math.log(33) / LN20)
+        math.log(33) / LN20
+    )
     weights = pd.DataFrame({"a": [0.9], "b": [0.1]}, index=["typos"])
     assert nj.dhp.discernment(scores, weights).loc["typos, minor", "D_EW"] == pytest.approx(
-        math.log(0.9 * 32 + 0.1) / LN20)
+        math.log(0.9 * 32 + 0.1) / LN20
+    )
 
 
 def test_p_of_one_in_twenty_is_d_of_one():
@@ -128,7 +148,9 @@ def test_p_of_one_in_twenty_is_d_of_one():
 
 def test_levels_count_once_in_the_average():
     """Character 1 and 3, word 5: average (2 + 5) / 2, not 3."""
-    table = pd.DataFrame({"level": ["character", "character", "word"], "D": [1.0, 3, 5], "D_EW": [0.0, 0, 6]})
+    table = pd.DataFrame(
+        {"level": ["character", "character", "word"], "D": [1.0, 3, 5], "D_EW": [0.0, 0, 6]}
+    )
     found = nj.dhp.overall_discernment(table)
     assert found.to_dict() == {"D_avg": 3.5, "D_min": 1.0, "D_avg_EW": 3.0, "D_min_EW": 0.0}
 
@@ -142,21 +164,30 @@ def test_missing_ratings_leave_their_pair_out():
 
 def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
     rng = np.random.default_rng(4)
-    found = nj.dhp.discernment_interval(frame(rng.normal(0.3, 1, (60, 2)), ("a", "b")), rng=rng, resamples=300)
+    found = nj.dhp.discernment_interval(
+        frame(rng.normal(0.3, 1, (60, 2)), ("a", "b")), rng=rng, resamples=300
+    )
     assert (found["ci_low"] < found["value"]).all() and (found["value"] < found["ci_high"]).all()
-    steady = nj.dhp.discernment_interval(frame(np.arange(1, 61)), rng=rng, resamples=50, method="exact")
-    assert (steady["ci_low"] == steady["ci_high"]).all() and steady["value"].iloc[0] == pytest.approx(
-        60 * math.log(2) / LN20)
+    steady = nj.dhp.discernment_interval(
+        frame(np.arange(1, 61)), rng=rng, resamples=50, method="exact"
+    )
+    assert (steady["ci_low"] == steady["ci_high"]).all() and steady["value"].iloc[
+        0
+    ] == pytest.approx(60 * math.log(2) / LN20)
 
 
 def test_an_interval_holds_its_estimate_where_every_text_falls():
     """Unequal falls of all texts: repeated ones tie in a resample, and the normal approximation's D rises."""
     falls = np.linspace(0.1, 4, 100)
-    found = nj.dhp.discernment_interval(frame(falls), rng=np.random.default_rng(0), resamples=50, method="normal")
+    found = nj.dhp.discernment_interval(
+        frame(falls), rng=np.random.default_rng(0), resamples=50, method="normal"
+    )
     assert (found["ci_low"] <= found["value"]).all() and (found["value"] < found["ci_high"]).all()
 
 
-@pytest.mark.parametrize("form, low, high", [("normalised", 0.03, 0.09), ("as_printed", 0.20, 0.40)])
+@pytest.mark.parametrize(
+    "form, low, high", [("normalised", 0.03, 0.09), ("as_printed", 0.20, 0.40)]
+)
 def test_d_above_one_under_no_discernment(form, low, high):
     """Four independent metrics, 100 texts without any difference: the printed sum passes far more often
     than one time in twenty, the mean nearly that."""
@@ -164,15 +195,33 @@ def test_d_above_one_under_no_discernment(form, low, high):
     assert low < (nj.dhp.harmonic_mean_p(logs, form=form) < math.log(0.05)).mean() < high
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: nj.dhp.signed_rank([1, 2], [1]), r"expected two lists of one length, got shapes \(2,\) and \(1,\)"),
-    (lambda: nj.dhp.signed_rank([1], [2], zeros="drop"), "zeros='drop', method='auto': expected one of"),
-    (lambda: nj.dhp.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
-    (lambda: nj.dhp.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
-    (lambda: nj.dhp.discernment(frame([1]).query("perturbation != 'original'")), "perturbation 'original'"),
-    (lambda: nj.dhp.discernment(frame([1]), pd.DataFrame({"b": [1]}, index=["deletions"])), "typos, a have none"),
-    (lambda: nj.dhp.discernment_interval(frame([1]), rng=None, resamples=0), "resamples=0, confidence=0.95"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: nj.dhp.signed_rank([1, 2], [1]),
+            r"expected two lists of one length, got shapes \(2,\) and \(1,\)",
+        ),
+        (
+            lambda: nj.dhp.signed_rank([1], [2], zeros="drop"),
+            "zeros='drop', method='auto': expected one of",
+        ),
+        (lambda: nj.dhp.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
+        (lambda: nj.dhp.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
+        (
+            lambda: nj.dhp.discernment(frame([1]).query("perturbation != 'original'")),
+            "perturbation 'original'",
+        ),
+        (
+            lambda: nj.dhp.discernment(frame([1]), pd.DataFrame({"b": [1]}, index=["deletions"])),
+            "typos, a have none",
+        ),
+        (
+            lambda: nj.dhp.discernment_interval(frame([1]), rng=None, resamples=0),
+            "resamples=0, confidence=0.95",
+        ),
+    ],
+)
 def test_wrong_input_says_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -18,25 +18,35 @@ def test_votes_become_weights_as_in_section_4_3_2():
 def test_the_survey_s_form_saves_complete_votes(tmp_path):
     widgets = pytest.importorskip("ipywidgets")
     path = tmp_path / "votes.csv"
-    form = nj.dhp.survey("summarization", {"coherence": "order", "fluency": "grammar"},
-                     {"typos": "t", "reordering": "r"}, path)
+    form = nj.dhp.survey(
+        "summarization",
+        {"coherence": "order", "fluency": "grammar"},
+        {"typos": "t", "reordering": "r"},
+        path,
+    )
     choices = [c for c in form.children if isinstance(c, widgets.RadioButtons)]
-    button, = (c for c in form.children if isinstance(c, widgets.Button))
+    (button,) = (c for c in form.children if isinstance(c, widgets.Button))
     button.click()
-    assert form.children[-1].value == "no metric chosen yet for typos, reordering" and not path.exists()
+    assert (
+        form.children[-1].value == "no metric chosen yet for typos, reordering"
+        and not path.exists()
+    )
     for choice, metric in zip(choices, ("fluency", "coherence")):
         choice.value = metric
     button.click()
     button.click()
     assert path.read_text() == "task,perturbation,metric\n" + 2 * (
-        "summarization,typos,fluency\nsummarization,reordering,coherence\n")
+        "summarization,typos,fluency\nsummarization,reordering,coherence\n"
+    )
 
 
 def test_a_name_in_the_votes_is_no_formula_and_is_counted_by_its_name(tmp_path):
     widgets = pytest.importorskip("ipywidgets")
     path = tmp_path / "votes.csv"
-    form = nj.dhp.survey("summarization", {"=SUM(1)": "order", "fluency": "grammar"}, {"-typos": "t"}, path)
-    choice, = (c for c in form.children if isinstance(c, widgets.RadioButtons))
+    form = nj.dhp.survey(
+        "summarization", {"=SUM(1)": "order", "fluency": "grammar"}, {"-typos": "t"}, path
+    )
+    (choice,) = (c for c in form.children if isinstance(c, widgets.RadioButtons))
     choice.value = "=SUM(1)"
     next(c for c in form.children if isinstance(c, widgets.Button)).click()
     assert path.read_text() == "task,perturbation,metric\nsummarization,'-typos,'=SUM(1)\n"

@@ -37,7 +37,9 @@ def test_each_typo_is_one_error_at_a_letter_of_its_own(k):
     letters = "q W e r t y u i o p"
     for seed in SEEDS:
         changed = p.add_typos(letters, k, random.Random(seed)).split(" ")
-        wrong = [(old, new) for old, new in zip(letters.split(" "), changed, strict=True) if old != new]
+        wrong = [
+            (old, new) for old, new in zip(letters.split(" "), changed, strict=True) if old != new
+        ]
         assert len(wrong) == k
         assert all(new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
 
@@ -69,7 +71,7 @@ def test_word_deletions_take_k_words_in_a_row(k):
         words = text.split()
         for seed in SEEDS:
             short = p.delete_words(text, k, random.Random(seed)).split()
-            assert any(words[:i] + words[i + k:] == short for i in range(len(words) - k + 1))
+            assert any(words[:i] + words[i + k :] == short for i in range(len(words) - k + 1))
 
 
 @pytest.mark.parametrize("k", [2, 0])
@@ -84,8 +86,15 @@ def test_reordering_moves_whole_sentences_and_is_never_the_identity(k):
     assert p.reorder("Yes. Yes. No.", 0, random.Random(1)) != "Yes. Yes. No."
 
 
-@pytest.mark.parametrize("name, k", [("fictional entities", 1), ("fictional entities", 4),
-                                     ("grammatical errors", 2), ("grammatical errors", 6)])
+@pytest.mark.parametrize(
+    "name, k",
+    [
+        ("fictional entities", 1),
+        ("fictional entities", 4),
+        ("grammatical errors", 2),
+        ("grammatical errors", 6),
+    ],
+)
 def test_stand_ins_change_k_words(name, k):
     for text in TEXTS:
         for seed in SEEDS:
@@ -96,8 +105,12 @@ def test_stand_ins_change_k_words(name, k):
 
 def test_entities_are_names_and_numbers_first():
     text = "The mayor met Ada Lovelace in Turin on 3 June."
-    changed = {a for s in range(100) for a, b in zip(text.split(), p.invent_entities(
-        text, 1, random.Random(s)).split()) if a != b}
+    changed = {
+        a
+        for s in range(100)
+        for a, b in zip(text.split(), p.invent_entities(text, 1, random.Random(s)).split())
+        if a != b
+    }
     assert changed == {"Ada", "Lovelace", "Turin", "3", "June."}
     invented = p.invent_entities("cells express actin", 1, random.Random(0))
     assert re.fullmatch("cells (?!express)[a-z]+ actin", invented)
@@ -107,19 +120,28 @@ def test_rewriting_repeats_a_sentence_right_after_itself():
     text = "It rained. We stayed in."
     found = {p.repeat_sentences(text, 1, random.Random(s)) for s in range(50)}
     assert found == {f"It rained. {o}It rained. We stayed in." for o in p._OPENINGS} | {
-        f"It rained. We stayed in. {o}We stayed in." for o in p._OPENINGS}
+        f"It rained. We stayed in. {o}We stayed in." for o in p._OPENINGS
+    }
 
 
-@pytest.mark.parametrize("edit, text, k, message", [
-    (p.delete_characters, "a b!", 3, "expected at least 3 letters and digits, got 2"),
-    (p.add_typos, "a 1", 3, "expected room for 3 typos that do not overlap, got 2"),
-    (p.delete_words, "one two", 2, "expected more than 2 words, got 2"),
-    (p.reorder, "Only one.", 2, "expected 2 sentences, not all equal, to reorder, got 1"),
-    (p.reorder, "So. So.", 0, "expected 2 sentences, not all equal, to reorder, got 2"),
-    (p.invent_entities, "it is so", 1, "expected at least 1 names, numbers or long words, got 0"),
-    (p.make_ungrammatical, "big dog", 1, "expected at least 1 words to get wrong, got 0"),
-    (p.repeat_sentences, "One. Two.", 3, "expected at least 3 sentences, got 2"),
-])
+@pytest.mark.parametrize(
+    "edit, text, k, message",
+    [
+        (p.delete_characters, "a b!", 3, "expected at least 3 letters and digits, got 2"),
+        (p.add_typos, "a 1", 3, "expected room for 3 typos that do not overlap, got 2"),
+        (p.delete_words, "one two", 2, "expected more than 2 words, got 2"),
+        (p.reorder, "Only one.", 2, "expected 2 sentences, not all equal, to reorder, got 1"),
+        (p.reorder, "So. So.", 0, "expected 2 sentences, not all equal, to reorder, got 2"),
+        (
+            p.invent_entities,
+            "it is so",
+            1,
+            "expected at least 1 names, numbers or long words, got 0",
+        ),
+        (p.make_ungrammatical, "big dog", 1, "expected at least 1 words to get wrong, got 0"),
+        (p.repeat_sentences, "One. Two.", 3, "expected at least 3 sentences, got 2"),
+    ],
+)
 def test_a_text_that_is_too_short_says_so(edit, text, k, message):
     with pytest.raises(p.TooShort, match=message):
         edit(text, k, random.Random(0))
@@ -128,27 +150,22 @@ def test_a_text_that_is_too_short_says_so(edit, text, k, message):
 def test_the_same_seed_gives_the_same_text_everywhere():
     """Written down once; another machine or Python that gives others has broken every stored reply."""
     text = "It closes the old bridge on 3 June. Walkers may cross, to be safe."
-    found = {name: edit(text, k, random.Random("7/x/1")) for (name, edit), k in zip(
-        p.EDITS.items(), (5, 5, 4, 1, 2, 2, 1))}
+    found = {
+        name: edit(text, k, random.Random("7/x/1"))
+        for (name, edit), k in zip(p.EDITS.items(), (5, 5, 4, 1, 2, 2, 1))
+    }
     assert found == GOLDEN
 
 
 GOLDEN = {
-    "deletions":
-        "It closs the od bidge on 3 June. Wakers may ross, to be safe.",
-    "typos":
-        "It closes ths old bridge no 3 Jue. Wlkers may cross, to bd safe.",
-    "word deletions":
-        "It closes the June. Walkers may cross, to be safe.",
-    "fictional entities":
-        "It closes the old bridge on 4 June. Walkers may cross, to be safe.",
-    "grammatical errors":
-        "It close the old bridge into 3 June. Walkers may cross, to be safe.",
-    "reordering":
-        "Walkers may cross, to be safe. It closes the old bridge on 3 June.",
-    "rewriting and insertion":
-        "It closes the old bridge on 3 June. In other words: It closes the old bridge on 3 June. "
-        "Walkers may cross, to be safe.",
+    "deletions": "It closs the od bidge on 3 June. Wakers may ross, to be safe.",
+    "typos": "It closes ths old bridge no 3 Jue. Wlkers may cross, to bd safe.",
+    "word deletions": "It closes the June. Walkers may cross, to be safe.",
+    "fictional entities": "It closes the old bridge on 4 June. Walkers may cross, to be safe.",
+    "grammatical errors": "It close the old bridge into 3 June. Walkers may cross, to be safe.",
+    "reordering": "Walkers may cross, to be safe. It closes the old bridge on 3 June.",
+    "rewriting and insertion": "It closes the old bridge on 3 June. In other words: "
+    "It closes the old bridge on 3 June. Walkers may cross, to be safe.",
 }
 
 
@@ -159,19 +176,27 @@ def test_table_2_s_sizes():
     assert [sizes["sumpubmed"][f"deletions, {d}"] for d in ("minor", "major")] == [20, 100]
     assert [sizes["answer_equivalence"][f"typos, {d}"] for d in ("minor", "major")] == [5, 25]
     assert [sizes["wmt22_zh_en"][f"word deletions, {d}"] for d in ("minor", "major")] == [5, 25]
-    assert sizes["summeval"]["reordering, minor"] == 2 and sizes["summeval"]["reordering, major"] == 0
+    assert (
+        sizes["summeval"]["reordering, minor"] == 2 and sizes["summeval"]["reordering, major"] == 0
+    )
     assert sizes["story_cloze"]["typos"] == 5
     assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
     with pytest.raises(KeyError, match="no benchmark 'bagel'; there are summeval, sumpubmed"):
         nj.dhp.perturbations("bagel")
 
 
-@pytest.mark.parametrize("wanted, message", [
-    (("deletion", "", 5), "no perturbation 'deletion': did you mean 'deletions'"),
-    (("typos", "mayor", 5), "no degree of a perturbation 'mayor': did you mean 'major' or 'minor'"),
-    (("typos", "", "5"), "perturbation 'typos': expected a whole number of edits, got '5'"),
-    (("wrong ending", "", 1), "perturbation 'wrong ending' needs a column `wrong`"),
-])
+@pytest.mark.parametrize(
+    "wanted, message",
+    [
+        (("deletion", "", 5), "no perturbation 'deletion': did you mean 'deletions'"),
+        (
+            ("typos", "mayor", 5),
+            "no degree of a perturbation 'mayor': did you mean 'major' or 'minor'",
+        ),
+        (("typos", "", "5"), "perturbation 'typos': expected a whole number of edits, got '5'"),
+        (("wrong ending", "", 1), "perturbation 'wrong ending' needs a column `wrong`"),
+    ],
+)
 def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
     items = nj.load("summeval", "sample").items
     with pytest.raises(ValueError, match=message):
@@ -182,14 +207,22 @@ def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
 def test_versions_of_a_dataset(dataset):
     items = nj.dhp.originals(nj.load(dataset, "sample"))
     made, left_out = nj.dhp.perturb(items, nj.dhp.perturbations(dataset), seed=3)
-    assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * (1 + len(LABELS[dataset]))
-    assert (made[made["perturbation"] == "original"]["hypothesis"].tolist() == items["hypothesis"].tolist())
+    assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * (
+        1 + len(LABELS[dataset])
+    )
+    assert (
+        made[made["perturbation"] == "original"]["hypothesis"].tolist()
+        == items["hypothesis"].tolist()
+    )
     joined = made.merge(items[["item_id", "hypothesis"]], left_on="original", right_on="item_id")
     damaged = joined[joined["perturbation"] != "original"]
     assert (damaged["hypothesis_x"] != damaged["hypothesis_y"]).all()
     stand_ins = set(made.loc[made["origin"] == "stand-in", "perturbation"].str.split(",").str[0])
     assert stand_ins == {w.name for w in nj.dhp.perturbations(dataset)} & {
-        "fictional entities", "grammatical errors", "rewriting and insertion"}
+        "fictional entities",
+        "grammatical errors",
+        "rewriting and insertion",
+    }
     again = nj.dhp.perturb(items.iloc[::-1], nj.dhp.perturbations(dataset), seed=3).items
     same = made.merge(again, on="item_id")
     edits = ~same["perturbation_x"].str.startswith("random")
@@ -245,11 +278,16 @@ def test_a_model_takes_the_stand_ins_place():
     made, left_out = nj.dhp.rewrite(versions, "summarization", model, temperature=0)
     assert set(made["origin"]) == {"original", "rule", "llm:model"}
     assert (made["origin"] == "llm:model").sum() == 6 * 3
-    assert left_out["reason"].value_counts().to_dict() == {"an empty reply": 6, "nothing was changed": 6}
+    assert left_out["reason"].value_counts().to_dict() == {
+        "an empty reply": 6,
+        "nothing was changed": 6,
+    }
     steps = [t for t in model.asked if t.item_id == "adjustment steps"]
     assert len(steps) == 5  # the sixth prompt is printed with its steps
     printed = [t for t in model.asked if t.item_id.endswith("#fictional entities, minor")]
-    assert all("substitute only one critical named entity within the summary" in t.text for t in printed)
+    assert all(
+        "substitute only one critical named entity within the summary" in t.text for t in printed
+    )
     other = next(t for t in model.asked if t.item_id.endswith("#grammatical errors, major"))
     assert "1. Do it." in other.text and other.fields["hypothesis"] in other.text
     assert other.settings == {"temperature": 0}

@@ -11,7 +11,12 @@ from nlgjudge.papers.protocol import SCORING, rows
 from nlgjudge.papers.registered import modules
 
 PAPERS = {version: module for module in model_rows.PAPERS.values() for version in module.VERSIONS}
-MODELS = ("G-EVAL", "ChatGPT", "LLMScore", "CoAScore")  # beginnings of models' rows where metrics have rows too
+MODELS = (
+    "G-EVAL",
+    "ChatGPT",
+    "LLMScore",
+    "CoAScore",
+)  # beginnings of models' rows where metrics have rows too
 
 
 def is_asked(paper, row):
@@ -60,7 +65,14 @@ def test_every_prompt_of_every_row_can_be_had(paper):
                 found = asking.row_prompt(part.row, part.scope, asked)
                 assert found.aspect == asked
                 to_be_filled = set(found.slots.values()) - set(found.constants)
-                assert to_be_filled <= {"source", "hypothesis", "reference", "context", "scores", "aspects"}
+                assert to_be_filled <= {
+                    "source",
+                    "hypothesis",
+                    "reference",
+                    "context",
+                    "scores",
+                    "aspects",
+                }
                 seen += 1
     assert seen > 10
 
@@ -73,20 +85,29 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
             for artefact in model_rows.tables_of(paper):
                 for part in model_rows.parts_of(paper, artefact):
                     cells = nj.published(version, artefact)
-                    cells = cells[(cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)]
+                    cells = cells[
+                        (cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)
+                    ]
                     cells = cells[cells["aspect"].isin(part.scope.aspects_of(part.row.row))]
-                    covered += [(version, artefact, *key) for key in cells[KEY].itertuples(index=False)]
+                    covered += [
+                        (version, artefact, *key) for key in cells[KEY].itertuples(index=False)
+                    ]
     assert len(covered) == len(set(covered))
     printed = nj.ledger.all_published()
     asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
     own = printed[pd.Series(asked, printed.index) & (printed["aspect"] != "AVG")]
     # The ChatGPT study, section 4.5: no informativeness without a reference; the table has a dash.
-    of_table = (own["paper"] == "chatgpt") & (own["artefact"] == "table7") & (own["aspect"] == "informativeness")
+    of_table = (
+        (own["paper"] == "chatgpt")
+        & (own["artefact"] == "table7")
+        & (own["aspect"] == "informativeness")
+    )
     dash = of_table & own["row"].str.contains("w/o")
     assert (own.loc[dash, "printed"] == "").all() and dash.sum() == 6
     own = own[~dash]
     assert {*own[["paper", "artefact", *KEY]].itertuples(index=False, name=None)} == {
-        (version, artefact, *key) for version, artefact, *key in covered}
+        (version, artefact, *key) for version, artefact, *key in covered
+    }
 
 
 def test_settings_as_printed():
@@ -106,5 +127,7 @@ def test_settings_as_printed():
 
 
 def test_a_table_without_a_model_is_an_error():
-    with pytest.raises(KeyError, match="no model's row is printed in 'table9'; there are table1, table2, table3"):
+    with pytest.raises(
+        KeyError, match="no model's row is printed in 'table9'; there are table1, table2, table3"
+    ):
         rows(nj.geval.PROTOCOLS, "table9")

@@ -37,22 +37,55 @@ class Counting(Scripted):
     def plan(self, tasks):
         tasks = list(tasks)
         number = len(tasks)
-        return {"cached": 0, "calls": number, "prompt_tokens": 100 * number, "completion_tokens": 5 * number}
+        return {
+            "cached": 0,
+            "calls": number,
+            "prompt_tokens": 100 * number,
+            "completion_tokens": 5 * number,
+        }
 
 
 @pytest.fixture
 def versions():
     kinds = [("original", "", "Text"), ("typos", "character", "Txxt")]
-    rows = [(f"t{i}{name}", f"t{i}", f"s{i}", "system", "A source.", f"{word} {i}.", [], "", name, level)
-            for i in range(3) for name, level, word in kinds]
-    columns = ["item_id", "doc_id", "original", "system_id", "source", "hypothesis", "references", "context",
-               "perturbation", "level"]
+    rows = [
+        (
+            f"t{i}{name}",
+            f"t{i}",
+            f"s{i}",
+            "system",
+            "A source.",
+            f"{word} {i}.",
+            [],
+            "",
+            name,
+            level,
+        )
+        for i in range(3)
+        for name, level, word in kinds
+    ]
+    columns = [
+        "item_id",
+        "doc_id",
+        "original",
+        "system_id",
+        "source",
+        "hypothesis",
+        "references",
+        "context",
+        "perturbation",
+        "level",
+    ]
     return {"summeval": pd.DataFrame(rows, columns=columns)}
 
 
 @pytest.fixture
 def prompts():
-    return {"summeval": [nj.prompt(f"dhp/summarization/{aspect}") for aspect in ("fluency", "coherence")]}
+    return {
+        "summeval": [
+            nj.prompt(f"dhp/summarization/{aspect}") for aspect in ("fluency", "coherence")
+        ]
+    }
 
 
 def test_a_judge_may_take_the_place_of_several_rows():
@@ -67,7 +100,9 @@ def test_judges_of_a_list_are_named_for_themselves():
 
 
 def test_an_unknown_row_is_refused_with_what_was_meant():
-    with pytest.raises(ValueError, match="no printed row of a model 'GPT-4-Turbo': did you mean 'GPT4-Turbo'"):
+    with pytest.raises(
+        ValueError, match="no printed row of a model 'GPT-4-Turbo': did you mean 'GPT4-Turbo'"
+    ):
         nj.dhp.judges_of_rows({"GPT-4-Turbo": "surface"})
 
 
@@ -75,7 +110,10 @@ def test_a_judge_is_asked_as_in_the_paper(versions, prompts):
     judge = Scripted()
     rated = nj.dhp.rate(versions, prompts, {"scripted": judge})["summeval", "scripted"]
     assert {(task.n, task.settings["temperature"]) for task in judge.asked} == {(5, 0)}
-    assert rated.groupby("perturbation")["score"].unique().map(list).to_dict() == {"original": [5], "typos": [3]}
+    assert rated.groupby("perturbation")["score"].unique().map(list).to_dict() == {
+        "original": [5],
+        "typos": [3],
+    }
     assert rated["parsed"].eq(5).all() and len(rated) == 6 * 2
 
 
@@ -83,7 +121,9 @@ def test_samples_and_temperature_can_be_changed_and_a_rule_is_asked_once(version
     judge = Scripted()
     nj.dhp.rate(versions, prompts, {"scripted": judge}, samples=2, temperature=1)
     assert {(task.n, task.settings["temperature"]) for task in judge.asked} == {(2, 1)}
-    by_rule = nj.dhp.rate(versions, prompts, nj.dhp.judges_of_rows("surface"))["summeval", "surface"]
+    by_rule = nj.dhp.rate(versions, prompts, nj.dhp.judges_of_rows("surface"))[
+        "summeval", "surface"
+    ]
     assert by_rule["parsed"].eq(1).all()
 
 

@@ -38,7 +38,9 @@ def test_every_key_of_the_registry_resolves():
 
 def test_every_paper_and_benchmark_has_one_entry():
     for kind, names in (("paper", PAPERS), ("benchmark", READERS)):
-        assert {name: len(citations.cited_for(kind, name)) for name in names} == dict.fromkeys(names, 1)
+        assert {name: len(citations.cited_for(kind, name)) for name in names} == dict.fromkeys(
+            names, 1
+        )
 
 
 def test_every_recorded_model_has_an_entry():
@@ -48,29 +50,38 @@ def test_every_recorded_model_has_an_entry():
 
 def test_no_entry_is_unused():
     in_registry = {entry.citation for entry in registry.entries()}
-    assert not [key for key, entry in ENTRIES.items() if key not in in_registry and not entry.cited_for]
+    assert not [
+        key for key, entry in ENTRIES.items() if key not in in_registry and not entry.cited_for
+    ]
     words = [word for entry in ENTRIES.values() for word in entry.cited_for]
     assert all(re.fullmatch(r"(paper|benchmark|judge):[\w.-]+", word) for word in words)
-    benchmarks = {word.removeprefix("benchmark:") for word in words if word.startswith("benchmark:")}
+    benchmarks = {
+        word.removeprefix("benchmark:") for word in words if word.startswith("benchmark:")
+    }
     assert benchmarks == set(READERS)
 
 
 def test_entries_are_well_formed():
     for key, entry in ENTRIES.items():
         assert {"title", "author", "year"} | REQUIRED[entry.kind] <= set(entry.fields), key
-        assert re.fullmatch(r"(19|20)\d\d", entry.fields["year"]) and entry.fields["year"] in key, key
+        assert re.fullmatch(r"(19|20)\d\d", entry.fields["year"]) and entry.fields["year"] in key, (
+            key
+        )
         # Where one can look: a journal's or a conference's pages, or an address.
         assert {"pages", "doi", "url", "eprint"} & set(entry.fields), key
         assert not re.search(r"[^\x00-\x7f]", entry.bibtex), key
         assert citations.parse(entry.bibtex + "\n")[key].fields == entry.fields
 
 
-@pytest.mark.parametrize("text, message", [
-    ("@misc{a,\n  year = {2020},\n}\n\nnonsense\n", "got 'nonsense'"),
-    ("@misc{a,\n  title = {{A},\n}\n", "a: expected a field in one line"),
-    ("@misc{a,\n  title = {A\n  B},\n}\n", "a: expected a field in one line"),
-    ("@misc{a,\n}\n@misc{a,\n}\n", "two entries a"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("@misc{a,\n  year = {2020},\n}\n\nnonsense\n", "got 'nonsense'"),
+        ("@misc{a,\n  title = {{A},\n}\n", "a: expected a field in one line"),
+        ("@misc{a,\n  title = {A\n  B},\n}\n", "a: expected a field in one line"),
+        ("@misc{a,\n}\n@misc{a,\n}\n", "two entries a"),
+    ],
+)
 def test_an_entry_that_cannot_be_read_is_named(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         citations.parse(text)
@@ -78,14 +89,21 @@ def test_an_entry_that_cannot_be_read_is_named(text, message):
 
 def test_the_table_of_licences_names_the_same_keys():
     readme = (root() / "data" / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| (\w+\d{4}\w+) \|", readme, re.M)) == {e.citation for e in registry.entries()}
+    assert set(re.findall(r"^\| (\w+\d{4}\w+) \|", readme, re.M)) == {
+        e.citation for e in registry.entries()
+    }
 
 
 def test_paper_benchmark_recording_other_run_and_judge_are_printed(capsys):
     status, out, _ = printed(capsys, "geval_table2_topical_chat")
     assert status == 0
-    assert {"liu2023geval", "mehri2020usr", "chiang2023closer", "colombo2022best", "openai2022chatgpt"} <= set(
-        citations.parse(out))
+    assert {
+        "liu2023geval",
+        "mehri2020usr",
+        "chiang2023closer",
+        "colombo2022best",
+        "openai2022chatgpt",
+    } <= set(citations.parse(out))
     assert "keywords" not in out
 
 
@@ -96,7 +114,6 @@ def test_what_a_notebook_could_not_have_is_not_cited():
     assert "gpt-4-0314" not in citing.judges(book)
     data["replay:llm_summeval/gpt-4/reason_then_score"][0] = "real"
     assert "gpt-4-0314" in citing.judges(book)
-
 
 
 @pytest.mark.parametrize("given", [SUMMEVAL, f"{SUMMEVAL}.ipynb", f"notebooks/{SUMMEVAL}.ipynb"])
@@ -123,7 +140,9 @@ def test_a_wrong_name_has_near_ones(capsys):
 
 def test_an_executed_copy_cites_the_model_that_it_asked(tmp_path, capsys):
     book = citing.read(root() / "notebooks" / "00_tour.ipynb")
-    book["metadata"]["papermill"] = {"parameters": {"judge": "openai:gpt-4o-mini", "other": "openai:a-model-of-mine"}}
+    book["metadata"]["papermill"] = {
+        "parameters": {"judge": "openai:gpt-4o-mini", "other": "openai:a-model-of-mine"}
+    }
     (tmp_path / "mine.ipynb").write_text(json.dumps(book), encoding="utf-8")
     _, out, _ = printed(capsys, str(tmp_path / "mine.ipynb"))
     assert "openai2024gpt4o" in citations.parse(out)
@@ -139,9 +158,13 @@ def test_the_keys_of_the_signature_are_cited():
 
 def test_the_signature_carries_the_keys(real):
     chats = real("topical_chat")
-    said = nj.signature(chats, prompts={"geval/dialogue/coherence": "x"}, judge="openai:gpt-4o")["cite"]
+    said = nj.signature(chats, prompts={"geval/dialogue/coherence": "x"}, judge="openai:gpt-4o")[
+        "cite"
+    ]
     assert "\n" not in said
-    assert {"liu2023geval", "mehri2020usr", "zhong2022unieval", "openai2024gpt4o"} <= set(said.split(", "))
+    assert {"liu2023geval", "mehri2020usr", "zhong2022unieval", "openai2024gpt4o"} <= set(
+        said.split(", ")
+    )
 
 
 def test_the_sample_is_nobodys(monkeypatch):

@@ -45,7 +45,7 @@ def test_help_has_one_example_that_parses(prog, capsys):
     said = capsys.readouterr().out
     assert said.count("\nexample:\n  nlgjudge ") == 1 and "None" not in said
     for words in examples(said):
-        assert words[:len(prog.split())] == prog.split()
+        assert words[: len(prog.split())] == prog.split()
         options = vars(cli.parser().parse_args(words[1:]))
         home, name = options.pop("function").args
         del options["traceback"]
@@ -53,7 +53,9 @@ def test_help_has_one_example_that_parses(prog, capsys):
         inspect.signature(function).bind(**options)
 
 
-@pytest.mark.parametrize("command", ["judge summeval surface --prompts geval/summarization/", "evaluate my.csv"])
+@pytest.mark.parametrize(
+    "command", ["judge summeval surface --prompts geval/summarization/", "evaluate my.csv"]
+)
 def test_the_options_of_asking_are_those_that_a_judge_is_opened_with(command):
     from nlgjudge.repo import asking, evaluating
 
@@ -65,8 +67,10 @@ def test_the_options_of_asking_are_those_that_a_judge_is_opened_with(command):
 
 def test_help_reads_none_of_the_heavy_modules():
     """A command's module is imported when it runs."""
-    code = ("import sys; from nlgjudge.repo import cli; cli.parser().format_help(); "
-            "print(sorted({'pandas', 'numpy', 'openai', 'papermill', 'nbformat'} & set(sys.modules)))")
+    code = (
+        "import sys; from nlgjudge.repo import cli; cli.parser().format_help(); "
+        "print(sorted({'pandas', 'numpy', 'openai', 'papermill', 'nbformat'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

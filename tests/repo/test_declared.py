@@ -13,8 +13,15 @@ from nlgjudge.repo import workflow
 from nlgjudge.repo.notebooks import keep_outputs
 from upstream import Upstream
 
-STORIES = [{"doc_id": n, "prompt": "p", "reference": "r", "gen": {
-    system: {"text": "t", "score": {"human": 1, "bleu": 0.5}} for system in "abcde"}} for n in range(200)]
+STORIES = [
+    {
+        "doc_id": n,
+        "prompt": "p",
+        "reference": "r",
+        "gen": {system: {"text": "t", "score": {"human": 1, "bleu": 0.5}} for system in "abcde"},
+    }
+    for n in range(200)
+]
 REPLIES = [{"doc_id": "d", "system_id": "A", "all_responses": ["4"]}]
 PROMPT = b"Rate it.\n\nCoherence (1-5)\n\n{{Document}} {{Summary}}\n"
 
@@ -37,8 +44,17 @@ def small(tmp_path, monkeypatch):
         cache = checkout / "data" / "cache"
 
         def put(self, benchmark, role, path, content):
-            entry = registry.Entry(benchmark, role, "owner/geval", "c0ffee", path, registry.blob_id(content),
-                                   "", "CC0-1.0", "nobody2024")
+            entry = registry.Entry(
+                benchmark,
+                role,
+                "owner/geval",
+                "c0ffee",
+                path,
+                registry.blob_id(content),
+                "",
+                "CC0-1.0",
+                "nobody2024",
+            )
             with open(checkout / "data" / "registry.csv", "a", newline="") as handle:
                 csv.writer(handle).writerow(entry)
             place = host / entry.location
@@ -57,15 +73,22 @@ def small(tmp_path, monkeypatch):
                     patch.setenv(name, value)
                 workflow.resolve(said.append)
             return server, "\n".join(said)
+
     made = Small()
     made.story = made.put("openmeva", "data", "data/openmeva.json", json.dumps(STORIES).encode())
-    made.reply = made.put("summeval", "recording", "results/gpt4_coh_detailed.json",
-                          json.dumps(REPLIES).encode())
-    made.prompts = [made.put("summeval", "prompt", f"prompts/{name}_detailed.txt", PROMPT)
-                    for name in ("coh", "flu")]
+    made.reply = made.put(
+        "summeval", "recording", "results/gpt4_coh_detailed.json", json.dumps(REPLIES).encode()
+    )
+    made.prompts = [
+        made.put("summeval", "prompt", f"prompts/{name}_detailed.txt", PROMPT)
+        for name in ("coh", "flu")
+    ]
     made.other = made.put("summeval", "extra", "other.txt", b"nobody asks for it")
-    made.all = {"benchmarks": ["openmeva"], "recordings": ["geval/gpt-4"],
-                "prompts": ["upstream:geval/*_detailed"]}
+    made.all = {
+        "benchmarks": ["openmeva"],
+        "recordings": ["geval/gpt-4"],
+        "prompts": ["upstream:geval/*_detailed"],
+    }
     return made
 
 
@@ -76,7 +99,8 @@ def test_everything_that_is_declared_is_fetched_and_nothing_else(small):
     assert sorted(server.asked) == sorted(str(entry.location) for entry in wanted)
     assert all((small.cache / entry.location).is_file() for entry in wanted)
     assert {need: source for need, (source, _) in workflow.data("one").items()} == dict.fromkeys(
-        ["openmeva", "replay:geval/gpt-4", "upstream:geval/*_detailed"], "real")
+        ["openmeva", "replay:geval/gpt-4", "upstream:geval/*_detailed"], "real"
+    )
     assert "openmeva           real    1000 items" in said and "sample" not in said
     assert small.resolve()[0].asked == []  # all is here
 
@@ -84,12 +108,20 @@ def test_everything_that_is_declared_is_fetched_and_nothing_else(small):
 def test_what_is_read_and_not_declared_is_named(small):
     """Paths as a run notes them: below the cache, or a mirror anywhere; modules are no data."""
     small.declare(benchmarks=["openmeva"], prompts=["upstream:geval/coh_detailed"])
-    used = [f"data/cache/{small.story.location}", f"elsewhere/mirror/{small.reply.location}",
-            f"data/cache/{small.prompts[0].location}", f"data/cache/{small.prompts[1].location}",
-            "src/nlgjudge/data/fetch.py", "data/registry.csv"]
+    used = [
+        f"data/cache/{small.story.location}",
+        f"elsewhere/mirror/{small.reply.location}",
+        f"data/cache/{small.prompts[0].location}",
+        f"data/cache/{small.prompts[1].location}",
+        "src/nlgjudge/data/fetch.py",
+        "data/registry.csv",
+    ]
     assert workflow.undeclared("one", used) == sorted(
-        str(entry.location) for entry in (small.reply, small.prompts[1]))
-    small.declare(benchmarks=["openmeva"], optional=["replay:geval/gpt-4", "upstream:geval/*_detailed"])
+        str(entry.location) for entry in (small.reply, small.prompts[1])
+    )
+    small.declare(
+        benchmarks=["openmeva"], optional=["replay:geval/gpt-4", "upstream:geval/*_detailed"]
+    )
     assert workflow.undeclared("one", used) == []
 
 
@@ -98,8 +130,11 @@ def test_notebooks_declare_what_their_last_run_read():
     if not notes:
         pytest.skip("no notebook ran here: `make reproduce` notes what each one read")
     names = {note.name.removesuffix(".deps.json"): note for note in notes}
-    read = {name: workflow.undeclared(name, json.loads(note.read_text(encoding="utf-8")))
-            for name, note in names.items() if name in workflow.notebooks()}
+    read = {
+        name: workflow.undeclared(name, json.loads(note.read_text(encoding="utf-8")))
+        for name, note in names.items()
+        if name in workflow.notebooks()
+    }
     assert not {name: files for name, files in read.items() if files}
 
 
@@ -112,8 +147,11 @@ def test_an_unknown_name_is_explained(small):
 def test_a_host_that_refuses_stops_the_command_and_what_came_is_kept(small):
     small.declare(**small.all)
     entries = [small.story, small.reply, *small.prompts]
-    with pytest.raises(fetch.DataUnavailable, match="of 4 files could not be had, as .*answered 403\n.*"
-                       "What was fetched is kept: run the same command again later"):
+    with pytest.raises(
+        fetch.DataUnavailable,
+        match="of 4 files could not be had, as .*answered 403\n.*"
+        "What was fetched is kept: run the same command again later",
+    ):
         small.resolve(refuse=2, status=403)
     assert sum((small.cache / entry.location).is_file() for entry in entries) == 2
     assert not (small.cache.parents[1] / "build" / "sources.json").exists()
@@ -122,7 +160,9 @@ def test_a_host_that_refuses_stops_the_command_and_what_came_is_kept(small):
 
 
 def test_what_is_optional_stops_nothing(small):
-    small.declare(benchmarks=["openmeva"], optional=["replay:geval/gpt-4", "upstream:geval/coh_detailed"])
+    small.declare(
+        benchmarks=["openmeva"], optional=["replay:geval/gpt-4", "upstream:geval/coh_detailed"]
+    )
     _, said = small.resolve(missing=["*/results/*", "*/prompts/*"])
     assert "the code host does not have 2 of 3 files" in said
     data = workflow.data("one")
@@ -163,6 +203,7 @@ def test_data_are_read_again_only_after_a_change(small, monkeypatch):
 
     def read(name):
         raise AssertionError(f"{name} was read")
+
     monkeypatch.setattr(benchmarks, "load", read)
 
     def as_before():
@@ -173,6 +214,7 @@ def test_data_are_read_again_only_after_a_change(small, monkeypatch):
         with pytest.raises(AssertionError, match="openmeva was read"):
             workflow.resolve()
         return True
+
     assert as_before()
     story = small.cache / small.story.location
     aside = story.rename(story.with_suffix(".aside"))
@@ -187,21 +229,47 @@ def test_data_are_read_again_only_after_a_change(small, monkeypatch):
     assert reads_anew()
 
 
-@pytest.mark.parametrize("found, committed, kept", [
-    ({"a": ["real", "1"], "b": ["absent", "2"]}, {"a": ["real", "1"], "b": ["absent", "2"]}, True),
-    ({"a": ["real", "1"], "b": ["real", "2"]}, {"a": ["real", "1"], "b": ["absent", "2"]}, True),
-    ({"a": ["real", "1"], "b": ["absent", "2"]}, {"a": ["real", "1"], "b": ["real", "2"]}, False),
-    ({"a": ["sample", "1"], "b": ["real", "2"]}, {"a": ["real", "1"], "b": ["real", "2"]}, False),
-], ids=["without_it_as_before", "gained", "lost", "no_data"])
-def test_outputs_without_an_optional_file_do_not_replace_outputs_with_it(tmp_path, found, committed, kept):
+@pytest.mark.parametrize(
+    "found, committed, kept",
+    [
+        (
+            {"a": ["real", "1"], "b": ["absent", "2"]},
+            {"a": ["real", "1"], "b": ["absent", "2"]},
+            True,
+        ),
+        (
+            {"a": ["real", "1"], "b": ["real", "2"]},
+            {"a": ["real", "1"], "b": ["absent", "2"]},
+            True,
+        ),
+        (
+            {"a": ["real", "1"], "b": ["absent", "2"]},
+            {"a": ["real", "1"], "b": ["real", "2"]},
+            False,
+        ),
+        (
+            {"a": ["sample", "1"], "b": ["real", "2"]},
+            {"a": ["real", "1"], "b": ["real", "2"]},
+            False,
+        ),
+    ],
+    ids=["without_it_as_before", "gained", "lost", "no_data"],
+)
+def test_outputs_without_an_optional_file_do_not_replace_outputs_with_it(
+    tmp_path, found, committed, kept
+):
     """`a` is needed, `b` optional."""
     path = tmp_path / "one.ipynb"
-    nbformat.write(new_notebook(metadata={"nlgjudge": {"optional": ["b"], "data": committed}}), path)
+    nbformat.write(
+        new_notebook(metadata={"nlgjudge": {"optional": ["b"], "data": committed}}), path
+    )
     assert keep_outputs(path, path, found) is kept
 
 
-RUNS = "\n".join(json.dumps({"instance_id": f"d{number}", "summarizer_id": "A", "metrics": {"METEOR": 0.5}})
-                 for number in range(200)).encode()
+RUNS = "\n".join(
+    json.dumps({"instance_id": f"d{number}", "summarizer_id": "A", "metrics": {"METEOR": 0.5}})
+    for number in range(200)
+).encode()
 
 
 def test_others_runs_are_fetched_and_found(small, monkeypatch):
@@ -210,10 +278,19 @@ def test_others_runs_are_fetched_and_found(small, monkeypatch):
     small.declare(benchmarks=["openmeva"], other_runs=["openmeva"])
     server, said = small.resolve()
     assert str(run.location) in server.asked and (small.cache / run.location).is_file()
-    assert workflow.data("one")["run:openmeva"][0] == "unreadable" and "meteor.jsonl" not in str(workflow.needs("one"))
-    assert [e.location for e in workflow.declared_files("one")] == [small.story.location, run.location]
-    fits = small.put("openmeva", "other_run", "fabbri2020/fits.jsonl", RUNS.replace(b'"d', b'"').replace(
-        b'"A"', b'"a"'))
+    assert workflow.data("one")["run:openmeva"][0] == "unreadable" and "meteor.jsonl" not in str(
+        workflow.needs("one")
+    )
+    assert [e.location for e in workflow.declared_files("one")] == [
+        small.story.location,
+        run.location,
+    ]
+    fits = small.put(
+        "openmeva",
+        "other_run",
+        "fabbri2020/fits.jsonl",
+        RUNS.replace(b'"d', b'"').replace(b'"A"', b'"a"'),
+    )
     monkeypatch.setattr(published_runs, "COUNTS", {"fits": 200})
     monkeypatch.setattr(published_runs, "other_run_files", lambda name: [fits])
     small.resolve()

@@ -18,20 +18,34 @@ FILE = re.compile(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.M
 
 def blocks(kind):
     """The guide's blocks of a kind, each as (page, text)."""
-    return [(page, text) for page in PAGES for found, text in BLOCK.findall(page.read_text("utf-8")) if found == kind]
+    return [
+        (page, text)
+        for page in PAGES
+        for found, text in BLOCK.findall(page.read_text("utf-8"))
+        if found == kind
+    ]
 
 
 def lines(kind, start=""):
     """Lines of these blocks that begin so, without comments, as (page's name, line)."""
-    return [(page.stem, line.removeprefix(start).partition("  #")[0]) for page, text in blocks(kind)
-            for line in text.splitlines() if line.startswith(start)]
+    return [
+        (page.stem, line.removeprefix(start).partition("  #")[0])
+        for page, text in blocks(kind)
+        for line in text.splitlines()
+        if line.startswith(start)
+    ]
 
 
 @pytest.fixture
 def offline(tmp_path, monkeypatch):
     """A folder without data, network or key, with the files that a page shows."""
-    for name, value in (("ROOT", root()), ("MIRROR", ""), ("OFFLINE", 1), ("CACHE", tmp_path / "cache"),
-                        ("OUT", tmp_path / "out")):
+    for name, value in (
+        ("ROOT", root()),
+        ("MIRROR", ""),
+        ("OFFLINE", 1),
+        ("CACHE", tmp_path / "cache"),
+        ("OUT", tmp_path / "out"),
+    ):
         monkeypatch.setenv(f"NLGJUDGE_{name}", str(value))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -41,7 +55,9 @@ def offline(tmp_path, monkeypatch):
             (tmp_path / name).write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in blocks("pycon")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", dict.fromkeys(page for page, _ in blocks("pycon")), ids=lambda page: page.stem
+)
 def test_the_python_of_a_page_gives_what_the_page_shows(page, offline):
     """The blocks of a page run one after the other, as a reader would type them."""
     text = "\n".join(text for of, text in blocks("pycon") if of == page)
@@ -54,7 +70,9 @@ def test_the_python_of_a_page_gives_what_the_page_shows(page, offline):
 
 
 @pytest.mark.parametrize("page, line", lines("console", "$ "))
-def test_a_command_that_is_shown_with_a_prompt_runs_without_network_and_key(page, line, offline, capsys):
+def test_a_command_that_is_shown_with_a_prompt_runs_without_network_and_key(
+    page, line, offline, capsys
+):
     program, *arguments = shlex.split(line)
     assert program == "nlgjudge"
     status = 0
@@ -93,13 +111,18 @@ def test_a_command_of_the_guide_exists(page, line):
         name = re.search(r"^name: (\w+)$", (root() / "environment.yml").read_text("utf-8"), re.M)[1]
         assert named or arguments == ["activate", name]
     else:
-        assert program == "export" and arguments[0].partition("=")[0] in ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+        assert program == "export" and arguments[0].partition("=")[0] in (
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+        )
         named = []
     assert all((root() / name).is_file() for name in named)
 
 
 def test_the_guide_holds_nothing_that_no_test_reads():
-    kinds = {kind for page in PAGES for kind in re.findall(r"^```(\S+)", page.read_text("utf-8"), re.M)}
+    kinds = {
+        kind for page in PAGES for kind in re.findall(r"^```(\S+)", page.read_text("utf-8"), re.M)
+    }
     assert kinds == {"pycon", "console", "sh", "{toctree}", "{code-block}"}
 
 

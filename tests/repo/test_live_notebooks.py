@@ -63,7 +63,14 @@ def ask(tmp_path, monkeypatch, lexical, served):
     house = tmp_path / "house"
     (house / "data" / "cache").mkdir(parents=True)
     (house / "data" / "cache" / "lexical").symlink_to(lexical)
-    for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables", "notebooks", "site"):
+    for name in (
+        "data/registry.csv",
+        "data/sample",
+        "data/README.md",
+        "paper_tables",
+        "notebooks",
+        "site",
+    ):
         (house / name).parent.mkdir(parents=True, exist_ok=True)
         (house / name).symlink_to(root() / name)
     monkeypatch.setenv("NLGJUDGE_ROOT", str(house))  # its own store of replies
@@ -77,14 +84,21 @@ def ask(tmp_path, monkeypatch, lexical, served):
 
         def reply(number, where, body):
             request = json.loads(body)
-            texts = [models[request["model"]](request["messages"][-1]["content"])] * request.get("n", 1)
+            texts = [models[request["model"]](request["messages"][-1]["content"])] * request.get(
+                "n", 1
+            )
             return completion(texts, model=request["model"])
+
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            served.notebook(root() / "notebooks" / f"{name}.ipynb", output,
-                            {"source": "sample", "judge": JUDGE, **parameters})
+            served.notebook(
+                root() / "notebooks" / f"{name}.ipynb",
+                output,
+                {"source": "sample", "judge": JUDGE, **parameters},
+            )
         return nbformat.read(output, as_version=4), server.requests
+
     return asked
 
 
@@ -105,12 +119,18 @@ def entered(folder, name, kind):
     return {row: set(part["variant"]) for row, part in rows.groupby("row")}
 
 
-@pytest.mark.parametrize("answers", [[constant], [damage_is_better, silent_on_damage]], ids=["alone", "two"])
+@pytest.mark.parametrize(
+    "answers", [[constant], [damage_is_better, silent_on_damage]], ids=["alone", "two"]
+)
 def test_a_figure_of_wrong_headed_judges(answers, ask):
     """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
     judges = [f"openai:{answer.__name__}" for answer in answers]
-    notebook, requests = ask("dhp_figure2_response_styles", *answers, limit=4,
-                             judge=judges if len(judges) > 1 else judges[0])
+    notebook, requests = ask(
+        "dhp_figure2_response_styles",
+        *answers,
+        limit=4,
+        judge=judges if len(judges) > 1 else judges[0],
+    )
     models = [json.loads(body)["model"] for body in requests]
     text = "\n".join(said(notebook))
     for judge in judges:
@@ -122,45 +142,66 @@ def test_a_figure_of_wrong_headed_judges(answers, ask):
 def test_several_judges_share_figure_4(ask):
     """One for a printed row and one for another; both formulas are there, and no expert weights."""
     judges = {"GPT4-Turbo": JUDGE, "Qwen1.5-4B": "surface"}
-    notebook, requests = ask(FIGURE_4, damage_is_better, judge=judges, limit=2, resamples=10, form="as_printed")
+    notebook, requests = ask(
+        FIGURE_4, damage_is_better, judge=judges, limit=2, resamples=10, form="as_printed"
+    )
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
     assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
-    assert "D by the normalised formula" in text and "EW" not in printed_table(notebook, "dhp-figure4-discernm-15b")
+    assert "D by the normalised formula" in text and "EW" not in printed_table(
+        notebook, "dhp-figure4-discernm-15b"
+    )
 
 
 def printed_table(notebook, cell_id):
     """Plain text of a cell's outputs."""
-    cell, = [cell for cell in notebook.cells if cell.id == cell_id]
+    (cell,) = [cell for cell in notebook.cells if cell.id == cell_id]
     return "\n".join(output["data"]["text/plain"] for output in cell.outputs)
 
 
 def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     """Votes on summaries give the two summary datasets a weighed D; the other four have none to be drawn."""
     votes = tmp_path / "votes.csv"
-    names = sorted({damage.name for dataset in ("summeval", "sumpubmed") for damage in nj.dhp.perturbations(dataset)})
+    names = sorted(
+        {
+            damage.name
+            for dataset in ("summeval", "sumpubmed")
+            for damage in nj.dhp.perturbations(dataset)
+        }
+    )
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
     notebook, _ = ask(FIGURE_4, constant, judge="surface", limit=2, resamples=10, votes=str(votes))
-    cell, = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
+    (cell,) = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
     html = "".join(output["data"]["text/html"] for output in cell.outputs)
     weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
     values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
-    assert len(values) == 1 + 3  # the rule and the simulated judges; a lexical metric has nothing to weigh
-    assert all([bool(value) for value in line] == [True, True, False, False, False, False] for line in values)
+    assert (
+        len(values) == 1 + 3
+    )  # the rule and the simulated judges; a lexical metric has nothing to weigh
+    assert all(
+        [bool(value) for value in line] == [True, True, False, False, False, False]
+        for line in values
+    )
 
 
-@pytest.mark.parametrize("parameters, message", [
-    ({"judge": {"GPT4": JUDGE}}, "no printed row of a model 'GPT4'"),
-    ({"form": "printed"}, "form='printed': expected one of"),
-])
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"judge": {"GPT4": JUDGE}}, "no printed row of a model 'GPT4'"),
+        ({"form": "printed"}, "form='printed': expected one of"),
+    ],
+)
 @pytest.mark.parametrize("name", ["dhp_figure2_response_styles", FIGURE_4])
-def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(name, parameters, message, ask):
+def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(
+    name, parameters, message, ask
+):
     paid = []
 
     def count(text):
         paid.append(text)
         return "1"
+
     with pytest.raises(NotebookError, match=message):
         ask(name, count, limit=2, **parameters)
     assert paid == []
@@ -174,15 +215,23 @@ def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
     assert replies == 1 + 20 * 4 * (20 + 20)
     text = "\n".join(said(notebook))
     assert "the items are the sample's, not the papers'" in text
-    assert all(f"{row} " in text.split("items are the sample's")[1] for row in ("G-EVAL-3.5", "G-EVAL-4"))
+    assert all(
+        f"{row} " in text.split("items are the sample's")[1] for row in ("G-EVAL-3.5", "G-EVAL-4")
+    )
     assert not entered(tmp_path, "geval_table2_topical_chat", "G-EVAL")
 
 
 def test_a_judge_of_single_rows(ask):
     """Sentences of BAGEL's sample, two rows of four; informativeness is asked with a reference alone."""
     rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
-    notebook, requests = ask("chatgpt_table7_bagel", shorter_is_better, judge=dict.fromkeys(rows, JUDGE),
-                             stemmers=["porter"], limit=20, **QUICK)
+    notebook, requests = ask(
+        "chatgpt_table7_bagel",
+        shorter_is_better,
+        judge=dict.fromkeys(rows, JUDGE),
+        stemmers=["porter"],
+        limit=20,
+        **QUICK,
+    )
     assert len(requests) == 20 * (2 + 3)
     text = "\n".join(said(notebook))
     assert all(row in text for row in rows)
@@ -194,6 +243,9 @@ def test_a_row_is_refused_before_a_call_is_paid(ask):
     def count(text):
         paid.append(text)
         return "1"
-    with pytest.raises(NotebookError, match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"):
+
+    with pytest.raises(
+        NotebookError, match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"
+    ):
         ask("chatgpt_table7_bagel", count, judge={"ChatGPT": JUDGE}, stemmers=["porter"], **QUICK)
     assert paid == []

@@ -15,7 +15,15 @@ from nlgjudge.ledger import ledger
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.metrics import meteor_versions as meteor
 from nlgjudge.repo import cli, workflow
-from nlgjudge.repo.notebooks import NotebookError, check, keep_outputs, place, refresh, run, validate
+from nlgjudge.repo.notebooks import (
+    NotebookError,
+    check,
+    keep_outputs,
+    place,
+    refresh,
+    run,
+    validate,
+)
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -28,13 +36,20 @@ print(len(list(documents("story"))), "stories", size)"""
 @pytest.fixture
 def write(tmp_path):
     """Write a notebook: prose, a parameters cell, then the given cells."""
+
     def notebook(*cells, name="tiny", tag="parameters", last=SIGNATURE, kernel=KERNEL):
         codes = [new_code_cell(c) for c in (*cells, last) if c]
         first = new_code_cell("size = 3", metadata={"tags": [tag]})
         path = tmp_path / f"{name}.ipynb"
-        nbformat.write(new_notebook(cells=[new_markdown_cell("# Tiny"), first, *codes], metadata={
-            "nlgjudge": {"benchmarks": ["openmeva"]}, **kernel}), path)
+        nbformat.write(
+            new_notebook(
+                cells=[new_markdown_cell("# Tiny"), first, *codes],
+                metadata={"nlgjudge": {"benchmarks": ["openmeva"]}, **kernel},
+            ),
+            path,
+        )
         return path
+
     return notebook
 
 
@@ -56,7 +71,9 @@ def test_success_writes_outputs_and_what_was_used(write, tmp_path):
     before = path.read_bytes()
     run(path, output, {"size": 5})
     executed = nbformat.read(output, as_version=4)
-    printed = [o["text"] for c in executed.cells if c.cell_type == "code" for o in c.outputs if "text" in o]
+    printed = [
+        o["text"] for c in executed.cells if c.cell_type == "code" for o in c.outputs if "text" in o
+    ]
     assert printed == ["12 stories 5\n"]  # the injected value, not the notebook's 3
     assert path.read_bytes() == before
     used = json.loads(output.with_suffix(".deps.json").read_text(encoding="utf-8"))
@@ -77,7 +94,11 @@ for word in ("one", "two"):
     served.notebook(path, output, {})
     outputs = nbformat.read(output, as_version=4).cells[2].outputs
     assert [one.get("text") or one.data["text/plain"] for one in outputs] == [
-        "one 0\none 1\none 2\n", "'one'", "two 0\ntwo 1\ntwo 2\n", "'two'"]
+        "one 0\none 1\none 2\n",
+        "'one'",
+        "two 0\ntwo 1\ntwo 2\n",
+        "'two'",
+    ]
 
 
 def test_an_unknown_parameter_names_the_known(write, tmp_path):
@@ -86,12 +107,21 @@ def test_an_unknown_parameter_names_the_known(write, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("default, value, message", [
-    ('{"estimator": "mode"}', "samples=1", "expected names and values, as '{\"estimator\": \"mode\"}'"),
-    ('["coherence"]', "coherence", "expected a list, as '[\"coherence\"]'"),
-    ("20", "twenty", "expected a number, as 20"), ("20", True, "expected a number, not true or false"),
-    ('"auto"', 3, 'expected a text, as "auto"'), ("True", 1, "expected true or false, as true"),
-])
+@pytest.mark.parametrize(
+    "default, value, message",
+    [
+        (
+            '{"estimator": "mode"}',
+            "samples=1",
+            'expected names and values, as \'{"estimator": "mode"}\'',
+        ),
+        ('["coherence"]', "coherence", "expected a list, as '[\"coherence\"]'"),
+        ("20", "twenty", "expected a number, as 20"),
+        ("20", True, "expected a number, not true or false"),
+        ('"auto"', 3, 'expected a text, as "auto"'),
+        ("True", 1, "expected true or false, as true"),
+    ],
+)
 def test_a_value_of_another_kind_says_what_was_expected(write, tmp_path, default, value, message):
     path = write()
     notebook = nbformat.read(path, as_version=4)
@@ -103,8 +133,16 @@ def test_a_value_of_another_kind_says_what_was_expected(write, tmp_path, default
 
 def test_values_of_the_same_kind_none_and_what_a_notebook_computes_are_taken(write):
     path = write()
-    for default, value in (("1", 0.5), ("[1, 2]", []), ("{}", {"a": 1}), ("None", 3), ("0", None),
-                           ("False", True), ("len('abc')", "x"), ('""', "surface")):
+    for default, value in (
+        ("1", 0.5),
+        ("[1, 2]", []),
+        ("{}", {"a": 1}),
+        ("None", 3),
+        ("0", None),
+        ("False", True),
+        ("len('abc')", "x"),
+        ('""', "surface"),
+    ):
         notebook = nbformat.read(path, as_version=4)
         notebook.cells[1].source = f"size = {default}  # a comment"
         nbformat.write(notebook, path)
@@ -113,7 +151,9 @@ def test_values_of_the_same_kind_none_and_what_a_notebook_computes_are_taken(wri
 
 def test_a_missing_parameters_tag(write, tmp_path):
     message = failure(write(tag="settings"), tmp_path)
-    assert message.startswith("tiny.ipynb: no cell is tagged 'parameters'; tag the one that assigns")
+    assert message.startswith(
+        "tiny.ipynb: no cell is tagged 'parameters'; tag the one that assigns"
+    )
 
 
 def test_a_notebook_without_a_kernel_name(write, tmp_path):
@@ -168,8 +208,13 @@ def executed_copy(path, text="0.5"):
         if cell.cell_type == "code":
             cell.metadata["papermill"] = {"status": "completed"}
             cell.execution_count = number
-            cell.outputs = [nbformat.v4.new_output("display_data", {"text/plain": text},
-                                                   metadata={"transient": 1, "image/png": {"width": 300}})]
+            cell.outputs = [
+                nbformat.v4.new_output(
+                    "display_data",
+                    {"text/plain": text},
+                    metadata={"transient": 1, "image/png": {"width": 300}},
+                )
+            ]
     nbformat.write(notebook, path.with_name("executed.ipynb"))
     return path.with_name("executed.ipynb")
 
@@ -206,9 +251,13 @@ def test_outputs_of_another_notebook_are_refused(write):
     assert path.read_bytes() == before
 
 
-def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_path, monkeypatch, capsys):
+def test_outputs_are_compared_only_where_a_notebooks_resources_are(
+    write, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # both set anew by validate, and undone after the test
+    monkeypatch.setenv(
+        "NLGJUDGE_OFFLINE", "1"
+    )  # both set anew by validate, and undone after the test
     monkeypatch.setenv("NLGJUDGE_OUT", "")
     monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
@@ -218,7 +267,9 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     shutil.copy(REPOSITORY / "data" / "registry.csv", tmp_path / "data")
     path = write("print(size)", name="notebooks/tiny", last=SIGNATURE.replace("nj.s", "_ = nj.s"))
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text="4\n")]  # it prints 3
+    notebook.cells[2].outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text="4\n")
+    ]  # it prints 3
     notebook.metadata["nlgjudge"] = {"resources": ["wordnet"], "data": {"wordnet": ["real", ""]}}
     nbformat.write(notebook, path)
     validate()
@@ -228,7 +279,9 @@ def test_outputs_are_compared_only_where_a_notebooks_resources_are(write, tmp_pa
     with pytest.raises(NotebookError, match="validation failed: tiny"):
         validate()
     said = capsys.readouterr().out
-    assert "tiny.ipynb::Cell 1" in said and "\n1 failed, 2 passed" in said  # pytest adds the cause where CI is set
+    assert (
+        "tiny.ipynb::Cell 1" in said and "\n1 failed, 2 passed" in said
+    )  # pytest adds the cause where CI is set
     assert said.endswith("tiny: FAILED\n")
     notebook.metadata["nlgjudge"] = {"data": {}}  # wrong as well, but the same everywhere
     nbformat.write(notebook, path)
@@ -268,7 +321,12 @@ def test_a_run_by_hand_touches_neither_the_repository_nor_another_run(write, che
     """A whole run, then the same notebook with another parameter, then under another name."""
     path = str(write(LEAVES_A_RESULT))
     before = sorted(p.name for p in checkout.iterdir())
-    for more in ([], ["-p", "size", "50"], ["-o", str(checkout / "mine.ipynb")], ["-p", "size", "50"]):
+    for more in (
+        [],
+        ["-p", "size", "50"],
+        ["-o", str(checkout / "mine.ipynb")],
+        ["-p", "size", "50"],
+    ):
         done = served.run("run", path, *more)
         assert done.returncode == 0, done.stderr
     assert results(checkout / "build" / "runs") == ["3", "50"]
@@ -284,12 +342,25 @@ def test_the_reason_of_a_failure_lies_beside_the_output(write, checkout, capsys)
     assert not (checkout / "failed").exists() and "AssertionError" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text, value", [
-    ("3", 3), ("null", None), ("None", None), ("True", True), ("[1, 2]", [1, 2]), ("('a', 'b')", ("a", "b")),
-    ("spearman", "spearman"), ("openai:gpt-4o", "openai:gpt-4o"), ('{"samples": 1}', {"samples": 1})])
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("3", 3),
+        ("null", None),
+        ("None", None),
+        ("True", True),
+        ("[1, 2]", [1, 2]),
+        ("('a', 'b')", ("a", "b")),
+        ("spearman", "spearman"),
+        ("openai:gpt-4o", "openai:gpt-4o"),
+        ('{"samples": 1}', {"samples": 1}),
+    ],
+)
 def test_a_parameter_is_json_a_literal_or_text(write, checkout, monkeypatch, text, value):
     given = {}
-    monkeypatch.setattr("nlgjudge.repo.notebooks.run", lambda *arguments: given.update(arguments[-1]))
+    monkeypatch.setattr(
+        "nlgjudge.repo.notebooks.run", lambda *arguments: given.update(arguments[-1])
+    )
     assert cli.main(["run", str(write()), "-p", "size", text]) == 0
     assert given == {"size": value}
 
@@ -297,9 +368,15 @@ def test_a_parameter_is_json_a_literal_or_text(write, checkout, monkeypatch, tex
 def test_each_judge_limit_and_endpoint_has_a_place_of_its_own(checkout, monkeypatch):
     def where(**parameters):
         return place("notebooks/table.ipynb", parameters)
+
     assert where() == checkout / "build" / "runs" / "table" / "default"
     assert where(judge="openai:a") == where(judge="openai:a")
-    places = {where(), where(judge="openai:a"), where(judge="openai:b"), where(judge="openai:a", limit=50)}
+    places = {
+        where(),
+        where(judge="openai:a"),
+        where(judge="openai:b"),
+        where(judge="openai:a", limit=50),
+    }
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     assert len(places | {where(judge="openai:a")}) == 5
     assert where(limit=50).name.startswith("limit=50-")
@@ -322,17 +399,27 @@ def test_refresh_copies_what_changed_and_says_so(checkout, write):
         readme.write_text(marks)
     said = []
     refresh(said.append)
-    assert said == ["tiny: ran without some of its data, left as it is", "figures/one.txt: changed",
-                    "paper_tables/ledger.csv: changed"]
+    assert said == [
+        "tiny: ran without some of its data, left as it is",
+        "figures/one.txt: changed",
+        "paper_tables/ledger.csv: changed",
+    ]
     assert (checkout / "figures" / "one.txt").read_text() == "new"
     assert "old" not in (checkout / "README.md").read_text()
 
 
-def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(write, checkout, monkeypatch, served):
+def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(
+    write, checkout, monkeypatch, served
+):
     """The cell leaves a result, so that a second run shows."""
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")  # set anew by validate, and undone after the test
     (checkout / "notebooks").mkdir()
-    path = write("print(size)", LEAVES_A_RESULT, name="notebooks/tiny", last=SIGNATURE.replace("nj.s", "_ = nj.s"))
+    path = write(
+        "print(size)",
+        LEAVES_A_RESULT,
+        name="notebooks/tiny",
+        last=SIGNATURE.replace("nj.s", "_ = nj.s"),
+    )
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata["nlgjudge"] = {"data": {}}
     nbformat.write(notebook, path)
@@ -344,11 +431,15 @@ def test_what_make_reproduce_ran_is_compared_and_runs_again_only_after_a_change(
 
     validated = served.run("validate")
     assert validated.returncode == 0 and "tiny: outputs as committed\n" in validated.stdout
-    assert validated.stdout.endswith("1 notebooks compared, 0 run; `make reproduce` had run 1 of them\n")
+    assert validated.stdout.endswith(
+        "1 notebooks compared, 0 run; `make reproduce` had run 1 of them\n"
+    )
     assert not ran_again.exists()
 
     kept = path.read_text("utf-8")
-    path.write_text(kept.replace('"3\\n"', '"4\\n"'), "utf-8")  # what is committed is not what was computed
+    path.write_text(
+        kept.replace('"3\\n"', '"4\\n"'), "utf-8"
+    )  # what is committed is not what was computed
     validated = served.run("validate")
     assert validated.returncode == 1 and "validation failed: tiny" in validated.stderr
     assert "tiny.ipynb::Cell 1" in validated.stdout and not ran_again.exists()

@@ -27,8 +27,15 @@ from planted_judges import People
 def house(tmp_path):
     """A checkout of its own, with the sample and no other data."""
     made = tmp_path / "house"
-    for name in ("data/registry.csv", "data/sample", "data/README.md", "paper_tables/published",
-                 "paper_tables/needs.csv", "notebooks", "site"):
+    for name in (
+        "data/registry.csv",
+        "data/sample",
+        "data/README.md",
+        "paper_tables/published",
+        "paper_tables/needs.csv",
+        "notebooks",
+        "site",
+    ):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).symlink_to(root() / name)
     return made
@@ -37,10 +44,12 @@ def house(tmp_path):
 @cache
 def people_on(target, limit=0):
     """What a judge that answers with people's ratings says to each prompt of one table on the sample, and its cells."""
-    (paper, artefacts), = rerunning.wanted([target]).items()
+    ((paper, artefacts),) = rerunning.wanted([target]).items()
     names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
     judge = People([nj.load(name, "sample") for name in names])
-    cells = nj.rerun(paper, artefacts, judge, source="sample", limit=limit, notebook="rerun", resamples=0).cells
+    cells = nj.rerun(
+        paper, artefacts, judge, source="sample", limit=limit, notebook="rerun", resamples=0
+    ).cells
     return judge.texts, cells
 
 
@@ -58,22 +67,43 @@ def people(targets, limit=0):
 @pytest.fixture
 def run(house, served):
     """Run the command, in a process of its own."""
+
     def command(server, *arguments):
-        return served.run("rerun", *arguments, NLGJUDGE_ROOT=str(house), NLGJUDGE_OFFLINE="1", NLGJUDGE_MIRROR="",
-                          OPENAI_API_KEY="none", OPENAI_BASE_URL=server.url, NO_PROXY="127.0.0.1")
+        return served.run(
+            "rerun",
+            *arguments,
+            NLGJUDGE_ROOT=str(house),
+            NLGJUDGE_OFFLINE="1",
+            NLGJUDGE_MIRROR="",
+            OPENAI_API_KEY="none",
+            OPENAI_BASE_URL=server.url,
+            NO_PROXY="127.0.0.1",
+        )
+
     return command
 
 
 def start(house, server, *arguments):
     """The command on its way, in a process that can be killed."""
-    environment = os.environ | {"NLGJUDGE_ROOT": str(house), "NLGJUDGE_OFFLINE": "1", "NLGJUDGE_MIRROR": "",
-                                "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url, "NO_PROXY": "127.0.0.1"}
-    return subprocess.Popen([sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments], env=environment,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = os.environ | {
+        "NLGJUDGE_ROOT": str(house),
+        "NLGJUDGE_OFFLINE": "1",
+        "NLGJUDGE_MIRROR": "",
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": server.url,
+        "NO_PROXY": "127.0.0.1",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def answering(texts):
     """A server that answers a prompt with what the judge says to it, and gives probabilities where asked."""
+
     def reply(number, where, body):
         request = json.loads(body)
         text = texts[request["messages"][-1]["content"]]
@@ -82,6 +112,7 @@ def answering(texts):
         tokens = between_two_grades(float(re.search(r"[\d.]+$", text)[0]))
         first = tokens[0] | {"top_logprobs": tokens}
         return completion([first["token"]], model="m", logprobs={"content": [first]})
+
     return Loopback(reply)
 
 
@@ -89,8 +120,11 @@ def between_two_grades(rating):
     """Probabilities of the two whole grades around a rating, of which it is the expected value."""
     low = math.floor(rating)
     shares = {low: 1 - (rating - low), low + 1: rating - low}
-    return [{"token": str(grade), "logprob": math.log(share), "bytes": None, "top_logprobs": []}
-            for grade, share in shares.items() if share > 1e-9]
+    return [
+        {"token": str(grade), "logprob": math.log(share), "bytes": None, "top_logprobs": []}
+        for grade, share in shares.items()
+        if share > 1e-9
+    ]
 
 
 TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
@@ -99,17 +133,29 @@ TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
 def test_one_table_of_each_paper_over_http(house, run):
     """The judge's cells over HTTP are those in one process, and the page and the folder are the judge's own."""
     texts, expected = people(TARGETS, limit=10)
-    arguments = [*TARGETS, "--judge", "openai:m", "--price", "1", "2", "--limit", "10", "--without-notebooks"]
+    arguments = [
+        *TARGETS,
+        "--judge",
+        "openai:m",
+        "--price",
+        "1",
+        "2",
+        "--limit",
+        "10",
+        "--without-notebooks",
+    ]
     with answering(texts) as server:
         found = run(server, *arguments)
         paid = len(server.requests)
         again = run(server, *arguments)
         assert len(server.requests) == paid  # everything is stored
     assert found.returncode == exits.DONE == again.returncode, found.stderr
-    folder, = (house / "build" / "reruns").iterdir()
+    (folder,) = (house / "build" / "reruns").iterdir()
     assert folder.name.startswith("m-") and "G-EVAL-4" in (folder / "index.html").read_text()
     cells = pd.read_csv(folder / "cells.csv")
-    assert (cells["verdict"] == "not_run").all()  # the sample's values are shown, and enter no ledger
+    assert (
+        cells["verdict"] == "not_run"
+    ).all()  # the sample's values are shown, and enter no ledger
     means = rerunning.summary(expected)
     assert len(means) and (means["this judge"] > 0.9).all()
     assert means.to_string(index=False, na_rep="") in found.stdout
@@ -119,10 +165,20 @@ def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
     """They would not find its replies, and ask for them again."""
     texts, _ = people(["geval/table2"])
     with answering(texts) as server:
-        found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "2", "--store",
-                    str(tmp_path / "own.sqlite"))
+        found = run(
+            server,
+            "geval/table2",
+            "--judge",
+            "openai:m",
+            "--limit",
+            "2",
+            "--store",
+            str(tmp_path / "own.sqlite"),
+        )
     assert found.returncode == exits.DONE, found.stderr
-    assert "the notebooks are left out" in found.stdout and not list((house / "build").rglob("*.ipynb"))
+    assert "the notebooks are left out" in found.stdout and not list(
+        (house / "build").rglob("*.ipynb")
+    )
 
 
 def test_a_plan_asks_nothing(house, run):
@@ -137,12 +193,24 @@ def test_a_plan_asks_nothing(house, run):
 
 def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
     texts, _ = people(["chatgpt/table6"])
-    arguments = ["chatgpt/table6", "--judge", "openai:m", "--price", "1000", "0", "--concurrency", "4",
-                 "--without-notebooks"]
+    arguments = [
+        "chatgpt/table6",
+        "--judge",
+        "openai:m",
+        "--price",
+        "1000",
+        "0",
+        "--concurrency",
+        "4",
+        "--without-notebooks",
+    ]
     with answering(texts) as server:
         stopped = run(server, *arguments, "--max-cost", "0.5")
         paid = len(server.requests)
-        assert stopped.returncode == exits.UNFINISHED and "the same command goes on from there" in stopped.stderr
+        assert (
+            stopped.returncode == exits.UNFINISHED
+            and "the same command goes on from there" in stopped.stderr
+        )
         assert 0 < paid < len(texts)
         assert run(server, *arguments).returncode == exits.DONE
         assert len(server.requests) == len(texts)  # each distinct prompt once
@@ -153,7 +221,10 @@ def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
         found = run(server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
     assert found.returncode == exits.FAILED
     assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
-    assert "of 16 replies none could be read: it enters no ledger" in found.stdout and "ran " not in found.stdout
+    assert (
+        "of 16 replies none could be read: it enters no ledger" in found.stdout
+        and "ran " not in found.stdout
+    )
 
 
 def test_a_row_without_one_readable_reply_is_named():
@@ -164,22 +235,42 @@ def test_a_row_without_one_readable_reply_is_named():
 
         def replies(self, tasks):
             for task in tasks:
-                yield Reply(task.item_id, task.aspect, 0, "Stars: 4" if "star" in task.text.lower() else "No.")
+                yield Reply(
+                    task.item_id,
+                    task.aspect,
+                    0,
+                    "Stars: 4" if "star" in task.text.lower() else "No.",
+                )
 
     found = nj.rerun("chatgpt", "table6", Stars(), source="sample", limit=4, resamples=0)
-    assert "no reply to ChatGPT (DA w/o ref) could be read" in found.said and "(Stars" not in found.said
+    assert (
+        "no reply to ChatGPT (DA w/o ref) could be read" in found.said
+        and "(Stars" not in found.said
+    )
 
 
 def tables_of(house):
     """What the only run below a checkout wrote."""
-    folder, = (house / "build" / "reruns").iterdir()
-    return {name: (folder / name).read_text(encoding="utf-8") for name in ("cells.csv", "replies.csv", "index.html")}
+    (folder,) = (house / "build" / "reruns").iterdir()
+    return {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in ("cells.csv", "replies.csv", "index.html")
+    }
 
 
 def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_path):
     """Only the calls that were under way at the kill are paid twice."""
     texts, _ = people(["chatgpt/table6"])
-    arguments = ["chatgpt/table6", "--judge", "openai:m", "--limit", "12", "--concurrency", "4", "--without-notebooks"]
+    arguments = [
+        "chatgpt/table6",
+        "--judge",
+        "openai:m",
+        "--limit",
+        "12",
+        "--concurrency",
+        "4",
+        "--without-notebooks",
+    ]
     with answering(texts) as server:
         assert run(server, *arguments).returncode == exits.DONE
         calls = len(server.requests)
@@ -205,8 +296,16 @@ def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_pat
 
 def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     texts, _ = people(["geval/table2", "chatgpt/table6"])
-    arguments = ["geval/table2", "chatgpt/table6", "--judge", "batch:m", "--limit", "12", "--without-logprobs",
-                 "--without-notebooks"]
+    arguments = [
+        "geval/table2",
+        "chatgpt/table6",
+        "--judge",
+        "batch:m",
+        "--limit",
+        "12",
+        "--without-logprobs",
+        "--without-notebooks",
+    ]
     api = Api(lambda prompt, _: texts[prompt])
     with Loopback(api) as server:
         submitted = run(server, *arguments)
@@ -214,7 +313,9 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
         early = run(server, *arguments)
         for left in (submitted, early):
             assert left.returncode == exits.UNFINISHED, left.stderr
-            assert "requests are waiting for batch_0" in left.stderr and not (house / "build").exists()
+            assert (
+                "requests are waiting for batch_0" in left.stderr and not (house / "build").exists()
+            )
         for name in names:
             api.finish(name)
         found = run(server, *arguments)
@@ -225,28 +326,53 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     replies = pd.read_csv(next((house / "build").rglob("replies.csv")))
     assert (replies["read"] == replies["replies"]).all() and replies["row"].nunique() == 6
     shown = found.stdout.split("this judge\n")[1].splitlines()
-    means = [float(line.split()[-1]) for line in shown if re.match(r" *(geval|geval_v1|chatgpt) +table", line)]
+    means = [
+        float(line.split()[-1])
+        for line in shown
+        if re.match(r" *(geval|geval_v1|chatgpt) +table", line)
+    ]
     assert len(means) > 10 and min(means) > 0.9
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
-    (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
-    (["geval", "--judge", "G-EVAL4=openai:m"], "no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'"),
-    (["geval/table2", "--judge", "opneai:m"], "no kind of judge 'opneai': did you mean 'openai'"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
+        (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
+        (
+            ["geval", "--judge", "G-EVAL4=openai:m"],
+            "no printed row of a model 'G-EVAL4': did you mean 'G-EVAL-4'",
+        ),
+        (
+            ["geval/table2", "--judge", "opneai:m"],
+            "no kind of judge 'opneai': did you mean 'openai'",
+        ),
+    ],
+)
 def test_a_slip_is_named_before_a_call(house, run, arguments, message):
     with answering({}) as server:
         found = run(server, *arguments)
         assert not server.requests
-    assert found.returncode == exits.FAILED and message in found.stderr and "Traceback" not in found.stderr
+    assert (
+        found.returncode == exits.FAILED
+        and message in found.stderr
+        and "Traceback" not in found.stderr
+    )
 
 
 def test_a_rehearsal_and_a_rule_are_not_kept(house, run):
     texts, _ = people(["geval/table2"])
     with answering(texts) as server:
-        found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "5", "--without-notebooks",
-                    "--keep")
+        found = run(
+            server,
+            "geval/table2",
+            "--judge",
+            "openai:m",
+            "--limit",
+            "5",
+            "--without-notebooks",
+            "--keep",
+        )
     assert found.returncode == exits.FAILED and "a rehearsal on the first 5 items" in found.stderr
     assert not (house / "paper_tables" / "reruns").exists()
 
@@ -258,6 +384,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
         pytest.skip("Topical-Chat is not here")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(house))
     from nlgjudge.ledger import kept_reruns
+
     asked = {}
     for name, turned in (("one", False), ("two", True)):
         judge = People([chats], turned=turned)
@@ -270,5 +397,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
     taken = kept_reruns.by_rank(kept)
     assert len(taken) == 40 and (taken["ours"] > 0.9).all()  # as many cells each: the first by name
     merged = ledger.merge([], taken)
-    assert (merged.loc[merged["evidence"] == "rejudged", "variant"].str.startswith("openai:one")).all()
+    assert (
+        merged.loc[merged["evidence"] == "rejudged", "variant"].str.startswith("openai:one")
+    ).all()
     assert (merged["evidence"] == "rejudged").sum() == 40

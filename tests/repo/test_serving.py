@@ -18,19 +18,25 @@ from nlgjudge.repo import exits, serving
 
 COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # The same, but its server imports what a runner and a kernel need, and nothing for notebooks that compute.
-LIGHT = [sys.executable, "-c", """import sys
+LIGHT = [
+    sys.executable,
+    "-c",
+    """import sys
 from nlgjudge.repo import cli, forked
 needed = ("IPython", "ipykernel", "nbclient", "papermill")
 forked.COMMON = tuple(name for name in forked.COMMON if name.startswith(needed))
 forked._PATTERNS = ()
-sys.exit(cli.main(sys.argv[1:]))"""]
+sys.exit(cli.main(sys.argv[1:]))""",
+]
 SIGNATURE = "import nlgjudge as nj\nnj.signature()"
 WAITS = """import os, time
 from pathlib import Path
 Path({path!r}).write_text(f"{{os.getpid()}} {{os.getppid()}}")
 time.sleep(600)"""
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="processes are copied on Linux alone"
+)
 
 
 def write_notebook(folder, name, *cells):
@@ -39,22 +45,37 @@ def write_notebook(folder, name, *cells):
     first = new_code_cell("size = 3", metadata={"tags": ["parameters"]})
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     path = folder / f"{name}.ipynb"
-    nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}"), first, *codes], metadata={
-        "nlgjudge": {"benchmarks": []}, "kernelspec": kernel}), path)
+    nbformat.write(
+        new_notebook(
+            cells=[new_markdown_cell(f"# {name}"), first, *codes],
+            metadata={"nlgjudge": {"benchmarks": []}, "kernelspec": kernel},
+        ),
+        path,
+    )
     return path
 
 
 def served(tmp_path, *paths, command=COMMAND, **options):
     """Start a server whose command runs notebooks one after the other, and goes on after a failure."""
-    script = "\n".join(f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} -p size 5; echo status $?"
-                       for path in paths)
-    return subprocess.Popen([*command, "serve", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, start_new_session=True, **options)
+    script = "\n".join(
+        f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} -p size 5; echo status $?"
+        for path in paths
+    )
+    return subprocess.Popen(
+        [*command, "serve", "sh", "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
 
 
 def printed(folder, name):
     executed = nbformat.read(folder / "out" / f"{name}.ipynb", as_version=4)
-    return [o["text"] for c in executed.cells if c.cell_type == "code" for o in c.outputs if "text" in o]
+    return [
+        o["text"] for c in executed.cells if c.cell_type == "code" for o in c.outputs if "text" in o
+    ]
 
 
 def alive(pid):
@@ -101,17 +122,24 @@ import nlgjudge as nj
 figure, _ = plt.subplots(figsize=(3, 2))
 nj.figures.save(figure, "mine", folder=Path("drawn"))
 print(Path("drawn/figures/mine.png").resolve())"""
-NOTEBOOKS = {"first": [SHOWS_STATE, LEAKS, DRAWS], "second": [SHOWS_STATE, LEAKS, DRAWS],
-             "shows": [SHOWS_SETTINGS, SHOWS_A_TABLE], "saves": [SAVES],
-             "killed": ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], "failing": ["1 / 0"],
-             "well": ["print(size)"]}
+NOTEBOOKS = {
+    "first": [SHOWS_STATE, LEAKS, DRAWS],
+    "second": [SHOWS_STATE, LEAKS, DRAWS],
+    "shows": [SHOWS_SETTINGS, SHOWS_A_TABLE],
+    "saves": [SAVES],
+    "killed": ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)"],
+    "failing": ["1 / 0"],
+    "well": ["print(size)"],
+}
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """What one server did with all these notebooks: its folder, its exit status, what it said, and on stderr."""
     folder = tmp_path_factory.mktemp("served")
-    server = served(folder, *(write_notebook(folder, name, *cells) for name, cells in NOTEBOOKS.items()))
+    server = served(
+        folder, *(write_notebook(folder, name, *cells) for name, cells in NOTEBOOKS.items())
+    )
     out, err = server.communicate(timeout=600)
     statuses = re.findall(r"^status (\d+)$", out, re.M)
     return folder, server.returncode, dict(zip(NOTEBOOKS, map(int, statuses), strict=True)), err
@@ -123,10 +151,15 @@ def test_no_state_passes_from_one_notebook_to_the_next(done):
     (first, drawn), (second, drawn_then) = (printed(folder, name) for name in ("first", "second"))
     assert first == second and first.startswith("5 [] False 6 10.0")
     assert drawn != drawn_then  # two processes, two seeds
-    notes = [json.loads((folder / "out" / f"{name}.deps.json").read_text()) for name in ("first", "second")]
+    notes = [
+        json.loads((folder / "out" / f"{name}.deps.json").read_text())
+        for name in ("first", "second")
+    ]
     assert notes[0] == notes[1]
     assert any(name.endswith("stats/testing.py") for name in notes[0])
-    assert not any("/repo/" in name for name in notes[0])  # else a change of the runner would run all again
+    assert not any(
+        "/repo/" in name for name in notes[0]
+    )  # else a change of the runner would run all again
 
 
 def test_a_saved_figure_is_shown_once_and_is_its_file(done):
@@ -143,8 +176,10 @@ def test_a_copy_has_the_settings_of_a_new_kernel(done):
     folder, _, statuses, err = done
     assert statuses["shows"] == 0, err
     copied = nbformat.read(folder / "out" / "shows.ipynb", as_version=4)
-    subprocess.run([*COMMAND, "run", folder / "shows.ipynb", "-o", folder / "anew.ipynb", "-p", "size", "5"],
-                   check=True)
+    subprocess.run(
+        [*COMMAND, "run", folder / "shows.ipynb", "-o", folder / "anew.ipynb", "-p", "size", "5"],
+        check=True,
+    )
     anew = nbformat.read(folder / "anew.ipynb", as_version=4)
     outputs = [[cell.get("outputs") for cell in notebook.cells] for notebook in (copied, anew)]
     for cells in outputs:  # found in the kernel's own stream, in capitals or not
@@ -154,7 +189,10 @@ def test_a_copy_has_the_settings_of_a_new_kernel(done):
     assert stored.count("[default: auto] [currently: python]") == 1
     outputs[0][-3][0]["text"] = stored.replace("[currently: python]", "[currently: auto]")
     assert outputs[0] == outputs[1]
-    assert "image/png" in outputs[0][-2][-1]["data"] and "..." in outputs[0][-2][0]["data"]["text/plain"]
+    assert (
+        "image/png" in outputs[0][-2][-1]["data"]
+        and "..." in outputs[0][-2][0]["data"]["text/plain"]
+    )
 
 
 def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(done):
@@ -167,7 +205,9 @@ def test_a_kernel_that_dies_and_a_cell_that_fails_name_their_notebook(done):
 
 def test_nothing_is_left_when_the_server_is_interrupted(tmp_path):
     pids = tmp_path / "pids"
-    server = served(tmp_path, write_notebook(tmp_path, "waits", WAITS.format(path=str(pids))), command=LIGHT)
+    server = served(
+        tmp_path, write_notebook(tmp_path, "waits", WAITS.format(path=str(pids))), command=LIGHT
+    )
     kernel, runner = when_waiting(pids)
     os.killpg(server.pid, signal.SIGINT)  # as Ctrl-C does
     server.wait(600)
@@ -178,10 +218,13 @@ def test_a_runner_ends_with_its_client_and_every_runner_when_the_server_is_kille
     script = []
     for name in ("one", "two"):
         path = write_notebook(tmp_path, name, WAITS.format(path=str(tmp_path / f"{name}.pids")))
-        script.append(f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} & "
-                      f"echo $! > {tmp_path / name}.client")
-    server = subprocess.Popen([*LIGHT, "serve", "sh", "-c", "\n".join([*script, "sleep 600"])],
-                              start_new_session=True)
+        script.append(
+            f"{' '.join(COMMAND)} run {path} -o {tmp_path / 'out' / path.name} & "
+            f"echo $! > {tmp_path / name}.client"
+        )
+    server = subprocess.Popen(
+        [*LIGHT, "serve", "sh", "-c", "\n".join([*script, "sleep 600"])], start_new_session=True
+    )
     one, two = (when_waiting(tmp_path / f"{name}.pids") for name in ("one", "two"))
     os.kill(int((tmp_path / "one.client").read_text()), signal.SIGKILL)
     until(lambda: not any(map(alive, one)))

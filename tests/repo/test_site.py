@@ -33,7 +33,13 @@ needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not ins
 in_browser = [needs_sphinx, *chromium.MARKS]
 REPOSITORY = {"NLGJUDGE_REPOSITORY": "https://example.org/group/nlgjudge"}
 # Tables and figures that each paper prints.
-PRINTED = {"geval": (3, 2), "chatgpt": (7, 1), "dhp": (3, 6), "coascore": (15, 4), "closer_look": (6, 0)}
+PRINTED = {
+    "geval": (3, 2),
+    "chatgpt": (7, 1),
+    "dhp": (3, 6),
+    "coascore": (15, 4),
+    "closer_look": (6, 0),
+}
 
 
 def browser_test(test):
@@ -75,9 +81,13 @@ def built(source):
 def sphinx(*options):
     """Build in a process of its own: a copy of this one, where copies are made, which has imported the package."""
     if forked.can_fork():
-        (_, status, said), = forked.each({"sphinx": (import_module("sphinx.cmd.build").main, options)})
+        ((_, status, said),) = forked.each(
+            {"sphinx": (import_module("sphinx.cmd.build").main, options)}
+        )
         return status, said
-    ran = subprocess.run([sys.executable, "-m", "sphinx", *options], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options], capture_output=True, text=True, check=False
+    )
     return ran.returncode, ran.stdout + ran.stderr
 
 
@@ -125,8 +135,17 @@ def part(verdicts):
     """G-Eval's Table 2, of which some cells have these verdicts and the others were lost in print."""
     table = published("geval", "table2").head(6)
     assert len(verdicts) <= 6
-    found = table[KEY].assign(paper="geval", artefact="table2", published="0.1", ours=0.1, verdict="exact",
-                              notebook="", note="", variant="", evidence="recomputed")
+    found = table[KEY].assign(
+        paper="geval",
+        artefact="table2",
+        published="0.1",
+        ours=0.1,
+        verdict="exact",
+        notebook="",
+        note="",
+        variant="",
+        evidence="recomputed",
+    )
     for column in ("ci_low", "ci_high", "n", "n_skipped", "difference"):
         found[column] = float("nan")
     found["verdict"] = [*verdicts, *["not_run"] * (6 - len(verdicts))]
@@ -135,18 +154,21 @@ def part(verdicts):
     return found
 
 
-@pytest.mark.parametrize("verdicts, status, missing", [
-    (["exact", "close", "relabelled", "sign_flipped"], "reproduced", 0),
-    (["exact", "differs"], "partly", 0),
-    (["exact", "not_run", "not_run"], "partly", 2),
-    (["not_run"], "needs", 1),
-])
+@pytest.mark.parametrize(
+    "verdicts, status, missing",
+    [
+        (["exact", "close", "relabelled", "sign_flipped"], "reproduced", 0),
+        (["exact", "differs"], "partly", 0),
+        (["exact", "not_run", "not_run"], "partly", 2),
+        (["not_run"], "needs", 1),
+    ],
+)
 def test_status_of_a_table_from_its_cells(verdicts, status, missing, books):
     artefacts = site.paper("geval", part(verdicts), books)["artefacts"]
     found = next(a for a in artefacts if a["artefact"] == "table2")
     assert found["status"] == status and found["notebooks"] == ["geval_table2_topical_chat"]
     assert sum(n for *_, n in found["missing"]) == missing
-    (label, counts), = found["versions"]
+    ((label, counts),) = found["versions"]
     assert label == "G-Eval" and counts["cells"] == 6
 
 
@@ -154,17 +176,22 @@ def test_a_cell_that_was_not_run_links_to_its_tables_notebook(books):
     frame = part(["exact", "not_run"]).assign(ours=[0.12345, *[float("nan")] * 5])
     cells = site.cells(frame, books)
     assert set(map(tuple, cells["notebook"])) == {("geval_table2_topical_chat",)}
-    assert cells["ours"].tolist() == ["0.123", *[""] * 5] and cells["table"].unique().tolist() == ["Table 2"]
+    assert cells["ours"].tolist() == ["0.123", *[""] * 5] and cells["table"].unique().tolist() == [
+        "Table 2"
+    ]
 
 
 def test_coverage_names_every_table_and_figure(rows, books):
     for paper, (tables, figures) in PRINTED.items():
         found = site.paper(paper, rows, books)["artefacts"]
         names = [a["label"] for a in found]
-        assert sorted(names) == sorted([f"Table {n + 1}" for n in range(tables)]
-                                       + [f"Figure {n + 1}" for n in range(figures)])
+        assert sorted(names) == sorted(
+            [f"Table {n + 1}" for n in range(tables)] + [f"Figure {n + 1}" for n in range(figures)]
+        )
         for artefact in found:
-            assert artefact["status"] in ("reproduced", "partly", "needs", "nothing to compute"), artefact
+            assert artefact["status"] in ("reproduced", "partly", "needs", "nothing to compute"), (
+                artefact
+            )
             if not artefact["versions"]:  # where the ledger does not say it
                 assert bool(artefact["needs"]) == (artefact["status"] in ("partly", "needs"))
             assert all(name in books for name in artefact["notebooks"])
@@ -205,7 +232,17 @@ def test_the_api_has_every_public_name_once():
         namespace = getattr(nlgjudge, space)
         offered = {name for name in namespace.__all__ if callable(getattr(namespace, name))}
         assert offered <= set(names)
-    assert {"data", "metrics", "judging", "stats", "ledger", "studies", "geval", "dhp", "coascore"} <= set(spaces)
+    assert {
+        "data",
+        "metrics",
+        "judging",
+        "stats",
+        "ledger",
+        "studies",
+        "geval",
+        "dhp",
+        "coascore",
+    } <= set(spaces)
     assert ("class", "Simulated", "") in spaces["judging"]["judging.simulated"]
     prompts = {name: fields for _, name, fields in spaces["judging"]["judging.prompts"]}
     assert prompts["Prompt"].startswith("name, paper, source, exact")
@@ -216,14 +253,20 @@ def test_every_public_function_and_method_has_an_example():
     for modules in site.api().values():
         for module, found in modules.items():
             home = import_module(f"nlgjudge.{module}")
-            lacking += [(module, name) for kind, name, _ in found
-                        if kind == "function" and ">>> " not in inspect.getdoc(getattr(home, name))]
+            lacking += [
+                (module, name)
+                for kind, name, _ in found
+                if kind == "function" and ">>> " not in inspect.getdoc(getattr(home, name))
+            ]
     for name in ("human", "with_scores", "released", "datasets"):
         if ">>> " not in inspect.getdoc(getattr(nlgjudge.data.Benchmark, name)):
             lacking.append(("data.schema", name))
     everyday = [getattr(nlgjudge, name) for name in nlgjudge.__all__]
-    lacking += [value.__name__ for value in everyday
-                if inspect.isfunction(value) and ">>> " not in inspect.getdoc(value)]
+    lacking += [
+        value.__name__
+        for value in everyday
+        if inspect.isfunction(value) and ">>> " not in inspect.getdoc(value)
+    ]
     assert len(everyday) > 20 and not lacking
 
 
@@ -235,7 +278,10 @@ def test_every_paper_is_named_with_where_it_can_be_read():
         assert printed
         for place in printed:
             assert place["where"]
-            assert re.fullmatch(r"https://(arxiv\.org/abs/[\d.]+(v\d)?|aclanthology\.org/[\w.-]+/)", place["address"])
+            assert re.fullmatch(
+                r"https://(arxiv\.org/abs/[\d.]+(v\d)?|aclanthology\.org/[\w.-]+/)",
+                place["address"],
+            )
 
 
 def test_a_papers_line_counts_its_cells(rows, books):
@@ -255,9 +301,10 @@ def test_a_papers_line_counts_its_cells(rows, books):
 def test_a_papers_verdict_leaves_other_models_apart(books):
     frame = part(["exact", "close", "differs", "exact", "exact"])
     frame["evidence"] = ["recomputed"] * 3 + ["substitute_judge", "other_run", "none"]
-    line, = (line for line in site.at_a_glance(frame, books) if line["label"] == PAPERS["geval"])
-    assert line["verdict"] == ("exact or close: 2 of 3 cells compared; another model's or run's: 2 more; "
-                               "not run: 1")
+    (line,) = (line for line in site.at_a_glance(frame, books) if line["label"] == PAPERS["geval"])
+    assert line["verdict"] == (
+        "exact or close: 2 of 3 cells compared; another model's or run's: 2 more; not run: 1"
+    )
 
 
 def test_the_repositorys_address_is_the_projects_or_the_environments(tmp_path, monkeypatch):
@@ -267,15 +314,23 @@ def test_the_repositorys_address_is_the_projects_or_the_environments(tmp_path, m
     assert site.repository() == ""
     monkeypatch.setenv("NLGJUDGE_REPOSITORY", "https://example.org/fork")
     assert site.repository() == "https://example.org/fork"
-    (tmp_path / "pyproject.toml").write_text('[project.urls]\nRepository = "https://example.org/it"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[project.urls]\nRepository = "https://example.org/it"\n'
+    )
     assert site.repository() == "https://example.org/it"
 
 
 def test_the_command_line_is_the_parsers(source):
     helps = site.command_line()
-    assert "".join(helps[""].split()) == "".join(cli.parser().format_help().split())  # whatever the width
+    assert "".join(helps[""].split()) == "".join(
+        cli.parser().format_help().split()
+    )  # whatever the width
     listed = re.findall(r"^    (\w+)(?: |$)", helps[""], re.M)
-    assert {"data", "judge", "rerun", "new", "evaluate"} <= set(listed) == {name.split()[0] for name in helps if name}
+    assert (
+        {"data", "judge", "rerun", "new", "evaluate"}
+        <= set(listed)
+        == {name.split()[0] for name in helps if name}
+    )
     assert "data fetch" in helps and "replies export" in helps and "serve" not in helps
     page = (source / "guide" / "command_line.md").read_text("utf-8")
     for name, text in helps.items():
@@ -290,8 +345,15 @@ def test_the_first_page_is_short_and_made_from_the_ledger(source, rows, books):
     for line in site.at_a_glance(rows, books):
         assert line["verdict"] in shown
         assert all(place["address"] in shown for place in line["printed"])
-    assert not [book["title"] for book in books.values() if book["leads"] != [""] and book["leads"][0] in shown]
-    for name, book in books.items():  # the verdicts stand on the page of the paper, or of the questions beyond
+    assert not [
+        book["title"]
+        for book in books.values()
+        if book["leads"] != [""] and book["leads"][0] in shown
+    ]
+    for (
+        name,
+        book,
+    ) in books.items():  # the verdicts stand on the page of the paper, or of the questions beyond
         if book["group"] and book["leads"] != [""]:
             home = "papers/" if (source / "papers" / f"{book['group']}.md").exists() else ""
             said = (source / f"{home}{book['group']}.md").read_text("utf-8")
@@ -300,7 +362,9 @@ def test_the_first_page_is_short_and_made_from_the_ledger(source, rows, books):
 
 def test_the_ledger_is_handed_out_as_it_is_committed(source):
     assert "[ledger.csv](ledger.csv)" in (source / "ledger.md").read_text("utf-8")
-    assert (source / "ledger.csv").read_bytes() == (root() / "paper_tables" / "ledger.csv").read_bytes()
+    assert (source / "ledger.csv").read_bytes() == (
+        root() / "paper_tables" / "ledger.csv"
+    ).read_bytes()
 
 
 # ---- the pages
@@ -327,7 +391,9 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def parsed(built):
-    return {path: Links(path) for path in sorted(built.rglob("*.html")) if "_static" not in path.parts}
+    return {
+        path: Links(path) for path in sorted(built.rglob("*.html")) if "_static" not in path.parts
+    }
 
 
 @needs_sphinx
@@ -354,13 +420,19 @@ def test_pages_link_to_the_repository_and_the_papers(built, parsed):
     assert address in parsed[built / "notebooks" / "00_tour.html"].links
     for key, printed in site.publications().items():
         addresses = {place["address"] for place in printed}
-        assert addresses <= set(links) & set(parsed[built / "papers" / f"{key.removesuffix('_v1')}.html"].links)
+        assert addresses <= set(links) & set(
+            parsed[built / "papers" / f"{key.removesuffix('_v1')}.html"].links
+        )
 
 
 @needs_sphinx
 def test_nothing_is_loaded_from_elsewhere(built, parsed):
-    foreign = [(path.name, link) for path, found in parsed.items() for link in found.loaded
-               if urlsplit(link).scheme in ("http", "https") or link.startswith("//")]
+    foreign = [
+        (path.name, link)
+        for path, found in parsed.items()
+        for link in found.loaded
+        if urlsplit(link).scheme in ("http", "https") or link.startswith("//")
+    ]
     assert not foreign
     styles = "".join(p.read_text("utf-8") for p in (built / "_static").rglob("*.css"))
     assert not re.findall(r"(?:@import|url\()\s*['\"]?(?:https?:)?//[^)]*", styles)
@@ -382,7 +454,10 @@ def test_no_page_shows_a_table_as_it_is_written(parsed):
 @needs_sphinx
 def test_every_notebook_is_in_the_contents_and_formulas_are_drawn(built, parsed, books):
     contents = {link.split("#")[0] for link in parsed[built / "index.html"].links}
-    assert {f"notebooks/{name}.html" for name in books} | {"ledger.html", "glossary.html"} <= contents
+    assert {f"notebooks/{name}.html" for name in books} | {
+        "ledger.html",
+        "glossary.html",
+    } <= contents
     text = (built / "notebooks" / "chatgpt_table6_openmeva.html").read_text("utf-8")
     assert "<mfrac>" in text and "\\frac" not in text.split("<math", 1)[1].split("</math>")[0]
 
@@ -390,7 +465,10 @@ def test_every_notebook_is_in_the_contents_and_formulas_are_drawn(built, parsed,
 @needs_sphinx
 def test_benchmark_pages_show_the_sample_and_say_so(built):
     text = (built / "benchmarks" / "topical_chat.html").read_text("utf-8")
-    assert "Sample data, not comparable with the papers" in text and "An octopus has three hearts" in text
+    assert (
+        "Sample data, not comparable with the papers" in text
+        and "An octopus has three hearts" in text
+    )
 
 
 # ---- in a browser
@@ -435,7 +513,9 @@ def test_pages_load_quietly_and_fit_a_phone(page, built, parsed):
     assert not wide
     assert images > 10
     assert not page.errors
-    assert not [url for url in page.requests if not url.startswith((built.as_uri(), "data:", "about:"))]
+    assert not [
+        url for url in page.requests if not url.startswith((built.as_uri(), "data:", "about:"))
+    ]
 
 
 COLUMN = """((name) => { const table = document.querySelector("table.ledger");
@@ -482,9 +562,14 @@ def test_the_ledger_sorts(page, built, rows):
     assert len(column(page, "ours")) == len(rows)
     numbers = sorted(float(f"{v:.3f}") for v in rows["ours"].dropna())
     up, down, tables = sorted_columns(page, "ours", "ours", "table")
-    for found, expected in ((up, numbers), (down, numbers[::-1])):  # a second click turns the order round
+    for found, expected in (
+        (up, numbers),
+        (down, numbers[::-1]),
+    ):  # a second click turns the order round
         assert [float(v) for v in found if v] == expected
-        assert len(found) == len(rows) and not any(found[len(numbers):])  # empty cells come last, both ways
+        assert len(found) == len(rows) and not any(
+            found[len(numbers) :]
+        )  # empty cells come last, both ways
     found = [int(name.removeprefix("Table ")) for name in tables]
     assert found == sorted(found) and found[-1] > 9  # Table 10 after Table 9
     assert page.js("document.querySelectorAll('th[aria-sort]').length") == 1
@@ -501,17 +586,23 @@ def test_the_ledger_filters(page, built, rows):
     choose(page, text="rouge-2  KENDALL")
     expected = chatgpt[(chatgpt["row"] == "ROUGE-2") & (chatgpt["coefficient"] == "kendall")]
     assert 0 < len(column(page, "row")) == len(expected)
-    assert page.js("document.querySelector('.ledger-filter output').textContent") == \
-        f"{len(expected)} of {len(rows)} cells"
+    assert (
+        page.js("document.querySelector('.ledger-filter output').textContent")
+        == f"{len(expected)} of {len(rows)} cells"
+    )
     choose(page, text="", paper="", verdict="", aspect="coherence", row="ROUGE-1")
     expected = rows[(rows["row"] == "ROUGE-1") & (rows["aspect"] == "coherence")]
     assert 0 < len(column(page, "row")) == len(expected) < 250
-    choose(page, text="fluency", row="", aspect="")  # notes speak of fluency in rows of other aspects
+    choose(
+        page, text="fluency", row="", aspect=""
+    )  # notes speak of fluency in rows of other aspects
     assert set(column(page, "aspect")) == {"fluency"}
     choose(page, text=chatgpt["notebook"].iloc[0])  # a notebook's name is no part of a cell
     assert column(page, "row") == []
     choose(page, text="", paper="", verdict="")
-    page.js("window.dispatchEvent(new Event('beforeprint'))")  # a print has every cell that is chosen
+    page.js(
+        "window.dispatchEvent(new Event('beforeprint'))"
+    )  # a print has every cell that is chosen
     assert len(column(page, "row")) == len(rows)
 
 
@@ -524,10 +615,14 @@ def test_what_is_chosen_stands_in_the_address(page, built):
     click(page, "ours")
     shown, address = column(page, "ours"), page.js("location.href")
     assert len(shown) > 2 and "paper=ChatGPT" in address and "sort=-ours" in address
-    page.open(address.replace("paper=ChatGPT&", "") + "&paper=ChatGPT")  # as from a link that was sent
+    page.open(
+        address.replace("paper=ChatGPT&", "") + "&paper=ChatGPT"
+    )  # as from a link that was sent
     assert column(page, "ours") == shown
     assert set(column(page, "aspect")) == {"fluency"}
-    assert page.js("""document.querySelector('th[aria-sort="descending"]').dataset.name""") == "ours"
+    assert (
+        page.js("""document.querySelector('th[aria-sort="descending"]').dataset.name""") == "ours"
+    )
     choose(page, paper="", aspect="", text="")
     assert page.js("location.search") == "?sort=-ours"
 
@@ -544,21 +639,26 @@ def opened(request, page, built):
 @pytest.mark.parametrize("opened", ["ledger", "judges"], indirect=True)
 def test_the_table_fits_1400_pixels_with_its_note_and_a_phone_keeps_its_first_column(page, opened):
     page.show(1400, 1000)
-    assert page.js("""(() => { const box = document.querySelector(".ledger-box");
-        return box.scrollWidth - box.clientWidth })()""") == 0
+    assert (
+        page.js("""(() => { const box = document.querySelector(".ledger-box");
+        return box.scrollWidth - box.clientWidth })()""")
+        == 0
+    )
     note = "document.querySelector('th[data-name=note]').getBoundingClientRect()"
     assert page.js(f"{note}.width") > 180 and page.js(f"{note}.right") <= 1400
     cut = page.js("""[...document.querySelectorAll("table.ledger td")].filter((e) => e.checkVisibility()
         && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)""")
     assert not cut
     page.show(390, 844)
-    scrolled, moved, first, share = page.js("""(() => { const box = document.querySelector(".ledger-box");
+    scrolled, moved, first, share = (
+        page.js("""(() => { const box = document.querySelector(".ledger-box");
         const cells = document.querySelector("table.ledger tbody tr").cells;
         const before = cells[1].getBoundingClientRect().left;
         box.scrollLeft = 300;
         return [box.scrollLeft, before - cells[1].getBoundingClientRect().left,
                 cells[0].getBoundingClientRect().left - box.getBoundingClientRect().left,
                 cells[0].getBoundingClientRect().width / box.clientWidth] })()""")
+    )
     assert scrolled == moved == 300
     assert first <= 2 and share < 1 / 3
 
@@ -585,7 +685,10 @@ def test_judges_are_sorted_and_filtered_by_paper_and_name(page, built):
     differences = [float(value) for value in column(page, "difference")]
     assert differences == sorted(float(f"{value:.3f}") for value in expected["difference"])
     choose(page, judge="", aspect="")
-    assert page.js("document.querySelector('.ledger-filter output').textContent") == f"{len(kept)} of {len(kept)} cells"
+    assert (
+        page.js("document.querySelector('.ledger-filter output').textContent")
+        == f"{len(kept)} of {len(kept)} cells"
+    )
 
 
 @browser_test
@@ -614,14 +717,19 @@ CONTRAST = """((selector) => {
 
 @browser_test
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("opened", ["ledger", "judges", "index", "papers/geval", "notebooks/chatgpt_table6_openmeva"],
-                         indirect=True)
+@pytest.mark.parametrize(
+    "opened",
+    ["ledger", "judges", "index", "papers/geval", "notebooks/chatgpt_table6_openmeva"],
+    indirect=True,
+)
 def test_text_is_legible_in_light_and_in_dark(page, built, opened, scheme):
     """The colours follow the reader's system, on a page that is open and on one that is loaded: the first one."""
     page.show(scheme=scheme)
     if opened == "index":
         page.open((built / "index.html").as_uri())
-    chromium.until(lambda: page.js("document.documentElement.dataset.theme") == scheme, f"the theme {scheme}")
+    chromium.until(
+        lambda: page.js("document.documentElement.dataset.theme") == scheme, f"the theme {scheme}"
+    )
     page.js("""Promise.allSettled(document.getAnimations().filter((a) => a instanceof CSSTransition).map(
         (a) => a.finished)).then(() => 0)""")
     faint = [found for found in page.js(CONTRAST) if found[1] < 4.5]
@@ -635,8 +743,11 @@ def test_a_print_has_no_bars_and_no_boxes_that_scroll(page, opened):
     page.show(1040 if opened == "ledger" else 718, 1000, media="print")
     assert page.js("""[...document.querySelectorAll(".bd-sidebar-primary, .bd-sidebar-secondary, " +
                       ".ledger-filter label")].every((e) => !e.checkVisibility())""")
-    assert page.js("""[...document.querySelectorAll("table, img")].filter((e) => e.checkVisibility()
-                      && e.getBoundingClientRect().right > innerWidth + 1).length""") == 0
+    assert (
+        page.js("""[...document.querySelectorAll("table, img")].filter((e) => e.checkVisibility()
+                      && e.getBoundingClientRect().right > innerWidth + 1).length""")
+        == 0
+    )
     assert page.js("""[...document.querySelectorAll(".ledger-box")].every(
                       (e) => e.scrollHeight <= e.clientHeight + 1 && e.scrollWidth <= e.clientWidth + 1)""")
 
@@ -645,6 +756,11 @@ def test_a_print_has_no_bars_and_no_boxes_that_scroll(page, opened):
 def test_search_finds_a_glossary_entry_without_a_server(page, built):
     page.show()
     page.open(f"{(built / 'search.html').as_uri()}?q=discernment")
-    found = chromium.until(lambda: page.js("[...document.querySelectorAll('#search-results li a')]"
-                                           ".map((a) => a.getAttribute('href'))"), "results")
+    found = chromium.until(
+        lambda: page.js(
+            "[...document.querySelectorAll('#search-results li a')]"
+            ".map((a) => a.getAttribute('href'))"
+        ),
+        "results",
+    )
     assert any(link.startswith("glossary.html") for link in found)

@@ -50,8 +50,10 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 def write_notebook(folder, settings, *code):
     parameters = new_code_cell(settings, metadata={"tags": ["parameters"]})
     cells = [new_markdown_cell("# Tiny"), parameters, *map(new_code_cell, code)]
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": {"benchmarks": []}}),
-                   folder / "tiny.ipynb")
+    nbformat.write(
+        new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": {"benchmarks": []}}),
+        folder / "tiny.ipynb",
+    )
 
 
 def write_grid(folder, parameters):
@@ -64,30 +66,51 @@ def folder(tmp_path, monkeypatch):
     """A notebook and a place for results, in a folder whose name has a space."""
     folder = tmp_path / "a sweep"
     folder.mkdir()
-    write_notebook(folder, 'place = ""  # of the runs\nx = 0  # a number\nodd = {}  # values', WORK,
-                   "nj.signature()")
+    write_notebook(
+        folder,
+        'place = ""  # of the runs\nx = 0  # a number\nodd = {}  # values',
+        WORK,
+        "nj.signature()",
+    )
     monkeypatch.setenv("NLGJUDGE_OUT", str(folder / "out"))
     return folder
 
 
 def make_sweep(folder, *variables, options=""):
     """`make sweep`, without the environment that make would set up; Snakemake's notes stay in the folder."""
-    return ["make", "--old-file=.venv/stamp", "sweep", f"GRID={folder / 'grid.yaml'}", "JOBS=2",
-            *variables, f"SWEEP_OPTIONS=--directory '{folder}' {options}"]
+    return [
+        "make",
+        "--old-file=.venv/stamp",
+        "sweep",
+        f"GRID={folder / 'grid.yaml'}",
+        "JOBS=2",
+        *variables,
+        f"SWEEP_OPTIONS=--directory '{folder}' {options}",
+    ]
 
 
 def start(folder, *variables, options="", **environment):
     """The command on its way."""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"} | environment
-    return subprocess.Popen(make_sweep(folder, *variables, options=options), cwd=root(), env=environment, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    environment = (
+        os.environ
+        | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        | environment
+    )
+    return subprocess.Popen(
+        make_sweep(folder, *variables, options=options),
+        cwd=root(),
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def options_of_make(folder):
     """What `make sweep` gives Snakemake."""
     recipe = subprocess.check_output([*make_sweep(folder), "--just-print"], cwd=root(), text=True)
     words = shlex.split(recipe.replace("\\\n", " "))
-    return words[words.index("snakemake") + 1:words.index("2>&1")]
+    return words[words.index("snakemake") + 1 : words.index("2>&1")]
 
 
 def ran(folder):
@@ -108,10 +131,14 @@ def copies():
 @pytest.fixture
 def go(copies, served):
     """The command to its end, where Snakemake and notebooks need not start from nothing: exit status and words."""
+
     def go(folder, *variables, options=""):
-        process = start(folder, f"PATH={copies.path}", *variables, options=options, **served.environment)
+        process = start(
+            folder, f"PATH={copies.path}", *variables, options=options, **served.environment
+        )
         said, errors = process.communicate(timeout=300)
         return process.returncode, said + errors
+
     return go
 
 
@@ -159,7 +186,9 @@ def test_a_sweep_runs_what_it_must_and_nothing_else(folder, go, copies):
     assert ran(folder) == [1, 2]
     assert table()[["aspect", "difference", "x", "cell", "data"]].to_numpy().tolist() == [
         [aspect, sign * x, x, x - 1, "sample" if x == 3 else "real"]
-        for x in (1, 2, 3) for aspect, sign in (("a", 1), ("b", -1))]
+        for x in (1, 2, 3)
+        for aspect, sign in (("a", 1), ("b", -1))
+    ]
     assert set(table()["odd"]) == {str(ODD)} and (folder / "odd").read_text() == repr(ODD)
     drawn = (results / "results.svg").read_text(encoding="utf-8")
     assert "<!-- x 3 -->" in drawn and "grid: difference by x" in drawn
@@ -201,7 +230,9 @@ def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, go, serve, monke
     write_notebook(folder, "x = 0  # samples", ASK, "nj.signature()")
     write_grid(folder, {"x": [1, 3, 6, 8]})
     monkeypatch.setenv("NLGJUDGE_CACHE", str(folder / "cache"))
-    server = serve(lambda number, path, body: completion(["2"] * json.loads(body).get("n", 1)), delay=0.1)
+    server = serve(
+        lambda number, path, body: completion(["2"] * json.loads(body).get("n", 1)), delay=0.1
+    )
     status, said = go(folder, "JOBS=4")
     assert status == 0 and "sweep of 4 cells: " in said, said
     paid = Counter()
@@ -211,7 +242,10 @@ def test_four_jobs_on_one_store_pay_for_no_sample_twice(folder, go, serve, monke
     assert set(paid.values()) == {8} and len(paid) == 40
     with Store(folder / "cache" / "replies.sqlite") as store:
         assert store.totals()["replies"] == 40 * 8
-    assert pd.read_csv(folder / "out" / "sweeps" / "grid" / "results.csv")["difference"].tolist() == [2] * 4
+    assert (
+        pd.read_csv(folder / "out" / "sweeps" / "grid" / "results.csv")["difference"].tolist()
+        == [2] * 4
+    )
 
 
 def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder, go):
@@ -221,15 +255,34 @@ def test_a_value_of_another_kind_is_refused_before_a_cell_runs(folder, go):
     assert ran(folder) == []
 
 
-@pytest.mark.parametrize("text, kind, message", [
-    ("- 1\n", ValueError, "expected the keys notebook, parameters, figure and parameters by name, got list"),
-    ("a: `\n", ValueError, "grid.yaml is not YAML"),
-    ("notebook: tiny.ipynb\n", ValueError, "got notebook"),
-    ("notebook: tiny.ipynb\nparameters: {x: 1}\njobs: 3\n", ValueError, "got notebook, parameters, jobs"),
-    ("notebook: tiny.ipynb\nparameters: {y: [1]}\n", NotebookError, "no parameter 'y'; there are place, x"),
-    ("notebook: tiny.ipynb\nparameters: {odd: {1: a}}\n", ValueError, "expected texts, numbers, lists"),
-    ("notebook: other\nparameters: {x: 1}\n", NotebookError, "other: no such notebook"),
-])
+@pytest.mark.parametrize(
+    "text, kind, message",
+    [
+        (
+            "- 1\n",
+            ValueError,
+            "expected the keys notebook, parameters, figure and parameters by name, got list",
+        ),
+        ("a: `\n", ValueError, "grid.yaml is not YAML"),
+        ("notebook: tiny.ipynb\n", ValueError, "got notebook"),
+        (
+            "notebook: tiny.ipynb\nparameters: {x: 1}\njobs: 3\n",
+            ValueError,
+            "got notebook, parameters, jobs",
+        ),
+        (
+            "notebook: tiny.ipynb\nparameters: {y: [1]}\n",
+            NotebookError,
+            "no parameter 'y'; there are place, x",
+        ),
+        (
+            "notebook: tiny.ipynb\nparameters: {odd: {1: a}}\n",
+            ValueError,
+            "expected texts, numbers, lists",
+        ),
+        ("notebook: other\nparameters: {x: 1}\n", NotebookError, "other: no such notebook"),
+    ],
+)
 def test_what_is_no_grid(folder, text, kind, message):
     (folder / "grid.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(kind, match=message):
@@ -260,10 +313,13 @@ def test_no_text_in_the_table_is_a_formula(folder):
     executed = grid.executed(*grid.names)
     (executed.parent / "ablation").mkdir(parents=True)
     executed.touch()
-    (executed.parent / "ablation" / "t.csv").write_text("aspect,difference\n=HYPERLINK(1),-1\n", encoding="utf-8")
+    (executed.parent / "ablation" / "t.csv").write_text(
+        "aspect,difference\n=HYPERLINK(1),-1\n", encoding="utf-8"
+    )
     assert sweeps.finish_without(grid) == ""
     assert (grid.folder / "results.csv").read_text(encoding="utf-8") == (
-        "aspect,difference,odd,x,cell,data\n'=HYPERLINK(1),-1,'=1+1,1,0,real\n")
+        "aspect,difference,odd,x,cell,data\n'=HYPERLINK(1),-1,'=1+1,1,0,real\n"
+    )
 
 
 def test_a_notebook_that_leaves_no_table_is_told_so(folder):
@@ -274,8 +330,10 @@ def test_a_notebook_that_leaves_no_table_is_told_so(folder):
 
 def test_a_notebook_of_the_repository_is_known_by_name(tmp_path):
     path = tmp_path / "g.yaml"
-    path.write_text("notebook: template_ablation\nparameters: {change: [{samples: 1}, {estimator: mode}]}\n",
-                    encoding="utf-8")
+    path.write_text(
+        "notebook: template_ablation\nparameters: {change: [{samples: 1}, {estimator: mode}]}\n",
+        encoding="utf-8",
+    )
     grid = sweeps.read(path)
     grid.check()
     assert grid.notebook.name == "template_ablation.ipynb"
@@ -285,55 +343,113 @@ def test_a_notebook_of_the_repository_is_known_by_name(tmp_path):
 @pytest.fixture
 def draw(folder, monkeypatch):
     """Draw a grid of a notebook with the parameters `change`, `samples` and `seed`; give what it drew."""
-    write_notebook(folder, 'change = {}  # what differs\nsamples = 1  # replies\nseed = 0  # of chance', "1")
+    write_notebook(
+        folder, "change = {}  # what differs\nsamples = 1  # replies\nseed = 0  # of chance", "1"
+    )
     drawn = []
-    monkeypatch.setattr(figures, "intervals", lambda frame, **options: drawn.append((frame, options))
-                        or Figure())
+    monkeypatch.setattr(
+        figures, "intervals", lambda frame, **options: drawn.append((frame, options)) or Figure()
+    )
 
     def draw(parameters, figure=""):
-        (folder / "grid.yaml").write_text(f"notebook: tiny.ipynb\nparameters: {parameters}\n{figure}",
-                                          encoding="utf-8")
+        (folder / "grid.yaml").write_text(
+            f"notebook: tiny.ipynb\nparameters: {parameters}\n{figure}", encoding="utf-8"
+        )
         grid = sweeps.read(folder / "grid.yaml")
         grid.check()
         grid.folder.mkdir(parents=True, exist_ok=True)
-        table = pd.DataFrame([{"aspect": "a", "difference": 0.1, "ci_low": 0, "ci_high": 1, "cell": cell,
-                               "data": "real", "coefficient": "spearman",
-                               **{k: str(v) if isinstance(v, dict) else v for k, v in given.items()}}
-                              for cell, given in enumerate(grid.cells)])
+        table = pd.DataFrame(
+            [
+                {
+                    "aspect": "a",
+                    "difference": 0.1,
+                    "ci_low": 0,
+                    "ci_high": 1,
+                    "cell": cell,
+                    "data": "real",
+                    "coefficient": "spearman",
+                    **{k: str(v) if isinstance(v, dict) else v for k, v in given.items()},
+                }
+                for cell, given in enumerate(grid.cells)
+            ]
+        )
         sweeps.draw(grid, table)
         return drawn[0]
+
     return draw
 
 
-@pytest.mark.parametrize("parameters, figure, expected, title", [
-    ("{change: [{samples: 1, estimator: mode}, {scale: [1, 10]}]}", "",
-     ["samples 1, estimator mode", "scale 1 10"], "change"),
-    ("{change: [{samples: 1}, {words: {carefully: with care}}], seed: [0, 1]}", "",
-     ["samples 1, seed 0", "samples 1, seed 1",
-      "carefully: with care, seed 0", "carefully: with care, seed 1"], "change, seed"),
-    ("{samples: [1, 5], seed: 3}", "figure: {label: samples}", ["1", "5"], "samples"),
-    # A label that the grid names still says what else differs.
-    ("{samples: [1, 5], seed: [0, 1]}", "figure: {label: samples}",
-     ["samples 1, seed 0", "samples 1, seed 1", "samples 5, seed 0", "samples 5, seed 1"], "samples, seed"),
-    ("{samples: [1, 5], seed: [0, 1]}", "figure: {label: samples, group: seed}", ["1", "1", "5", "5"],
-     "samples"),
-    ("{samples: [1, 5]}", "figure: {label: coefficient}", ["spearman, samples 1", "spearman, samples 5"],
-     "coefficient, samples"),
-    ("{change: [{temperature: 0}, {temperature: 1}]}", "figure: {label: change}",
-     ["temperature 0", "temperature 1"], "change"),
-])
-def test_labels_name_every_parameter_that_differs_in_words(draw, parameters, figure, expected, title):
+@pytest.mark.parametrize(
+    "parameters, figure, expected, title",
+    [
+        (
+            "{change: [{samples: 1, estimator: mode}, {scale: [1, 10]}]}",
+            "",
+            ["samples 1, estimator mode", "scale 1 10"],
+            "change",
+        ),
+        (
+            "{change: [{samples: 1}, {words: {carefully: with care}}], seed: [0, 1]}",
+            "",
+            [
+                "samples 1, seed 0",
+                "samples 1, seed 1",
+                "carefully: with care, seed 0",
+                "carefully: with care, seed 1",
+            ],
+            "change, seed",
+        ),
+        ("{samples: [1, 5], seed: 3}", "figure: {label: samples}", ["1", "5"], "samples"),
+        # A label that the grid names still says what else differs.
+        (
+            "{samples: [1, 5], seed: [0, 1]}",
+            "figure: {label: samples}",
+            ["samples 1, seed 0", "samples 1, seed 1", "samples 5, seed 0", "samples 5, seed 1"],
+            "samples, seed",
+        ),
+        (
+            "{samples: [1, 5], seed: [0, 1]}",
+            "figure: {label: samples, group: seed}",
+            ["1", "1", "5", "5"],
+            "samples",
+        ),
+        (
+            "{samples: [1, 5]}",
+            "figure: {label: coefficient}",
+            ["spearman, samples 1", "spearman, samples 5"],
+            "coefficient, samples",
+        ),
+        (
+            "{change: [{temperature: 0}, {temperature: 1}]}",
+            "figure: {label: change}",
+            ["temperature 0", "temperature 1"],
+            "change",
+        ),
+    ],
+)
+def test_labels_name_every_parameter_that_differs_in_words(
+    draw, parameters, figure, expected, title
+):
     frame, options = draw(parameters, figure)
     assert (frame["label"].tolist(), options["title"]) == (expected, f"grid: difference by {title}")
 
 
 def test_the_figure_takes_the_columns_that_the_grid_names(draw):
-    frame, options = draw("{samples: [1, 5], seed: [0, 1]}",
-                          "figure: {label: samples, group: seed, column: coefficient}")
+    frame, options = draw(
+        "{samples: [1, 5], seed: [0, 1]}",
+        "figure: {label: samples, group: seed, column: coefficient}",
+    )
     assert frame[["label", "value", "group", "column"]].to_numpy().tolist() == [
-        [samples, 0.1, seed, "spearman"] for samples in ("1", "5") for seed in ("0", "1")]
-    assert options["column"] == "column" and options["lines"] == {"spearman": 0} and not options["notice"]
-    with pytest.raises(ValueError, match="no figure: the results have no column judge; they have aspect"):
+        [samples, 0.1, seed, "spearman"] for samples in ("1", "5") for seed in ("0", "1")
+    ]
+    assert (
+        options["column"] == "column"
+        and options["lines"] == {"spearman": 0}
+        and not options["notice"]
+    )
+    with pytest.raises(
+        ValueError, match="no figure: the results have no column judge; they have aspect"
+    ):
         draw("{samples: [1, 5]}", "figure: {label: judge}")
 
 

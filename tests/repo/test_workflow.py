@@ -43,10 +43,14 @@ class House:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(home / name, folder / name)
         for name in ("src/nlgjudge", "data/sample", "paper_tables/published"):
-            shutil.copytree(home / name, folder / name)  # compiled modules too: their times are copied
+            shutil.copytree(
+                home / name, folder / name
+            )  # compiled modules too: their times are copied
         (folder / "notebooks").mkdir()
         # The options are the Makefile's own, or the test would not say anything about it.
-        line = re.search(r"^SNAKEMAKE := snakemake (.*)$", (home / "Makefile").read_text("utf-8"), re.M)
+        line = re.search(
+            r"^SNAKEMAKE := snakemake (.*)$", (home / "Makefile").read_text("utf-8"), re.M
+        )
         self.options = line.group(1).split()
 
     def path(self, name):
@@ -54,11 +58,17 @@ class House:
 
     def notebook(self, name, code, **declared):
         start = f"open('../ran.txt', 'a').write('{name} ')"
-        cells = [new_markdown_cell(f"# {name}"), new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
-                 new_code_cell(start), new_code_cell(code),
-                 new_code_cell("import nlgjudge as nj\nnj.signature()")]
-        nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": declared}),
-                       self.path(name))
+        cells = [
+            new_markdown_cell(f"# {name}"),
+            new_code_cell("size = 3", metadata={"tags": ["parameters"]}),
+            new_code_cell(start),
+            new_code_cell(code),
+            new_code_cell("import nlgjudge as nj\nnj.signature()"),
+        ]
+        nbformat.write(
+            new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "nlgjudge": declared}),
+            self.path(name),
+        )
 
     def edit(self, name, change):
         notebook = nbformat.read(self.path(name), as_version=4)
@@ -75,9 +85,12 @@ class House:
     def environment(self):
         """Of the processes that run here."""
         return {k: v for k, v in os.environ.items() if not k.startswith("NLGJUDGE_")} | {
-            "NLGJUDGE_ROOT": str(self.folder), "PYTHONPATH": str(self.folder / "src"),
-            "NLGJUDGE_OFFLINE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            "NLGJUDGE_ROOT": str(self.folder),
+            "PYTHONPATH": str(self.folder / "src"),
+            "NLGJUDGE_OFFLINE": "1",
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
 
     def make(self):
         """Run Snakemake; return its status, what was said, and the names of the notebooks that started."""
@@ -85,16 +98,30 @@ class House:
         log.write_text("", encoding="utf-8")
         served = [sys.executable, "-m", "nlgjudge.repo.cli", "serve"]  # as the Makefile does
         command = [*served, sys.executable, "-m", "snakemake", *self.options]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment | self.served.environment,
-                              capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr, sorted(log.read_text(encoding="utf-8").split())
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment | self.served.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return (
+            done.returncode,
+            done.stdout + done.stderr,
+            sorted(log.read_text(encoding="utf-8").split()),
+        )
 
     def make_again(self):
         """The same where neither Snakemake nor the server starts from nothing."""
         log = self.folder / "ran.txt"
         log.write_text("", encoding="utf-8")
-        status, said = self.copies.run(self.folder, self.options, self.folder / "make.txt",
-                                       self.environment | self.served.environment)
+        status, said = self.copies.run(
+            self.folder,
+            self.options,
+            self.folder / "make.txt",
+            self.environment | self.served.environment,
+        )
         return status, said, sorted(log.read_text(encoding="utf-8").split())
 
     def planned(self):
@@ -115,10 +142,18 @@ def first_run(tmp_path_factory):
     house = House(tmp_path_factory.mktemp("house"))
     house.sources(openmeva=["sample", "a"], wordnet=["real", ""])
     house.notebook("broken", "assert size > 5, 'size is too small'")
-    with Served(house.environment, more=()) as house.served, SnakemakeCopies(house.environment) as house.copies:
+    with (
+        Served(house.environment, more=()) as house.served,
+        SnakemakeCopies(house.environment) as house.copies,
+    ):
         made = house.make()
         failed = house.folder / "build" / "executed" / "broken.failed.txt"
-        yield house, *made, failed.read_text("utf-8"), sorted(p.name for p in failed.parent.iterdir())
+        yield (
+            house,
+            *made,
+            failed.read_text("utf-8"),
+            sorted(p.name for p in failed.parent.iterdir()),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +172,12 @@ def complete(first_run):
 @pytest.fixture
 def house(complete):
     """The complete house; what a test changes there is undone, times of the files included."""
-    kept = {path: (path.read_bytes(), path.stat()) for folder in ("notebooks", "data", "src", "build")
-            for path in (complete.folder / folder).rglob("*")
-            if path.suffix in (".ipynb", ".jsonl", ".py", ".json")}
+    kept = {
+        path: (path.read_bytes(), path.stat())
+        for folder in ("notebooks", "data", "src", "build")
+        for path in (complete.folder / folder).rglob("*")
+        if path.suffix in (".ipynb", ".jsonl", ".py", ".json")
+    }
     yield complete
     for path, (content, known) in kept.items():
         if path.stat().st_mtime_ns != known.st_mtime_ns:
@@ -164,7 +202,9 @@ def test_a_run_leaves_notebooks_coverage_and_ledger(house):
     executed = nbformat.read(house.folder / "build" / "executed" / "stories.ipynb", as_version=4)
     assert executed.cells[3].outputs[0]["text"] == "12 stories\n"
     assert "cells" in (house.folder / "build" / "coverage.txt").read_text(encoding="utf-8")
-    assert len(ledger.read(house.folder / "build" / "results" / "ledger.csv")) == len(all_published())
+    assert len(ledger.read(house.folder / "build" / "results" / "ledger.csv")) == len(
+        all_published()
+    )
     assert not (house.folder / "paper_tables" / "ledger.csv").exists()
 
 
@@ -172,7 +212,9 @@ def test_what_is_only_touched_or_got_outputs_runs_nothing(house):
     for path in (house.path("stories"), house.folder / "build" / "executed" / "stories.ipynb"):
         path.touch()
     output = new_output("stream", name="stdout", text="12 dialogues\n")
-    house.edit("dialogues", lambda notebook: notebook.cells[3].update(outputs=[output], execution_count=4))
+    house.edit(
+        "dialogues", lambda notebook: notebook.cells[3].update(outputs=[output], execution_count=4)
+    )
     assert house.planned() == []
 
 
@@ -195,7 +237,9 @@ def test_a_cell_a_data_file_and_a_declaration_run_their_own_notebook(house):
     """Three changes at once, each of them of another notebook: Snakemake's start costs more than they do."""
     house.edit("stories", lambda notebook: notebook.cells[3].update(source=STORIES + "\nsize"))
     append(house.folder / "data" / "sample" / "dialogue.jsonl", "{}\n")
-    house.edit("broken", lambda notebook: notebook.metadata.update(nlgjudge={"benchmarks": ["bagel"]}))
+    house.edit(
+        "broken", lambda notebook: notebook.metadata.update(nlgjudge={"benchmarks": ["bagel"]})
+    )
     assert house.planned() == ["broken", "dialogues", "stories"]
 
 
@@ -228,9 +272,14 @@ def small(tmp_path, monkeypatch):
 
 def part(notebook, row, sample):
     table = published("geval", "table1")
-    ours = table[table["row"].eq(row) & table["aspect"].ne("AVG")][KEY].assign(ours=0.25, note="why")
-    return ledger.write(comparison.compare("geval", "table1", table, ours, evidence="recomputed",
-                                           notebook=notebook, sample=sample))
+    ours = table[table["row"].eq(row) & table["aspect"].ne("AVG")][KEY].assign(
+        ours=0.25, note="why"
+    )
+    return ledger.write(
+        comparison.compare(
+            "geval", "table1", table, ours, evidence="recomputed", notebook=notebook, sample=sample
+        )
+    )
 
 
 def commit(small):
@@ -288,7 +337,8 @@ def test_the_sample_keeps_the_committed_values(small):
     assert path.read_bytes() == before == (small / "paper_tables" / "ledger.csv").read_bytes()
     assert lines[1:] == [
         "10 of them were not recomputed here and keep their committed value: missing data_one",
-        f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}."]
+        f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}.",
+    ]
 
 
 def test_a_notebook_with_all_its_data_keeps_nothing(small):
@@ -299,7 +349,10 @@ def test_a_notebook_with_all_its_data_keeps_nothing(small):
     commit(small)
     old.unlink()
     path, lines = workflow.merge_ledger()
-    assert set(ledger.read(path)["verdict"]) == {"not_run", "misprint"}  # the second is seen in the print alone
+    assert set(ledger.read(path)["verdict"]) == {
+        "not_run",
+        "misprint",
+    }  # the second is seen in the print alone
     assert "10 differ in value or verdict" in " ".join(lines)
 
 
@@ -319,11 +372,19 @@ def test_the_digest_is_of_cells_and_tags_without_outputs(small):
     def digest(*cells):
         nbformat.write(new_notebook(cells=list(cells)), path)
         return workflow.source_digest("one")
+
     plain = digest(new_code_cell("x = 1"))
-    assert plain == digest(new_code_cell("x = 1", execution_count=3, outputs=[
-        new_output("stream", name="stdout", text="1")]))
-    others = {digest(new_code_cell("x = 2")), digest(new_code_cell("x = 1"), new_markdown_cell("prose")),
-              digest(new_code_cell("x = 1", metadata={"tags": ["parameters"]})), plain}
+    assert plain == digest(
+        new_code_cell(
+            "x = 1", execution_count=3, outputs=[new_output("stream", name="stdout", text="1")]
+        )
+    )
+    others = {
+        digest(new_code_cell("x = 2")),
+        digest(new_code_cell("x = 1"), new_markdown_cell("prose")),
+        digest(new_code_cell("x = 1", metadata={"tags": ["parameters"]})),
+        plain,
+    }
     assert len(others) == 4
 
 
@@ -352,6 +413,7 @@ def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
     def declare(*names):
         notebook = new_notebook(metadata={"nlgjudge": {"resources": names}})
         nbformat.write(notebook, small / "notebooks" / "one.ipynb")
+
     monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(meteor, "DEBIAN", small / "wordnet")
@@ -373,6 +435,8 @@ def test_a_resource_is_part_of_what_a_notebook_ran_on(small, monkeypatch):
 
 
 def test_importing_the_workflow_is_light():
-    code = "import sys, nlgjudge.repo.workflow; print(sorted({'pandas', 'numpy'} & set(sys.modules)))"
+    code = (
+        "import sys, nlgjudge.repo.workflow; print(sorted({'pandas', 'numpy'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

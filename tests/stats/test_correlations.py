@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats.correlations import correlation, correlation_table, grouped, matrices, with_numbered_keys
+from nlgjudge.stats.correlations import (
+    correlation,
+    correlation_table,
+    grouped,
+    matrices,
+    with_numbered_keys,
+)
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 
@@ -19,8 +25,12 @@ def frame_of(groups):
 def random_frame(seed, documents=15, systems=8):
     """Ties everywhere, a quarter of the rows absent, some scores missing."""
     rng = np.random.default_rng(seed)
-    rows = [(f"d{d}", f"s{s}", float(rng.integers(4)), float(rng.integers(3)) + (s > 4))
-            for d in range(documents) for s in range(systems) if rng.random() > 0.25]
+    rows = [
+        (f"d{d}", f"s{s}", float(rng.integers(4)), float(rng.integers(3)) + (s > 4))
+        for d in range(documents)
+        for s in range(systems)
+        if rng.random() > 0.25
+    ]
     frame = pd.DataFrame(rows, columns=["doc_id", "system_id", "f", "h"])
     for column in ("f", "h"):
         frame.loc[rng.random(len(frame)) < 0.1, column] = np.nan
@@ -42,8 +52,10 @@ def by_loop(frame, level, coefficient, kendall):
         return by_scipy([r.f for r in full], [r.h for r in full], coefficient, kendall), None, None
     if level == "system":
         names = sorted({r.system_id for r in full})
-        means = [[np.mean([getattr(r, c) for r in full if r.system_id == name]) for name in names]
-                 for c in "fh"]
+        means = [
+            [np.mean([getattr(r, c) for r in full if r.system_id == name]) for name in names]
+            for c in "fh"
+        ]
         return by_scipy(*means, coefficient, kendall), None, None
     values = []
     for document in set(frame["doc_id"]):
@@ -72,8 +84,9 @@ def test_a_large_dataset_agrees_with_scipy(coefficient, kendall):
     assert len(frame.dropna()) > 500
     ours = correlation(frame, "f", "h", level="dataset", coefficient=coefficient, kendall=kendall)
     full = frame.dropna()
-    assert ours.value == pytest.approx(by_scipy(list(full["f"]), list(full["h"]), coefficient, kendall),
-                                       abs=1e-12)
+    assert ours.value == pytest.approx(
+        by_scipy(list(full["f"]), list(full["h"]), coefficient, kendall), abs=1e-12
+    )
     assert (ours.n, ours.n_skipped) == (len(full), len(frame) - len(full))
 
 
@@ -105,16 +118,25 @@ def test_equations_by_hand(level, coefficient):
 
 
 # Spearman by document: 1; 1 - 6(0+1+1)/(3*8) = 1/2; constant metric; one rated item; none rated.
-POLICY = frame_of({"full": [(1, 1), (2, 2), (3, 3)], "swap": [(1, 1), (2, 3), (3, 2)],
-                   "flat": [(5, 1), (5, 2), (5, 3)], "lone": [(1, 1), (2, np.nan)],
-                   "none": [(1, np.nan), (np.nan, 2)]})
+POLICY = frame_of(
+    {
+        "full": [(1, 1), (2, 2), (3, 3)],
+        "swap": [(1, 1), (2, 3), (3, 2)],
+        "flat": [(5, 1), (5, 2), (5, 3)],
+        "lone": [(1, 1), (2, np.nan)],
+        "none": [(1, np.nan), (np.nan, 2)],
+    }
+)
 
 
-@pytest.mark.parametrize("constant, value, n, skipped", [
-    ("skip", (1 + 0.5) / 2, 2, 3),
-    ("zero", (1 + 0.5 + 0 + 0) / 4, 4, 1),  # a document without any pair is still left out
-    ("nan", np.nan, 2, 3),
-])
+@pytest.mark.parametrize(
+    "constant, value, n, skipped",
+    [
+        ("skip", (1 + 0.5) / 2, 2, 3),
+        ("zero", (1 + 0.5 + 0 + 0) / 4, 4, 1),  # a document without any pair is still left out
+        ("nan", np.nan, 2, 3),
+    ],
+)
 def test_constant_input_policies(constant, value, n, skipped):
     ours = correlation(POLICY, "f", "h", constant=constant)
     assert ours.value == pytest.approx(value, nan_ok=True)
@@ -150,17 +172,23 @@ def test_many_rows_are_correlated_as_few_are(members, coefficient):
     x, y = rng.integers(0, 4, (2, 600, members)).astype(float)
     x[rng.random(x.shape) < 0.1], x[3], y[4] = np.nan, np.nan, 2
     many = grouped(x, y, coefficient)
-    few = [grouped(x[start:start + 2], y[start:start + 2], coefficient) for start in range(0, 600, 2)]
+    few = [
+        grouped(x[start : start + 2], y[start : start + 2], coefficient)
+        for start in range(0, 600, 2)
+    ]
     np.testing.assert_array_equal(many, np.concatenate(few))
     assert 0 < np.isnan(many).sum() < 400
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
-    ({"coefficient": "tau"}, "coefficient='tau': expected one of pearson, spearman, kendall"),
-    ({"constant": "drop"}, "constant='drop': expected one of skip, nan, zero"),
-    ({"kendall": "a"}, "kendall='a': expected one of b, c"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
+        ({"coefficient": "tau"}, "coefficient='tau': expected one of pearson, spearman, kendall"),
+        ({"constant": "drop"}, "constant='drop': expected one of skip, nan, zero"),
+        ({"kendall": "a"}, "kendall='a': expected one of b, c"),
+    ],
+)
 def test_unknown_options(options, message):
     with pytest.raises(ValueError, match=message):
         correlation(TINY, "f", "h", **options)
@@ -176,15 +204,29 @@ def test_unusable_frames():
         correlation(TINY.replace({"f": {1: np.inf}}).astype({"f": float}), "f", "h")
 
 
-@pytest.mark.parametrize("frame, level, n, skipped, reason", [
-    (TINY.iloc[:0].astype({"f": float, "h": float}), "sample", 0, 0, "no item has both scores"),
-    (TINY.assign(f=np.nan), "dataset", 0, 0, "no item has both scores"),
-    (frame_of({"a": [(1, 2)]}), "sample", 0, 1, "constant input in every document"),
-    (frame_of({"a": [(1, 2)]}), "dataset", 1, 0, "constant input or fewer than two items"),
-    (frame_of({"a": [(1, 2), (1, 3)], "b": [(2, 2), (2, 4)]}), "sample", 0, 2,
-     "constant input in every document"),
-    (frame_of({"a": [(1, 2), (1, 3)]}), "system", 2, 0, "constant input or fewer than two items"),
-])
+@pytest.mark.parametrize(
+    "frame, level, n, skipped, reason",
+    [
+        (TINY.iloc[:0].astype({"f": float, "h": float}), "sample", 0, 0, "no item has both scores"),
+        (TINY.assign(f=np.nan), "dataset", 0, 0, "no item has both scores"),
+        (frame_of({"a": [(1, 2)]}), "sample", 0, 1, "constant input in every document"),
+        (frame_of({"a": [(1, 2)]}), "dataset", 1, 0, "constant input or fewer than two items"),
+        (
+            frame_of({"a": [(1, 2), (1, 3)], "b": [(2, 2), (2, 4)]}),
+            "sample",
+            0,
+            2,
+            "constant input in every document",
+        ),
+        (
+            frame_of({"a": [(1, 2), (1, 3)]}),
+            "system",
+            2,
+            0,
+            "constant input or fewer than two items",
+        ),
+    ],
+)
 def test_nothing_to_correlate_is_nan_with_a_reason(frame, level, n, skipped, reason):
     ours = correlation(frame, "f", "h", level=level)
     assert np.isnan(ours.value)
@@ -194,8 +236,17 @@ def test_nothing_to_correlate_is_nan_with_a_reason(frame, level, n, skipped, rea
 def test_table_has_a_row_for_every_combination():
     frame = TINY.assign(g=-TINY["f"])
     table = correlation_table(frame, ["f", "g"], ["h"], levels=("sample", "system"), dataset="tiny")
-    assert list(table.columns) == ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n",
-                                   "n_skipped", "reason"]
+    assert list(table.columns) == [
+        "metric",
+        "dataset",
+        "aspect",
+        "level",
+        "coefficient",
+        "ours",
+        "n",
+        "n_skipped",
+        "reason",
+    ]
     assert len(table) == 2 * 1 * 2 * 3
     found = table.set_index(["metric", "level", "coefficient"])["ours"]
     for (level, coefficient), value in BY_HAND.items():
@@ -209,22 +260,34 @@ def test_table_has_a_row_for_every_combination():
 def test_keys_that_are_numbers_give_what_texts_give(numbers):
     rng = np.random.default_rng(4)
     letters = ["a", "b", "c"]
-    by_text = pd.DataFrame([(d, s) for d in "pqrs" for s in letters], columns=["doc_id", "system_id"])
+    by_text = pd.DataFrame(
+        [(d, s) for d in "pqrs" for s in letters], columns=["doc_id", "system_id"]
+    )
     by_text[["human", "judge"]] = rng.normal(size=(12, 2))
-    by_number = by_text.assign(system_id=by_text["system_id"].map(dict(zip(letters, numbers))),
-                               doc_id=by_text["doc_id"].map(dict(zip("pqrs", [5, 3, 40, 4]))))
+    by_number = by_text.assign(
+        system_id=by_text["system_id"].map(dict(zip(letters, numbers))),
+        doc_id=by_text["doc_id"].map(dict(zip("pqrs", [5, 3, 40, 4]))),
+    )
     for level in ("sample", "system", "dataset"):
         found = correlation(by_number, "judge", "human", level=level)
-        assert found.value == pytest.approx(correlation(by_text, "judge", "human", level=level).value, abs=1e-12)
+        assert found.value == pytest.approx(
+            correlation(by_text, "judge", "human", level=level).value, abs=1e-12
+        )
     laid = matrices(by_number, ["judge"])[0]
     wanted = by_number.pivot(index="doc_id", columns="system_id", values="judge")
     assert (laid == wanted.to_numpy()).all()
 
 
 def test_keys_are_numbered_in_their_order_and_left_alone_where_one_is_wrong():
-    frame = pd.DataFrame({"doc_id": ["b", "a", "b"], "system_id": ["x", "x", "w"], "score": [1.0, 2.0, 3.0]})
+    frame = pd.DataFrame(
+        {"doc_id": ["b", "a", "b"], "system_id": ["x", "x", "w"], "score": [1.0, 2.0, 3.0]}
+    )
     numbered = with_numbered_keys(frame)
     assert numbered["doc_id"].tolist() == [1, 0, 1] and numbered["system_id"].tolist() == [1, 1, 0]
     np.testing.assert_array_equal(matrices(numbered, ["score"]), matrices(frame, ["score"]))
-    for wrong in (frame.assign(system_id="x"), frame.assign(doc_id=["b", None, "b"]), frame.drop(columns="doc_id")):
+    for wrong in (
+        frame.assign(system_id="x"),
+        frame.assign(doc_id=["b", None, "b"]),
+        frame.drop(columns="doc_id"),
+    ):
         assert with_numbered_keys(wrong) is wrong

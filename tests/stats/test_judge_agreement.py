@@ -11,25 +11,44 @@ import nlgjudge as nj
 def frame():
     rng = np.random.default_rng(3)
     ratings = rng.normal(size=(40, 2))
-    frame = pd.DataFrame({"doc_id": np.repeat(np.arange(10), 4), "system_id": np.tile(list("wxyz"), 10),
-                          "fluency": ratings[:, 0], "relevance": ratings[:, 1], "words": rng.normal(size=40)})
+    frame = pd.DataFrame(
+        {
+            "doc_id": np.repeat(np.arange(10), 4),
+            "system_id": np.tile(list("wxyz"), 10),
+            "fluency": ratings[:, 0],
+            "relevance": ratings[:, 1],
+            "words": rng.normal(size=40),
+        }
+    )
     return frame.assign(**{"good:fluency": ratings[:, 0], "good:relevance": -ratings[:, 1]})
 
 
 def test_each_judge_meets_its_own_aspect(frame):
-    found = nj.agreement(frame, ["good", "words"], ["fluency", "relevance"], levels=("sample", "dataset"))
+    found = nj.agreement(
+        frame, ["good", "words"], ["fluency", "relevance"], levels=("sample", "dataset")
+    )
     ours = found.set_index(["judge", "aspect", "level"])["ours"]
-    assert ours["good", "fluency"].tolist() == [1, 1] and ours["good", "relevance"].tolist() == [-1, -1]
+    assert ours["good", "fluency"].tolist() == [1, 1] and ours["good", "relevance"].tolist() == [
+        -1,
+        -1,
+    ]
     by_hand = frame["words"].rank().corr(frame["fluency"].rank())
     assert ours["words", "fluency", "dataset"] == pytest.approx(by_hand)
 
 
 def test_intervals_are_those_of_a_table(frame):
     options = {"resamples": 100, "units": "documents"}
-    found = nj.agreement(frame, ["words"], ["fluency", "relevance"], interval=True,
-                         rng=np.random.default_rng(5), **options)
-    cells = nj.correlation_table(frame, ["words"], ["fluency", "relevance"], levels=("dataset",),
-                                 coefficients=("spearman",))
+    found = nj.agreement(
+        frame,
+        ["words"],
+        ["fluency", "relevance"],
+        interval=True,
+        rng=np.random.default_rng(5),
+        **options,
+    )
+    cells = nj.correlation_table(
+        frame, ["words"], ["fluency", "relevance"], levels=("dataset",), coefficients=("spearman",)
+    )
     table = nj.stats.interval_table(frame, cells, rng=np.random.default_rng(5), **options)
     pd.testing.assert_frame_equal(found.drop(columns="judge"), table)
     assert (found["ci_low"] < found["ours"]).all()

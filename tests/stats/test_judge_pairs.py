@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.stats.judge_pairs import comparison_rng, family, one_family, paired_table, paired_tests
+from nlgjudge.stats.judge_pairs import (
+    comparison_rng,
+    family,
+    one_family,
+    paired_table,
+    paired_tests,
+)
 
 FEW = {"permutations": 199}
 
@@ -13,8 +19,10 @@ FEW = {"permutations": 199}
 def planted(seed=0, documents=8, systems=5):
     """Two judges of equal merit on two aspects, and a metric that has one score for both."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame([(f"d{d:02}", f"s{s:02}") for d in range(documents) for s in range(systems)],
-                         columns=["doc_id", "system_id"])
+    frame = pd.DataFrame(
+        [(f"d{d:02}", f"s{s:02}") for d in range(documents) for s in range(systems)],
+        columns=["doc_id", "system_id"],
+    )
     for aspect in ("fluency", "relevance"):
         frame[aspect] = rng.normal(size=len(frame))
         for judge in ("a", "b"):
@@ -26,12 +34,30 @@ def test_is_the_permutation_test_with_the_comparisons_own_generator():
     frame = planted()
     frame.loc[3, "a:fluency"] = np.nan
     options = {"level": "dataset", "coefficient": "kendall", "constant": "nan", "kendall": "c"}
-    (row,) = paired_tests(frame, [("a", "b")], ["fluency"], seed=5, **options, **FEW).to_dict("records")
+    (row,) = paired_tests(frame, [("a", "b")], ["fluency"], seed=5, **options, **FEW).to_dict(
+        "records"
+    )
     for swapped, units in (("items", "both"), ("systems", "systems")):
-        rng = comparison_rng(frame, "a:fluency", "b:fluency", "fluency", seed=5, level="dataset",
-                             coefficient="kendall", units=units)
-        alone = nj.permutation_test(frame, "a:fluency", "b:fluency", "fluency", rng=rng, units=units, resamples=199,
-                                    **options)
+        rng = comparison_rng(
+            frame,
+            "a:fluency",
+            "b:fluency",
+            "fluency",
+            seed=5,
+            level="dataset",
+            coefficient="kendall",
+            units=units,
+        )
+        alone = nj.permutation_test(
+            frame,
+            "a:fluency",
+            "b:fluency",
+            "fluency",
+            rng=rng,
+            units=units,
+            resamples=199,
+            **options,
+        )
         assert row[f"p_{swapped}"] == alone.p
         assert row["difference"] == alone.difference and row["n"] == alone.n == 39
     assert row["swaps_of_systems"] == 16 and row["smallest_p_systems"] == 1 / 16
@@ -43,7 +69,9 @@ def test_errors_that_stick_to_systems_deceive_the_test_of_items_alone():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         human = rng.normal(size=(120, 8))
-        frame = planted(documents=120, systems=8)[["doc_id", "system_id"]].assign(fluency=human.ravel())
+        frame = planted(documents=120, systems=8)[["doc_id", "system_id"]].assign(
+            fluency=human.ravel()
+        )
         for judge in ("a", "b"):
             liked = rng.normal(size=8)
             frame[judge] = (human + liked + rng.normal(size=human.shape)).ravel()
@@ -65,9 +93,15 @@ def test_a_judge_that_is_better_on_every_system_passes_both():
 def test_neither_names_nor_order_nor_family_change_a_comparison():
     frame = planted(3)
     pairs = [("a", "b"), ("a", "words"), ("words", "b")]
-    tests = paired_tests(frame, pairs, ["fluency", "relevance"], **FEW).set_index(["pair", "aspect"])
-    alone = paired_tests(frame.sample(frac=1, random_state=0), [("b", "a")], ["relevance"], **FEW).iloc[0]
-    renamed = frame.rename(columns={"a:relevance": "gpt-4", "b:relevance": "ROUGE", "relevance": "quality"})
+    tests = paired_tests(frame, pairs, ["fluency", "relevance"], **FEW).set_index(
+        ["pair", "aspect"]
+    )
+    alone = paired_tests(
+        frame.sample(frac=1, random_state=0), [("b", "a")], ["relevance"], **FEW
+    ).iloc[0]
+    renamed = frame.rename(
+        columns={"a:relevance": "gpt-4", "b:relevance": "ROUGE", "relevance": "quality"}
+    )
     renamed = paired_tests(renamed, {"model": ("gpt-4", "ROUGE")}, ["quality"], **FEW).iloc[0]
     same = tests.loc[("a − b", "relevance")]
     assert 0.01 < same["p_items"] < 1
@@ -85,8 +119,15 @@ def test_the_generator_depends_on_seed_scores_and_what_is_tested():
     def drawn(where, a="a:fluency", b="b:fluency", **changed):
         return int(comparison_rng(where, a, b, "fluency", **kind | changed).integers(2**60))
 
-    cases = [drawn(frame), drawn(frame, seed=1), drawn(frame, level="dataset"), drawn(frame, units="systems"),
-             drawn(frame, coefficient="pearson"), drawn(other), drawn(frame, b="words")]
+    cases = [
+        drawn(frame),
+        drawn(frame, seed=1),
+        drawn(frame, level="dataset"),
+        drawn(frame, units="systems"),
+        drawn(frame, coefficient="pearson"),
+        drawn(other),
+        drawn(frame, b="words"),
+    ]
     assert len(set(cases)) == len(cases)
     assert drawn(frame) == drawn(frame.assign(noise=1)) == drawn(frame, "b:fluency", "a:fluency")
     shaken = frame.assign(**{"b:fluency": frame["b:fluency"] + 1e-13})
@@ -95,12 +136,23 @@ def test_the_generator_depends_on_seed_scores_and_what_is_tested():
 
 
 def test_levels_and_coefficients_are_one_family_and_holm_covers_it_by_question():
-    tests = paired_tests(planted(4), [("a", "b")], ["fluency", "relevance"], level=("sample", "dataset"),
-                         coefficient=["spearman", "pearson"], **FEW)
+    tests = paired_tests(
+        planted(4),
+        [("a", "b")],
+        ["fluency", "relevance"],
+        level=("sample", "dataset"),
+        coefficient=["spearman", "pearson"],
+        **FEW,
+    )
     assert len(tests) == 8 and set(tests["family"]) == {8}
     for swapped in ("items", "systems"):
-        np.testing.assert_array_equal(tests[f"holm_{swapped}"], nj.stats.holm(tests[f"p_{swapped}"]))
-    parts = [paired_tests(planted(4), [("a", "b")], [aspect], **FEW) for aspect in ("fluency", "relevance")]
+        np.testing.assert_array_equal(
+            tests[f"holm_{swapped}"], nj.stats.holm(tests[f"p_{swapped}"])
+        )
+    parts = [
+        paired_tests(planted(4), [("a", "b")], [aspect], **FEW)
+        for aspect in ("fluency", "relevance")
+    ]
     joined = one_family(pd.concat(parts))
     whole = paired_tests(planted(4), [("a", "b")], ["fluency", "relevance"], **FEW)
     pd.testing.assert_frame_equal(joined, whole)
@@ -108,12 +160,20 @@ def test_levels_and_coefficients_are_one_family_and_holm_covers_it_by_question()
 
 def test_the_interval_is_the_bootstrap_of_the_difference_and_turns_with_the_pair():
     frame = planted(5)
-    (row,) = paired_tests(frame, [("a", "b")], ["fluency"], interval=True, resamples=99, **FEW).to_dict("records")
-    (turned,) = paired_tests(frame, [("b", "a")], ["fluency"], interval=True, resamples=99, **FEW).to_dict("records")
+    (row,) = paired_tests(
+        frame, [("a", "b")], ["fluency"], interval=True, resamples=99, **FEW
+    ).to_dict("records")
+    (turned,) = paired_tests(
+        frame, [("b", "a")], ["fluency"], interval=True, resamples=99, **FEW
+    ).to_dict("records")
     assert row["ci_low"] < row["difference"] < row["ci_high"]
-    np.testing.assert_allclose([turned["ci_low"], turned["ci_high"]], [-row["ci_high"], -row["ci_low"]])
+    np.testing.assert_allclose(
+        [turned["ci_low"], turned["ci_high"]], [-row["ci_high"], -row["ci_low"]]
+    )
     cell = paired_table(pd.DataFrame([row])).iloc[0, 0]
-    assert cell.startswith(f"{row['difference']:+.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}] (items ")
+    assert cell.startswith(
+        f"{row['difference']:+.2f} [{row['ci_low']:.2f}, {row['ci_high']:.2f}] (items "
+    )
 
 
 def test_one_system_has_no_p_of_systems_and_says_why():
@@ -123,19 +183,33 @@ def test_one_system_has_no_p_of_systems_and_says_why():
     assert 0 < row["p_items"] < 1
     assert np.isnan(row["p_systems"]) and np.isnan(row["holm_systems"])
     assert row["reason"] == "one system: nothing to swap" and row["swaps_of_systems"] == 1
-    assert family(tests).endswith("There is no p with systems swapped (one system: nothing to swap).")
+    assert family(tests).endswith(
+        "There is no p with systems swapped (one system: nothing to swap)."
+    )
     assert paired_table(tests).iloc[0, 0].endswith(", systems –)")
 
 
 def test_places_in_a_document_are_no_systems_and_its_items_stay_together():
     frame = planted(6, documents=30, systems=2)
     options = {"level": "dataset", "items": "documents"}
-    tests = paired_tests(frame, [("a", "b")], ["fluency"], has_systems=False, interval=True, **options, **FEW)
+    tests = paired_tests(
+        frame, [("a", "b")], ["fluency"], has_systems=False, interval=True, **options, **FEW
+    )
     (row,) = tests.to_dict("records")
     kind = {"level": "dataset", "coefficient": "spearman"}
-    rng = comparison_rng(frame, "a:fluency", "b:fluency", "fluency", seed=0, units="documents", **kind)
-    alone = nj.permutation_test(frame, "a:fluency", "b:fluency", "fluency", rng=rng, units="documents",
-                                resamples=199, **kind)
+    rng = comparison_rng(
+        frame, "a:fluency", "b:fluency", "fluency", seed=0, units="documents", **kind
+    )
+    alone = nj.permutation_test(
+        frame,
+        "a:fluency",
+        "b:fluency",
+        "fluency",
+        rng=rng,
+        units="documents",
+        resamples=199,
+        **kind,
+    )
     assert row["p_items"] == alone.p
     assert np.isnan(row["p_systems"]) and row["reason"] == "no systems to swap"
     assert row["ci_low"] < row["difference"] < row["ci_high"]
@@ -155,8 +229,12 @@ def test_an_undefined_correlation_is_no_test_and_does_not_count_for_holm():
 
 def test_the_table_keeps_the_order_of_the_tests_and_leaves_empty_what_was_not_tested():
     frame = planted(7)
-    tests = pd.concat([paired_tests(frame, [("b", "words"), ("a", "words")], ["relevance", "fluency"], **FEW),
-                       paired_tests(frame, [("a", "b")], ["fluency"], **FEW)])
+    tests = pd.concat(
+        [
+            paired_tests(frame, [("b", "words"), ("a", "words")], ["relevance", "fluency"], **FEW),
+            paired_tests(frame, [("a", "b")], ["fluency"], **FEW),
+        ]
+    )
     table = paired_table(one_family(tests))
     assert list(table.index) == ["b − words", "a − words", "a − b"]
     assert list(table.columns) == ["relevance", "fluency"]
@@ -164,17 +242,26 @@ def test_the_table_keeps_the_order_of_the_tests_and_leaves_empty_what_was_not_te
     first = one_family(tests).iloc[0]
     said = {swapped: f"{first[f'holm_{swapped}']:.2g}" for swapped in ("items", "systems")}
     assert min(first[["holm_items", "holm_systems"]]) > 0.1
-    assert table.iloc[0, 0] == f"{first['difference']:+.2f} (items {said['items']}, systems {said['systems']})"
+    assert (
+        table.iloc[0, 0]
+        == f"{first['difference']:+.2f} (items {said['items']}, systems {said['systems']})"
+    )
     assert paired_table(tests, corrected=False).iloc[0, 0] != table.iloc[0, 0]
     by_level = paired_tests(frame, [("a", "b")], ["fluency"], level=["system", "sample"], **FEW)
     assert list(paired_table(by_level).index) == [("a − b", "system"), ("a − b", "sample")]
-    assert list(paired_table(by_level, rows="aspect", columns="level").columns) == ["system", "sample"]
+    assert list(paired_table(by_level, rows="aspect", columns="level").columns) == [
+        "system",
+        "sample",
+    ]
 
 
 def test_small_p_values_are_not_written_as_zero():
     tests = paired_tests(planted(), [("a", "b")], ["fluency"], **FEW)
-    cells = {(0.0002, 0.0005): "(items <0.001, systems 0.001)", (0.0468, 0.1): "(items 0.047, systems 0.1)",
-             (0.4321, 1.0): "(items 0.43, systems 1)"}
+    cells = {
+        (0.0002, 0.0005): "(items <0.001, systems 0.001)",
+        (0.0468, 0.1): "(items 0.047, systems 0.1)",
+        (0.4321, 1.0): "(items 0.43, systems 1)",
+    }
     for (items, systems), said in cells.items():
         shown = paired_table(tests.assign(holm_items=items, holm_systems=systems))
         assert shown.iloc[0, 0].endswith(said)
@@ -185,7 +272,9 @@ def test_the_family_is_said():
     covered, swapped, limit = family(tests).split("\n")
     assert covered == "Holm's correction covers these 4 comparisons, once for each question:"
     assert "other items of these systems" in swapped and "other systems" in swapped
-    assert limit == ("There are 16 different swaps of systems: no p is below 0.0625, or 0.25 after the correction.")
+    assert limit == (
+        "There are 16 different swaps of systems: no p is below 0.0625, or 0.25 after the correction."
+    )
     fewer = paired_tests(planted(8, systems=4), [("a", "b")], ["fluency"], **FEW)
     assert "There are 8 to 16 different swaps" in family(one_family(pd.concat([tests, fewer])))
 
@@ -198,26 +287,31 @@ def test_no_pair_is_no_test():
 
 
 def test_a_drawn_test_of_many_systems_says_how_small_p_can_be():
-    (row,) = paired_tests(planted(documents=3, systems=17), [("a", "b")], ["fluency"], **FEW).to_dict("records")
+    (row,) = paired_tests(
+        planted(documents=3, systems=17), [("a", "b")], ["fluency"], **FEW
+    ).to_dict("records")
     assert row["swaps_of_systems"] == 2**16 and row["smallest_p_systems"] == 1 / 200
 
 
-@pytest.mark.parametrize("changed, message", [
-    ({"pairs": [("a", "c")]}, "aspect 'fluency': no judge 'c'"),
-    ({"pairs": [("a", "wrods")]}, "did you mean 'words'"),
-    ({"aspects": ["fluancy"]}, "no aspect 'fluancy': did you mean 'fluency'"),
-    ({"aspects": "fluency"}, "expected a list of names, as \\['fluency'\\]"),
-    ({"pairs": [("a", "a")]}, "'a' on both sides"),
-    ({"pairs": [("a", "b"), ("a", "b")]}, "'a − b' is given 2 times"),
-    ({"pairs": [("a", "b"), ("b", "a")]}, "have the same two judges"),
-    ({"pairs": ["ab"]}, "expected a pair of judges"),
-    ({"pairs": [("a", "b", "words")]}, "expected a pair of judges"),
-    ({"permutations": 0}, "permutations=0: expected a whole number"),
-    ({"seed": -1}, "seed=-1: expected a whole number"),
-    ({"items": "systems"}, "items='systems': expected one of both, documents"),
-    ({"level": "summary"}, "level='summary': expected one of"),
-    ({"coefficient": ["spearman", "rho"]}, "coefficient='rho'"),
-])
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"pairs": [("a", "c")]}, "aspect 'fluency': no judge 'c'"),
+        ({"pairs": [("a", "wrods")]}, "did you mean 'words'"),
+        ({"aspects": ["fluancy"]}, "no aspect 'fluancy': did you mean 'fluency'"),
+        ({"aspects": "fluency"}, "expected a list of names, as \\['fluency'\\]"),
+        ({"pairs": [("a", "a")]}, "'a' on both sides"),
+        ({"pairs": [("a", "b"), ("a", "b")]}, "'a − b' is given 2 times"),
+        ({"pairs": [("a", "b"), ("b", "a")]}, "have the same two judges"),
+        ({"pairs": ["ab"]}, "expected a pair of judges"),
+        ({"pairs": [("a", "b", "words")]}, "expected a pair of judges"),
+        ({"permutations": 0}, "permutations=0: expected a whole number"),
+        ({"seed": -1}, "seed=-1: expected a whole number"),
+        ({"items": "systems"}, "items='systems': expected one of both, documents"),
+        ({"level": "summary"}, "level='summary': expected one of"),
+        ({"coefficient": ["spearman", "rho"]}, "coefficient='rho'"),
+    ],
+)
 def test_bad_input_is_refused(changed, message):
     given = {"pairs": [("a", "b")], "aspects": ["fluency"]} | FEW | changed
     with pytest.raises(ValueError, match=message):

@@ -14,9 +14,14 @@ def frame_of(x, y):
     """A frame from two matrices of documents x systems."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     documents, systems = x.shape
-    return pd.DataFrame({"doc_id": np.repeat([f"d{d:02d}" for d in range(documents)], systems),
-                         "system_id": [f"s{s:02d}" for s in range(systems)] * documents,
-                         "f": x.ravel(), "h": y.ravel()})
+    return pd.DataFrame(
+        {
+            "doc_id": np.repeat([f"d{d:02d}" for d in range(documents)], systems),
+            "system_id": [f"s{s:02d}" for s in range(systems)] * documents,
+            "f": x.ravel(),
+            "h": y.ravel(),
+        }
+    )
 
 
 def gappy(seed, documents=8, systems=5):
@@ -33,7 +38,9 @@ def groups_of(frame, level):
     """Lists of (metric, human), one per group."""
     full = frame.dropna()
     if level == "system":
-        return [list(full.groupby("system_id")[["f", "h"]].mean().itertuples(index=False, name=None))]
+        return [
+            list(full.groupby("system_id")[["f", "h"]].mean().itertuples(index=False, name=None))
+        ]
     if level == "dataset":
         return [list(zip(full["f"], full["h"]))]
     found = [list(zip(g["f"], g["h"])) for _, g in full.groupby("doc_id")]
@@ -46,8 +53,13 @@ def by_loop(frame, level, epsilon):
     for group in groups_of(frame, level):
         pairs = [(a[0] - b[0], a[1] - b[1]) for a, b in combinations(group, 2)]
         signs = [(0 if abs(f) <= epsilon + 1e-12 else np.sign(f), np.sign(h)) for f, h in pairs]
-        rows.append([np.mean([f == h for f, h in signs]), np.mean([h == 0 for _, h in signs]),
-                     np.mean([f == 0 for f, _ in signs])])
+        rows.append(
+            [
+                np.mean([f == h for f, h in signs]),
+                np.mean([h == 0 for _, h in signs]),
+                np.mean([f == 0 for f, _ in signs]),
+            ]
+        )
     return np.mean(rows, axis=0)
 
 
@@ -71,16 +83,21 @@ def test_by_hand():
 @pytest.mark.parametrize("seed", range(6))
 def test_agrees_with_a_loop_over_pairs_and_thresholds(level, seed):
     frame = gappy(seed)
-    thresholds = sorted({0.0} | {abs(a[0] - b[0]) for g in groups_of(frame, level)
-                                 for a, b in combinations(g, 2)})
+    thresholds = sorted(
+        {0.0} | {abs(a[0] - b[0]) for g in groups_of(frame, level) for a, b in combinations(g, 2)}
+    )
     every = [by_loop(frame, level, epsilon) for epsilon in thresholds]
     for epsilon, (value, human, metric) in zip(thresholds, every):
         found = pairwise_accuracy(frame, "f", "h", level=level, epsilon=epsilon)
-        assert (found.value, found.human_ties, found.metric_ties) == pytest.approx((value, human, metric))
+        assert (found.value, found.human_ties, found.metric_ties) == pytest.approx(
+            (value, human, metric)
+        )
     top = max(value for value, *_ in every)
     found = pairwise_accuracy(frame, "f", "h", level=level)
     assert found.value == pytest.approx(top)
-    assert found.epsilon == pytest.approx(next(e for e, (v, *_) in zip(thresholds, every) if v > top - 1e-9))
+    assert found.epsilon == pytest.approx(
+        next(e for e, (v, *_) in zip(thresholds, every) if v > top - 1e-9)
+    )
     assert found.n_pairs == sum(len(g) * (len(g) - 1) // 2 for g in groups_of(frame, level))
     if level == "sample":
         assert found.n == len(groups_of(frame, level))
@@ -99,8 +116,9 @@ def test_calibration_of_continuous_scores_is_the_best_of_all_thresholds():
     values = np.where(tied, orders == 0, np.sign(steps) == np.sign(orders)).mean(axis=1)
     assert found.value == pytest.approx(values.max())
     assert found.epsilon == np.abs(steps)[values == values.max()].min()
-    assert found.value > max(found.chance_tied, pairwise_accuracy(frame, "f", "h", level="dataset",
-                                                                  epsilon=0).value)
+    assert found.value > max(
+        found.chance_tied, pairwise_accuracy(frame, "f", "h", level="dataset", epsilon=0).value
+    )
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -110,8 +128,9 @@ def test_scale_and_rounding_change_nothing(level):
         scaled = frame.assign(f=frame["f"] * 0.1 + 0.7, h=frame["h"] / 3 + 0.1)
         for epsilon in (None, 0.5, 1.5):
             plain = pairwise_accuracy(frame, "f", "h", level=level, epsilon=epsilon)
-            other = pairwise_accuracy(scaled, "f", "h", level=level,
-                                      epsilon=None if epsilon is None else epsilon * 0.1)
+            other = pairwise_accuracy(
+                scaled, "f", "h", level=level, epsilon=None if epsilon is None else epsilon * 0.1
+            )
             assert other[:4] == pytest.approx(plain[:4])
             assert other[5:7] == pytest.approx(plain[5:7])
             assert other.epsilon == pytest.approx(plain.epsilon * 0.1)
@@ -142,9 +161,20 @@ def test_chance_levels_are_those_of_metrics_without_information():
     often = np.tile(y, (300, 1))  # the mean over the documents of 300 studies
     guesses = pairwise_accuracy(frame_of(rng.normal(size=often.shape), often), "f", "h", epsilon=0)
     assert guesses.value == pytest.approx(tied.chance_guess, abs=0.01)
-    calibrated = [pairwise_accuracy(frame_of(rng.normal(size=y.shape), y), "f", "h") for _ in range(20)]
+    calibrated = [
+        pairwise_accuracy(frame_of(rng.normal(size=y.shape), y), "f", "h") for _ in range(20)
+    ]
     assert all(c.value >= c.chance_tied - 1e-12 for c in calibrated)
-    assert pairwise_accuracy(frame_of(y, y), "f", "h") == (1, 30, 0, 300, 0, *tied[5:6], tied[5], "")
+    assert pairwise_accuracy(frame_of(y, y), "f", "h") == (
+        1,
+        30,
+        0,
+        300,
+        0,
+        *tied[5:6],
+        tied[5],
+        "",
+    )
     reversed_ = pairwise_accuracy(frame_of(-y, y), "f", "h", epsilon=0)
     assert reversed_.value == pytest.approx(tied.chance_tied)  # the ties alone are right
 
@@ -177,8 +207,12 @@ def soft_by_loop(frame, seed, resamples):
             continue
         p = []
         for c in "fh":
-            steps = np.array([getattr(cells[documents[i], a], c) - getattr(cells[documents[i], b], c)
-                              for i in shared])
+            steps = np.array(
+                [
+                    getattr(cells[documents[i], a], c) - getattr(cells[documents[i], b], c)
+                    for i in shared
+                ]
+            )
             sums = [(row[shared] * steps).sum() for row in signs]
             p.append((1 + sum(s >= steps.sum() - 1e-9 for s in sums)) / (1 + resamples))
         gaps.append(abs(p[0] - p[1]))
@@ -192,14 +226,21 @@ def test_soft_accuracy_agrees_with_a_loop_over_ties_and_gaps(seed):
     value, pairs = soft_by_loop(frame, 9, 50)
     assert found.value == pytest.approx(value) and found.n == pairs
     assert found.n + found.n_skipped == 10
-    thirds = frame.assign(f=frame["f"] / 3, h=frame["h"] / 3)  # sums that are equal but for rounding
-    assert soft_pairwise_accuracy(thirds, "f", "h", rng=np.random.default_rng(9), resamples=50) == found
+    thirds = frame.assign(
+        f=frame["f"] / 3, h=frame["h"] / 3
+    )  # sums that are equal but for rounding
+    assert (
+        soft_pairwise_accuracy(thirds, "f", "h", rng=np.random.default_rng(9), resamples=50)
+        == found
+    )
 
 
 def test_soft_accuracy_without_ties_is_the_published_mean_over_unordered_pairs():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(2, 25, 6))
-    found = soft_pairwise_accuracy(frame_of(x, y), "f", "h", rng=np.random.default_rng(4), resamples=400)
+    found = soft_pairwise_accuracy(
+        frame_of(x, y), "f", "h", rng=np.random.default_rng(4), resamples=400
+    )
     signs = 2.0 * np.random.default_rng(4).integers(2, size=(400, 25)) - 1
     p = []
     for scores in (x, y):
@@ -214,12 +255,19 @@ def test_soft_accuracy_of_perfect_reversed_and_constant_metrics():
 
     def of(x, **names):
         frame = frame_of(x, y)
-        return soft_pairwise_accuracy(frame.assign(system_id=frame["system_id"].replace(names)), "f", "h",
-                                      rng=np.random.default_rng(6)).value
+        return soft_pairwise_accuracy(
+            frame.assign(system_id=frame["system_id"].replace(names)),
+            "f",
+            "h",
+            rng=np.random.default_rng(6),
+        ).value
+
     assert of(y) == of(y / 10 + 3) == 1
     assert of(-y) < 0.02
     assert of(np.ones_like(y)) == pytest.approx(0.5, abs=1e-3)
-    assert of(np.round(y / 4)) == pytest.approx(of(np.round(y / 4), s00="z", s03="a"))  # order of names
+    assert of(np.round(y / 4)) == pytest.approx(
+        of(np.round(y / 4), s00="z", s03="a")
+    )  # order of names
     noise = y + rng.normal(size=y.shape) * 30
     assert 0.5 < of(noise) < 1
 
@@ -232,27 +280,40 @@ def test_documents_without_a_pair_and_frames_without_any():
     assert np.isnan(pairwise_accuracy(lone, "f", "h").value)
     assert pairwise_accuracy(lone, "f", "h").reason == "no pair of items has both scores"
     soft = soft_pairwise_accuracy(lone, "f", "h", rng=np.random.default_rng(0))
-    assert np.isnan(soft.value) and soft[1:] == (0, 1, "no two systems share a document with both scores")
+    assert np.isnan(soft.value) and soft[1:] == (
+        0,
+        1,
+        "no two systems share a document with both scores",
+    )
     empty = lone.assign(f=np.nan)
     for level, skipped in (("sample", 2), ("dataset", 4), ("system", 2)):
         found = pairwise_accuracy(empty, "f", "h", level=level)
-        assert np.isnan(found.value) and (found.n, found.n_skipped, found.n_pairs) == (0, skipped, 0)
+        assert np.isnan(found.value) and (found.n, found.n_skipped, found.n_pairs) == (
+            0,
+            skipped,
+            0,
+        )
     assert soft_pairwise_accuracy(empty, "f", "h", rng=np.random.default_rng(0)).n_skipped == 1
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
-    ({"epsilon": -0.1}, r"epsilon=-0.1: expected None \(calibrated\) or a number from 0"),
-    ({"epsilon": np.nan}, "epsilon=nan: expected None"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"level": "summary"}, "level='summary': expected one of sample, dataset, system"),
+        ({"epsilon": -0.1}, r"epsilon=-0.1: expected None \(calibrated\) or a number from 0"),
+        ({"epsilon": np.nan}, "epsilon=nan: expected None"),
+    ],
+)
 def test_options_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         pairwise_accuracy(TINY, "f", "h", **options)
 
 
 def test_frames_are_checked():
-    for function, options in ((pairwise_accuracy, {}),
-                              (soft_pairwise_accuracy, {"rng": np.random.default_rng(0)})):
+    for function, options in (
+        (pairwise_accuracy, {}),
+        (soft_pairwise_accuracy, {"rng": np.random.default_rng(0)}),
+    ):
         with pytest.raises(ValueError, match="expected one row per"):
             function(pd.concat([TINY, TINY[:1]]), "f", "h", **options)
         with pytest.raises(ValueError, match="the frame lacks"):

@@ -23,9 +23,23 @@ def rated(documents=60, systems=8, repeats=1, noise=0.0, seed=0):
     judges = quality + 0.6 * (common + own_a), quality + 0.9 * (common + own_b)
     d, s = (i.ravel() for i in np.indices(shape))
     human = (quality + 0.5 * rng.normal(size=shape)).round(1).ravel()
-    return pd.concat([pd.DataFrame({"doc_id": d, "system_id": s, "h": human, **{
-        name: (m + noise * rng.normal(size=shape)).ravel() for name, m in zip("ab", judges)}})
-        for _ in range(repeats)], ignore_index=True)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "doc_id": d,
+                    "system_id": s,
+                    "h": human,
+                    **{
+                        name: (m + noise * rng.normal(size=shape)).ravel()
+                        for name, m in zip("ab", judges)
+                    },
+                }
+            )
+            for _ in range(repeats)
+        ],
+        ignore_index=True,
+    )
 
 
 def rng(seed=0):
@@ -53,7 +67,9 @@ def test_paired_z_has_the_bootstraps_standard_error():
     difference, p = paired_z(a[None], b[None], h[None], coefficient="spearman", units="documents")
     delta = grouped(a, h) - grouped(b, h)
     assert difference[0] == pytest.approx(delta.mean())
-    assert p[0] == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)  # at sample level it is the t test
+    assert p[0] == pytest.approx(
+        stats.ttest_1samp(delta, 0).pvalue
+    )  # at sample level it is the t test
     difference, p = paired_z(a[None], a[None], h[None])
     assert difference[0] == 0 and p[0] == 1
     difference, p = paired_z(a[None], b[None], h[None], level="dataset", units="documents")
@@ -63,12 +79,32 @@ def test_paired_z_has_the_bootstraps_standard_error():
     assert error == pytest.approx(np.std(draws), rel=0.15)
 
 
-@pytest.mark.parametrize("level, coefficient, units", [
-    ("sample", "spearman", "both"), ("dataset", "pearson", "both"), ("sample", "kendall", "documents"),
-    ("sample", "spearman", "documents"), ("dataset", "pearson", "documents")])
+@pytest.mark.parametrize(
+    "level, coefficient, units",
+    [
+        ("sample", "spearman", "both"),
+        ("dataset", "pearson", "both"),
+        ("sample", "kendall", "documents"),
+        ("sample", "spearman", "documents"),
+        ("dataset", "pearson", "documents"),
+    ],
+)
 def test_no_effect_is_rejected_at_alpha(level, coefficient, units):
-    table = power(rated(), "a", "b", "h", documents=60, systems=8, effect=0.0, rng=rng(), simulations=800,
-                  alpha=0.1, level=level, coefficient=coefficient, units=units)
+    table = power(
+        rated(),
+        "a",
+        "b",
+        "h",
+        documents=60,
+        systems=8,
+        effect=0.0,
+        rng=rng(),
+        simulations=800,
+        alpha=0.1,
+        level=level,
+        coefficient=coefficient,
+        units=units,
+    )
     low, high = stats.binom.ppf([0.001, 0.999], 800, 0.1) / 800  # the bounds are 0.069 and 0.134
     low = 0.04 if units == "both" else low  # conservative, as paired_z says: its size is about 0.07
     assert low <= table["power"].item() <= high
@@ -84,19 +120,41 @@ def test_power_rises_with_documents_systems_samples_and_effect():
     frame = rated(repeats=4, noise=1.0)
 
     def found(**design):
-        options = {"documents": 40, "systems": 8, "samples": 2, "effect": 0.06, "simulations": 300, **design}
-        return power(frame, "a", "b", "h", rng=rng(), coefficient="pearson", **options)["power"].to_numpy()
+        options = {
+            "documents": 40,
+            "systems": 8,
+            "samples": 2,
+            "effect": 0.06,
+            "simulations": 300,
+            **design,
+        }
+        return power(frame, "a", "b", "h", rng=rng(), coefficient="pearson", **options)[
+            "power"
+        ].to_numpy()
 
-    for design in ({"documents": [10, 40, 160]}, {"systems": [3, 8, 20]}, {"samples": [1, 4, 30]},
-                   {"effect": [0.0, 0.06, 0.15]}):
+    for design in (
+        {"documents": [10, 40, 160]},
+        {"systems": [3, 8, 20]},
+        {"samples": [1, 4, 30]},
+        {"effect": [0.0, 0.06, 0.15]},
+    ):
         values = found(**design)
         assert (np.diff(values) > 0).all(), (design, values)
         assert values[-1] - values[0] > 0.15, (design, values)
 
 
 def test_difference_measured_is_the_effect_asked_for():
-    table = power(rated(), "a", "b", "h", documents=60, systems=8, effect=[0.03, 0.1, 0.3], rng=rng(),
-                  simulations=400)
+    table = power(
+        rated(),
+        "a",
+        "b",
+        "h",
+        documents=60,
+        systems=8,
+        effect=[0.03, 0.1, 0.3],
+        rng=rng(),
+        simulations=400,
+    )
     np.testing.assert_allclose(table["difference"], table["effect"], atol=0.015)
 
 
@@ -117,8 +175,19 @@ def test_agrees_with_the_analytic_power_of_dependent_correlations(n, effect):
     human = generator.normal(size=4000)
     a = 0.7 * human + np.sqrt(1 - 0.49) * generator.normal(size=4000)
     frame = pd.DataFrame({"doc_id": np.arange(4000), "system_id": 0, "a": a, "h": human})
-    table = power(frame, "a", None, "h", documents=n, systems=1, effect=effect, rng=rng(), simulations=800,
-                  level="dataset", coefficient="pearson")
+    table = power(
+        frame,
+        "a",
+        None,
+        "h",
+        documents=n,
+        systems=1,
+        effect=effect,
+        rng=rng(),
+        simulations=800,
+        level="dataset",
+        coefficient="pearson",
+    )
     ra = np.corrcoef(a, human)[0, 1]
     rb = ra - effect
     # b = a + noise, so the correlation of a and b is rb / ra. Tolerance: three Monte Carlo
@@ -127,7 +196,10 @@ def test_agrees_with_the_analytic_power_of_dependent_correlations(n, effect):
 
 
 def test_smallest_detectable_inverts_power():
-    frame, options = rated(), {"documents": 40, "systems": 8, "coefficient": "pearson", "simulations": 300}
+    frame, options = (
+        rated(),
+        {"documents": 40, "systems": 8, "coefficient": "pearson", "simulations": 300},
+    )
     found = smallest_detectable(frame, "a", "b", "h", rng=rng(), **options).iloc[0]
     back = power(frame, "a", "b", "h", rng=rng(9), effect=found["effect"], **options).iloc[0]
     assert back["power"] == pytest.approx(0.8, abs=4 * back["mc_error"])
@@ -136,23 +208,51 @@ def test_smallest_detectable_inverts_power():
 
 def test_smallest_detectable_shrinks_with_documents_and_repeats_within_its_error():
     frame = rated()
-    tables = [smallest_detectable(frame, "a", "b", "h", documents=[20, 80], systems=8, rng=rng(seed),
-                                  coefficient="pearson", simulations=100) for seed in range(5)]
+    tables = [
+        smallest_detectable(
+            frame,
+            "a",
+            "b",
+            "h",
+            documents=[20, 80],
+            systems=8,
+            rng=rng(seed),
+            coefficient="pearson",
+            simulations=100,
+        )
+        for seed in range(5)
+    ]
     effects = np.array([t["effect"] for t in tables])
     assert (effects[:, 0] > effects[:, 1]).all()
     ratio = effects.std(axis=0, ddof=1) / np.mean([t["mc_error"] for t in tables], axis=0)
-    assert ((ratio > 0.25) & (ratio < 2.5)).all()  # five draws: chi with 4 degrees, calibration on top
+    assert (
+        (ratio > 0.25) & (ratio < 2.5)
+    ).all()  # five draws: chi with 4 degrees, calibration on top
 
 
 def test_out_of_reach_is_nan_with_a_reason():
-    table = smallest_detectable(rated(), "a", "b", "h", documents=2, systems=3, rng=rng(), power=0.99)
+    table = smallest_detectable(
+        rated(), "a", "b", "h", documents=2, systems=3, rng=rng(), power=0.99
+    )
     assert np.isnan(table["effect"].item()) and "at effects 0.00 to" in table["reason"].item()
 
 
 def test_calls_and_designs():
-    table = power(rated(), "a", "b", "h", documents=[10, 20], systems=[4, 5], samples=[1, 3],
-                  calls_per_item=2, coefficient="pearson",
-                  sampling_sd=0.5, effect=[0.05, 0.1], rng=rng(), simulations=5)
+    table = power(
+        rated(),
+        "a",
+        "b",
+        "h",
+        documents=[10, 20],
+        systems=[4, 5],
+        samples=[1, 3],
+        calls_per_item=2,
+        coefficient="pearson",
+        sampling_sd=0.5,
+        effect=[0.05, 0.1],
+        rng=rng(),
+        simulations=5,
+    )
     assert len(table) == 16
     assert table["calls"].tolist()[:2] == [2 * 10 * 4 * 1 * 2] * 2
     assert table["calls"].iloc[-1] == 2 * 20 * 5 * 3 * 2
@@ -171,8 +271,10 @@ def test_sampling_variance_and_shared_errors_are_estimated():
 
 
 def test_observed_difference_is_the_default_and_the_better_judge_is_a():
-    tables = [power(rated(), *pair, "h", documents=20, systems=8, rng=rng(), simulations=20)
-              for pair in ("ab", "ba")]
+    tables = [
+        power(rated(), *pair, "h", documents=20, systems=8, rng=rng(), simulations=20)
+        for pair in ("ab", "ba")
+    ]
     pd.testing.assert_frame_equal(*tables)
     frame = rated()
     a, b, h = (frame[c].to_numpy().reshape(60, 8) for c in "abh")
@@ -183,22 +285,48 @@ def test_missing_scores_and_determinism():
     frame = rated()
     frame.loc[rng(4).random(len(frame)) < 0.1, "a"] = np.nan
     frame = frame.drop(index=range(0, 400, 37))
-    tables = [power(frame, "a", "b", "h", documents=30, systems=6, effect=0.1, rng=rng(seed), simulations=50)
-              for seed in (7, 7, 8)]
+    tables = [
+        power(
+            frame, "a", "b", "h", documents=30, systems=6, effect=0.1, rng=rng(seed), simulations=50
+        )
+        for seed in (7, 7, 8)
+    ]
     pd.testing.assert_frame_equal(tables[0], tables[1])
-    assert not tables[0].equals(tables[2]) and tables[0]["difference"].item() == pytest.approx(0.1, abs=0.05)
+    assert not tables[0].equals(tables[2]) and tables[0]["difference"].item() == pytest.approx(
+        0.1, abs=0.05
+    )
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"level": "system"}, "'system': expected one of sample, dataset"), ({"coefficient": "tau"}, "'tau'"),
-    ({"units": "items"}, "'items'"), ({"alpha": 0}, "alpha=0"), ({"simulations": 0}, "simulations=0"),
-    ({"shared": 2}, "shared=2"), ({"sampling_sd": -1}, "sampling_sd=-1"), ({"a": "x"}, r"lacks \['x'\]"),
-    ({"b": None, "effect": None}, "give an effect"), ({"samples": 2}, "give sampling_sd"),
-    ({"documents": 1}, "at least 2"), ({"systems": 2}, "at least 2, 3"), ({"effect": 2}, "effect=2.000"),
-    ({"units": "documents", "systems": 9}, "at most 8"), ({"samples": 0}, "at least"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"level": "system"}, "'system': expected one of sample, dataset"),
+        ({"coefficient": "tau"}, "'tau'"),
+        ({"units": "items"}, "'items'"),
+        ({"alpha": 0}, "alpha=0"),
+        ({"simulations": 0}, "simulations=0"),
+        ({"shared": 2}, "shared=2"),
+        ({"sampling_sd": -1}, "sampling_sd=-1"),
+        ({"a": "x"}, r"lacks \['x'\]"),
+        ({"b": None, "effect": None}, "give an effect"),
+        ({"samples": 2}, "give sampling_sd"),
+        ({"documents": 1}, "at least 2"),
+        ({"systems": 2}, "at least 2, 3"),
+        ({"effect": 2}, "effect=2.000"),
+        ({"units": "documents", "systems": 9}, "at most 8"),
+        ({"samples": 0}, "at least"),
+    ],
+)
 def test_errors(change, message):
-    options = {"a": "a", "b": "b", "effect": 0.1, "documents": 10, "systems": 4, "simulations": 2, **change}
+    options = {
+        "a": "a",
+        "b": "b",
+        "effect": 0.1,
+        "documents": 10,
+        "systems": 4,
+        "simulations": 2,
+        **change,
+    }
     with pytest.raises(ValueError, match=message):
         power(rated(10, 8), human="h", rng=rng(), **options)
 
@@ -216,12 +344,25 @@ def test_errors_of_the_data():
         smallest_detectable(frame, "a", "b", "h", documents=10, systems=4, rng=rng(), power=0.01)
 
 
-@pytest.mark.parametrize("coefficient, kept", [("pearson", True), ("kendall", True), ("kendall", False)])
-def test_studies_that_are_drawn_once_give_the_same_whatever_was_asked_before(coefficient, kept, monkeypatch):
+@pytest.mark.parametrize(
+    "coefficient, kept", [("pearson", True), ("kendall", True), ("kendall", False)]
+)
+def test_studies_that_are_drawn_once_give_the_same_whatever_was_asked_before(
+    coefficient, kept, monkeypatch
+):
     if not kept:  # as many as are drawn anew each time
         monkeypatch.setattr(simulation, "_KEPT", 0)
-    study = fitted(planted(np.random.default_rng(4)), "a", "b", "human", coefficient=coefficient, simulations=30)
+    study = fitted(
+        planted(np.random.default_rng(4)),
+        "a",
+        "b",
+        "human",
+        coefficient=coefficient,
+        simulations=30,
+    )
     size = (20, 5, 1)
     studies = simulation.DrawnStudies(study, size, seed=5)
     for spread in (0.3, 1.0, 0.3):
-        assert studies.rejections(spread) == rejections(study, size, spread, np.random.default_rng(5))
+        assert studies.rejections(spread) == rejections(
+            study, size, spread, np.random.default_rng(5)
+        )

@@ -10,7 +10,12 @@ from scipy import stats
 
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.stats.rater_agreement import agreement_strata, alpha, alternative_annotator_test, ceiling
+from nlgjudge.stats.rater_agreement import (
+    agreement_strata,
+    alpha,
+    alternative_annotator_test,
+    ceiling,
+)
 
 
 def ratings_of(matrix, systems=1):
@@ -23,9 +28,14 @@ def ratings_of(matrix, systems=1):
 def without_scores(items, raters, systems):
     """All but the scores, one rater after the other: hundreds of ratings are drawn for the same items."""
     number = np.tile(np.arange(items), raters)
-    return pd.DataFrame({"item_id": [f"i{i:04d}" for i in number], "doc_id": number // systems,
-                         "system_id": [f"s{i}" for i in number % systems],
-                         "rater": np.repeat([f"r{j}" for j in range(raters)], items)})
+    return pd.DataFrame(
+        {
+            "item_id": [f"i{i:04d}" for i in number],
+            "doc_id": number // systems,
+            "system_id": [f"s{i}" for i in number % systems],
+            "rater": np.repeat([f"r{j}" for j in range(raters)], items),
+        }
+    )
 
 
 def judged(scores):
@@ -42,6 +52,7 @@ def gappy(seed, items=60, raters=4, missing=0.3):
 
 # --- ceiling
 
+
 def test_ceiling_by_hand():
     found = ceiling(ratings_of([[1, 1, 3], [2, 3, 2], [3, 2, 1]], systems=3))
     # r0 against (2, 2.5, 1.5): 1 - 6(1+1+4)/24; r1 against a constant; r2 against (1, 2.5, 2.5):
@@ -56,13 +67,22 @@ def test_ceiling_by_hand():
 @pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall"])
 def test_ceiling_agrees_with_a_loop_where_ratings_are_missing(coefficient):
     matrix = gappy(1)
-    found = ceiling(ratings_of(matrix).dropna().sample(frac=1, random_state=0), level="dataset",
-                    coefficient=coefficient)
-    function = {"pearson": stats.pearsonr, "spearman": stats.spearmanr,
-                "kendall": stats.kendalltau}[coefficient]
+    found = ceiling(
+        ratings_of(matrix).dropna().sample(frac=1, random_state=0),
+        level="dataset",
+        coefficient=coefficient,
+    )
+    function = {
+        "pearson": stats.pearsonr,
+        "spearman": stats.spearmanr,
+        "kendall": stats.kendalltau,
+    }[coefficient]
     for row in found.per_rater.itertuples():
-        pairs = [(line[row.Index], np.nanmean(np.delete(line, row.Index))) for line in matrix
-                 if not np.isnan(line[row.Index]) and (~np.isnan(line)).sum() > 1]
+        pairs = [
+            (line[row.Index], np.nanmean(np.delete(line, row.Index)))
+            for line in matrix
+            if not np.isnan(line[row.Index]) and (~np.isnan(line)).sum() > 1
+        ]
         assert row.value == pytest.approx(function(*zip(*pairs)).statistic) and row.n == len(pairs)
     assert found.value == pytest.approx(found.per_rater["value"].mean())
 
@@ -83,13 +103,19 @@ def test_ceiling_of_known_reliability(raters, noise):
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, and
 # the values that it prints.
-PRINTED = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, np.nan, np.nan, np.nan],
-                    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, np.nan, 3],
-                    [np.nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, np.nan],
-                    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, np.nan]]).T
+PRINTED = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, np.nan, np.nan, np.nan],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, np.nan, 3],
+        [np.nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, np.nan],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, np.nan],
+    ]
+).T
 
 
-@pytest.mark.parametrize("metric, printed", [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(
+    "metric, printed", [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
 def test_alpha_of_the_printed_example(metric, printed):
     found = alpha(ratings_of(PRINTED).dropna(), metric)
     assert round(found.value, 3) == printed
@@ -100,8 +126,10 @@ def alpha_by_loop(matrix, distance):
     items = [line[~np.isnan(line)] for line in matrix]
     items = [line for line in items if len(line) > 1]
     every = np.concatenate(items)
-    within = sum(2 * sum(distance(a, b) for a, b in combinations(line, 2)) / (len(line) - 1)
-                 for line in items)
+    within = sum(
+        2 * sum(distance(a, b) for a, b in combinations(line, 2)) / (len(line) - 1)
+        for line in items
+    )
     between = 2 * sum(distance(a, b) for a, b in combinations(every, 2)) / (len(every) - 1)
     return 1 - within / between
 
@@ -109,15 +137,22 @@ def alpha_by_loop(matrix, distance):
 def test_alpha_agrees_with_a_loop():
     for seed in range(3):
         matrix = gappy(seed)
-        for metric, distance in (("nominal", lambda a, b: a != b), ("interval", lambda a, b: (a - b) ** 2)):
-            assert alpha(ratings_of(matrix), metric).value == pytest.approx(alpha_by_loop(matrix, distance))
+        for metric, distance in (
+            ("nominal", lambda a, b: a != b),
+            ("interval", lambda a, b: (a - b) ** 2),
+        ):
+            assert alpha(ratings_of(matrix), metric).value == pytest.approx(
+                alpha_by_loop(matrix, distance)
+            )
 
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_alpha_of_perfect_random_and_constant_ratings(metric):
     rng = np.random.default_rng(2)
     assert alpha(ratings_of(np.repeat(rng.integers(1, 6, (50, 1)), 3, axis=1)), metric).value == 1
-    assert alpha(ratings_of(rng.integers(1, 6, (3000, 3))), metric).value == pytest.approx(0, abs=0.03)
+    assert alpha(ratings_of(rng.integers(1, 6, (3000, 3))), metric).value == pytest.approx(
+        0, abs=0.03
+    )
     flat = alpha(ratings_of([[2, 2], [2, 2], [5, np.nan]]), metric)
     assert np.isnan(flat.value) and flat[1:] == (2, 1, "all ratings are equal")
     apart = alpha(ratings_of([[2, np.nan], [np.nan, 3]]), metric)
@@ -126,22 +161,40 @@ def test_alpha_of_perfect_random_and_constant_ratings(metric):
 
 # --- strata
 
+
 def test_strata_by_hand():
-    matrix = [[3, 3, 3], [3, 4, 3], [1, 3, 2], [5, np.nan, 5], [np.nan, 4, np.nan], [2.2, 1.2, np.nan]]
+    matrix = [
+        [3, 3, 3],
+        [3, 4, 3],
+        [1, 3, 2],
+        [5, np.nan, 5],
+        [np.nan, 4, np.nan],
+        [2.2, 1.2, np.nan],
+    ]
     found = agreement_strata(ratings_of(matrix))
     assert list(found) == ["item_id", "n_raters", "spread", "stratum"]
     assert list(found["item_id"]) == [f"i{i:04d}" for i in range(6)]
     assert list(found["n_raters"]) == [3, 3, 3, 2, 1, 2]
     assert found["stratum"].astype(object).where(found["stratum"].notna(), None).tolist() == [
-        "full", "within_one", "more", "full", None, "within_one"]
+        "full",
+        "within_one",
+        "more",
+        "full",
+        None,
+        "within_one",
+    ]
     assert list(found["stratum"].cat.categories) == ["full", "within_one", "more"]
     np.testing.assert_allclose(found["spread"], [0, 1, 2, 0, np.nan, 1])
 
 
 # --- alternative annotator test
 
+
 def test_annotators_by_hand():
-    ratings, judge = ratings_of([[1, 1, 2], [3, 4, 4], [5, 5, 5], [2, 2, 4]]), judged([1.0, 4, 1, 3])
+    ratings, judge = (
+        ratings_of([[1, 1, 2], [3, 4, 4], [5, 5, 5], [2, 2, 4]]),
+        judged([1.0, 4, 1, 3]),
+    )
     # Left out r0, accuracy of judge and r0 with r1, r2 per item: (1/2, 1/2), (1, 0), (0, 1), (0, 1/2).
     # r1: (1/2, 1/2), (1/2, 1/2), (0, 1), (0, 1/2). r2: (1, 0), (1/2, 1/2), (0, 1), (0, 0).
     found = alternative_annotator_test(ratings, judge, minimum=2)
@@ -152,7 +205,9 @@ def test_annotators_by_hand():
     p = [stats.ttest_1samp(d, 0.2, alternative="less").pvalue for d in differences]
     np.testing.assert_allclose(table["p"], p)
     harmonic, (low, middle, high) = 1 + 1 / 2 + 1 / 3, sorted(p)
-    assert table["p_adjusted"].min() == pytest.approx(min(1, harmonic * min(3 * low, 3 / 2 * middle, high)))
+    assert table["p_adjusted"].min() == pytest.approx(
+        min(1, harmonic * min(3 * low, 3 / 2 * middle, high))
+    )
     assert found[:2] == (0, pytest.approx(7 / 12)) and found[3:] == (4, 0)
     # RMSE of the last item: the judge's 3 is sqrt(1), sqrt(1), 1 from the others, the humans' 2, 2
     # and 4 are sqrt(2), sqrt(2) and 2: the judge wins all three.
@@ -163,10 +218,12 @@ def test_annotators_by_hand():
 
 def annotators_by_loop(matrix, judge, epsilon, level, similarity, minimum):
     """Winning rate and advantage, an instance after the other; Benjamini-Yekutieli step up."""
+
     def score(value, others):
         if similarity == "accuracy":
             return np.mean([value == other for other in others])
         return -np.sqrt(np.mean([(value - other) ** 2 for other in others]))
+
     p_values, advantages = [], []
     for j in range(matrix.shape[1]):
         wins, losses = [], []
@@ -194,14 +251,22 @@ def test_annotators_agree_with_a_loop(similarity, seed):
     judge = np.clip(np.nan_to_num(matrix[:, 0], nan=3) + rng.integers(-1, 2, 150), 1, 5)
     judge[rng.random(150) < 0.1] = np.nan
     for epsilon, level in ((0.2, 0.05), (0.1, 0.2), (0.0, 0.05)):
-        found = alternative_annotator_test(ratings_of(matrix).dropna().sample(frac=1, random_state=seed),
-                                           judged(judge), epsilon=epsilon, alpha=level, similarity=similarity)
+        found = alternative_annotator_test(
+            ratings_of(matrix).dropna().sample(frac=1, random_state=seed),
+            judged(judge),
+            epsilon=epsilon,
+            alpha=level,
+            similarity=similarity,
+        )
         expected = annotators_by_loop(matrix, judge, epsilon, level, similarity, 30)
         assert found[:2] == pytest.approx(expected)
         last = found.per_annotator.iloc[-1]
         assert last["n"] < 30 and np.isnan(last["p_adjusted"]) and not last["rejected"]
         usable = ~np.isnan(judge) & ((~np.isnan(matrix)).sum(axis=1) > 1)
-        assert found.n == usable.sum() and found.n + found.n_skipped == (~np.isnan(matrix)).any(axis=1).sum()
+        assert (
+            found.n == usable.sum()
+            and found.n + found.n_skipped == (~np.isnan(matrix)).any(axis=1).sum()
+        )
 
 
 def noisy(rng, truth, raters, error=0.3):
@@ -218,9 +283,12 @@ def test_planted_judges(similarity):
 
     def of(scores, **options):
         return alternative_annotator_test(ratings, judged(scores), similarity=similarity, **options)
+
     like = of(noisy(rng, truth, 1)[:, 0])  # drawn as every annotator is
-    assert like.winning_rate == 1 and (like.per_annotator["rho_judge"] - like.per_annotator["rho_human"]
-                                       ).abs().max() < 0.1
+    assert (
+        like.winning_rate == 1
+        and (like.per_annotator["rho_judge"] - like.per_annotator["rho_human"]).abs().max() < 0.1
+    )
     noise = of(rng.integers(1, 6, 500).astype(float))
     assert noise.winning_rate == 0 and noise.advantage < like.advantage
     best = of(truth.astype(float), epsilon=0.0)
@@ -233,8 +301,11 @@ def test_a_judge_no_better_than_the_annotators_seldom_wins_without_a_bonus():
     for _ in range(60):
         truth = rng.integers(1, 6, 60)
         everyone = noisy(rng, truth, 4)
-        rates.append(alternative_annotator_test(ratings_of(everyone[:, :3]), judged(everyone[:, 3]),
-                                                epsilon=0.0).winning_rate)
+        rates.append(
+            alternative_annotator_test(
+                ratings_of(everyone[:, :3]), judged(everyone[:, 3]), epsilon=0.0
+            ).winning_rate
+        )
     # The null is true for all, so that one annotator's p is at most alpha in 5% of the cases. Adjusted for three,
     # it is in 0.4%, with a standard error of 0.7 for 60 judges; without, the rate would be above 3% in 85 cases of 100.
     assert np.mean(rates) <= 0.03
@@ -245,12 +316,16 @@ def test_certain_outcomes_and_fractional_scores():
     same = np.repeat(rng.integers(1, 6, (40, 1)), 3, axis=1).astype(float)
     tie = alternative_annotator_test(ratings_of(same), judged(same[:, 0]))  # no variance at all
     assert tie[:2] == (1, 1)
-    assert alternative_annotator_test(ratings_of(same), judged(same[:, 0]), epsilon=0.0).winning_rate == 0
+    assert (
+        alternative_annotator_test(ratings_of(same), judged(same[:, 0]), epsilon=0.0).winning_rate
+        == 0
+    )
     assert alternative_annotator_test(ratings_of(same), judged(same[:, 0] + 0.5)).winning_rate == 0
     # 1.7 and 4.3 are equally far from 3, although not as floating point numbers.
     for human, judge in ((1.7, 4.3), (4.3, 1.7)):
-        far = alternative_annotator_test(ratings_of(np.tile([3, human], (40, 1))), judged([judge] * 40),
-                                         similarity="rmse").per_annotator
+        far = alternative_annotator_test(
+            ratings_of(np.tile([3, human], (40, 1))), judged([judge] * 40), similarity="rmse"
+        ).per_annotator
         assert far["rho_human"][1] == far["rho_judge"][1] == 1
 
 
@@ -261,18 +336,27 @@ def test_aspects_are_pooled_by_key():
     ratings = pd.concat([ratings_of(m).assign(aspect=a) for m, a in zip(matrices, "ab")])
     judge = pd.concat([judged(s).assign(aspect=a) for s, a in zip(judges, "ab")][::-1])
     found = alternative_annotator_test(ratings, judge, keys=("item_id", "aspect"))
-    together = alternative_annotator_test(ratings_of(np.concatenate(matrices)),
-                                          judged(np.concatenate(judges)))
+    together = alternative_annotator_test(
+        ratings_of(np.concatenate(matrices)), judged(np.concatenate(judges))
+    )
     assert found[:2] == together[:2] and found.n == 60
-    with pytest.raises(ValueError, match=r"expected one score per \['item_id', 'rater'\], got 90 repeated"):
+    with pytest.raises(
+        ValueError, match=r"expected one score per \['item_id', 'rater'\], got 90 repeated"
+    ):
         alternative_annotator_test(ratings, judge)
 
 
 # --- errors
 
+
 def test_errors_say_what_is_wrong():
     ratings, judge = ratings_of(gappy(0)), judged(np.ones(60))
-    for function in (ceiling, alpha, agreement_strata, lambda r: alternative_annotator_test(r, judge)):
+    for function in (
+        ceiling,
+        alpha,
+        agreement_strata,
+        lambda r: alternative_annotator_test(r, judge),
+    ):
         with pytest.raises(ValueError, match=r"expected two or more raters, got \['mean'\]"):
             function(ratings[ratings["rater"] == "r0"].assign(rater="mean"))
         with pytest.raises(ValueError, match="got 1 repeated, first"):
@@ -283,17 +367,24 @@ def test_errors_say_what_is_wrong():
             function(ratings.drop(columns="rater"))
     with pytest.raises(ValueError, match=r"lacks \['doc_id', 'system_id'\]"):
         ceiling(ratings.drop(columns=["doc_id", "system_id"]))
-    with pytest.raises(ValueError, match="metric='ratio': expected one of nominal, ordinal, interval"):
+    with pytest.raises(
+        ValueError, match="metric='ratio': expected one of nominal, ordinal, interval"
+    ):
         alpha(ratings, "ratio")
     with pytest.raises(ValueError, match="level='summary': expected one of"):
         ceiling(ratings, level="summary")
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"similarity": "f1"}, "similarity='f1': expected one of accuracy, rmse"),
-    ({"epsilon": -0.1}, "epsilon=-0.1, alpha=0.05, minimum=30: expected"), ({"alpha": 1}, "alpha=1"),
-    ({"minimum": 1}, "minimum=1"), ({"minimum": 100}, "minimum=100: no annotator shares more than"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"similarity": "f1"}, "similarity='f1': expected one of accuracy, rmse"),
+        ({"epsilon": -0.1}, "epsilon=-0.1, alpha=0.05, minimum=30: expected"),
+        ({"alpha": 1}, "alpha=1"),
+        ({"minimum": 1}, "minimum=1"),
+        ({"minimum": 100}, "minimum=100: no annotator shares more than"),
+    ],
+)
 def test_options_of_the_annotator_test(options, message):
     with pytest.raises(ValueError, match=message):
         alternative_annotator_test(ratings_of(gappy(0)), judged(np.ones(60)), **options)
@@ -303,11 +394,21 @@ def test_options_of_the_annotator_test(options, message):
 
 # As the authors' alt_test_example.ipynb prints them (nitaytech/AltTest at 13eada2, epsilon 0.2,
 # neg_rmse, the four aspects pooled); each winning rate is 0.00.
-ADVANTAGE = {"gemini_flash": 0.46, "gemini_pro": 0.44, "gpt-4o": 0.48, "llama-31": 0.58, "gpt-4o-mini": 0.54,
-             "mistral-v03": 0.62}
+ADVANTAGE = {
+    "gemini_flash": 0.46,
+    "gemini_pro": 0.44,
+    "gpt-4o": 0.48,
+    "llama-31": 0.58,
+    "gpt-4o-mini": 0.54,
+    "mistral-v03": 0.62,
+}
 # Spearman at sample level, and ordinal alpha: computed here, no publication prints them.
-CEILINGS = {"coherence": (0.68, 0.55), "consistency": (0.81, 0.80), "fluency": (0.65, 0.59),
-            "relevance": (0.47, 0.40)}
+CEILINGS = {
+    "coherence": (0.68, 0.55),
+    "consistency": (0.81, 0.80),
+    "fluency": (0.65, 0.59),
+    "relevance": (0.47, 0.40),
+}
 
 
 @pytest.fixture(scope="module")
@@ -320,15 +421,18 @@ def experts():
         except DataUnavailable as error:
             pytest.skip(f"needs the mirror: {str(error).splitlines()[0]}")
     ratings = found.ratings.merge(found.items[["item_id", "doc_id", "system_id"]], on="item_id")
-    return (ratings[ratings["rater"].str.startswith("expert_")],
-            {name: judge.assign(score=judge["text"].astype(float)) for name, judge in judges.items()})
+    return (
+        ratings[ratings["rater"].str.startswith("expert_")],
+        {name: judge.assign(score=judge["text"].astype(float)) for name, judge in judges.items()},
+    )
 
 
 @pytest.mark.parametrize("judge", ADVANTAGE)
 def test_summeval_as_the_authors_print_it(experts, judge):
     ratings, judges = experts
-    found = alternative_annotator_test(ratings, judges[judge], epsilon=0.2, similarity="rmse",
-                                       keys=("item_id", "aspect"))
+    found = alternative_annotator_test(
+        ratings, judges[judge], epsilon=0.2, similarity="rmse", keys=("item_id", "aspect")
+    )
     assert found.winning_rate == 0 and round(found.advantage, 2) == ADVANTAGE[judge]
     assert (found.n, found.n_skipped) == (6400, 0)
 
@@ -339,7 +443,9 @@ def test_summeval_by_aspect(experts):
     passed = set()
     for aspect, mine in ratings.groupby("aspect"):
         for judge, scores in judges.items():
-            found = alternative_annotator_test(mine, scores[scores["aspect"] == aspect], similarity="rmse")
+            found = alternative_annotator_test(
+                mine, scores[scores["aspect"] == aspect], similarity="rmse"
+            )
             passed |= {(judge, aspect)} if found.winning_rate >= 0.5 else set()
     assert {aspect for _, aspect in passed} == {"coherence", "consistency", "relevance"}
     assert {j for j, a in passed if a == "coherence"} == set(ADVANTAGE) - {"mistral-v03"}
@@ -352,6 +458,10 @@ def test_summeval_experts_agree_as_well_as_experts_do(experts, aspect):
     found = ceiling(mine)
     assert (round(found.value, 2), round(alpha(mine).value, 2)) == CEILINGS[aspect]
     assert found.n == 3 and (found.per_rater["n"] + found.per_rater["n_skipped"] == 100).all()
-    assert ceiling(mine, level="system").value > found.value  # means of 100 documents are less noisy
+    assert (
+        ceiling(mine, level="system").value > found.value
+    )  # means of 100 documents are less noisy
     strata = agreement_strata(mine)
-    assert len(strata) == 1600 and strata["stratum"].notna().all() and (strata["n_raters"] == 3).all()
+    assert (
+        len(strata) == 1600 and strata["stratum"].notna().all() and (strata["n_raters"] == 3).all()
+    )

@@ -27,8 +27,12 @@ def frame_of(**matrices):
 @cache
 def keys(documents, systems):
     """As the columns of a frame, which takes some time for texts."""
-    frame = pd.DataFrame({"doc_id": np.repeat([f"d{d:03}" for d in range(documents)], systems),
-                          "system_id": [f"s{s:03}" for s in range(systems)] * documents})
+    frame = pd.DataFrame(
+        {
+            "doc_id": np.repeat([f"d{d:03}" for d in range(documents)], systems),
+            "system_id": [f"s{s:03}" for s in range(systems)] * documents,
+        }
+    )
     return {name: column.array for name, column in frame.items()}
 
 
@@ -44,7 +48,9 @@ def gappy(seed, documents=9, systems=4):
     rng = np.random.default_rng(seed)
     h = rng.integers(1, 5, (documents, systems)).astype(float)
     a = h + rng.integers(-1, 2, h.shape)
-    b = rng.permutation(a.ravel()).reshape(a.shape) * 2 + 1  # ties with a once both are standardised
+    b = (
+        rng.permutation(a.ravel()).reshape(a.shape) * 2 + 1
+    )  # ties with a once both are standardised
     a[0], b[0], b[1], h[2] = 2, 5, 3, 1
     for m in (a, b, h):
         m[rng.random(m.shape) < 0.08] = np.nan
@@ -64,7 +70,9 @@ def matrices(frame):
 
 def one(x, y, coefficient, kendall):
     """One correlation by scipy, asked for once of the same scores: many swaps leave a small document the same."""
-    return by_scipy(*(np.asarray(scores, float).tobytes() for scores in (x, y)), coefficient, kendall)
+    return by_scipy(
+        *(np.asarray(scores, float).tobytes() for scores in (x, y)), coefficient, kendall
+    )
 
 
 @cache
@@ -97,30 +105,50 @@ def by_loop(frame, units, seed, resamples=RESAMPLES, **options):
     """Swap and correlate, one resample at a time."""
     a, b, h = matrices(frame)
     bits = permutation.swaps(h.shape, units, resamples, np.random.default_rng(seed))
-    swapped = np.unpackbits(bits, axis=-1)[..., :resamples + 1].astype(bool)
-    return np.array([of_matrix(np.where(s, b, a), h, **options) - of_matrix(np.where(s, a, b), h, **options)
-                     for s in np.moveaxis(swapped, -1, 0)])
+    swapped = np.unpackbits(bits, axis=-1)[..., : resamples + 1].astype(bool)
+    return np.array(
+        [
+            of_matrix(np.where(s, b, a), h, **options) - of_matrix(np.where(s, a, b), h, **options)
+            for s in np.moveaxis(swapped, -1, 0)
+        ]
+    )
 
 
 def by_products(frame, units, seed, resamples=RESAMPLES, **options):
-    x, y, h = (frame.dropna().pivot(index="doc_id", columns="system_id", values=c).to_numpy() for c in "abh")
+    x, y, h = (
+        frame.dropna().pivot(index="doc_id", columns="system_id", values=c).to_numpy()
+        for c in "abh"
+    )
     bits = permutation.swaps(h.shape, units, resamples, np.random.default_rng(seed))
     if h.size > 2000:  # whose 256 swaps, the least that are drawn, take long
-        bits = bits[..., :resamples // 8 + 1]
+        bits = bits[..., : resamples // 8 + 1]
     x, y = (permutation.standardised(m) for m in (x, y))
-    return permutation.differences(x, y, h, bits, **options)[:resamples + 1]
+    return permutation.differences(x, y, h, bits, **options)[: resamples + 1]
 
 
-@pytest.mark.parametrize("units, level, rank, constant, seed", pairwise(
-    UNITS, LEVELS, COEFFICIENTS, ["skip", "nan", "zero"], [0, 1]))
+@pytest.mark.parametrize(
+    "units, level, rank, constant, seed",
+    pairwise(UNITS, LEVELS, COEFFICIENTS, ["skip", "nan", "zero"], [0, 1]),
+)
 def test_same_differences_as_a_loop(units, level, rank, constant, seed):
     coefficient, kendall = rank
     options = dict(level=level, coefficient=coefficient, kendall=kendall, constant=constant)
     frame = gappy(seed)
     expected = by_loop(frame, units, seed, **options)
-    np.testing.assert_allclose(by_products(frame, units, seed, **options), expected, atol=1e-9, rtol=0)
-    result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(seed), units=units,
-                              resamples=RESAMPLES, exact_up_to=0, **options)
+    np.testing.assert_allclose(
+        by_products(frame, units, seed, **options), expected, atol=1e-9, rtol=0
+    )
+    result = permutation_test(
+        frame,
+        "a",
+        "b",
+        "h",
+        rng=np.random.default_rng(seed),
+        units=units,
+        resamples=RESAMPLES,
+        exact_up_to=0,
+        **options,
+    )
     assert not result.exact
     if np.isnan(expected[0]):
         assert np.isnan(result.difference) and np.isnan(result.p) and result.reason
@@ -131,16 +159,27 @@ def test_same_differences_as_a_loop(units, level, rank, constant, seed):
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
-@pytest.mark.parametrize("frame, keeps", [
-    (noisy(2, 12, 5), True), (noisy(2, 12, 5).round(0), True), (gappy(2), True), (gappy(2), False)])
-def test_a_comparison_tests_as_if_each_test_were_its_only_one(frame, keeps, coefficient, kendall, monkeypatch):
+@pytest.mark.parametrize(
+    "frame, keeps",
+    [
+        (noisy(2, 12, 5), True),
+        (noisy(2, 12, 5).round(0), True),
+        (gappy(2), True),
+        (gappy(2), False),
+    ],
+)
+def test_a_comparison_tests_as_if_each_test_were_its_only_one(
+    frame, keeps, coefficient, kendall, monkeypatch
+):
     if not keeps:  # as where its tables would take too much memory
         monkeypatch.setattr(permutation, "_KEPT", 0)
     options = dict(coefficient=coefficient, kendall=kendall)
     several = Comparison(frame, "a", "b", "h", **options)
     asked = [dict(units=units, exact_up_to=bound) for units in UNITS for bound in (0, 1 << 14)]
     for how in [*asked, *reversed(asked)]:
-        alone = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(3), resamples=99, **how, **options)
+        alone = permutation_test(
+            frame, "a", "b", "h", rng=np.random.default_rng(3), resamples=99, **how, **options
+        )
         assert several.test(rng=np.random.default_rng(3), resamples=99, **how) == alone
 
 
@@ -169,8 +208,10 @@ def by_brute_force(frame, units, **options):
     return first - first[::-1]
 
 
-@pytest.mark.parametrize("rank, swapped, level", pairwise(
-    COEFFICIENTS, [("systems", 5, 6), ("documents", 6, 3), ("both", 2, 4)], LEVELS))
+@pytest.mark.parametrize(
+    "rank, swapped, level",
+    pairwise(COEFFICIENTS, [("systems", 5, 6), ("documents", 6, 3), ("both", 2, 4)], LEVELS),
+)
 def test_few_swaps_are_all_counted(rank, swapped, level):
     (coefficient, kendall), (units, documents, systems) = rank, swapped
     options = dict(level=level, coefficient=coefficient, kendall=kendall, constant="skip")
@@ -184,8 +225,17 @@ def test_few_swaps_are_all_counted(rank, swapped, level):
             continue
         defined = everything[~np.isnan(everything)]
         for alternative, sign in (("two-sided", None), ("greater", 1), ("less", -1)):
-            result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), resamples=3,
-                                      units=units, alternative=alternative, **options)
+            result = permutation_test(
+                frame,
+                "a",
+                "b",
+                "h",
+                rng=np.random.default_rng(0),
+                resamples=3,
+                units=units,
+                alternative=alternative,
+                **options,
+            )
             if alternative == "two-sided":
                 share = (np.abs(defined) >= abs(observed) - 1e-9).mean()
             else:
@@ -201,18 +251,27 @@ def test_exact_p_by_hand():
     Swapping none gives 1 - (-1) = 2, swapping both -2. Two-sided they are one swap, and it is as extreme
     as the observed: p = 1 / 1. One-sided one of two is: p = 1 / 2 for "greater", 2 / 2 for "less".
     """
-    frame = frame_of(h=np.array([[1., 2]]), a=np.array([[1., 2]]), b=np.array([[2., 1]]))
+    frame = frame_of(h=np.array([[1.0, 2]]), a=np.array([[1.0, 2]]), b=np.array([[2.0, 1]]))
     for alternative, p, swapped in (("two-sided", 1, 1), ("greater", 0.5, 2), ("less", 1, 2)):
-        found = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), alternative=alternative)
+        found = permutation_test(
+            frame, "a", "b", "h", rng=np.random.default_rng(0), alternative=alternative
+        )
         assert found.difference == pytest.approx(2)
         assert (found.p, found.resamples, found.exact) == (p, swapped, True)
 
 
 def test_systems_that_all_speak_for_one_metric_give_the_smallest_p():
     """With k systems no p is below 1 / 2^(k - 1), however many swaps are asked for: 1/8 for four."""
-    h = np.arange(4.) + np.zeros((3, 1))
-    found = permutation_test(frame_of(h=h, a=h, b=-h), "a", "b", "h", rng=np.random.default_rng(0),
-                             units="systems", resamples=4999)
+    h = np.arange(4.0) + np.zeros((3, 1))
+    found = permutation_test(
+        frame_of(h=h, a=h, b=-h),
+        "a",
+        "b",
+        "h",
+        rng=np.random.default_rng(0),
+        units="systems",
+        resamples=4999,
+    )
     assert found.difference == pytest.approx(2)
     assert (found.p, found.resamples, found.exact) == (1 / 8, 8, True)
 
@@ -220,13 +279,27 @@ def test_systems_that_all_speak_for_one_metric_give_the_smallest_p():
 def test_how_many_swaps_are_enumerated_is_a_choice():
     frame = noisy(1, 4, 9)  # 9 systems: 2^8 = 256 different swaps
     options = dict(units="systems", resamples=99)
-    exact = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=256, **options)
-    drawn = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=255, **options)
+    exact = permutation_test(
+        frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=256, **options
+    )
+    drawn = permutation_test(
+        frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=255, **options
+    )
     assert (exact.exact, exact.resamples, drawn.exact, drawn.resamples) == (True, 256, False, 99)
     assert exact.difference == drawn.difference
-    many = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), exact_up_to=0,
-                            units="systems", resamples=20_000)
-    assert many.p == pytest.approx(exact.p, abs=0.02)  # four standard errors of 20,000 draws are 0.014
+    many = permutation_test(
+        frame,
+        "a",
+        "b",
+        "h",
+        rng=np.random.default_rng(0),
+        exact_up_to=0,
+        units="systems",
+        resamples=20_000,
+    )
+    assert many.p == pytest.approx(
+        exact.p, abs=0.02
+    )  # four standard errors of 20,000 draws are 0.014
     state = np.random.default_rng(3)
     permutation_test(frame, "a", "b", "h", rng=state, units="systems")
     assert state.random() == np.random.default_rng(3).random()  # what is counted needs no draws
@@ -234,22 +307,44 @@ def test_how_many_swaps_are_enumerated_is_a_choice():
 
 def test_fifteen_systems_are_enumerated_and_sixteen_drawn():
     for systems, exact, swaps in ((15, True, 2**14), (16, False, 19)):
-        found = permutation_test(noisy(0, 2, systems), "a", "b", "h", rng=np.random.default_rng(0),
-                                 units="systems", resamples=19)
+        found = permutation_test(
+            noisy(0, 2, systems),
+            "a",
+            "b",
+            "h",
+            rng=np.random.default_rng(0),
+            units="systems",
+            resamples=19,
+        )
         assert (found.exact, found.resamples) == (exact, swaps)
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
 # From 128 and 2,048 items on sums need double precision, for Spearman and for Kendall; in groups of more than
 # 250 Spearman's ranks are counted, in small numbers up to 8,191 items.
-@pytest.mark.parametrize("documents, systems", [(1, 3), (3, 2), (5, 17), (3, 40), (2, 150), (2, 260), (1, 2100)])
+@pytest.mark.parametrize(
+    "documents, systems", [(1, 3), (3, 2), (5, 17), (3, 40), (2, 150), (2, 260), (1, 2100)]
+)
 def test_same_differences_in_any_size(documents, systems, coefficient, kendall):
     # Every single swap is compared, so that few of a large size will do: scipy takes 10 ms for each.
     resamples = RESAMPLES if documents * systems < 300 else 9
-    for frame in (noisy(3, documents, systems), noisy(3, documents, systems).round({"a": 0, "b": 0, "h": 0})):
-        options = dict(level="sample", coefficient=coefficient, kendall=kendall, constant="skip", resamples=resamples)
-        np.testing.assert_allclose(by_products(frame, "both", 5, **options),
-                                   by_loop(frame, "both", 5, **options), atol=1e-9, rtol=0)
+    for frame in (
+        noisy(3, documents, systems),
+        noisy(3, documents, systems).round({"a": 0, "b": 0, "h": 0}),
+    ):
+        options = dict(
+            level="sample",
+            coefficient=coefficient,
+            kendall=kendall,
+            constant="skip",
+            resamples=resamples,
+        )
+        np.testing.assert_allclose(
+            by_products(frame, "both", 5, **options),
+            by_loop(frame, "both", 5, **options),
+            atol=1e-9,
+            rtol=0,
+        )
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
@@ -261,10 +356,14 @@ def test_chunks_and_large_groups_change_nothing(level, coefficient, kendall, mon
     bits = permutation.swaps(h.shape, "both", 700, seed)
     expected = permutation.differences(x, y, h, bits, **options)
     monkeypatch.setattr(permutation, "_CELLS", 1)
-    np.testing.assert_allclose(permutation.differences(x, y, h, bits, **options), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        permutation.differences(x, y, h, bits, **options), expected, atol=1e-12
+    )
     for bound in ("_PAIRWISE", "_SORTED"):
         monkeypatch.setattr(permutation, bound, 0)
-        np.testing.assert_allclose(permutation.differences(x, y, h, bits, **options), expected, atol=1e-12)
+        np.testing.assert_allclose(
+            permutation.differences(x, y, h, bits, **options), expected, atol=1e-12
+        )
 
 
 def test_spearman_of_many_items_equals_small_ones_repeated():
@@ -286,8 +385,12 @@ def test_pearson_of_nearly_constant_documents():
     frame.loc[0, ["a", "b"]] = -9, 30
     options = dict(level="sample", coefficient="pearson", kendall="b", constant="skip")
     for units in UNITS:
-        np.testing.assert_allclose(by_products(frame, units, 1, **options),
-                                   by_loop(frame, units, 1, **options), atol=1e-9, rtol=0)
+        np.testing.assert_allclose(
+            by_products(frame, units, 1, **options),
+            by_loop(frame, units, 1, **options),
+            atol=1e-9,
+            rtol=0,
+        )
 
 
 @pytest.mark.parametrize("coefficient, kendall", COEFFICIENTS)
@@ -296,26 +399,52 @@ def test_difference_is_that_of_the_correlations(level, coefficient, kendall):
     frame, options = gappy(2), dict(level=level, coefficient=coefficient, kendall=kendall)
     complete = frame.dropna()
     a, b = (correlation(complete, metric, "h", **options).value for metric in "ab")
-    result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0), resamples=9, **options)
+    result = permutation_test(
+        frame, "a", "b", "h", rng=np.random.default_rng(0), resamples=9, **options
+    )
     assert result.difference == pytest.approx(a - b, abs=1e-12)
-    assert by_products(frame, "both", 0, **options, constant="skip")[0] == pytest.approx(a - b, abs=1e-8)
-    assert result.n == {"sample": complete["doc_id"].nunique(), "dataset": len(complete),
-                        "system": complete["system_id"].nunique()}[level]
+    assert by_products(frame, "both", 0, **options, constant="skip")[0] == pytest.approx(
+        a - b, abs=1e-8
+    )
+    assert (
+        result.n
+        == {
+            "sample": complete["doc_id"].nunique(),
+            "dataset": len(complete),
+            "system": complete["system_id"].nunique(),
+        }[level]
+    )
 
 
 def test_by_hand():
     """One document, two systems: a agrees and b disagrees, and one swap of two makes a constant."""
-    frame = frame_of(h=np.array([[1., 2]]), a=np.array([[1., 2]]), b=np.array([[2., 1]]))
+    frame = frame_of(h=np.array([[1.0, 2]]), a=np.array([[1.0, 2]]), b=np.array([[2.0, 1]]))
     for coefficient in ("pearson", "spearman", "kendall"):
-        draws = by_products(frame, "both", 0, level="sample", coefficient=coefficient, kendall="b",
-                            constant="skip")
+        draws = by_products(
+            frame, "both", 0, level="sample", coefficient=coefficient, kendall="b", constant="skip"
+        )
         assert draws[0] == 2 and set(draws[~np.isnan(draws)]) == {2, -2}
-        result = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0),
-                                  coefficient=coefficient, exact_up_to=0)
+        result = permutation_test(
+            frame,
+            "a",
+            "b",
+            "h",
+            rng=np.random.default_rng(0),
+            coefficient=coefficient,
+            exact_up_to=0,
+        )
         assert result[:2] == pytest.approx((2, 1))
         assert 400 < result.resamples < 600  # half of 999 are constant
-        greater = permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0),
-                                   coefficient=coefficient, alternative="greater", exact_up_to=0)
+        greater = permutation_test(
+            frame,
+            "a",
+            "b",
+            "h",
+            rng=np.random.default_rng(0),
+            coefficient=coefficient,
+            alternative="greater",
+            exact_up_to=0,
+        )
         assert 0.4 < greater.p < 0.6
 
 
@@ -336,29 +465,55 @@ def test_linear_and_shuffled_copies_keep_their_ties():
     shuffled = rng.permutation(x.ravel()).reshape(x.shape)
     values = [set(permutation.standardised(m).ravel()) for m in (x, shuffled, 3 * x - 7, 1e6 * x)]
     assert len(values[0]) == 5 and all(v == values[0] for v in values)
-    outlier = np.append(np.arange(5.) * 1e-12, 1)[None]
+    outlier = np.append(np.arange(5.0) * 1e-12, 1)[None]
     assert len(set(permutation.standardised(outlier).ravel())) == 6  # rounding would tie them
 
 
-@pytest.mark.parametrize("level, coefficient, units", [
-    ("sample", "pearson", "both"), ("sample", "spearman", "both"), ("sample", "kendall", "both"),
-    ("sample", "spearman", "documents"), ("system", "spearman", "both"), ("dataset", "kendall", "systems")])
+@pytest.mark.parametrize(
+    "level, coefficient, units",
+    [
+        ("sample", "pearson", "both"),
+        ("sample", "spearman", "both"),
+        ("sample", "kendall", "both"),
+        ("sample", "spearman", "documents"),
+        ("system", "spearman", "both"),
+        ("dataset", "kendall", "systems"),
+    ],
+)
 def test_size_under_the_null(level, coefficient, units):
     """Of 150 tests of two equally noisy metrics, 5% reject: 3 to 13 by the binomial bounds."""
     systems = 8 if units == "systems" or level == "system" else 5
     documents = 12 if units == "documents" else 6
     options = dict(level=level, coefficient=coefficient, units=units, resamples=199)
-    found = [permutation_test(noisy([seed, 1], documents, systems), "a", "b", "h", **options,
-                              rng=np.random.default_rng([seed, 2])).p for seed in range(150)]
+    found = [
+        permutation_test(
+            noisy([seed, 1], documents, systems),
+            "a",
+            "b",
+            "h",
+            **options,
+            rng=np.random.default_rng([seed, 2]),
+        ).p
+        for seed in range(150)
+    ]
     assert 3 <= (np.array(found) <= 0.05).sum() <= 13
 
 
 @pytest.mark.parametrize("coefficient", ["pearson", "spearman", "kendall"])
 def test_power_on_a_planted_difference(coefficient):
-    results = {(units, side): permutation_test(
-        noisy(1, 40, 10, a=0.5, b=1.5), "a", "b", "h", rng=np.random.default_rng(0), units=units,
-        coefficient=coefficient, alternative=side) for units, side in product(
-            ("documents", "both"), ("two-sided", "greater", "less"))}
+    results = {
+        (units, side): permutation_test(
+            noisy(1, 40, 10, a=0.5, b=1.5),
+            "a",
+            "b",
+            "h",
+            rng=np.random.default_rng(0),
+            units=units,
+            coefficient=coefficient,
+            alternative=side,
+        )
+        for units, side in product(("documents", "both"), ("two-sided", "greater", "less"))
+    }
     for (_, side), result in results.items():
         assert result.difference > 0.2 and result.p == (1 if side == "less" else 1 / 1000)
 
@@ -366,8 +521,10 @@ def test_power_on_a_planted_difference(coefficient):
 def test_bounds_order_and_determinism():
     frame = noisy(4, b=1.4)
     for resamples in (1, 7, 255, 256):
-        result, again = (permutation_test(f, "a", "b", "h", rng=np.random.default_rng(3), resamples=resamples)
-                         for f in (frame, frame.sample(frac=1, random_state=1)))
+        result, again = (
+            permutation_test(f, "a", "b", "h", rng=np.random.default_rng(3), resamples=resamples)
+            for f in (frame, frame.sample(frac=1, random_state=1))
+        )
         assert result.p == again.p and result.difference == pytest.approx(again.difference)
         assert 1 / (resamples + 1) <= result.p <= 1 and result.resamples == resamples
     other = permutation_test(frame, "b", "a", "h", rng=np.random.default_rng(3), resamples=256)
@@ -383,14 +540,30 @@ def test_the_second_metric_may_be_a_copy():
         assert result.difference == pytest.approx(0) and result.p == 1
 
 
-@pytest.mark.parametrize("why, level, constant", pairwise([
-    (dict(a=np.nan), "no item has all three scores"),
-    (dict(a=2.0), "a with h: constant input"), (dict(b=2.0), "b with h: constant input"),
-    (dict(h=2.0), "a with h: constant input.*; b with h: constant input")], LEVELS, ["skip", "nan", "zero"]))
+@pytest.mark.parametrize(
+    "why, level, constant",
+    pairwise(
+        [
+            (dict(a=np.nan), "no item has all three scores"),
+            (dict(a=2.0), "a with h: constant input"),
+            (dict(b=2.0), "b with h: constant input"),
+            (dict(h=2.0), "a with h: constant input.*; b with h: constant input"),
+        ],
+        LEVELS,
+        ["skip", "nan", "zero"],
+    ),
+)
 def test_undefined_is_nan_with_a_reason(why, level, constant):
     change, reason = why
-    result = permutation_test(noisy(0).assign(**change), "a", "b", "h", rng=np.random.default_rng(0),
-                              level=level, constant=constant)
+    result = permutation_test(
+        noisy(0).assign(**change),
+        "a",
+        "b",
+        "h",
+        rng=np.random.default_rng(0),
+        level=level,
+        constant=constant,
+    )
     assert np.isnan(result.difference) and np.isnan(result.p) and result.resamples == 0
     assert pd.Series([result.reason]).str.fullmatch(f"{reason}.*").all()
 
@@ -405,7 +578,9 @@ def test_one_document_and_one_system(constant):
     assert permutation_test(one_system, "a", "b", "h", level="dataset", **options).n == 20
     one_document = noisy(0, documents=1)
     for level in LEVELS:
-        result = permutation_test(one_document, "a", "b", "h", level=level, units="documents", **options)
+        result = permutation_test(
+            one_document, "a", "b", "h", level=level, units="documents", **options
+        )
         assert result.p == 1 and result.n == {"sample": 1, "dataset": 6, "system": 6}[level]
     empty = permutation_test(noisy(0).iloc[:0], "a", "b", "h", **options)
     assert np.isnan(empty.difference) and empty.reason == "no item has all three scores"
@@ -413,29 +588,48 @@ def test_one_document_and_one_system(constant):
 
 def test_nothing_defined_in_the_resamples():
     """Swapping one of the two systems makes both metrics constant."""
-    frame = frame_of(h=np.array([[1., 2]]), a=np.array([[1., 2]]), b=np.array([[2., 1]]))
+    frame = frame_of(h=np.array([[1.0, 2]]), a=np.array([[1.0, 2]]), b=np.array([[2.0, 1]]))
     rng = np.random.default_rng(0)
-    found = [permutation_test(frame, "a", "b", "h", rng=rng, resamples=1, exact_up_to=0) for _ in range(20)]
+    found = [
+        permutation_test(frame, "a", "b", "h", rng=rng, resamples=1, exact_up_to=0)
+        for _ in range(20)
+    ]
     undefined = [f for f in found if not f.resamples]
-    assert undefined and all(np.isnan(f.p) and f.reason == "undefined in every resample" for f in undefined)
+    assert undefined and all(
+        np.isnan(f.p) and f.reason == "undefined in every resample" for f in undefined
+    )
 
 
-@pytest.mark.parametrize("options, message", [
-    (dict(units="pairs"), "units='pairs': expected one of documents"),
-    (dict(alternative="more"), "alternative='more': expected one of two-sided"),
-    (dict(level="summary"), "level='summary'"), (dict(coefficient="tau"), "coefficient='tau'"),
-    (dict(constant="drop"), "constant='drop'"), (dict(kendall="a"), "kendall='a'"),
-    (dict(resamples=0), "resamples=0: expected at least 1"),
-    (dict(b="c"), r"lacks \['c'\]"), (dict(human="c"), r"lacks \['c'\]"),
-    (dict(b="a"), "three different columns"), (dict(human="b"), "three different columns")])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (dict(units="pairs"), "units='pairs': expected one of documents"),
+        (dict(alternative="more"), "alternative='more': expected one of two-sided"),
+        (dict(level="summary"), "level='summary'"),
+        (dict(coefficient="tau"), "coefficient='tau'"),
+        (dict(constant="drop"), "constant='drop'"),
+        (dict(kendall="a"), "kendall='a'"),
+        (dict(resamples=0), "resamples=0: expected at least 1"),
+        (dict(b="c"), r"lacks \['c'\]"),
+        (dict(human="c"), r"lacks \['c'\]"),
+        (dict(b="a"), "three different columns"),
+        (dict(human="b"), "three different columns"),
+    ],
+)
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
-        permutation_test(noisy(0), **dict(a="a", b="b", human="h", rng=np.random.default_rng(0)) | options)
+        permutation_test(
+            noisy(0), **dict(a="a", b="b", human="h", rng=np.random.default_rng(0)) | options
+        )
 
 
-@pytest.mark.parametrize("test", [
-    lambda frame: permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0)),
-    lambda frame: williams_test(frame, "a", "b", "h")])
+@pytest.mark.parametrize(
+    "test",
+    [
+        lambda frame: permutation_test(frame, "a", "b", "h", rng=np.random.default_rng(0)),
+        lambda frame: williams_test(frame, "a", "b", "h"),
+    ],
+)
 def test_bad_frames(test):
     frame = noisy(0)
     with pytest.raises(ValueError, match="one row per"):
@@ -471,8 +665,10 @@ def test_williams_against_psych():
     frames = [frame_of(**{name: draw((9, 5)).T for name in "abh"}) for _ in range(2)]
     first = williams_test(frames[0], "a", "b", "h", level="dataset", coefficient="pearson")
     assert first.n == 45 and first.difference == pytest.approx(-0.286 - 0.160, abs=1e-3)
-    r = [correlation(frames[0], *pair, level="dataset", coefficient="pearson").value
-         for pair in (("a", "h"), ("b", "h"), ("a", "b"))]
+    r = [
+        correlation(frames[0], *pair, level="dataset", coefficient="pearson").value
+        for pair in (("a", "h"), ("b", "h"), ("a", "b"))
+    ]
     assert first[1:3] == williams(*r, 45)
     assert williams(*np.abs(r), 45).p == pytest.approx(0.5433956, abs=1e-6)
     second = williams_test(frames[1], "a", "b", "h", level="system", coefficient="spearman")
@@ -483,7 +679,9 @@ def test_williams_against_psych():
 
 
 def test_williams_size():
-    found = [williams_test(noisy(seed, 10, 4), "a", "b", "h", level="dataset").p for seed in range(300)]
+    found = [
+        williams_test(noisy(seed, 10, 4), "a", "b", "h", level="dataset").p for seed in range(300)
+    ]
     assert 0.025 <= np.mean(np.array(found) <= 0.05) <= 0.08
 
 
@@ -495,7 +693,10 @@ def test_williams_undefined_and_bad():
     with pytest.raises(ValueError, match="level='sample': expected one of dataset, system"):
         williams_test(noisy(0), "a", "b", "h", level="sample")
     few = williams_test(noisy(0, systems=3), "a", "b", "h")
-    assert np.isnan([few.t, few.p]).all() and few.reason == "Williams' test needs 4 observations, got 3"
+    assert (
+        np.isnan([few.t, few.p]).all()
+        and few.reason == "Williams' test needs 4 observations, got 3"
+    )
     copy = williams_test(noisy(0).assign(b=lambda f: 2 * f["a"]), "a", "b", "h")
     assert np.isnan([copy.t, copy.p]).all() and copy.reason == "a and b correlate perfectly"
     flat = williams_test(noisy(0).assign(b=1.0), "a", "b", "h")

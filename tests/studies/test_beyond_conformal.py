@@ -10,12 +10,15 @@ from nlgjudge.studies import beyond_conformal as conformal
 from nlgjudge.studies.graded_judges import ERRORS, RATINGS, judges, planted, prompts
 
 
-@pytest.mark.parametrize("scores, alpha, expected", [
-    (range(1, 10), 0.1, 9),  # ceil(10 * 0.9) = 9 of nine
-    (range(1, 20), 0.1, 18),  # ceil(20 * 0.9) = 18 of nineteen
-    (range(1, 9), 0.1, math.inf),  # ceil(9 * 0.9) = 9 of eight: too few
-    ([3, 1, 2], 0.5, 2),  # ceil(4 * 0.5) = 2, in order of size
-])
+@pytest.mark.parametrize(
+    "scores, alpha, expected",
+    [
+        (range(1, 10), 0.1, 9),  # ceil(10 * 0.9) = 9 of nine
+        (range(1, 20), 0.1, 18),  # ceil(20 * 0.9) = 18 of nineteen
+        (range(1, 9), 0.1, math.inf),  # ceil(9 * 0.9) = 9 of eight: too few
+        ([3, 1, 2], 0.5, 2),  # ceil(4 * 0.5) = 2, in order of size
+    ],
+)
 def test_the_radius_by_hand(scores, alpha, expected):
     assert conformal.radius(list(scores), alpha) == expected
 
@@ -40,8 +43,10 @@ def test_moving_the_ends_to_possible_ratings_loses_none():
     centre = rng.uniform(1, 5, 500)
     prediction = conformal.Prediction(centre, centre, np.ones(500))
     for size in (0.1, 0.5, 1 / 3, 2.0):
-        wide, narrow = (conformal.covered(*conformal.interval(prediction, size, grid=grid), people)
-                        for grid in (None, 1 / 3))
+        wide, narrow = (
+            conformal.covered(*conformal.interval(prediction, size, grid=grid), people)
+            for grid in (None, 1 / 3)
+        )
         assert (wide == narrow).all()
 
 
@@ -62,7 +67,9 @@ def test_coverage_is_what_was_promised(method, alpha):
         p = planted(truth, rng, error=0.7, width=0.3, bias=-1.0)
         units = np.arange(240)
         calibrate = conformal.halves(units, rng)
-        bounds = conformal.calibrated(p, RATINGS, truth, units, calibrate, alpha, method, rng, grid=None)
+        bounds = conformal.calibrated(
+            p, RATINGS, truth, units, calibrate, alpha, method, rng, grid=None
+        )
         held.append(conformal.covered(*bounds, truth)[~calibrate].mean())
     promised = 1 - alpha
     assert np.mean(held) > promised - 0.015
@@ -77,7 +84,9 @@ def test_the_judges_own_interval_keeps_no_promise_and_a_line_takes_its_strictnes
     units, calibrate = np.arange(2000), np.arange(2000) < 1000
     width, held = {}, {}
     for method in conformal.METHODS:
-        low, high = conformal.calibrated(p, RATINGS, truth, units, calibrate, 0.1, method, rng, grid=None)
+        low, high = conformal.calibrated(
+            p, RATINGS, truth, units, calibrate, 0.1, method, rng, grid=None
+        )
         width[method] = (high - low)[~calibrate].mean()
         held[method] = conformal.covered(low, high, truth)[~calibrate].mean()
     assert held["own"] < 0.6
@@ -91,8 +100,9 @@ def test_an_error_that_sticks_to_a_system_breaks_the_promise_for_it_alone():
     p = planted(truth, rng, error=0.5, bias=-2.0 * (systems == 0))
     held = {}
     for left_out in range(8):
-        bounds = conformal.calibrated(p, RATINGS, truth, np.arange(800), systems != left_out, 0.1, "constant", rng,
-                                      grid=None)
+        bounds = conformal.calibrated(
+            p, RATINGS, truth, np.arange(800), systems != left_out, 0.1, "constant", rng, grid=None
+        )
         held[left_out] = conformal.covered(*bounds, truth)[systems == left_out].mean()
     assert held.pop(0) < 0.4 and min(held.values()) > 0.85
 
@@ -105,10 +115,17 @@ def test_pairs_that_intervals_tell_apart():
 
 def test_a_planted_judge_is_as_good_as_it_was_made():
     truth = np.tile(np.linspace(1.5, 4.5, 50), 40)
-    right = [np.corrcoef(planted(truth, np.random.default_rng(0), error=error) @ np.array(RATINGS), truth)[0, 1]
-             for error in (0.1, *ERRORS)]
+    right = [
+        np.corrcoef(
+            planted(truth, np.random.default_rng(0), error=error) @ np.array(RATINGS), truth
+        )[0, 1]
+        for error in (0.1, *ERRORS)
+    ]
     assert right == sorted(right, reverse=True) and right[0] > 0.98
-    assert np.isnan(planted([math.nan, 3.0], np.random.default_rng(0))).all(axis=1).tolist() == [True, False]
+    assert np.isnan(planted([math.nan, 3.0], np.random.default_rng(0))).all(axis=1).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_judges_stand_in_on_the_sample():
@@ -162,8 +179,18 @@ def test_what_the_notebooks_say_of_mode_and_mean(recorded):
             scores = people.assign(mean=heads.expected(p, RATINGS), mode=heads.mode(p, RATINGS))
             for level in ("sample", "dataset"):
                 for coefficient in ("spearman", "kendall"):
-                    values = [nj.correlation(scores, head, aspect, level=level, coefficient=coefficient).value
-                              for head in ("mean", "mode")]
-                    ahead[level, coefficient] = ahead.get((level, coefficient), 0) + (values[0] > values[1])
-    assert ahead == {("sample", "spearman"): 10, ("sample", "kendall"): 2,
-                     ("dataset", "spearman"): 10, ("dataset", "kendall"): 2}
+                    values = [
+                        nj.correlation(
+                            scores, head, aspect, level=level, coefficient=coefficient
+                        ).value
+                        for head in ("mean", "mode")
+                    ]
+                    ahead[level, coefficient] = ahead.get((level, coefficient), 0) + (
+                        values[0] > values[1]
+                    )
+    assert ahead == {
+        ("sample", "spearman"): 10,
+        ("sample", "kendall"): 2,
+        ("dataset", "spearman"): 10,
+        ("dataset", "kendall"): 2,
+    }

@@ -38,8 +38,12 @@ def test_every_printed_table_has_a_line_with_a_notebook_and_counts():
 
 def test_a_table_of_which_nothing_ran_says_what_it_needs():
     table = contents.contents("closer_look")
-    assert "not run" in table.loc["Table 6", "cells"] and "exact" not in table.loc["Table 6", "cells"]
-    assert table.loc["Table 6", "verdict"].startswith("None of its cells was run; most need gpt-3.5-turbo-0613")
+    assert (
+        "not run" in table.loc["Table 6", "cells"] and "exact" not in table.loc["Table 6", "cells"]
+    )
+    assert table.loc["Table 6", "verdict"].startswith(
+        "None of its cells was run; most need gpt-3.5-turbo-0613"
+    )
     assert table.loc["Table 6", "verdict"] != table.loc["Table 2", "verdict"]
 
 
@@ -49,10 +53,13 @@ def test_counts_add_up():
     assert table["printed"].sum() == (all_published()["printed"] != "").sum()
 
 
-@pytest.mark.parametrize("text, sentence", [
-    ("the rows of 2.1 agree. Others do not.", "The rows of 2.1 agree."),
-    ("One\nline. Two.", "One line."),
-    ("Is it so? Yes.", "Is it so?"),
-])
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("the rows of 2.1 agree. Others do not.", "The rows of 2.1 agree."),
+        ("One\nline. Two.", "One line."),
+        ("Is it so? Yes.", "Is it so?"),
+    ],
+)
 def test_first_sentences(text, sentence):
     assert contents.first_sentence(text) == sentence

@@ -7,9 +7,14 @@ import pytest
 from nlgjudge import stats
 from nlgjudge.studies import ties
 
-FRAME = pd.DataFrame({
-    "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": list("wxyz") * 2,
-    "judge": [1, 2, 2, 3, 2, 2, 2, 2], "people": [1, 1, 2, 3, 1, 2, 3, 4]})
+FRAME = pd.DataFrame(
+    {
+        "doc_id": ["d1"] * 4 + ["d2"] * 4,
+        "system_id": list("wxyz") * 2,
+        "judge": [1, 2, 2, 3, 2, 2, 2, 2],
+        "people": [1, 1, 2, 3, 1, 2, 3, 4],
+    }
+)
 
 
 def test_a_document_by_hand():
@@ -32,7 +37,9 @@ def test_means_are_those_of_the_package():
     frame = FRAME.assign(judge=rng.integers(1, 4, 8), people=rng.integers(1, 6, 8))
     found = ties.by_document(frame, "judge", "people")
     plain = stats.pairwise_accuracy(frame, "judge", "people", epsilon=0).value
-    turned = stats.pairwise_accuracy(frame.assign(judge=-frame["judge"]), "judge", "people", epsilon=0).value
+    turned = stats.pairwise_accuracy(
+        frame.assign(judge=-frame["judge"]), "judge", "people", epsilon=0
+    ).value
     assert found["tau-a"].mean() == pytest.approx(plain - turned)
     assert found["accuracy, plain"].mean() == pytest.approx(plain)
     calibrated = stats.pairwise_accuracy(frame, "judge", "people").value
@@ -42,4 +49,6 @@ def test_means_are_those_of_the_package():
 def test_an_item_without_a_score_leaves_its_pairs_out():
     frame = FRAME.assign(judge=[1, 2, np.nan, 3, 2, 2, 2, 2])
     found = ties.by_document(frame, "judge", "people")
-    assert found["tau-a"][0] == pytest.approx(2 / 3)  # w and x are tied by people, the two others in order
+    assert found["tau-a"][0] == pytest.approx(
+        2 / 3
+    )  # w and x are tied by people, the two others in order

@@ -14,8 +14,13 @@ def frame_of(human, **metrics):
     """Matrices of documents x systems as a frame."""
     d, s = np.indices(np.shape(human))
     columns = {"h": human, **metrics}
-    return pd.DataFrame({"doc_id": [f"d{i}" for i in d.ravel()], "system_id": [f"s{i}" for i in s.ravel()],
-                         **{k: np.asarray(v, float).ravel() for k, v in columns.items()}})
+    return pd.DataFrame(
+        {
+            "doc_id": [f"d{i}" for i in d.ravel()],
+            "system_id": [f"s{i}" for i in s.ravel()],
+            **{k: np.asarray(v, float).ravel() for k, v in columns.items()},
+        }
+    )
 
 
 def level_flip():
@@ -40,8 +45,15 @@ def test_counts_and_no_duplicates():
     assert len(universe) == 2 * (2 * 3 * 3 * 4 * 2)
     assert not universe.duplicated([*FACTORS, "metric"]).any()
     assert (universe["kendall"].eq("") == universe["coefficient"].ne("kendall")).all()
-    one = multiverse({"nan": random_frame()}, ["a"], "h", levels=["sample"], coefficients=["spearman"],
-                     constants=["skip"], kendalls=["b", "c"])
+    one = multiverse(
+        {"nan": random_frame()},
+        ["a"],
+        "h",
+        levels=["sample"],
+        coefficients=["spearman"],
+        constants=["skip"],
+        kendalls=["b", "c"],
+    )
     assert len(one) == 1 and one["subset"].item() == "all"
 
 
@@ -50,11 +62,22 @@ def test_every_row_is_the_correlation_of_its_choices():
     frame.loc[frame["doc_id"].isin(["d1", "d4"]), "a"] = 2.0  # constant input in two documents
     universe = multiverse({"p": frame}, ["a", "b"], "h")
     for row in universe.itertuples():
-        expected = correlation(frame, row.metric, "h", level=row.level, coefficient=row.coefficient,
-                               constant=row.constant, kendall=row.kendall or "b")
+        expected = correlation(
+            frame,
+            row.metric,
+            "h",
+            level=row.level,
+            coefficient=row.coefficient,
+            constant=row.constant,
+            kendall=row.kendall or "b",
+        )
         np.testing.assert_equal((row.value, row.n, row.n_skipped, row.reason), tuple(expected))
     undefined = universe[universe["value"].isna()]
-    assert len(undefined) == 4 and set(undefined["constant"]) == {"nan"} and set(undefined["metric"]) == {"a"}
+    assert (
+        len(undefined) == 4
+        and set(undefined["constant"]) == {"nan"}
+        and set(undefined["metric"]) == {"a"}
+    )
     assert undefined["reason"].str.contains("constant input in 2 documents").all()
 
 
@@ -63,10 +86,21 @@ def test_one_choice_flips_the_winner():
     table = flips(universe).set_index(["factor", "option"])
     # 3 constant policies x 4 coefficients at each level; b wins the dataset level only
     total = table.loc[("", "")]
-    assert tuple(total[["universes", "a_beats", "b_beats", "tied", "undefined"]]) == (36, 24, 12, 0, 0)
+    assert tuple(total[["universes", "a_beats", "b_beats", "tied", "undefined"]]) == (
+        36,
+        24,
+        12,
+        0,
+        0,
+    )
     assert total["flips"] and not total["decides"] and total["share_a"] == pytest.approx(2 / 3)
-    assert set(table.index[table["decides"]]) == {("level", o) for o in ("sample", "dataset", "system")}
-    assert table.loc[("level", "dataset"), "share_b"] == 1 and table.loc[("level", "sample"), "share_a"] == 1
+    assert set(table.index[table["decides"]]) == {
+        ("level", o) for o in ("sample", "dataset", "system")
+    }
+    assert (
+        table.loc[("level", "dataset"), "share_b"] == 1
+        and table.loc[("level", "sample"), "share_a"] == 1
+    )
     assert set(table.loc["level", "separation"]) == {1.0}
     # per combination of the others three levels: pairs (s, d), (s, y), (d, y), two of which differ
     assert table.loc[("level", "system"), "switches"] == pytest.approx(2 / 3)
@@ -84,7 +118,9 @@ def test_parse_policy_flips_the_winner():
     a[:, 3] = np.nan
     b = BASE * 0 + [1, 3, 2, 4]
     strict = frame_of(human, a=a, b=b)
-    universe = multiverse({"nan": strict, "zero": strict.fillna(0)}, ["a", "b"], "h", levels=["sample"])
+    universe = multiverse(
+        {"nan": strict, "zero": strict.fillna(0)}, ["a", "b"], "h", levels=["sample"]
+    )
     table = flips(universe)
     assert set(table.loc[table["decides"], "factor"]) == {"policy"}
     assert table.set_index(["factor", "option"]).loc[("policy", "zero"), "b_beats"] == 12
@@ -103,9 +139,13 @@ def test_no_flip_decides_nothing_and_ties_are_counted():
 def test_undefined_universes_are_counted():
     frame = level_flip()
     frame.loc[frame["doc_id"] == "d0", "b"] = 5.0
-    table = flips(multiverse({"p": frame}, ["a", "b"], "h", levels=["sample"], coefficients=["pearson"]))
+    table = flips(
+        multiverse({"p": frame}, ["a", "b"], "h", levels=["sample"], coefficients=["pearson"])
+    )
     options = table.set_index(["factor", "option"])
-    assert table.loc[0, "undefined"] == 1 and table.loc[0, "share_undefined"] == pytest.approx(1 / 3)
+    assert table.loc[0, "undefined"] == 1 and table.loc[0, "share_undefined"] == pytest.approx(
+        1 / 3
+    )
     assert options.loc[("constant", "nan"), "undefined"] == 1
 
 
@@ -114,9 +154,14 @@ def test_curve_is_sorted_with_undefined_last():
     frame.loc[frame["doc_id"] == "d0", "b"] = 5.0
     universe = multiverse({"p": frame}, ["a", "b"], "h")
     table = curve(universe, "a", "b")
-    assert list(table.columns) == [*FACTORS, "value_a", "value_b", "difference"] and len(table) == 36
+    assert (
+        list(table.columns) == [*FACTORS, "value_a", "value_b", "difference"] and len(table) == 36
+    )
     known = table["difference"].dropna()
-    assert known.is_monotonic_increasing and table["difference"].isna().tolist() == [False] * 32 + [True] * 4
+    assert (
+        known.is_monotonic_increasing
+        and table["difference"].isna().tolist() == [False] * 32 + [True] * 4
+    )
     np.testing.assert_allclose(table["difference"], table["value_a"] - table["value_b"])
     np.testing.assert_allclose(curve(universe, "b", "a")["difference"].dropna(), -known[::-1])
 
@@ -124,8 +169,15 @@ def test_curve_is_sorted_with_undefined_last():
 def test_subsets_by_list_and_by_callable():
     frame = random_frame()
     best = lambda f: f.groupby("system_id")["h"].mean().nlargest(3).index  # noqa: E731
-    universe = multiverse({"p": frame}, ["b"], "h", levels=["system"], coefficients=["pearson"],
-                          constants=["skip"], subsets={"best": best, "two": ["s0", "s4"]})
+    universe = multiverse(
+        {"p": frame},
+        ["b"],
+        "h",
+        levels=["system"],
+        coefficients=["pearson"],
+        constants=["skip"],
+        subsets={"best": best, "two": ["s0", "s4"]},
+    )
     kept = frame[frame["system_id"].isin(best(frame))]
     found = universe.set_index("subset")
     expected = correlation(kept, "b", "h", level="system", coefficient="pearson")
@@ -133,16 +185,25 @@ def test_subsets_by_list_and_by_callable():
     assert found["n"].to_dict() == {"best": 3, "two": 2}
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"frames": {}}, "frames=.*at least one"), ({"metrics": []}, "metrics=.*at least one"),
-    ({"metrics": "a"}, "metrics='a'"), ({"metrics": ["a", "a"]}, "none twice"),
-    ({"levels": ()}, "levels="), ({"subsets": {}}, "subsets="),
-    ({"levels": ["segment"]}, "levels: unknown .*segment.*sample"),
-    ({"coefficients": ["tau"]}, "coefficients: unknown"), ({"constants": ["drop"]}, "constants: unknown"),
-    ({"kendalls": ["a"]}, "kendalls: unknown"), ({"metrics": ["x"]}, r"lacks \['x'\]"),
-    ({"human": "x"}, r"lacks \['x'\]"), ({"subsets": {"none": []}}, "subset 'none'"),
-    ({"subsets": {"s": ["s0", "s9"]}}, "subset 's': expected some of the systems.*s9"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"frames": {}}, "frames=.*at least one"),
+        ({"metrics": []}, "metrics=.*at least one"),
+        ({"metrics": "a"}, "metrics='a'"),
+        ({"metrics": ["a", "a"]}, "none twice"),
+        ({"levels": ()}, "levels="),
+        ({"subsets": {}}, "subsets="),
+        ({"levels": ["segment"]}, "levels: unknown .*segment.*sample"),
+        ({"coefficients": ["tau"]}, "coefficients: unknown"),
+        ({"constants": ["drop"]}, "constants: unknown"),
+        ({"kendalls": ["a"]}, "kendalls: unknown"),
+        ({"metrics": ["x"]}, r"lacks \['x'\]"),
+        ({"human": "x"}, r"lacks \['x'\]"),
+        ({"subsets": {"none": []}}, "subset 'none'"),
+        ({"subsets": {"s": ["s0", "s9"]}}, "subset 's': expected some of the systems.*s9"),
+    ],
+)
 def test_errors_name_what_is_wrong(change, message):
     with pytest.raises(ValueError, match=message):
         multiverse(**{"frames": {"p": level_flip()}, "metrics": ["a"], "human": "h", **change})

@@ -37,9 +37,17 @@ def without_wordnet(tmp_path, monkeypatch):
 def frame():
     """The repository's sample as a user would have it: two aspects, three raters."""
     sample = nj.load("summeval", "sample")
-    wide = sample.ratings.assign(column="human:" + sample.ratings["aspect"] + ":" + sample.ratings["rater"])
-    wide = wide.pivot(index="item_id", columns="column", values="score").filter(regex="fluency|relevance")
-    made = sample.items.rename(columns={"system_id": "system"}).set_index("item_id").drop(columns="doc_id")
+    wide = sample.ratings.assign(
+        column="human:" + sample.ratings["aspect"] + ":" + sample.ratings["rater"]
+    )
+    wide = wide.pivot(index="item_id", columns="column", values="score").filter(
+        regex="fluency|relevance"
+    )
+    made = (
+        sample.items.rename(columns={"system_id": "system"})
+        .set_index("item_id")
+        .drop(columns="doc_id")
+    )
     return made.assign(references=made["references"].str.join("|||")).join(wide)
 
 
@@ -48,6 +56,7 @@ def write(tmp_path):
     def written(table):
         table.to_csv(tmp_path / "mine.csv", index=False)
         return tmp_path / "mine.csv"
+
     return written
 
 
@@ -65,10 +74,23 @@ def test_a_judge_that_knows_the_truth_comes_first(frame, write):
     mine = nj.data.own_data(write(frame))
     found = nj.evaluate(mine, judge=simulated(mine, 0), **QUICK)
     table = rows(found, "relevance")
-    assert table.index[0] in ("G-Eval", "DHP's form")  # in hundredths; stars are halves, DA whole points
-    assert table.loc["G-Eval", ["ours", "ci_low", "ci_high"]].tolist() == pytest.approx([1, 1, 1], abs=1e-3)
-    assert set(table.index) == {"G-Eval", "DHP's form", "DA", "DA with reference", "stars",
-                                "stars with reference", "surface", *LEXICAL}
+    assert table.index[0] in (
+        "G-Eval",
+        "DHP's form",
+    )  # in hundredths; stars are halves, DA whole points
+    assert table.loc["G-Eval", ["ours", "ci_low", "ci_high"]].tolist() == pytest.approx(
+        [1, 1, 1], abs=1e-3
+    )
+    assert set(table.index) == {
+        "G-Eval",
+        "DHP's form",
+        "DA",
+        "DA with reference",
+        "stars",
+        "stars with reference",
+        "surface",
+        *LEXICAL,
+    }
     assert table["ours"].dropna().is_monotonic_decreasing and pd.isna(table["p"].iloc[0])
     # Twelve documents have 2^11 different swaps, all counted; Holm over ten tests.
     assert table.loc["BLEU", "p"] <= 0.2 and (table["p"].dropna() >= 10 / 2048 - 1e-9).all()
@@ -81,8 +103,12 @@ def test_twenty_replies_beat_one_when_replies_are_noisy(frame, write):
     found = nj.evaluate(mine, judge=simulated(mine, 1.5), **QUICK)
     for aspect in mine.aspects:
         table = rows(found, aspect)
-        assert table.loc["G-Eval", "ours"] > table.loc["DHP's form", "ours"] + 0.1  # the same scale and form
-        assert table.loc["G-Eval", "completion_tokens"] == 20 * 5 * len(mine.items)  # a rating has 5
+        assert (
+            table.loc["G-Eval", "ours"] > table.loc["DHP's form", "ours"] + 0.1
+        )  # the same scale and form
+        assert table.loc["G-Eval", "completion_tokens"] == 20 * 5 * len(
+            mine.items
+        )  # a rating has 5
         assert table.loc["DHP's form", "completion_tokens"] == 5 * len(mine.items)
 
 
@@ -93,15 +119,22 @@ def test_numbers_are_those_of_the_functions_behind_them(frame, write):
     lexical = human.merge(nj.metrics.lexical_baselines(mine.items), on="item_id")
     for column, label in zip(("rouge1-f", "rouge2-f", "rougeL-f", "bleu"), LEXICAL):
         expected = nj.correlation(lexical, column, "fluency")
-        assert table.loc[label, ["ours", "n"]].tolist() == pytest.approx([expected.value, expected.n])
+        assert table.loc[label, ["ours", "n"]].tolist() == pytest.approx(
+            [expected.value, expected.n]
+        )
     ratings = mine.ratings.query("aspect == 'fluency'").merge(mine.items)
-    assert table["ceiling"].iloc[0] == nj.stats.ceiling(ratings).value and table["raters"].iloc[0] == 3
+    assert (
+        table["ceiling"].iloc[0] == nj.stats.ceiling(ratings).value and table["raters"].iloc[0] == 3
+    )
     assert table["alpha"].iloc[0] == nj.stats.alpha(ratings).value
     assert found.settings["level"] == "sample" and found.settings["task"] == "summarization"
     planned = plan(mine, price=(2, 8)).query("aspect == 'fluency'").set_index("method")
     assert planned.loc["DA", "calls"] == len(mine.items) and planned["estimated"].all()
     cost = (2 * planned["prompt_tokens"] + 8 * planned["completion_tokens"]) / 1e6
-    assert np.allclose(planned["cost"], cost) and planned.loc["G-Eval", "cost"] > planned.loc["DA", "cost"]
+    assert (
+        np.allclose(planned["cost"], cost)
+        and planned.loc["G-Eval", "cost"] > planned.loc["DA", "cost"]
+    )
 
 
 def test_a_rule_is_not_called_a_protocol(frame, write):
@@ -112,20 +145,30 @@ def test_a_rule_is_not_called_a_protocol(frame, write):
 def test_an_aspect_without_a_prompt_is_said_and_compared(frame, write):
     mine = nj.data.own_data(write(frame.rename(columns=lambda c: c.replace("fluency", "bleu"))))
     found = nj.evaluate(mine, **QUICK)
-    assert "bleu: no prompt of summarization asks about it, so no judge was asked; give one of your own in " \
+    assert (
+        "bleu: no prompt of summarization asks about it, so no judge was asked; give one of your own in "
         "`prompts`" in found.notes
+    )
     assert set(rows(found, "bleu").index) == {"surface", *LEXICAL}
 
 
 def test_a_single_rater_and_system_and_no_reference(frame, write):
-    few = frame[frame["system"] == "vague"].drop(columns="references").filter(regex="^(?!human)|plain")
+    few = (
+        frame[frame["system"] == "vague"]
+        .drop(columns="references")
+        .filter(regex="^(?!human)|plain")
+    )
     mine = nj.data.own_data(write(few))
     found = nj.evaluate(mine, **QUICK)
     assert found.settings["level"] == "dataset" and found.table["ceiling"].isna().all()
     methods = set(found.table["method"])
     assert "ROUGE1 (source)" in methods and not [m for m in methods if "with reference" in m]
-    bleu = nj.metrics.lexical_baselines(mine.items.assign(references=mine.items["source"].map(lambda s: [s])))
-    expected = nj.correlation(mine.human().merge(bleu, on="item_id"), "bleu", "relevance", level="dataset")
+    bleu = nj.metrics.lexical_baselines(
+        mine.items.assign(references=mine.items["source"].map(lambda s: [s]))
+    )
+    expected = nj.correlation(
+        mine.human().merge(bleu, on="item_id"), "bleu", "relevance", level="dataset"
+    )
     assert rows(found, "relevance").loc["BLEU (source)", "ours"] == pytest.approx(expected.value)
 
 
@@ -134,7 +177,9 @@ def test_some_items_without_reference_are_left_out_of_lexical_metrics(frame, wri
     part.iloc[:6, part.columns.get_loc("references")] = ""  # all outputs of the first document
     table = rows(nj.evaluate(nj.data.own_data(write(part)), **QUICK), "relevance")
     compared = table[table["ours"].notna()]
-    assert (compared["n"] == 11).all() and (compared["n_skipped"] == 1).all()  # surface too, though it has 12
+    assert (compared["n"] == 11).all() and (
+        compared["n_skipped"] == 1
+    ).all()  # surface too, though it has 12
     few = frame.copy()
     few.iloc[:42, few.columns.get_loc("references")] = ""  # of 7 of the 12 documents
     table = rows(nj.evaluate(nj.data.own_data(write(few)), **QUICK), "relevance")
@@ -143,11 +188,20 @@ def test_some_items_without_reference_are_left_out_of_lexical_metrics(frame, wri
 
 
 def test_tasks(frame, write):
-    mine = nj.data.own_data(write(frame.assign(context="A fact.").rename(
-        columns=lambda c: c.replace("fluency", "coherence"))))
-    assert protocols(mine)[0] == "dialogue" and protocols(mine, "summarization")[0] == "summarization"
+    mine = nj.data.own_data(
+        write(
+            frame.assign(context="A fact.").rename(
+                columns=lambda c: c.replace("fluency", "coherence")
+            )
+        )
+    )
+    assert (
+        protocols(mine)[0] == "dialogue" and protocols(mine, "summarization")[0] == "summarization"
+    )
     try:
-        reasoned = {"reason, then score"} if nj.prompt("upstream:d223302/coh_analyze_rate") else set()
+        reasoned = (
+            {"reason, then score"} if nj.prompt("upstream:d223302/coh_analyze_rate") else set()
+        )
     except DataUnavailable:
         reasoned = set()
     assert {label for _, label in protocols(mine)[1]} == {"G-Eval"} | reasoned
@@ -163,13 +217,28 @@ def test_documents_are_limited_whole(frame, write):
     assert set(part.ratings["item_id"]) == set(part.items["item_id"])
 
 
-def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path, monkeypatch, capsys):
+def test_a_model_is_asked_once_and_its_tokens_are_counted(
+    frame, write, tmp_path, monkeypatch, capsys
+):
     def answer(number, line, body):
         return completion(["4"] * json.loads(body).get("n", 1))  # 10 and 2 tokens a reply
 
     path = write(frame)
-    call = ["evaluate", str(path), "--judge", "openai:m", "--limit", "2", "--price", "1e6", "5e5",
-            "--store", str(tmp_path / "s.sqlite"), "--out", str(tmp_path / "page.html")]
+    call = [
+        "evaluate",
+        str(path),
+        "--judge",
+        "openai:m",
+        "--limit",
+        "2",
+        "--price",
+        "1e6",
+        "5e5",
+        "--store",
+        str(tmp_path / "s.sqlite"),
+        "--out",
+        str(tmp_path / "page.html"),
+    ]
     with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -189,11 +258,18 @@ def test_a_model_is_asked_once_and_its_tokens_are_counted(frame, write, tmp_path
         assert "plan: yet to be asked of openai:m: 0 calls, price 0.0000" in capsys.readouterr().out
         with Store(tmp_path / "s.sqlite") as store:
             judge = nj.get_judge("openai:m", store=store)
-            found = nj.evaluate(limited(nj.data.own_data(path), 2), judge=judge, price=(1e6, 5e5), **QUICK)
+            found = nj.evaluate(
+                limited(nj.data.own_data(path), 2), judge=judge, price=(1e6, 5e5), **QUICK
+            )
         assert len(server.requests) == asked  # the second time all replies are stored
     row = rows(found, "fluency").loc["G-Eval"]
     # 12 calls of 10 prompt tokens and 20 replies of 2 tokens: 120 and 480; 1 and a half each: 360.
-    assert row[["calls", "prompt_tokens", "completion_tokens", "cost"]].tolist() == [12, 120, 480, 360]
+    assert row[["calls", "prompt_tokens", "completion_tokens", "cost"]].tolist() == [
+        12,
+        120,
+        480,
+        360,
+    ]
     assert not row["estimated"] and pd.isna(row["ours"])
     assert row["reason"] == "the same score for every output"
     assert "12 calls, 0.6 k tokens, price 360.0000<" in (tmp_path / "page.html").read_text()
@@ -229,7 +305,10 @@ def test_the_page_loads_nothing_and_shows_what_was_found(frame, write, tmp_path)
         label = f"{row.ours:.2f} [{row.ci_low:.2f}, {row.ci_high:.2f}]"
         assert label + f" on {row.n} of {row.n + row.n_skipped}" * (row.n_skipped > 0) in drawn
     assert " on 5 of 6" in text and set(found.table["n_skipped"]) == {1}
-    assert "Sample level, all methods on the same 5 documents: 1 of 6 documents are left out" in shown.text
+    assert (
+        "Sample level, all methods on the same 5 documents: 1 of 6 documents are left out"
+        in shown.text
+    )
     assert "each on at least" in shown.text and "of 5 documents; Krippendorff" in shown.text
     assert all(said in shown.text for said in verdicts(found).values())
 
@@ -240,15 +319,21 @@ def test_the_command_lists_all_problems_and_writes_nothing(frame, write, tmp_pat
     bad.iloc[7, bad.columns.get_loc("human:fluency:plain")] = "good"
     assert main(["evaluate", str(write(bad)), "--out", str(tmp_path / "page.html")]) == 1
     said = capsys.readouterr().err
-    assert "hypothesis, row 5: an empty text" in said and "human:fluency:plain, row 9: 'good' is not" in said
+    assert (
+        "hypothesis, row 5: an empty text" in said
+        and "human:fluency:plain, row 9: 'good' is not" in said
+    )
     assert not (tmp_path / "page.html").exists()
 
 
 # --- data whose truth is planted ---------------------------------------------------------------------------
 
 ASK = {"style": "Rate the style from 1 to 5.\n{{hypothesis}}"}
-WORDS = [first + last for first in ("river", "town", "stone", "winter", "market", "north")
-         for last in ("bank", "gate", "field", "house", "light", "path", "mill")]
+WORDS = [
+    first + last
+    for first in ("river", "town", "stone", "winter", "market", "north")
+    for last in ("bank", "gate", "field", "house", "light", "path", "mill")
+]
 PLANTED = {"resamples": 50, "permutations": 999}
 
 
@@ -261,10 +346,14 @@ def made(ratings, *, references=True, seed=0):
     for d, s in np.ndindex(ratings.shape[:2]):
         source = list(rng.choice(WORDS, 40))
         start, size = rng.integers(20), rng.integers(4, 15)
-        text = " ".join([*source[start:start + size], *rng.choice(WORDS, rng.integers(3, 12))])
+        text = " ".join([*source[start : start + size], *rng.choice(WORDS, rng.integers(3, 12))])
         source = " ".join(source)
-        items.append((f"d{d:02}/{s}", f"d{d:02}", f"s{s}", source, text, [source] if references else [], ""))
-        scores += [(f"d{d:02}/{s}", "style", name, value) for name, value in zip(people, ratings[d, s])]
+        items.append(
+            (f"d{d:02}/{s}", f"d{d:02}", f"s{s}", source, text, [source] if references else [], "")
+        )
+        scores += [
+            (f"d{d:02}/{s}", "style", name, value) for name, value in zip(people, ratings[d, s])
+        ]
     return build("made", items, scores, source="own")
 
 
@@ -289,7 +378,9 @@ def compare(mine, judges, **options):
 
 
 def noisy(truth, sd, seed):
-    return np.clip(np.round(truth + np.random.default_rng(seed).normal(0, sd, truth.shape), 2), 1, 5)
+    return np.clip(
+        np.round(truth + np.random.default_rng(seed).normal(0, sd, truth.shape), 2), 1, 5
+    )
 
 
 def test_two_systems_a_document_crown_nobody():
@@ -301,27 +392,38 @@ def test_two_systems_a_document_crown_nobody():
     judge[:6] += [0.3, -0.3]
     mine = made(people)
     alone = mine.human().assign(judge=judge.ravel())
-    assert nj.correlation(alone, "judge", "style")[:3] == pytest.approx((1, 6, 9))  # as sample level has it
+    assert nj.correlation(alone, "judge", "style")[:3] == pytest.approx(
+        (1, 6, 9)
+    )  # as sample level has it
     found = compare(mine, says("stars", judge, mine.items))
     table = rows(found, "style")
     assert set(table["level"]) == {"dataset"} and (table["n"] == 30).all()
     assert table.loc["your prompt", "ours"] == pytest.approx(
-        nj.correlation(alone, "judge", "style", level="dataset").value)
+        nj.correlation(alone, "judge", "style", level="dataset").value
+    )
     assert table["ours"].max() < 0.6
-    assert "no document has 3 shared outputs, and the ranks of two can only agree or " in found.notes[-1]
+    assert (
+        "no document has 3 shared outputs, and the ranks of two can only agree or "
+        in found.notes[-1]
+    )
     assert verdicts(found)["style"].startswith("These data cannot name one")
 
 
 def test_a_planted_better_judge_is_named():
     truth = np.random.default_rng(2).uniform(1, 5, (20, 4))
     mine = made(truth)
-    judges = [says("noise", noisy(np.full_like(truth, 3), 1, 3), mine.items),
-              says("good", noisy(truth, 0.3, 4), mine.items)]
+    judges = [
+        says("noise", noisy(np.full_like(truth, 3), 1, 3), mine.items),
+        says("good", noisy(truth, 0.3, 4), mine.items),
+    ]
     found = compare(mine, judges)
     assert rows(found, "style").index[0] == "your prompt, good"
     said = verdicts(found)["style"]
-    assert re.fullmatch(r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, \d\.\d\d\]; the others agree "
-                        r"less, beyond chance on these systems( and on others)?\.", said)
+    assert re.fullmatch(
+        r"your prompt, good comes first, 0\.\d\d \[0\.\d\d, \d\.\d\d\]; the others agree "
+        r"less, beyond chance on these systems( and on others)?\.",
+        said,
+    )
     assert "costs" not in said  # nothing ties, so there is nothing to choose from
     assert rows(found, "style").loc["your prompt, good", "judge"] == "good"
     assert set(found.settings["judge"].split(", ")) == {"noise", "good"}
@@ -332,8 +434,13 @@ def test_judges_that_tie_are_listed_and_none_is_named():
     mine = made(truth)
     found = compare(mine, [says(f"j{i}", noisy(truth, 1, 10 + i), mine.items) for i in range(3)])
     said = verdicts(found)["style"]
-    assert said.startswith("These data cannot name one. Not told apart: ") and "comes first" not in said
-    assert all(f"your prompt, j{i} 0." in said for i in range(3)) and "The others agree less" in said
+    assert (
+        said.startswith("These data cannot name one. Not told apart: ")
+        and "comes first" not in said
+    )
+    assert (
+        all(f"your prompt, j{i} 0." in said for i in range(3)) and "The others agree less" in said
+    )
     assert "costs" not in said  # three models, whose prices nobody has said
 
 
@@ -362,11 +469,15 @@ def test_too_few_documents_name_nobody():
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8)).round(2)  # as the judge writes it
     mine = made(truth)
     said = verdicts(compare(mine, says("good", truth, mine.items), limit=7))["style"]
-    assert said.startswith("These data cannot name one: to tell one of 6 methods from the others takes 8 "
-                           "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, ")
+    assert said.startswith(
+        "These data cannot name one: to tell one of 6 methods from the others takes 8 "
+        "documents or more, and 7 are compared. Highest first: your prompt 1.00 [1.00, "
+    )
     said = verdicts(compare(mine, says("good", truth, mine.items)))["style"]
-    assert said == ("your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance on these systems "
-                    "and on others.")
+    assert said == (
+        "your prompt comes first, 1.00 [1.00, 1.00]; the others agree less, beyond chance on these systems "
+        "and on others."
+    )
 
 
 def test_too_few_permutations_are_said():
@@ -374,8 +485,9 @@ def test_too_few_permutations_are_said():
     truth = np.random.default_rng(7).uniform(1, 5, (8, 8))
     mine = made(truth)
     found = nj.evaluate(mine, judge=says("good", truth, mine.items), prompts=ASK, **QUICK)
-    assert found.notes[-1] == ("style: 99 permutations are too few to tell one of 6 methods from the others; "
-                               "it takes 100")
+    assert found.notes[-1] == (
+        "style: 99 permutations are too few to tell one of 6 methods from the others; it takes 100"
+    )
 
 
 def test_an_undefined_interval_names_nobody():
@@ -384,7 +496,10 @@ def test_an_undefined_interval_names_nobody():
     assert "comes first" in verdicts(found)["style"]
     unknown = found._replace(table=found.table.assign(ci_low=np.nan, ci_high=np.nan))
     said = verdicts(unknown)["style"]
-    assert said == "These data cannot name one: the interval of the highest, your prompt, is undefined."
+    assert (
+        said
+        == "These data cannot name one: the interval of the highest, your prompt, is undefined."
+    )
 
 
 def test_an_aspect_that_nobody_rated_in_these_documents(tmp_path):
@@ -412,12 +527,22 @@ def test_all_methods_are_compared_on_the_same_documents():
     found = compare(mine, says("coarse", judge, mine.items))
     table = rows(found, "style")
     kept = mine.human().assign(judge=judge.ravel()).query("doc_id >= 'd03'")
-    assert set(table["level"]) == {"sample"} and (table["n"] == 9).all() and (table["n_skipped"] == 3).all()
-    assert table.loc["your prompt", "ours"] == pytest.approx(nj.correlation(kept, "judge", "style").value)
+    assert (
+        set(table["level"]) == {"sample"}
+        and (table["n"] == 9).all()
+        and (table["n_skipped"] == 3).all()
+    )
+    assert table.loc["your prompt", "ours"] == pytest.approx(
+        nj.correlation(kept, "judge", "style").value
+    )
     bleu = kept.merge(nj.metrics.lexical_baselines(mine.items), on="item_id")
-    assert table.loc["ROUGE1", "ours"] == pytest.approx(nj.correlation(bleu, "rouge1-f", "style").value)
-    assert found.notes[-1] == ("style: 3 of 12 documents are left out: all outputs get the same score in 3 "
-                               "from your prompt")
+    assert table.loc["ROUGE1", "ours"] == pytest.approx(
+        nj.correlation(bleu, "rouge1-f", "style").value
+    )
+    assert found.notes[-1] == (
+        "style: 3 of 12 documents are left out: all outputs get the same score in 3 "
+        "from your prompt"
+    )
 
 
 def test_dataset_level_where_sample_level_would_lose_most_documents():
@@ -428,9 +553,11 @@ def test_dataset_level_where_sample_level_would_lose_most_documents():
     mine = made(truth)
     found = compare(mine, says("coarse", judge, mine.items))
     assert set(found.table["level"]) == {"dataset"} and found.settings["level"] == "dataset"
-    assert found.notes[-1] == ("style: dataset level, because sample level would leave 7 of 12 documents "
-                               "out: in 1 all ratings are equal; all outputs get the same score in 6 from "
-                               "your prompt")
+    assert found.notes[-1] == (
+        "style: dataset level, because sample level would leave 7 of 12 documents "
+        "out: in 1 all ratings are equal; all outputs get the same score in 6 from "
+        "your prompt"
+    )
 
 
 def test_levels_follow_each_aspect():
@@ -450,11 +577,18 @@ def test_a_judge_that_rarely_answers_is_not_compared():
     judge = truth.copy()
     judge[5:] = np.nan
     mine = made(truth)
-    found = compare(mine, [says("mute", judge, mine.items), says("good", noisy(truth, 0.5, 1), mine.items)])
+    found = compare(
+        mine, [says("mute", judge, mine.items), says("good", noisy(truth, 0.5, 1), mine.items)]
+    )
     table = rows(found, "style")
     assert table.loc["your prompt, mute", "reason"] == "scores for 20 of 48 rated outputs"
-    assert table.loc["your prompt, mute", "unparsed"] == 28 and table.loc["your prompt, good", "n"] == 12
-    assert "style: your prompt, mute is not compared: scores for 20 of 48 rated outputs" in found.notes
+    assert (
+        table.loc["your prompt, mute", "unparsed"] == 28
+        and table.loc["your prompt, good", "n"] == 12
+    )
+    assert (
+        "style: your prompt, mute is not compared: scores for 20 of 48 rated outputs" in found.notes
+    )
 
 
 def test_a_metric_that_ties_most_documents_is_left_out_and_keeps_the_level():
@@ -480,9 +614,14 @@ def test_the_ceiling_says_on_how_many_documents_it_rests_and_what_it_is_not():
     row = rows(found, "style").loc["your prompt"]
     shared = mine.ratings.merge(mine.items)
     assert row["ceiling"] == nj.stats.ceiling(shared).value < row["ours"]
-    assert row["ceiling_n"] == nj.stats.ceiling(shared).per_rater["n"].min() == 10 and row["n"] == 14
+    assert (
+        row["ceiling_n"] == nj.stats.ceiling(shared).per_rater["n"].min() == 10 and row["n"] == 14
+    )
     said = verdicts(found)["style"]
-    assert "your prompt agrees with the raters' mean more than a rater does with the mean of the" in said
+    assert (
+        "your prompt agrees with the raters' mean more than a rater does with the mean of the"
+        in said
+    )
     assert "does not show that a method is better than a person" in said
     clear = made(np.repeat(truth[:, :, None], 3, axis=2) + rng.normal(0, 0.01, (14, 4, 3)))
     said = verdicts(compare(clear, says("fair", noisy(truth, 1, 1), clear.items)))["style"]
@@ -492,10 +631,14 @@ def test_the_ceiling_says_on_how_many_documents_it_rests_and_what_it_is_not():
 def test_what_costs_least_is_said_only_where_something_costs():
     truth = np.random.default_rng(12).uniform(1, 5, (20, 5))
     mine = made(truth)
-    prompts = {"style": [ASK["style"], "A much longer text that asks the same.\n" * 9 + "{{hypothesis}}"]}
+    prompts = {
+        "style": [ASK["style"], "A much longer text that asks the same.\n" * 9 + "{{hypothesis}}"]
+    }
     found = nj.evaluate(mine, judge=says("good", truth, mine.items), prompts=prompts, **PLANTED)
     said = verdicts(found)["style"]
-    assert "Not told apart: your prompt 1.00 [1.00, 1.00]; your prompt (2) 1.00 [1.00, 1.00]." in said
+    assert (
+        "Not told apart: your prompt 1.00 [1.00, 1.00]; your prompt (2) 1.00 [1.00, 1.00]." in said
+    )
     assert "Of these, your prompt costs least." in said
     free = found.table.assign(calls=np.nan)
     assert "cost" not in verdicts(found._replace(table=free))["style"]
@@ -514,20 +657,30 @@ def test_scores_have_a_row_per_output():
     assert np.allclose(scores["style:your prompt"], truth.ravel(), atol=0.006)
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"limit": -1}, "limit=-1: expected a whole number"),
-    ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
-    ({"policy": "dropp"}, "no policy 'dropp': did you mean 'drop'"),
-    ({"scale": (10, 1), "prompts": ASK}, "expected the lowest rating, then the highest"),
-    ({"prompts": {"stile": ASK["style"]}}, "no aspect 'stile': did you mean 'style'"),
-    ({"prompts": [ASK["style"]]}, "which aspect does it ask about"),
-    ({"prompts": {"style": "Rate.\n{{context}} {{hypothesis}}"}},
-     "shows a context, and 18 of 18 outputs have none"),
-    ({"prompts": {"style": "Rate.\n{{reference}} {{hypothesis}}"}},
-     "shows a reference, and 18 of 18 outputs have none"),
-    ({"prompts": {"style": "Rate.\n{{Reply}} {{hypothesis}}"}}, "no slot '{{Reply}}'"),
-    ({"prompts": {"style": "geval/sumarization/fluency"}}, "did you mean 'geval/summarization/fluency'"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"limit": -1}, "limit=-1: expected a whole number"),
+        ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
+        ({"policy": "dropp"}, "no policy 'dropp': did you mean 'drop'"),
+        ({"scale": (10, 1), "prompts": ASK}, "expected the lowest rating, then the highest"),
+        ({"prompts": {"stile": ASK["style"]}}, "no aspect 'stile': did you mean 'style'"),
+        ({"prompts": [ASK["style"]]}, "which aspect does it ask about"),
+        (
+            {"prompts": {"style": "Rate.\n{{context}} {{hypothesis}}"}},
+            "shows a context, and 18 of 18 outputs have none",
+        ),
+        (
+            {"prompts": {"style": "Rate.\n{{reference}} {{hypothesis}}"}},
+            "shows a reference, and 18 of 18 outputs have none",
+        ),
+        ({"prompts": {"style": "Rate.\n{{Reply}} {{hypothesis}}"}}, "no slot '{{Reply}}'"),
+        (
+            {"prompts": {"style": "geval/sumarization/fluency"}},
+            "did you mean 'geval/summarization/fluency'",
+        ),
+    ],
+)
 def test_what_cannot_be_asked_is_refused_before_anything_is(options, message):
     mine = made(np.random.default_rng(1).uniform(1, 5, (6, 3)), references=False)
 
@@ -546,16 +699,23 @@ def test_samples_and_settings_take_the_place_of_the_protocols(frame, write):
     plain = protocols(mine)[1]["fluency", "G-Eval"]
     assert plain[1:] == (20, {"temperature": 1, "top_p": 1, "max_tokens": 16})
     changed = protocols(mine, samples=3, settings={"temperature": 0.5})[1]
-    assert changed["fluency", "G-Eval"][1:] == (3, {"temperature": 0.5, "top_p": 1, "max_tokens": 16})
+    assert changed["fluency", "G-Eval"][1:] == (
+        3,
+        {"temperature": 0.5, "top_p": 1, "max_tokens": 16},
+    )
     assert changed["fluency", "DA"][1:] == (3, {"temperature": 0.5, "max_tokens": 64})
-    assert limited(mine, 0).items.equals(mine.items) and limited(mine, None).items.equals(mine.items)
+    assert limited(mine, 0).items.equals(mine.items) and limited(mine, None).items.equals(
+        mine.items
+    )
 
 
 # --- the command -------------------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def server(monkeypatch):
     """Two models: `good` reads a rating out of the text, `bad` always fails."""
+
     def answer(number, line, body):
         body = json.loads(body)
         if body["model"] == "bad":
@@ -578,22 +738,50 @@ def own_file(tmp_path):
         for article in range(7):
             for model, quality in enumerate(rng.permutation(4) + 1):
                 text = " ".join(rng.choice(WORDS, 8)) + f" quality{quality}"
-                lines.write(json.dumps({"article": f"Article {article}.", "out": text, "system": f"m{model}",
-                                        "stylish": str(float(quality)).replace(".", ",")}) + "\n")
+                lines.write(
+                    json.dumps(
+                        {
+                            "article": f"Article {article}.",
+                            "out": text,
+                            "system": f"m{model}",
+                            "stylish": str(float(quality)).replace(".", ","),
+                        }
+                    )
+                    + "\n"
+                )
     return path
 
 
 def test_the_command_takes_everything_at_once(server, own_file, tmp_path, capsys):
     prompt, scores, page = (tmp_path / name for name in ("style.txt", "scores.csv", "page.html"))
     prompt.write_text("Rate the style, 1 to 5.\n{{hypothesis}}\n", encoding="utf-8")
-    call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out", "--column",
-            "human:style=stylish", "--judge", "openai:good", "--judge", "surface", "--prompts",
-            f"style=@{prompt}", "--store", str(tmp_path / "s.sqlite"), "--scores", str(scores),
-            "-o", str(page)]
+    call = [
+        "evaluate",
+        str(own_file),
+        "--columns",
+        "source=article,hypothesis=out",
+        "--column",
+        "human:style=stylish",
+        "--judge",
+        "openai:good",
+        "--judge",
+        "surface",
+        "--prompts",
+        f"style=@{prompt}",
+        "--store",
+        str(tmp_path / "s.sqlite"),
+        "--scores",
+        str(scores),
+        "-o",
+        str(page),
+    ]
     assert main(call) == 0
     said = capsys.readouterr().out
     assert "note: human:style (stylish), line 1-28: read with decimal commas" in said
-    assert "style: style.txt, openai:good comes first, 1.00 [1.00, 1.00]; the others agree less" in said
+    assert (
+        "style: style.txt, openai:good comes first, 1.00 [1.00, 1.00]; the others agree less"
+        in said
+    )
     assert len(server.requests) == 28
     table = pd.read_csv(scores)
     assert table["item"].tolist()[:2] == ["line 1", "line 2"] and len(table) == 28
@@ -603,41 +791,85 @@ def test_the_command_takes_everything_at_once(server, own_file, tmp_path, capsys
 
 def test_a_judge_whose_calls_all_fail_ends_the_run(server, own_file, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("nlgjudge.judging.server.RETRIES", 0)
-    call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
-            "--judge", "openai:bad", "--prompts", "style=Rate.\n{{hypothesis}}", "--limit", "1",
-            "--store", str(tmp_path / "s.sqlite"), "-o", str(tmp_path / "page.html")]
+    call = [
+        "evaluate",
+        str(own_file),
+        "--columns",
+        "source=article,hypothesis=out,human:style=stylish",
+        "--judge",
+        "openai:bad",
+        "--prompts",
+        "style=Rate.\n{{hypothesis}}",
+        "--limit",
+        "1",
+        "--store",
+        str(tmp_path / "s.sqlite"),
+        "-o",
+        str(tmp_path / "page.html"),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert main(call) == 1
-    assert "nlgjudge: no item was answered: 4 failed, all with: out of order" in capsys.readouterr().err
+    assert (
+        "nlgjudge: no item was answered: 4 failed, all with: out of order"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_judge_of_which_nothing_can_be_read_fails_and_the_others_are_reported(serve, own_file, tmp_path, capsys):
+def test_a_judge_of_which_nothing_can_be_read_fails_and_the_others_are_reported(
+    serve, own_file, tmp_path, capsys
+):
     serve(lambda *_: completion(["It is good."]))
-    call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
-            "--judge", "openai:vague", "--judge", "surface", "--prompts", "style=Rate.\n{{hypothesis}}",
-            "--store", str(tmp_path / "s.sqlite"), "-o", str(tmp_path / "page.html")]
+    call = [
+        "evaluate",
+        str(own_file),
+        "--columns",
+        "source=article,hypothesis=out,human:style=stylish",
+        "--judge",
+        "openai:vague",
+        "--judge",
+        "surface",
+        "--prompts",
+        "style=Rate.\n{{hypothesis}}",
+        "--store",
+        str(tmp_path / "s.sqlite"),
+        "-o",
+        str(tmp_path / "page.html"),
+    ]
     assert main(call) == 1
     said = capsys.readouterr()
     assert "nlgjudge: openai:vague: no reply could be read, so it is in no comparison" in said.err
     assert "report: " in said.out and (tmp_path / "page.html").exists()
 
 
-@pytest.mark.parametrize("extra, message", [
-    (["--prompts", "stlye={{hypothesis}}"], "no aspect 'stlye': did you mean 'style'"),
-    (["--prompts", "style=@nothing.txt"], "there is no file nothing.txt"),
-    (["--columns", "out=hypothesis"], "the name used here comes first, hypothesis=out"),
-    (["--task", "sumarization"], "no task 'sumarization': did you mean 'summarization'"),
-    (["--limit", "-3"], "limit=-3"),
-    (["-o", "nowhere/page.html"], "there is no folder nowhere"),
-    (["--scores", "nowhere/scores.csv"], "there is no folder nowhere"),
-    (["--judge", "opnai:m"], "no kind of judge 'opnai': did you mean 'openai'"),
-    (["--max-cost", "1"], "a limit on cost needs a price"),
-])
-def test_a_wrong_option_is_one_line_before_a_call(server, own_file, tmp_path, capsys, extra, message):
-    call = ["evaluate", str(own_file), "--columns", "source=article,hypothesis=out,human:style=stylish",
-            "--judge", "openai:good", "--store", str(tmp_path / "s.sqlite")]
+@pytest.mark.parametrize(
+    "extra, message",
+    [
+        (["--prompts", "stlye={{hypothesis}}"], "no aspect 'stlye': did you mean 'style'"),
+        (["--prompts", "style=@nothing.txt"], "there is no file nothing.txt"),
+        (["--columns", "out=hypothesis"], "the name used here comes first, hypothesis=out"),
+        (["--task", "sumarization"], "no task 'sumarization': did you mean 'summarization'"),
+        (["--limit", "-3"], "limit=-3"),
+        (["-o", "nowhere/page.html"], "there is no folder nowhere"),
+        (["--scores", "nowhere/scores.csv"], "there is no folder nowhere"),
+        (["--judge", "opnai:m"], "no kind of judge 'opnai': did you mean 'openai'"),
+        (["--max-cost", "1"], "a limit on cost needs a price"),
+    ],
+)
+def test_a_wrong_option_is_one_line_before_a_call(
+    server, own_file, tmp_path, capsys, extra, message
+):
+    call = [
+        "evaluate",
+        str(own_file),
+        "--columns",
+        "source=article,hypothesis=out,human:style=stylish",
+        "--judge",
+        "openai:good",
+        "--store",
+        str(tmp_path / "s.sqlite"),
+    ]
     assert main([*call, *extra]) == 1 and not server.requests
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1
@@ -648,9 +880,18 @@ def test_the_help_has_every_default_and_an_example(capsys):
         main(["evaluate", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "example: nlgjudge evaluate my.xlsx" in text
-    options = ("judge prompts samples temperature max-tokens logprobs policy price max-cost max-calls "
-               "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task "
-               "scale")
+    options = (
+        "judge prompts samples temperature max-tokens logprobs policy price max-cost max-calls "
+        "per-minute tokens-per-minute concurrency store limit plan seed output columns scores task "
+        "scale"
+    )
     assert all(f"--{option}" in text for option in options.split())
-    for default in ("surface", "0 is all (default: 0)", "report.html", "64", "nan", "replies.sqlite"):
+    for default in (
+        "surface",
+        "0 is all (default: 0)",
+        "report.html",
+        "64",
+        "nan",
+        "replies.sqlite",
+    ):
         assert default in text

@@ -60,9 +60,13 @@ def as_html(benchmark):
     >>> as_html(load("openmeva", "sample"))[:40]
     '<table><caption>openmeva</caption><tbody'
     """
-    rows = [f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
-            for name, fact in facts(benchmark).items()]
-    return f"<table><caption>{escape(benchmark.name)}</caption><tbody>{''.join(rows)}</tbody></table>"
+    rows = [
+        f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
+        for name, fact in facts(benchmark).items()
+    ]
+    return (
+        f"<table><caption>{escape(benchmark.name)}</caption><tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def _aspects(ratings):

@@ -37,7 +37,11 @@ _COUNTS = {
 }
 # A score file holds numpy scalars and torch tensors of one element; nothing else that a pickle could
 # call is let through, and what stands for torch here is this package's own.
-_NUMPY = {("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("numpy", "dtype")}
+_NUMPY = {
+    ("numpy.core.multiarray", "scalar"),
+    ("numpy._core.multiarray", "scalar"),
+    ("numpy", "dtype"),
+}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -53,7 +57,8 @@ class _Unpickler(pickle.Unpickler):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(
             f"the pickle names {module}.{name}; expected only dicts, lists, strings and numbers, "
-            "so it was not read: loading it could run foreign code")
+            "so it was not read: loading it could run foreign code"
+        )
 
 
 def unpickle(content, *, scores=False, calls=None):
@@ -78,7 +83,15 @@ def unpickle(content, *, scores=False, calls=None):
         calls = torch_scalars.CALLS if scores else {}
     try:
         return _Unpickler(content, allowed, calls).load()
-    except (EOFError, ValueError, IndexError, KeyError, AttributeError, TypeError, struct.error) as error:
+    except (
+        EOFError,
+        ValueError,
+        IndexError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        struct.error,
+    ) as error:
         raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
 
 
@@ -108,8 +121,15 @@ def read(name, further=None):
         item_id, *_ = row
         if item_id not in rated_by_experts:
             ratings.append(row)
-    return build(name, _items(documents), ratings, scores, files={entry.path: entry.blob} | optional.files,
-                 left_out=optional.left_out, expect=_COUNTS[name])
+    return build(
+        name,
+        _items(documents),
+        ratings,
+        scores,
+        files={entry.path: entry.blob} | optional.files,
+        left_out=optional.left_out,
+        expect=_COUNTS[name],
+    )
 
 
 def _from_pickle(entry, name, known, content):
@@ -150,8 +170,10 @@ def _scores(entry, documents, name, known, origin):
         rows[item_id, metric, aspect] = row
     strange = sorted({item_id for item_id, _, _ in rows} - known)
     if strange:
-        raise ValueError(f"expected scores of {name}'s {len(known)} items, got {len(strange)} others, "
-                         f"as {strange[0]!r}")
+        raise ValueError(
+            f"expected scores of {name}'s {len(known)} items, got {len(strange)} others, "
+            f"as {strange[0]!r}"
+        )
     return numbers(entry, rows.values())
 
 
@@ -178,6 +200,7 @@ def _experts(known, content):
             rows.append((f"{doc_id}/{system_id}", aspect, f"expert_{number}", float(score)))
     strange = sorted({item_id for item_id, *_ in rows} - known)
     if strange:
-        raise ValueError(f"expected ratings of {len(known)} items, got {len(strange)} others, "
-                         f"as {strange[0]!r}")
+        raise ValueError(
+            f"expected ratings of {len(known)} items, got {len(strange)} others, as {strange[0]!r}"
+        )
     return rows

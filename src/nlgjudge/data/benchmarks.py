@@ -109,7 +109,10 @@ def load(name, source="auto"):
         if error.kind == "failed":  # it can be had, only not now: nobody asked for the sample
             raise fetch.DataUnavailable(
                 f"{error}\nThe code host answered, so the sample does not stand in: run it again later, or "
-                "ask for it with source='sample'.", kind=error.kind, cause=error.cause) from error
+                "ask for it with source='sample'.",
+                kind=error.kind,
+                cause=error.cause,
+            ) from error
         found = sample.read(name)
         if error.kind == "offline":
             return found
@@ -147,7 +150,9 @@ def load_together(names, source="auto"):
     lacking = [name for name, benchmark in found.items() if benchmark.is_sample]
     if not lacking or len(lacking) == len(found):
         return found
-    print(f"{', '.join(lacking)} cannot be had here, so that all of {', '.join(found)} are {SAMPLE_NOTICE}")
+    print(
+        f"{', '.join(lacking)} cannot be had here, so that all of {', '.join(found)} are {SAMPLE_NOTICE}"
+    )
     return {name: load(name, "sample") for name in found}
 
 

@@ -76,5 +76,7 @@ def first(items, limit):
     if limit is None or limit == 0:
         return items
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ValueError(f"limit={limit!r}: expected a whole number of at least 0; 0 or None takes all")
+        raise ValueError(
+            f"limit={limit!r}: expected a whole number of at least 0; 0 or None takes all"
+        )
     return items.head(limit)

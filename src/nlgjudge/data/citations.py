@@ -106,10 +106,16 @@ def parse(text, name="citations.bib"):
     >>> found["a2020b"].fields, found["a2020b"].cited_for
     ({'title': 'A {B}'}, ('paper:x', 'judge:y'))
     """
-    rest = [line for line in _ENTRY.sub("", text).splitlines() if line.strip() and not line.startswith("%")]
+    rest = [
+        line
+        for line in _ENTRY.sub("", text).splitlines()
+        if line.strip() and not line.startswith("%")
+    ]
     if rest:
-        raise ValueError(f"{name}: expected entries and lines that begin with %, got {rest[0]!r}; an entry ends with "
-                         "a brace alone in its line")
+        raise ValueError(
+            f"{name}: expected entries and lines that begin with %, got {rest[0]!r}; an entry ends with "
+            "a brace alone in its line"
+        )
     found = {}
     for kind, key, body in _ENTRY.findall(text):
         if key in found:
@@ -118,7 +124,9 @@ def parse(text, name="citations.bib"):
         for line in body.splitlines():
             field = _FIELD.match(line)
             if not field or not _balanced(field[2]):
-                raise ValueError(f"{name}: {key}: expected a field in one line, as '  year = {{2023}},', got {line!r}")
+                raise ValueError(
+                    f"{name}: {key}: expected a field in one line, as '  year = {{2023}},', got {line!r}"
+                )
             fields[field[1]] = field[2]
         words = fields.pop("keywords", "")
         cited_for = tuple(word.strip() for word in words.split(",") if word.strip())

@@ -24,7 +24,9 @@ UPSTREAM = "https://raw.githubusercontent.com"
 RETRIES = 3
 TIMEOUT = (5, 30)  # seconds to connect, and between two pieces of the answer
 WORKERS = 8  # files that are downloaded side by side
-LONGEST_WAIT = 120  # seconds that a code host is waited for, altogether, when it says "too many requests"
+LONGEST_WAIT = (
+    120  # seconds that a code host is waited for, altogether, when it says "too many requests"
+)
 MOST_REFUSALS = 20  # so often one file is asked for when each answer is "too many requests"
 FORGET_AFTER = 60  # seconds after which a host that could not be reached is tried again
 
@@ -142,13 +144,18 @@ def read(entry):
     tried.append(f"network: {problem.text}")
     advice = "Give a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache."
     if os.environ.get("NLGJUDGE_OFFLINE"):
-        advice += (" `nlgjudge resolve` fetches, before the notebooks run, what their metadata declares: "
-                   "benchmarks, recordings, prompts.")
+        advice += (
+            " `nlgjudge resolve` fetches, before the notebooks run, what their metadata declares: "
+            "benchmarks, recordings, prompts."
+        )
     lines = [f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:"]
     lines += [f"  {number}. {outcome}" for number, outcome in enumerate(tried, 1)]
     lines.append(advice)
-    raise DataUnavailable("\n".join(lines), kind=problem.kind,
-                          cause=f"{entry.path} of {entry.repository}: {problem.text}")
+    raise DataUnavailable(
+        "\n".join(lines),
+        kind=problem.kind,
+        cause=f"{entry.path} of {entry.repository}: {problem.text}",
+    )
 
 
 def read_all(wanted, *, label="fetch"):
@@ -217,8 +224,10 @@ def _from_mirror(entry):
     if not folder:
         return None, "mirror: NLGJUDGE_MIRROR is not set"
     if not Path(folder).is_dir():
-        raise NotADirectoryError(f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
-                                 "owner/repository/commit/path, or set it to nothing to do without")
+        raise NotADirectoryError(
+            f"NLGJUDGE_MIRROR={folder} is not a folder; name one laid out "
+            "owner/repository/commit/path, or set it to nothing to do without"
+        )
     return _from_folder("mirror", Path(folder), entry)
 
 
@@ -290,8 +299,10 @@ def check(entry, content):
 def _inside(folder, location):
     """Join folder and location; links inside the folder are its owner's own business."""
     if location.is_absolute() or ".." in location.parts:
-        raise ValueError(f"the registry's path {location} would leave {folder}; "
-                         "correct that row of data/registry.csv")
+        raise ValueError(
+            f"the registry's path {location} would leave {folder}; "
+            "correct that row of data/registry.csv"
+        )
     return folder / location
 
 
@@ -397,10 +408,16 @@ def _asked_wait(response):
 def _write_error(error, target, entry):
     """The error in words of ours where the disk is full or cannot be written, else as it is."""
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return OSError(error.errno, f"{entry.path} cannot be stored in {target.parent} ({error.strerror}); "
-                       "name a folder that can be written in NLGJUDGE_CACHE")
+        return OSError(
+            error.errno,
+            f"{entry.path} cannot be stored in {target.parent} ({error.strerror}); "
+            "name a folder that can be written in NLGJUDGE_CACHE",
+        )
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return error
     size = entry.bytes or "unknown number of"
-    return OSError(error.errno, f"no space left to store {entry.path} ({size} bytes) in {target.parent}; "
-                   "free some space or move data/cache; nothing partial was kept")
+    return OSError(
+        error.errno,
+        f"no space left to store {entry.path} ({size} bytes) in {target.parent}; "
+        "free some space or move data/cache; nothing partial was kept",
+    )

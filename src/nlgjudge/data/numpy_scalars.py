@@ -46,8 +46,10 @@ def scalar(kind, content):
     float
     """
     if not isinstance(kind, NumberType):
-        raise pickle.UnpicklingError(f"a numpy scalar of {type(kind).__name__}; expected one of a number type")
-    number, = struct.unpack(kind.order + kind.format, content)
+        raise pickle.UnpicklingError(
+            f"a numpy scalar of {type(kind).__name__}; expected one of a number type"
+        )
+    (number,) = struct.unpack(kind.order + kind.format, content)
     return number
 
 

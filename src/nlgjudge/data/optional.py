@@ -12,7 +12,15 @@ from nlgjudge.data import fetch
 
 ABSENT = "not on this machine"
 # What a reader meets in a file that is laid out otherwise than it expects.
-ODD = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, pickle.UnpicklingError)
+ODD = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    pickle.UnpicklingError,
+)
 
 
 class Optional:
@@ -62,12 +70,16 @@ class Optional:
         try:
             return list(reader(content))
         except ODD as error:
-            self._say(entry, f"it is laid out otherwise than expected ({type(error).__name__}: {error})")
+            self._say(
+                entry, f"it is laid out otherwise than expected ({type(error).__name__}: {error})"
+            )
             return []
 
     def _say(self, entry, why):
         self.left_out[entry.path] = " ".join(why.split())
-        print(f"{self.name}: {entry.path} of {entry.repository} is left out: {self.left_out[entry.path]}")
+        print(
+            f"{self.name}: {entry.path} of {entry.repository} is left out: {self.left_out[entry.path]}"
+        )
 
 
 def numbers(entry, rows):
@@ -91,7 +103,11 @@ def numbers(entry, rows):
     for row in rows:
         try:
             score = float(row[3])
-        except (TypeError, ValueError, OverflowError):  # the last of a number with hundreds of digits
+        except (
+            TypeError,
+            ValueError,
+            OverflowError,
+        ):  # the last of a number with hundreds of digits
             score = math.nan
         if math.isfinite(score):
             kept.append((*row[:3], score, *row[4:]))
@@ -102,6 +118,8 @@ def numbers(entry, rows):
         what = " ".join(part for part in (metric, aspect) if part)
         example = f"{str(score)[:20]!r} for {what} of {item}"
         share = f"{len(odd)} of {len(kept) + len(odd)} scores"
-        print(f"{entry.path} of {entry.repository}: {share} are no finite numbers and are left out, as "
-              f"{example}")
+        print(
+            f"{entry.path} of {entry.repository}: {share} are no finite numbers and are left out, as "
+            f"{example}"
+        )
     return kept

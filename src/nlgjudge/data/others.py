@@ -12,8 +12,14 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
 _PREFERENCE = {"True": 1.0, "False": 0.0, "Equally Good": 0.5}
-_TOPICAL_CHAT_ASPECTS = ("understandability", "naturalness", "coherence", "engagingness", "groundedness",
-                         "overall")
+_TOPICAL_CHAT_ASPECTS = (
+    "understandability",
+    "naturalness",
+    "coherence",
+    "engagingness",
+    "groundedness",
+    "overall",
+)
 
 
 def _json(entry, files):
@@ -32,7 +38,9 @@ def read_openmeva(name):
         doc_id = str(story["doc_id"])
         for system_id, output in story["gen"].items():
             key = f"{doc_id}/{system_id}"
-            items.append((key, doc_id, system_id, story["prompt"], output["text"], [story["reference"]], ""))
+            items.append(
+                (key, doc_id, system_id, story["prompt"], output["text"], [story["reference"]], "")
+            )
             for metric, score in output["score"].items():
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
@@ -53,8 +61,9 @@ def read_topical_chat(name):
     keys = {}
     for number, ((source, context), responses) in enumerate(dialogues.items()):
         doc_id = f"dialogue{number:02d}"
-        reference = [row["system_output"] for row in responses
-                     if row["system_id"] == "Original Ground Truth"]
+        reference = [
+            row["system_output"] for row in responses if row["system_id"] == "Original Ground Truth"
+        ]
         for row in responses:
             system_id = row["system_id"]
             key = f"{doc_id}/{system_id}"
@@ -64,8 +73,15 @@ def read_topical_chat(name):
                 ratings.append((key, aspect, "mean", float(row["scores"][aspect])))
     optional = Optional(name)
     scores = _unieval(optional, lambda row: keys[row["source"], row["context"], row["system_id"]])
-    return build(name, items, ratings, scores, files=files | optional.files, left_out=optional.left_out,
-                 expect=(60, 360))
+    return build(
+        name,
+        items,
+        ratings,
+        scores,
+        files=files | optional.files,
+        left_out=optional.left_out,
+        expect=(60, 360),
+    )
 
 
 # USR's names of the aspects, and UniEval's.
@@ -87,7 +103,10 @@ def read_topical_chat_raters(name):
     """
     chats = read_topical_chat("topical_chat")
     files = dict(chats.files)
-    keys = {(item.source, item.context, item.system_id): item.item_id for item in chats.items.itertuples()}
+    keys = {
+        (item.source, item.context, item.system_id): item.item_id
+        for item in chats.items.itertuples()
+    }
     ratings = []
     for dialogue in _json(entries("topical_chat", path="usr_topical_chat.json")[0], files):
         raters = [f"rater_{initials}" for initials in dialogue["annotators"]]
@@ -106,12 +125,16 @@ def _check_means(name, ours, published, *, raters, ratings):
     counts = ratings.groupby(["item_id", "aspect"]).size()
     aspects = list(published.columns[3:])
     if len(counts) != len(published) * len(aspects) or not (counts == raters).all():
-        raise ValueError(f"{name}: expected {raters} ratings of each of {len(published)} items and "
-                         f"{len(aspects)} aspects, got {len(ratings)} ratings")
+        raise ValueError(
+            f"{name}: expected {raters} ratings of each of {len(published)} items and "
+            f"{len(aspects)} aspects, got {len(ratings)} ratings"
+        )
     apart = (ours.set_index("item_id")[aspects] - published.set_index("item_id")[aspects]).abs()
     if not apart.max().max() <= 1e-6:
-        raise ValueError(f"{name}: expected raters whose mean is the published one, got means up to "
-                         f"{apart.max().max():.3g} away; check the file")
+        raise ValueError(
+            f"{name}: expected raters whose mean is the published one, got means up to "
+            f"{apart.max().max():.3g} away; check the file"
+        )
 
 
 def read_with_unieval(name):
@@ -139,7 +162,14 @@ def _unieval(optional, key):
         for row in json.loads(content):
             item_id = key(row)
             for aspect, score in row["predict_scores"].items():
-                predicted[item_id, aspect] = (item_id, "unieval", aspect, score, "", "released_scores")
+                predicted[item_id, aspect] = (
+                    item_id,
+                    "unieval",
+                    aspect,
+                    score,
+                    "",
+                    "released_scores",
+                )
         return numbers(entry, predicted.values())
 
     return optional.read(entry, rows)
@@ -158,15 +188,22 @@ def read_news(name):
     for row in _json(entries(name, role="data")[0], files):
         doc_id = row["article_id"]
         writer = f"writer-{row['writer_id']}"
-        summaries = {writer: row["writer_summary"], "text-davinci-002": row["text-davinci-002_summary"]}
+        summaries = {
+            writer: row["writer_summary"],
+            "text-davinci-002": row["text-davinci-002_summary"],
+        }
         for system_id, text in summaries.items():
             item = (None, doc_id, system_id, row["article_text"], text, [], "")
             if items.setdefault((doc_id, system_id), item) != item:
-                raise ValueError(f"{name}: expected one article and one text per item, got two for "
-                                 f"{doc_id}/{system_id}; check the file")
+                raise ValueError(
+                    f"{name}: expected one article and one text per item, got two for "
+                    f"{doc_id}/{system_id}; check the file"
+                )
         for aspect in ("overall", "informative"):
             preference = _PREFERENCE[str(row[f"{aspect}_writer_better"])]
-            ratings.append((f"{doc_id}/{writer}", f"{aspect}_preference", row["evaluator_id"], preference))
+            ratings.append(
+                (f"{doc_id}/{writer}", f"{aspect}_preference", row["evaluator_id"], preference)
+            )
     if len(ratings) != 2 * 599:
         raise ValueError(f"{name}: expected 599 comparisons, got {len(ratings) // 2}")
     return build(name, items.values(), ratings, files=files)
@@ -183,7 +220,9 @@ def read_summeval_crowd(name):
         for line in fetch.read(entry).splitlines():
             row = json.loads(line)
             key = f"{row['id']}/{system_id}"
-            items.append((key, row["id"], system_id, row["text"], row["decoded"], row["references"], ""))
+            items.append(
+                (key, row["id"], system_id, row["text"], row["decoded"], row["references"], "")
+            )
             for number, worker in enumerate(row["turker_annotations"], 1):
                 for aspect, score in worker.items():
                     ratings.append((key, aspect, f"crowd_{number}", score))
@@ -205,8 +244,12 @@ def read_summeval_crowd_all(name):
         for aspect, scores in row["metrics"]["turker"].items():
             for number, score in enumerate(scores, 1):
                 ratings.append((item_id, aspect, f"crowd_{number}", float(score)))
-    found = build(name, summaries.items.itertuples(index=False), ratings, files=files, expect=(100, 1600))
+    found = build(
+        name, summaries.items.itertuples(index=False), ratings, files=files, expect=(100, 1600)
+    )
     if len(found.ratings) != 1600 * 4 * 5:
-        raise ValueError(f"{name}: expected five ratings of 1600 summaries on four aspects, got "
-                         f"{len(found.ratings)}; check the file")
+        raise ValueError(
+            f"{name}: expected five ratings of 1600 summaries on four aspects, got "
+            f"{len(found.ratings)}; check the file"
+        )
     return found

@@ -29,8 +29,22 @@ from nlgjudge.data.schema import ITEMS, build
 NEEDED = ("source", "hypothesis", "system")
 OPTIONAL = ("references", "context", "doc_id")
 # What a cell says where there is nothing; compared without regard to case.
-NOTHING = ("na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", "--", "\u2013", "\u2014", "?",
-           ".")
+NOTHING = (
+    "na",
+    "n/a",
+    "#n/a",
+    "n.a.",
+    "<na>",
+    "nan",
+    "null",
+    "none",
+    "-",
+    "--",
+    "\u2013",
+    "\u2014",
+    "?",
+    ".",
+)
 _FORM = "human:ASPECT or human:ASPECT:RATER"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _DAMAGED = "[\ufffd\0]"  # what stands for bytes that are no UTF-8, here and in other programs
@@ -38,8 +52,10 @@ _MISREAD = "[\u00c3\u00c2][\u0080-\u00bf]|\u00e2\u20ac"  # UTF-8 taken for Latin
 _HALVES = re.compile("[\ud800-\udfff]")  # half a character, which JSON can hold and UTF-8 cannot
 _FEW = 10  # documents
 _KINDS = "CSV, JSON Lines (.jsonl), Parquet, Excel (.xlsx) or a folder of `datasets`"
-_NO_EXCEL = ("reading Excel needs the package openpyxl: `pip install openpyxl` (the extra `excel`), or "
-             "export the sheet as CSV UTF-8")
+_NO_EXCEL = (
+    "reading Excel needs the package openpyxl: `pip install openpyxl` (the extra `excel`), or "
+    "export the sheet as CSV UTF-8"
+)
 
 
 def check_own_data(path, *, columns=None):
@@ -122,8 +138,17 @@ def own_data(path, *, columns=None):
     names = {place: f"{findings.unit} {place}" for place in table.index}
     items = []
     for row in table[[*NEEDED, *OPTIONAL]].itertuples():
-        items.append((names[row.Index], row.doc_id, row.system, row.source, row.hypothesis, row.references,
-                      row.context))
+        items.append(
+            (
+                names[row.Index],
+                row.doc_id,
+                row.system,
+                row.source,
+                row.hypothesis,
+                row.references,
+                row.context,
+            )
+        )
     scores = []
     for column, (aspect, rater) in ratings.items():
         for place, score in table[column].items():
@@ -171,7 +196,9 @@ def mapping(given):
         for part in parts:
             name, equals, column = (piece.strip() for piece in part.partition("="))
             if not (name and equals and column):
-                raise ValueError(f"column mapping {part!r}: expected NAME=COLUMN, as hypothesis=summary")
+                raise ValueError(
+                    f"column mapping {part!r}: expected NAME=COLUMN, as hypothesis=summary"
+                )
             columns[name] = column
     _check_mapping(columns)
     return columns
@@ -201,7 +228,9 @@ class _Findings:
         if not rows:
             return ""
         ranges = _ranges(rows)
-        named = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
+        named = ", ".join(
+            f"{first}-{last}" if last > first else f"{first}" for first, last in ranges
+        )
         text = f"{self.unit} {named}"
         firsts = [first for first, _ in ranges]
         begins = [self.lines.get(first, first) for first in firsts]
@@ -240,7 +269,11 @@ def _examined(path, columns):
     if raw is None:
         return None, findings, {}
     if not raw.rows:
-        nothing = f"there is no {findings.unit} below the header" if raw.header else "there is nothing in it"
+        nothing = (
+            f"there is no {findings.unit} below the header"
+            if raw.header
+            else "there is nothing in it"
+        )
         findings.say("problem", nothing)
         return None, findings, {}
     table = _table(raw, findings)
@@ -252,6 +285,7 @@ def _examined(path, columns):
 
 
 # --- formats ---------------------------------------------------------------------------------------------
+
 
 def _files(path):
     """The file, or all files of a folder."""
@@ -305,12 +339,19 @@ def _from_csv(text, findings):
         except StopIteration:
             break
         except csv.Error as error:
-            findings.say("problem", f"no cells can be made out from here on ({error}): a quote does not "
-                         "close, or text follows it; a quote within a quoted text is written twice",
-                         rows=[number])
+            findings.say(
+                "problem",
+                f"no cells can be made out from here on ({error}): a quote does not "
+                "close, or text follows it; a quote within a quoted text is written twice",
+                rows=[number],
+            )
             break
     header = [name.strip() for name in records[0]] if records else []
-    rows = {number: record for number, record in enumerate(records[1:], 2) if any(map(str.strip, record))}
+    rows = {
+        number: record
+        for number, record in enumerate(records[1:], 2)
+        if any(map(str.strip, record))
+    }
     if rows:
         _check_lengths(header, rows, separator, findings)
     return _Raw(header, rows)
@@ -320,8 +361,12 @@ def _check_lengths(header, rows, separator, findings):
     sizes = {len(row) for row in rows.values()}
     for size in sorted(sizes - {len(header)}):
         numbers = [number for number, row in rows.items() if len(row) == size]
-        findings.say("problem", f"{size} cells where the header has {len(header)}: a text that holds "
-                     f"{_SEPARATORS[separator]} needs quotes", rows=numbers)
+        findings.say(
+            "problem",
+            f"{size} cells where the header has {len(header)}: a text that holds "
+            f"{_SEPARATORS[separator]} needs quotes",
+            rows=numbers,
+        )
 
 
 def _from_json_lines(text, findings):
@@ -330,20 +375,27 @@ def _from_json_lines(text, findings):
         findings.say("problem", "a JSON list: expected JSON Lines, an object in each line")
         return None
     objects = {}
-    for number, line in enumerate(text.split("\n"), 1):  # other line separators may stand within a text
+    for number, line in enumerate(
+        text.split("\n"), 1
+    ):  # other line separators may stand within a text
         if not line.strip():
             continue
         try:
             found = json.loads(line, object_pairs_hook=_without_repeats)
         except json.JSONDecodeError as error:
-            findings.say("problem", f"no JSON object ({error.msg}, column {error.colno})", rows=[number])
+            findings.say(
+                "problem", f"no JSON object ({error.msg}, column {error.colno})", rows=[number]
+            )
             continue
         except ValueError as error:
             findings.say("problem", f"no JSON object ({error})", rows=[number])
             continue
         if not isinstance(found, dict):
-            findings.say("problem", "expected a JSON object, as {\"source\": ..., \"hypothesis\": ...}",
-                         rows=[number])
+            findings.say(
+                "problem",
+                'expected a JSON object, as {"source": ..., "hypothesis": ...}',
+                rows=[number],
+            )
             continue
         objects[number] = found
     return _from_records(objects, findings)
@@ -377,17 +429,21 @@ def _from_folder(path, findings):
     try:
         found = load_from_disk(str(path))
     except Exception as error:  # whatever a damaged folder causes
-        findings.say("problem", "no data set that `save_to_disk` of `datasets` wrote can be read "
-                     f"({_one_line(error)})")
+        findings.say(
+            "problem",
+            f"no data set that `save_to_disk` of `datasets` wrote can be read ({_one_line(error)})",
+        )
         return None
     if isinstance(found, DatasetDict):
         if len(found) != 1:
             folders = ", ".join(str(path / split) for split in found)
             findings.say("problem", f"{len(found)} splits: name the folder of one, as {folders}")
             return None
-        found, = found.values()
+        (found,) = found.values()
     records = found.with_format(None).to_list()
-    labels = {name: feature for name, feature in found.features.items() if isinstance(feature, ClassLabel)}
+    labels = {
+        name: feature for name, feature in found.features.items() if isinstance(feature, ClassLabel)
+    }
     for name, feature in labels.items():
         for record in records:
             if record[name] is not None:
@@ -404,7 +460,9 @@ def _from_excel(content, findings):
     try:
         book = load_workbook(io.BytesIO(content), data_only=True)
     except Exception as error:  # whatever a damaged file, or another kind of archive, causes
-        findings.say("problem", f"no Excel sheet can be read ({_one_line(error)}): expected {_KINDS}")
+        findings.say(
+            "problem", f"no Excel sheet can be read ({_one_line(error)}): expected {_KINDS}"
+        )
         return None
     sheet = book.worksheets[0]
     if len(book.worksheets) > 1:
@@ -419,7 +477,11 @@ def _from_excel(content, findings):
     top = min(rows)
     header = [cell.strip() for cell in rows.pop(top)]
     # A column that is empty from top to bottom is no column.
-    used = [place for place, name in enumerate(header) if name or any(row[place] for row in rows.values())]
+    used = [
+        place
+        for place, name in enumerate(header)
+        if name or any(row[place] for row in rows.values())
+    ]
     header = [header[place] for place in used]
     rows = {number: [row[place] for place in used] for number, row in rows.items()}
     return _Raw(header, rows)
@@ -431,7 +493,9 @@ def _from_records(records, findings, names=()):
     for record in records.values():
         header.update(dict.fromkeys(record))
     header = list(header)
-    rows = {place: [_cell(record.get(name)) for name in header] for place, record in records.items()}
+    rows = {
+        place: [_cell(record.get(name)) for name in header] for place, record in records.items()
+    }
     for name in header:
         nested = [place for place, record in records.items() if isinstance(record.get(name), dict)]
         if name in (*NEEDED, *OPTIONAL) or _rated(str(name)):
@@ -462,6 +526,7 @@ def _one_line(error):
 
 # --- checks ----------------------------------------------------------------------------------------------
 
+
 def _table(raw, findings):
     """Cells as a table, indexed by place."""
     header, rows = raw
@@ -485,8 +550,9 @@ def _check_mapping(columns):
             continue
         known = [*NEEDED, *OPTIONAL, *_FORM.split(" or ")]
         if column in known or _rated(column):
-            raise ValueError(f"column mapping {name}={column}: the name used here comes first, "
-                             f"{column}={name}")
+            raise ValueError(
+                f"column mapping {name}={column}: the name used here comes first, {column}={name}"
+            )
         raise ValueError(f"column mapping {name}={column}: {unknown('name', name, known)}")
 
 
@@ -503,8 +569,11 @@ def _renamed(table, columns, findings):
         known = name in (*NEEDED, *OPTIONAL) or _rated(name)
         if name in made:
             if columns[name] != name and name not in columns.values():
-                findings.say("note", f"the mapping takes {name} from {columns[name]!r}; the column of this "
-                             "name is not used")
+                findings.say(
+                    "note",
+                    f"the mapping takes {name} from {columns[name]!r}; the column of this "
+                    "name is not used",
+                )
         elif known or name not in columns.values():
             made[name] = table[name]
     return pd.DataFrame(made, index=table.index, columns=[*made], dtype=object)
@@ -512,7 +581,9 @@ def _renamed(table, columns, findings):
 
 def _check_columns(table, findings):
     """Check names and texts, and fill in the optional columns."""
-    others = [name for name in table if name and name not in (*NEEDED, *OPTIONAL) and not _rated(name)]
+    others = [
+        name for name in table if name and name not in (*NEEDED, *OPTIONAL) and not _rated(name)
+    ]
     by_lower = {name.lower(): name for name in others}
     for name in NEEDED:
         if name not in table and name not in findings.names:
@@ -521,7 +592,9 @@ def _check_columns(table, findings):
                 hint = f"is it {by_lower[near]!r}? Then map {name}={by_lower[near]}"
             findings.say("problem", f"the column is missing: {hint}", name)
     for name in by_lower.values():
-        findings.say("note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))} and {_FORM}", name)
+        findings.say(
+            "note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))} and {_FORM}", name
+        )
     for name in [name for name in table if name not in by_lower.values()]:
         _check_cells(table, name, findings)
         if not _rated(name):
@@ -539,8 +612,12 @@ def _check_cells(table, name, findings):
         findings.say("problem", "a list where one text or number is expected", name, listed)
         table[name] = table[name].map(_flat)
     cells = table[name].map(_flat)
-    findings.say("problem", "not UTF-8 here: save the file as UTF-8", name, cells.str.contains(_DAMAGED))
-    findings.say("note", "looks like UTF-8 once read as something else", name, cells.str.contains(_MISREAD))
+    findings.say(
+        "problem", "not UTF-8 here: save the file as UTF-8", name, cells.str.contains(_DAMAGED)
+    )
+    findings.say(
+        "note", "looks like UTF-8 once read as something else", name, cells.str.contains(_MISREAD)
+    )
 
 
 def _check_texts(table, name, findings):
@@ -551,11 +628,20 @@ def _check_texts(table, name, findings):
         findings.say("problem", "an empty text: write it, or leave the row out", name, cells == "")
     for text, rows in _by_text(cells[nothing]):
         if name == "hypothesis":
-            findings.say("note", f"an output that says {text!r} is judged as such: leave the row out where "
-                         "there is no output", name, rows)
+            findings.say(
+                "note",
+                f"an output that says {text!r} is judged as such: leave the row out where "
+                "there is no output",
+                name,
+                rows,
+            )
         elif name in NEEDED or name == "doc_id":
-            findings.say("problem", f"{text!r} stands for nothing: write the text, or leave the row out",
-                         name, rows)
+            findings.say(
+                "problem",
+                f"{text!r} stands for nothing: write the text, or leave the row out",
+                name,
+                rows,
+            )
         elif name in OPTIONAL:
             findings.say("note", f"{text!r} is read as no text", name, rows)
     if name in ("references", "context"):
@@ -592,8 +678,12 @@ def _check_documents(table, findings):
     repeated = table[table.duplicated(["doc_id", "system"], keep=False)]
     for (document, system), part in repeated.groupby(["doc_id", "system"]) if len(repeated) else ():
         if system and all(sources[part.index]):
-            findings.say("problem", f"several outputs of {system!r} for {document!r}: keep one, or name "
-                         "systems apart", "system", list(part.index))
+            findings.say(
+                "problem",
+                f"several outputs of {system!r} for {document!r}: keep one, or name systems apart",
+                "system",
+                list(part.index),
+            )
     number = sources.groupby(table["doc_id"]).nunique()
     for document in number.index[number > 1]:
         rows = list(table.index[table["doc_id"] == document])
@@ -601,7 +691,9 @@ def _check_documents(table, findings):
     systems = {*table["system"]} - {""}
     documents = {*table["doc_id"]} - {""}
     if len(systems) == 1:
-        findings.say("note", "one system: how the outputs of one document rank cannot be said", "system")
+        findings.say(
+            "note", "one system: how the outputs of one document rank cannot be said", "system"
+        )
     if len(documents) < _FEW:
         findings.say("note", f"only {len(documents)} documents: intervals will be wide", "doc_id")
 
@@ -612,14 +704,18 @@ def _check_ratings(table, findings):
     for name in [name for name in table if _rated(name)]:
         _, *parts = [part.strip() for part in name.split(":")]
         if len(parts) not in (1, 2) or not all(parts) or parts[0] in ITEMS:
-            findings.say("problem", f"expected {_FORM}, and no aspect called {', '.join(ITEMS[:3])}", name)
+            findings.say(
+                "problem", f"expected {_FORM}, and no aspect called {', '.join(ITEMS[:3])}", name
+            )
             continue
         aspect = parts[0]
         rater = parts[1] if len(parts) == 2 else "mean"
         columns[name] = (aspect, rater)
         table[name] = _numbers(name, table[name], findings)
     if not columns:
-        findings.say("problem", f"there are no ratings: expected one or more columns called {_FORM}")
+        findings.say(
+            "problem", f"there are no ratings: expected one or more columns called {_FORM}"
+        )
     by_aspect = {}
     for name, (aspect, rater) in columns.items():
         by_aspect.setdefault(aspect, []).append((rater, table[name]))
@@ -628,8 +724,11 @@ def _check_ratings(table, findings):
         _check_aspect(f"human:{aspect}", pd.DataFrame(ratings), findings)
         repeated = len(ratings) < len(of_raters)
         if repeated or ("mean" in ratings and len(ratings) > 1):
-            findings.say("problem", "expected one column without a rater, or one for each rater",
-                         f"human:{aspect}")
+            findings.say(
+                "problem",
+                "expected one column without a rater, or one for each rater",
+                f"human:{aspect}",
+            )
     return columns
 
 
@@ -645,8 +744,12 @@ def _numbers(name, cells, findings):
     ambiguous = _ambiguity(cells, commas) if commas.any() else ""
     if commas.any() and not ambiguous:
         example = cells[commas].iloc[0]
-        findings.say("note", f"read with decimal commas: {example!r} is {example.replace(',', '.')}", name,
-                     commas)
+        findings.say(
+            "note",
+            f"read with decimal commas: {example!r} is {example.replace(',', '.')}",
+            name,
+            commas,
+        )
         cells = cells.where(~commas, cells.str.replace(",", "."))
     # Of what Python calls a number, 1_0 and infinity are none here.
     plain = cells.where(cells.str.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"), "")
@@ -681,16 +784,25 @@ def _check_aspect(column, ratings, findings):
         findings.say("problem", "there is no rating", column)
         return
     if low.min() == high.max():
-        findings.say("problem", f"all ratings are {low.min():g}, so that nothing correlates with "
-                     "them: leave the column out", column)
+        findings.say(
+            "problem",
+            f"all ratings are {low.min():g}, so that nothing correlates with "
+            "them: leave the column out",
+            column,
+        )
         return
     for rater in low.index[low == high]:
-        findings.say("note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}")
+        findings.say(
+            "note", f"always {low[rater]:g}: this rater has no correlation", f"{column}:{rater}"
+        )
     width = high - low
     if width.max() > 2 * width.min() > 0:
         ranges = [f"{rater} {low[rater]:g} to {high[rater]:g}" for rater in low.index]
-        findings.say("note", "raters use different ranges, and their plain mean is taken: "
-                     f"{', '.join(ranges)}", column)
+        findings.say(
+            "note",
+            f"raters use different ranges, and their plain mean is taken: {', '.join(ranges)}",
+            column,
+        )
 
 
 def _rated(name):

@@ -38,7 +38,8 @@ def _root(named, working):
                 return folder
     raise FileNotFoundError(
         f"expected data/registry.csv in {working} or above it; run inside a checkout of "
-        "nlgjudge or set NLGJUDGE_ROOT to one")
+        "nlgjudge or set NLGJUDGE_ROOT to one"
+    )
 
 
 def cache():

@@ -23,13 +23,20 @@ _SEGMENTS = {"wmt22_de_en": 1984, "wmt22_zh_en": 1875}
 def read_wmt22(name):
     """Read WMT-22 general test segments; the human reference is the hypothesis."""
     language = name.split("_")[1]
-    source, = entries(name, path=f"src.{language}")
-    reference, = entries(name, path="ref.A.en")
+    (source,) = entries(name, path=f"src.{language}")
+    (reference,) = entries(name, path="ref.A.en")
     items = []
-    for number, (original, translation) in enumerate(zip(_lines(source), _lines(reference), strict=True)):
+    for number, (original, translation) in enumerate(
+        zip(_lines(source), _lines(reference), strict=True)
+    ):
         items.append((None, f"{number:04d}", "reference", original, translation, [translation], ""))
-    return build(name, items, [], files={source.path: source.blob, reference.path: reference.blob},
-                 expect=(_SEGMENTS[name], _SEGMENTS[name]))
+    return build(
+        name,
+        items,
+        [],
+        files={source.path: source.blob, reference.path: reference.blob},
+        expect=(_SEGMENTS[name], _SEGMENTS[name]),
+    )
 
 
 def _lines(entry):
@@ -47,7 +54,9 @@ def read_sumpubmed(name):
     items = []
     for number, article in sorted(texts.items()):
         abstract = article["abstract"]
-        items.append((None, f"{number:03d}", "reference", article["text"], abstract, [abstract], ""))
+        items.append(
+            (None, f"{number:03d}", "reference", article["text"], abstract, [abstract], "")
+        )
     return build(name, items, [], files=files, expect=(300, 300))
 
 
@@ -56,11 +65,13 @@ def read_answer_equivalence(name):
 
     Rating `equivalence` is the mean over raters of the released judgement, 1 for equivalent.
     """
-    entry, = entries(name, path="ae_dev.jsonl")
+    (entry,) = entries(name, path="ae_dev.jsonl")
     items = {}
     judged = {}
     odd = []
-    for number, line in enumerate(fetch.read(entry).splitlines(), 1):  # bytes: a text may hold U+2028
+    for number, line in enumerate(
+        fetch.read(entry).splitlines(), 1
+    ):  # bytes: a text may hold U+2028
         if not line.strip():
             continue
         try:
@@ -74,7 +85,15 @@ def read_answer_equivalence(name):
             key = (doc_id, answer, reference)
             if key not in items:
                 place = str(len(items))
-                items[key] = (f"{doc_id}/{place}", doc_id, place, question, answer, [reference], context)
+                items[key] = (
+                    f"{doc_id}/{place}",
+                    doc_id,
+                    place,
+                    question,
+                    answer,
+                    [reference],
+                    context,
+                )
         except ODD as error:
             odd.append(f"line {number} ({type(error).__name__}: {error})")
             continue
@@ -82,13 +101,19 @@ def read_answer_equivalence(name):
         judged.setdefault(item_id, []).append(score)
     if not items:
         example = odd[0] if odd else "it is empty"
-        cause = (f"{entry.path} of {entry.repository} is laid out otherwise than expected, no line can be "
-                 f"read, as {example}")
+        cause = (
+            f"{entry.path} of {entry.repository} is laid out otherwise than expected, no line can be "
+            f"read, as {example}"
+        )
         raise fetch.DataUnavailable(cause, kind="unreadable", cause=cause)
     if odd:
-        print(f"{entry.path} of {entry.repository}: {len(odd)} lines cannot be read and are left out, as "
-              f"{odd[0]}")
-    ratings = [(key, "equivalence", "mean", sum(scores) / len(scores)) for key, scores in judged.items()]
+        print(
+            f"{entry.path} of {entry.repository}: {len(odd)} lines cannot be read and are left out, as "
+            f"{odd[0]}"
+        )
+    ratings = [
+        (key, "equivalence", "mean", sum(scores) / len(scores)) for key, scores in judged.items()
+    ]
     return build(name, items.values(), ratings, files={entry.path: entry.blob})
 
 
@@ -122,19 +147,34 @@ def read_iwslt14(name):
     ratings = []
     for row in _rows(path, ["segment", "source", "reference", "translation", "rater", "score"]):
         key = f"{row['segment']}/translation"
-        items[key] = (key, row["segment"], "translation", row["source"], row["translation"],
-                      [row["reference"]], "")
+        items[key] = (
+            key,
+            row["segment"],
+            "translation",
+            row["source"],
+            row["translation"],
+            [row["reference"]],
+            "",
+        )
         ratings.append((key, "overall", row["rater"], float(row["score"])))
-    return build(name, items.values(), ratings, files={path.name: blob_id(path.read_bytes())},
-                 expect=(1000, 1000))
+    return build(
+        name,
+        items.values(),
+        ratings,
+        files={path.name: blob_id(path.read_bytes())},
+        expect=(1000, 1000),
+    )
 
 
 def _named(variable, name, what):
     """The file or folder that an environment variable names."""
     path = os.environ.get(variable, "")
     if not path:
-        raise fetch.DataUnavailable(f"{name} cannot be downloaded freely: ask its authors for it "
-                                    f"and name {what} in {variable}", cause=f"{variable} names no file")
+        raise fetch.DataUnavailable(
+            f"{name} cannot be downloaded freely: ask its authors for it "
+            f"and name {what} in {variable}",
+            cause=f"{variable} names no file",
+        )
     if not Path(path).exists():
         raise FileNotFoundError(f"{variable}={path} does not exist; name {what}")
     return Path(path)

@@ -48,8 +48,13 @@ _RATED = {
 }
 _KEYS = ("", "System", "Utterance")
 _PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
-_NAMES = {"mover": "moverscore", "bert": "bertscore", "METEOR": "meteor", "MoverScore": "moverscore",
-          "BERTScore": "bertscore"}
+_NAMES = {
+    "mover": "moverscore",
+    "bert": "bertscore",
+    "METEOR": "meteor",
+    "MoverScore": "moverscore",
+    "BERTScore": "bertscore",
+}
 _CLOSE = 1e-6  # between two means of the same ratings
 
 
@@ -123,7 +128,11 @@ def other_runs(benchmark):
     wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
     here = set(wide.index.tolist())
     in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
-    return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), optional.files, optional.left_out)
+    return OtherRuns(
+        wide.loc[in_order].rename_axis(columns=None).reset_index(),
+        optional.files,
+        optional.left_out,
+    )
 
 
 def _rows(entry, benchmark, before, content):
@@ -147,7 +156,9 @@ def _rows(entry, benchmark, before, content):
         if known is None:
             new.append(row)
         elif known != score:  # BART stands in both files of RealSumm, with the same scores
-            raise ValueError(f"{metric} of {item_id} is {score:g} here and {known:g} in another file")
+            raise ValueError(
+                f"{metric} of {item_id} is {score:g} here and {known:g} in another file"
+            )
     return new
 
 
@@ -155,14 +166,18 @@ def _check(entry, found, benchmark):
     """Refuse items that the benchmark has not, another number of them, and scores that some of them lack."""
     strange = sorted(set(found) - set(benchmark.items["item_id"]))
     if strange:
-        raise ValueError(f"expected scores of {benchmark.name}'s items, got {len(strange)} others, "
-                         f"as {strange[0]!r}")
+        raise ValueError(
+            f"expected scores of {benchmark.name}'s items, got {len(strange)} others, "
+            f"as {strange[0]!r}"
+        )
     expected = next(count for part, count in COUNTS.items() if part in entry.path)
     if len(found) != expected:
         raise ValueError(f"expected scores of {expected} items, got {len(found)}")
     metrics = {tuple(sorted(scores)) for scores in found.values()}
     if len(metrics) != 1:
-        raise ValueError(f"expected the same metrics for every item, got {len(metrics)} sets of them")
+        raise ValueError(
+            f"expected the same metrics for every item, got {len(metrics)} sets of them"
+        )
 
 
 def _of_lines(content):
@@ -172,7 +187,10 @@ def _of_lines(content):
         row = json.loads(line)
         scores = {}
         for metric, values in row["metrics"].items():
-            name = _NAMES.get(metric, metric.replace("rouge-", "rouge").replace("rougel", "rougeL").replace("su", "SU"))
+            name = _NAMES.get(
+                metric,
+                metric.replace("rouge-", "rouge").replace("rougel", "rougeL").replace("su", "SU"),
+            )
             if isinstance(values, dict):
                 scores |= {f"{name}-{_PARTS[part]}": score for part, score in values.items()}
             else:
@@ -186,8 +204,11 @@ def _of_pickle(content):
     found = {}
     for doc_id, document in unpickle(content, calls=CALLS).items():
         for system_id, output in document["system_summaries"].items():
-            scores = {_of_realsumm(name): score for name, score in output["scores"].items()
-                      if name != "litepyramid_recall"}
+            scores = {
+                _of_realsumm(name): score
+                for name, score in output["scores"].items()
+                if name != "litepyramid_recall"
+            }
             _add(found, f"{doc_id}/{system_id}", scores)
     return found
 
@@ -212,18 +233,28 @@ def _of_table(content, benchmark):
     rated = {column: _RATED[column] for column in rows[0] if column.startswith("H:")}
     if not rated:
         raise KeyError("no column of people's ratings, by which the items are known")
-    theirs = {(row["System"], row["Utterance"]): tuple(float(row[column]) for column in rated) for row in rows}
+    theirs = {
+        (row["System"], row["Utterance"]): tuple(float(row[column]) for column in rated)
+        for row in rows
+    }
     if len(theirs) != len(rows):
         raise ValueError(f"{len(rows) - len(theirs)} lines repeat a document and system")
     people = benchmark.human()
-    ours = {(item.doc_id, item.system_id): tuple(float(getattr(item, aspect)) for aspect in rated.values())
-            for item in people.itertuples()}
+    ours = {
+        (item.doc_id, item.system_id): tuple(
+            float(getattr(item, aspect)) for aspect in rated.values()
+        )
+        for item in people.itertuples()
+    }
     keys = _known(theirs, ours)
     found = {}
     for row in rows:
         doc_id, system_id = keys[row["System"], row["Utterance"]]
-        scores = {_of_colombo(column): score for column, score in row.items()
-                  if column not in rated and column not in _KEYS}
+        scores = {
+            _of_colombo(column): score
+            for column, score in row.items()
+            if column not in rated and column not in _KEYS
+        }
         _add(found, f"{doc_id}/{system_id}", scores)
     return found
 
@@ -245,7 +276,9 @@ def _known(theirs, ours):
     theirs_by_system = _rounded_by_system(theirs)
     systems = {}
     for label in labels:
-        alike = [name for name, ratings in ours_by_system.items() if ratings == theirs_by_system[label]]
+        alike = [
+            name for name, ratings in ours_by_system.items() if ratings == theirs_by_system[label]
+        ]
         systems[label] = _only(alike, "system", label)
     by_ratings = {}
     for doc_id in dict.fromkeys(doc_id for doc_id, _ in ours):
@@ -271,11 +304,16 @@ def _rounded_by_system(ratings):
 
 
 def _rounded_in_order(several):
-    return tuple(None if ratings is None else tuple(round(value, 5) for value in ratings) for ratings in several)
+    return tuple(
+        None if ratings is None else tuple(round(value, 5) for value in ratings)
+        for ratings in several
+    )
 
 
 def _only(alike, what, label):
     if len(alike) != 1:
-        raise ValueError(f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
-                         "cannot be told apart")
+        raise ValueError(
+            f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
+            "cannot be told apart"
+        )
     return alike[0]

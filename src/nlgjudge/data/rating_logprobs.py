@@ -77,12 +77,14 @@ def table(content, aspect=""):
     lines = list(csv.reader(io.StringIO(content.decode("utf-8"))))
     expected = [*RATINGS, aspect] if aspect else list(RATINGS)
     if not lines or lines[0] != expected:
-        raise ValueError(f"expected the columns {expected}, got {lines[0] if lines else 'an empty file'}")
+        raise ValueError(
+            f"expected the columns {expected}, got {lines[0] if lines else 'an empty file'}"
+        )
     values = np.array(lines[1:], dtype=float)
-    logarithms = values[:, :len(RATINGS)]
+    logarithms = values[:, : len(RATINGS)]
     if np.isnan(values).any() or (logarithms > 0).any():
         raise ValueError("expected logarithms of probabilities, got one above 0 or none")
-    return np.where(logarithms == FLOOR, math.nan, logarithms), values[:, len(RATINGS):].ravel()
+    return np.where(logarithms == FLOOR, math.nan, logarithms), values[:, len(RATINGS) :].ravel()
 
 
 def check_people(given, people):
@@ -107,7 +109,8 @@ def check_people(given, people):
         first = differ[0]
         raise ValueError(
             f"its order of rows is not the expected one: people's mean rating differs in {len(differ)} of "
-            f"{len(people)} rows, first in row {first + 1} (expected {people[first]:.4g}, got {given[first]:.4g})")
+            f"{len(people)} rows, first in row {first + 1} (expected {people[first]:.4g}, got {given[first]:.4g})"
+        )
 
 
 def check_prompts(logarithms, documents):
@@ -130,11 +133,16 @@ def check_prompts(logarithms, documents):
     """
     expected = _expected(logarithms)
     agreement = _within(expected, documents)
-    low = [f"{number + 1} ({value:.2f})" for number, value in enumerate(agreement) if not value >= AGREEMENT]
+    low = [
+        f"{number + 1} ({value:.2f})"
+        for number, value in enumerate(agreement)
+        if not value >= AGREEMENT
+    ]
     if low:
         raise ValueError(
             f"its order of rows cannot be shown: expected each prompt's ratings to correlate by {AGREEMENT} or more "
-            f"with those under the other prompts, within articles, got less for prompt {', '.join(low)}")
+            f"with those under the other prompts, within articles, got less for prompt {', '.join(low)}"
+        )
 
 
 def replies(item_ids, aspect, logarithms, sample_index):

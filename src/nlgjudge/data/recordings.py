@@ -65,7 +65,12 @@ class Recorded(NamedTuple):
     note: str = ""
 
 
-_DIALOGUE = {"naturalness": (1, 3), "coherence": (1, 3), "engagingness": (1, 3), "groundedness": (0, 1)}
+_DIALOGUE = {
+    "naturalness": (1, 3),
+    "coherence": (1, 3),
+    "engagingness": (1, 3),
+    "groundedness": (0, 1),
+}
 _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (1, 5))
 # Chiang and Lee 2023, section 2.3: "we use ChatGPT (gpt3.5-turbo-0613)"; appendix C: "For each attribute of
 # each sample, the rating of ChatGPT is obtained by 20 samples; we set the decoding temperature to 1 and the
@@ -103,11 +108,14 @@ for _form in ("geval", "geval_no_auto_cot"):
         note="the prompts on summaries are not registered here",
     )
 RECORDINGS["llm_summeval/gpt-3.5/stars"] = _SHEN._replace(
-    files="gpt-3.5-turbo-0301/*_stareval.txt", model="gpt-3.5-turbo-0301")
+    files="gpt-3.5-turbo-0301/*_stareval.txt", model="gpt-3.5-turbo-0301"
+)
 RECORDINGS["llm_summeval/gpt-3.5/reason_then_score"] = _SHEN._replace(
-    files="gpt-3.5-turbo-0301/*_rts.txt", model="gpt-3.5-turbo-0301")
+    files="gpt-3.5-turbo-0301/*_rts.txt", model="gpt-3.5-turbo-0301"
+)
 RECORDINGS["llm_summeval/gpt-4/reason_then_score"] = _SHEN._replace(
-    files="gpt-4-0314/*_rts.txt", model="gpt-4-0314")
+    files="gpt-4-0314/*_rts.txt", model="gpt-4-0314"
+)
 # Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
 RECORDINGS["alttest"] = Recorded(
     benchmark="summeval",
@@ -133,10 +141,16 @@ RECORDINGS["geval/gpt-4"] = Recorded(
 # ask for 1 to 5 in fluency too, where G-Eval asks for 1 to 3 (tests/data/test_rating_logprobs.py).
 _NO_PROMPT = "which prompt was asked, and at which sampling parameters, is not registered here"
 # By model, its folder and the order of its rows.
-_LOGPROBS = {"gpt-4o-mini": ("4omini", "sorted"), "qwen2.5-72b": ("qwen", "released"),
-             "deepseek-r1-32b": ("dsr1", "released")}
+_LOGPROBS = {
+    "gpt-4o-mini": ("4omini", "sorted"),
+    "qwen2.5-72b": ("qwen", "released"),
+    "deepseek-r1-32b": ("dsr1", "released"),
+}
 _PARAPHRASED = {"gpt-4o-mini": "4omini", "gpt-4o": "4o"}
-_FULL_NAMES = {"qwen2.5-72b": "Qwen2.5-72B-Instruct", "deepseek-r1-32b": "DeepSeek-R1-Distill-Qwen-32B"}
+_FULL_NAMES = {
+    "qwen2.5-72b": "Qwen2.5-72B-Instruct",
+    "deepseek-r1-32b": "DeepSeek-R1-Distill-Qwen-32B",
+}
 for _model, (_folder, _) in _LOGPROBS.items():
     RECORDINGS[f"uncertainty/{_model}"] = Recorded(
         benchmark="summeval",
@@ -209,8 +223,10 @@ def recording(name, items=None, *, files=None, load=None):
     frame = pd.DataFrame(rows, columns=columns)
     repeated = frame.duplicated(COLUMNS[:3])
     if repeated.any():
-        print(f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
-              f"as of {frame.loc[repeated, 'item_id'].iloc[0]}")
+        print(
+            f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
+            f"as of {frame.loc[repeated, 'item_id'].iloc[0]}"
+        )
     kept = frame[~repeated]
     if items is not None:
         kept = kept[kept["item_id"].isin(items["item_id"])]
@@ -263,10 +279,13 @@ def recorded_files(name):
     """
     held = recorded(name)
     start, _, end = held.files.partition("*")
-    found = [entry for entry in entries(held.benchmark, role="recording")
-             if start in entry.path and entry.path.endswith(end)]
+    found = [
+        entry
+        for entry in entries(held.benchmark, role="recording")
+        if start in entry.path and entry.path.endswith(end)
+    ]
     if name.startswith("closer_look/"):  # other prompts of theirs have longer names that end alike
-        found = [entry for entry in found if entry.path[len(start):-len(end)] in _ASPECTS]
+        found = [entry for entry in found if entry.path[len(start) : -len(end)] in _ASPECTS]
     return found
 
 
@@ -289,7 +308,10 @@ def recorded_texts(name):
         return {}
     fields = ["source", "hypothesis", "context"]
     texts = zip(*(items[field].tolist() for field in fields))
-    return {item_id: dict(zip(fields, shown)) for item_id, shown in zip(items["item_id"].tolist(), texts)}
+    return {
+        item_id: dict(zip(fields, shown))
+        for item_id, shown in zip(items["item_id"].tolist(), texts)
+    }
 
 
 def available(*names, load=None):
@@ -360,7 +382,10 @@ class _NoJudge(KeyError):
 def _rows(name, items, files, say, load=None):
     """Yield the rows of every file of a recording; `say` takes a line for those that are left out."""
     family, _, model = name.partition("/")
-    if family in ("uncertainty", "uncertainty_prompts"):  # which name no items, but repeat people's ratings
+    if family in (
+        "uncertainty",
+        "uncertainty_prompts",
+    ):  # which name no items, but repeat people's ratings
         items = (load or benchmarks.load)("summeval", "real").human()
     for entry in recorded_files(name):
         content = fetch.read(entry)
@@ -370,8 +395,10 @@ def _rows(name, items, files, say, load=None):
         except _NoJudge:
             raise
         except ODD as error:
-            raise ValueError(f"{entry.path} of {entry.repository} is laid out otherwise than expected "
-                             f"({type(error).__name__}: {error}); {name} cannot be read") from error
+            raise ValueError(
+                f"{entry.path} of {entry.repository} is laid out otherwise than expected "
+                f"({type(error).__name__}: {error}); {name} cannot be read"
+            ) from error
         yield rows
 
 
@@ -393,8 +420,10 @@ def _llm_summeval(entry, content, items, _, say):
     system_id = folder.split("_")[1]
     aspect = file.split("_")[0]
     lines = [json.loads(line) for line in content.decode("utf-8").splitlines()]
-    return [(f"{line['id']}/{system_id}", aspect, 0, _text(line["resp"]))
-            for line in _complete(entry, lines, ("id", "resp"), say)]
+    return [
+        (f"{line['id']}/{system_id}", aspect, 0, _text(line["resp"]))
+        for line in _complete(entry, lines, ("id", "resp"), say)
+    ]
 
 
 def _alttest(entry, content, items, model, _):
@@ -431,18 +460,24 @@ def _uncertainty_prompts(entry, content, items, model, say):
     people = rating_logprobs.in_order(items, "sorted")
     rows = rating_logprobs.table(content)[0]
     if len(rows) != len(people) * rating_logprobs.PROMPTS:
-        raise ValueError(f"expected {rating_logprobs.PROMPTS} rows for each of {len(people)} items, got {len(rows)}")
+        raise ValueError(
+            f"expected {rating_logprobs.PROMPTS} rows for each of {len(people)} items, got {len(rows)}"
+        )
     by_prompt = rows.reshape(len(people), rating_logprobs.PROMPTS, -1)
     try:
         rating_logprobs.check_prompts(by_prompt, people["doc_id"])
     except ValueError as error:
         say(f"{entry.path} of {entry.repository} is left out: {error}")
         return []
-    return chain.from_iterable(rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
-                               for prompt in range(rating_logprobs.PROMPTS))
+    return chain.from_iterable(
+        rating_logprobs.replies(people["item_id"], aspect, by_prompt[:, prompt], prompt)
+        for prompt in range(rating_logprobs.PROMPTS)
+    )
 
 
-@lru_cache(maxsize=16)  # a recording is often looked at before it is read, and read again under another policy
+@lru_cache(
+    maxsize=16
+)  # a recording is often looked at before it is read, and read again under another policy
 def _decoded(content):
     """What a JSON file holds, which nobody changes."""
     return json.loads(content)
@@ -455,7 +490,9 @@ def _complete(entry, rows, keys, say):
         raise KeyError(f"no row has all of {', '.join(keys)}")
     if len(kept) < len(rows):
         share = f"{len(rows) - len(kept)} of {len(rows)} rows"
-        say(f"{entry.path} of {entry.repository}: {share} lack one of {', '.join(keys)} and are left out")
+        say(
+            f"{entry.path} of {entry.repository}: {share} lack one of {', '.join(keys)} and are left out"
+        )
     return kept
 
 

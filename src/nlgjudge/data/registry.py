@@ -82,8 +82,10 @@ def entries(benchmark=None, *, role=None, path=None):
         found = [row for row in found if row.path.endswith(path)]
     if not found:
         known = ", ".join(sorted({row.benchmark for row in rows}))
-        raise KeyError(f"no registered file for benchmark={benchmark!r}, role={role!r}, "
-                       f"path={path!r}; benchmarks with files: {known}")
+        raise KeyError(
+            f"no registered file for benchmark={benchmark!r}, role={role!r}, "
+            f"path={path!r}; benchmarks with files: {known}"
+        )
     return found
 
 
@@ -132,7 +134,7 @@ def among(paths):
         parts = PurePosixPath(path).parts
         for place, part in enumerate(parts):
             if part in commits and place >= 2:  # behind owner and repository
-                found.add(parts[place - 2:])
+                found.add(parts[place - 2 :])
     return [entry for entry in registered if entry.location.parts in found]
 
 
@@ -162,9 +164,12 @@ def prompt_files(name):
     """
     owner, _, stem = name.removeprefix("upstream:").partition("/")
     prompts = entries(role="prompt")
-    found = [entry for entry in prompts
-             if owner.lower() in entry.repository.lower()
-             and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")]
+    found = [
+        entry
+        for entry in prompts
+        if owner.lower() in entry.repository.lower()
+        and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")
+    ]
     if not found:
         known = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)
         raise KeyError(f"no registered prompt {name!r}; files: {known}")

@@ -114,8 +114,15 @@ def _outputs(name, document, rules):
             doc_id = f"{doc_id}-{system_id}"
             system_id = "0"
             references = [document["source"]]
-        item = (None, doc_id, system_id, document["source"], output["hypothesis"], references,
-                document["context"])
+        item = (
+            None,
+            doc_id,
+            system_id,
+            document["source"],
+            output["hypothesis"],
+            references,
+            document["context"],
+        )
         ratings = []
         for rule in rules:
             defects = _count(output, rule.defects.split())
@@ -146,7 +153,9 @@ def _news():
         writer = outputs["lead"]
         model = outputs["embellished"]
         for system_id, output in (("writer-sample", writer), ("text-davinci-002", model)):
-            items.append((None, doc_id, system_id, document["source"], output["hypothesis"], [], ""))
+            items.append(
+                (None, doc_id, system_id, document["source"], output["hypothesis"], [], "")
+            )
         counted = {"overall": tuple(writer["defects"]), "informative": ("relevance", "consistency")}
         for aspect, kinds in counted.items():
             preference = _preference(_count(writer, kinds), _count(model, kinds))

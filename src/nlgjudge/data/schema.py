@@ -114,8 +114,9 @@ class Benchmark:
     @cached_property
     def _human(self):
         """What `human` gives, computed once."""
-        means = self.ratings.pivot_table(index="item_id", columns="aspect", values="score",
-                                         aggfunc="mean", dropna=False)
+        means = self.ratings.pivot_table(
+            index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
+        )
         means = means[self.aspects].reset_index()
         keys = self.items[["item_id", "doc_id", "system_id"]]
         return keys.merge(means, on="item_id", how="left", validate="1:1")
@@ -156,7 +157,8 @@ class Benchmark:
             raise ValueError(
                 f"scores for {self.name}: expected one row per known item and metric names that "
                 f"are no aspects, got {int(repeated.sum())} repeated and {int(unknown.sum())} "
-                f"unknown items, clashing columns {sorted(clash)}")
+                f"unknown items, clashing columns {sorted(clash)}"
+            )
         return self.human().merge(scores, on="item_id", how="left", validate="1:1")
 
     def released(self):
@@ -198,14 +200,18 @@ class Benchmark:
             features = Features({column: types.get(column, text) for column in columns})
             return Dataset.from_pandas(table, features=features, preserve_index=False)
 
-        return DatasetDict({
-            "items": typed(self.items, ITEMS),
-            "ratings": typed(self.ratings, RATINGS),
-            "scores": typed(self.scores, SCORES),
-        })
+        return DatasetDict(
+            {
+                "items": typed(self.items, ITEMS),
+                "ratings": typed(self.ratings, RATINGS),
+                "scores": typed(self.scores, SCORES),
+            }
+        )
 
 
-def build(name, items, ratings, scores=(), *, files=None, left_out=None, source="real", expect=None):
+def build(
+    name, items, ratings, scores=(), *, files=None, left_out=None, source="real", expect=None
+):
     """Assemble and check a benchmark.
 
     Parameters
@@ -247,11 +253,15 @@ def build(name, items, ratings, scores=(), *, files=None, left_out=None, source=
             raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
         dangling = set(table["item_id"].unique()) - known
         if dangling:
-            raise ValueError(f"{name}: {label} name {len(dangling)} unknown items, "
-                             f"as {sorted(dangling)[0]!r}")
+            raise ValueError(
+                f"{name}: {label} name {len(dangling)} unknown items, as {sorted(dangling)[0]!r}"
+            )
     found = (items["doc_id"].nunique(), len(items))
     if expect and found != tuple(expect):
-        raise ValueError(f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
-                         f"paper, got {found[0]} and {found[1]}")
-    return Benchmark(name, items, ratings, scores, source, files=dict(files or {}),
-                     left_out=dict(left_out or {}))
+        raise ValueError(
+            f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
+            f"paper, got {found[0]} and {found[1]}"
+        )
+    return Benchmark(
+        name, items, ratings, scores, source, files=dict(files or {}), left_out=dict(left_out or {})
+    )

@@ -50,13 +50,17 @@ class _Description(pickle.Unpickler):
     def find_class(self, module, name):
         if module == "torch" and name in _TYPES:
             return name
-        raise pickle.UnpicklingError(f"a stored tensor names {module}.{name}; expected one of "
-                                     + ", ".join(f"torch.{known}" for known in _TYPES))
+        raise pickle.UnpicklingError(
+            f"a stored tensor names {module}.{name}; expected one of "
+            + ", ".join(f"torch.{known}" for known in _TYPES)
+        )
 
     def persistent_load(self, given):
         kind, storage_type, key, _, _, view = given
         if kind != "storage" or view is not None:
-            raise pickle.UnpicklingError("a stored tensor is a view of another; expected its own storage")
+            raise pickle.UnpicklingError(
+                "a stored tensor is a view of another; expected its own storage"
+            )
         return _Storage(storage_type, key)
 
 
@@ -86,12 +90,14 @@ def storage(content):
     keys = _Description(stream).load()
     if not isinstance(described, _Storage) or keys != [described.key]:
         raise pickle.UnpicklingError("a stored tensor has another layout than one storage")
-    length, = struct.unpack("<q", stream.read(8))
+    (length,) = struct.unpack("<q", stream.read(8))
     kind = np.dtype(_TYPES[described.type])
     raw = stream.read()
     if length < 0 or len(raw) != length * kind.itemsize:
-        raise pickle.UnpicklingError(f"a stored tensor is cut: expected {length} elements of "
-                                     f"{kind.itemsize} bytes, got {len(raw)} bytes")
+        raise pickle.UnpicklingError(
+            f"a stored tensor is cut: expected {length} elements of "
+            f"{kind.itemsize} bytes, got {len(raw)} bytes"
+        )
     return np.frombuffer(raw, kind)
 
 
@@ -121,7 +127,9 @@ def scalar(elements, offset, size, stride, requires_grad=False, hooks=None, meta
     if count != 1:
         raise pickle.UnpicklingError(f"a stored tensor has {count} elements; expected one number")
     if not 0 <= offset < len(elements):
-        raise pickle.UnpicklingError(f"a stored tensor lies at {offset} of {len(elements)} elements")
+        raise pickle.UnpicklingError(
+            f"a stored tensor lies at {offset} of {len(elements)} elements"
+        )
     return float(elements[offset])
 
 

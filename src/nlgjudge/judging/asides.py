@@ -139,13 +139,13 @@ def _without_options(text):
     reached = 0
     for run in _runs(entries, text):
         last = run[-1]
-        lines = text[run[-2].end():last.start()].endswith("\n")
+        lines = text[run[-2].end() : last.start()].endswith("\n")
         end = text.find("\n", last.end()) if lines else _LAST_ENDS.search(text, last.end()).start()
         if end < 0:
             end = len(text)
         if lines and last["sign"].strip() == "." and _STATED.search(text, last.end(), end):
             continue
-        pieces += [text[reached:run[0].start()], LEFT_OUT]
+        pieces += [text[reached : run[0].start()], LEFT_OUT]
         reached = end
     return "".join(pieces) + text[reached:]
 
@@ -164,13 +164,13 @@ def _runs(entries, text):
         ):
             end += 1
         if end - at >= 2:
-            yield entries[at:end + 1]
+            yield entries[at : end + 1]
         at = max(end, at + 1)
 
 
 def _continues(text, entry, following):
     """Whether the next entry belongs to the same list: what stands between them is the entry's words."""
-    between = text[entry.end():following.start()]
+    between = text[entry.end() : following.start()]
     if len(between) > 600 or _STATED.search(between):
         return False
     if between.endswith(":") or between.endswith(": "):

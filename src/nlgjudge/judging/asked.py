@@ -34,7 +34,17 @@ _PAIRS = [
     ),
     verbose(rf"(?<! [\w/.,-] ) {NUMBER} (?: / {NUMBER} )? [ ] (?: for | on | in ) [ ] {_WORD} \b"),
 ]
-_FILLERS = ("score", "rating", "the", "evaluation", "level", "for", "grade", "assessment", "overall")
+_FILLERS = (
+    "score",
+    "rating",
+    "the",
+    "evaluation",
+    "level",
+    "for",
+    "grade",
+    "assessment",
+    "overall",
+)
 # Ends of words that leave their stem: "coherence" and "coherent", "engagingness" and "engaging"
 _SUFFIX = re.compile(
     r"(?<=[a-z]{3})(?:ingness|iveness|fulness|edness|ness|ability|able|icality|ality|ivity|arity|icity|ity|ency|ence|"
@@ -73,7 +83,7 @@ def parts(text, aspect):
     ends = [match.start() for match in headings[1:]] + [len(text)]
     headed = []
     for match, end in zip(headings, ends):
-        headed.append((match["label"], text[match.start():end].strip(" \n,;")))
+        headed.append((match["label"], text[match.start() : end].strip(" \n,;")))
     ways = [headed]
     for pattern in _PAIRS:
         ways.append([(match["label"], match[0]) for match in pattern.finditer(text)])

@@ -68,13 +68,19 @@ class Batch:
             if asked:
                 waiting[batch["id"]] = asked
         if waiting:
-            raise Waiting(self.name, waiting,
-                          "run the same call again later to collect (a batch takes up to 24 hours)")
+            raise Waiting(
+                self.name,
+                waiting,
+                "run the same call again later to collect (a batch takes up to 24 hours)",
+            )
         with self._claims() as claims:
             elsewhere = {digest for digest in missing if claims.is_taken(digest)}
         if elsewhere:
-            raise Waiting(self.name, {f"another run on {self.store.path.name}": elsewhere},
-                          "run the same call again later")
+            raise Waiting(
+                self.name,
+                {f"another run on {self.store.path.name}": elsewhere},
+                "run the same call again later",
+            )
         yield from self.server.stored(self.store, tasks)
 
     def plan(self, tasks):
@@ -117,8 +123,11 @@ class Batch:
         with self._claims() as claims:
             # Before the claim, another process may have submitted or stored some of it.
             free = claims.take_all(lines) - self._settled()
-            mine = {digest: line for digest, line in lines.items()
-                    if digest in free and first_samples[digest] not in self.store.get(digest)}
+            mine = {
+                digest: line
+                for digest, line in lines.items()
+                if digest in free and first_samples[digest] not in self.store.get(digest)
+            }
             for part in _parts(mine):
                 self._send(part, attempt=1)
         return len(mine)
@@ -190,7 +199,9 @@ class Batch:
         self.store.add({}, rows)
         answered = {row["key"] for row in rows}
         failed = [digest for digest in batch["keys"] if digest not in answered]
-        self.store.note_batch(batch["id"], batch["attempt"], found.status, failed, batch["endpoint"])
+        self.store.note_batch(
+            batch["id"], batch["attempt"], found.status, failed, batch["endpoint"]
+        )
         if submit_again and failed and batch["attempt"] == 1 and found.status != "cancelled":
             sent = {}
             for line in self._lines(client, found.input_file_id):
@@ -203,14 +214,19 @@ class Batch:
         if not file_id:
             return []
         # Bytes: a text would be cut at every line separator that a reply holds.
-        return [json.loads(line) for line in client.files.content(file_id).content.splitlines() if line]
+        return [
+            json.loads(line) for line in client.files.content(file_id).content.splitlines() if line
+        ]
 
     def _send(self, lines, attempt):
         content = "\n".join(json.dumps(line) for line in lines.values()).encode()
         with self._client("the batch was not accepted") as client:
-            file = client.files.create(file=("requests.jsonl", io.BytesIO(content)), purpose="batch")
-            made = client.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions",
-                                         completion_window="24h")
+            file = client.files.create(
+                file=("requests.jsonl", io.BytesIO(content)), purpose="batch"
+            )
+            made = client.batches.create(
+                input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
+            )
         # It is over only once it is collected.
         self.store.note_batch(made.id, attempt, "submitted", list(lines), self.server.endpoint)
 
@@ -219,8 +235,9 @@ class Batch:
         try:
             client = openai.OpenAI(base_url=self.server.base_url, timeout=self.timeout)
         except openai.OpenAIError as error:
-            raise JudgeError("no key: set OPENAI_API_KEY, and OPENAI_BASE_URL for a server of your "
-                             "own") from error
+            raise JudgeError(
+                "no key: set OPENAI_API_KEY, and OPENAI_BASE_URL for a server of your own"
+            ) from error
         try:
             with client:
                 yield client
@@ -238,7 +255,9 @@ def _replies(line):
         given = columns(response["body"])
     except (ValueError, AttributeError, TypeError, KeyError):
         return []  # a body that is no completion
-    return [reply | {"key": digest, "sample": int(start) + place} for place, reply in enumerate(given)]
+    return [
+        reply | {"key": digest, "sample": int(start) + place} for place, reply in enumerate(given)
+    ]
 
 
 def _parts(lines):

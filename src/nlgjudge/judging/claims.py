@@ -82,7 +82,8 @@ class Claims:
                 done = self._db.execute(
                     "INSERT INTO claims (key, owner, expires) VALUES (?, ?, ?) ON CONFLICT (key) "
                     "DO UPDATE SET owner = excluded.owner, expires = excluded.expires WHERE expires <= ?",
-                    (key, self._owner, now + self.seconds, now))
+                    (key, self._owner, now + self.seconds, now),
+                )
                 if done.rowcount:
                     taken.add(key)
         return taken
@@ -103,8 +104,10 @@ class Claims:
     def renew(self):
         """Move the expiry of this run's claims on."""
         with self._db:
-            self._db.execute("UPDATE claims SET expires = ? WHERE owner = ?",
-                             (time.time() + self.seconds, self._owner))
+            self._db.execute(
+                "UPDATE claims SET expires = ? WHERE owner = ?",
+                (time.time() + self.seconds, self._owner),
+            )
 
     def give_back(self, keys):
         """Give claims of this run back.
@@ -114,8 +117,10 @@ class Claims:
         keys : iterable of str
         """
         with self._db:
-            self._db.executemany("DELETE FROM claims WHERE key = ? AND owner = ?",
-                                 [(key, self._owner) for key in keys])
+            self._db.executemany(
+                "DELETE FROM claims WHERE key = ? AND owner = ?",
+                [(key, self._owner) for key in keys],
+            )
 
     def close(self):
         """Give all claims of this run back."""
@@ -131,8 +136,10 @@ class Claims:
         """Others and this run, where they hold one of these claims."""
         found = set()
         for key in keys:
-            row = self._db.execute("SELECT owner FROM claims WHERE key = ? AND expires > ?", (key, time.time()))
-            found.update(owner for owner, in row)
+            row = self._db.execute(
+                "SELECT owner FROM claims WHERE key = ? AND expires > ?", (key, time.time())
+            )
+            found.update(owner for (owner,) in row)
         return found
 
 

@@ -63,7 +63,9 @@ _DECORATION = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 # "Rating: ****"
-_ASTERISKS = re.compile(r"(?<=(?:ating|score|stars): )[*]{3,5}(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+_ASTERISKS = re.compile(
+    r"(?<=(?:ating|score|stars): )[*]{3,5}(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE
+)
 _ONE_STAR = re.compile(r"\b(a|just) (?:single|lone) star\b", re.IGNORECASE)
 # What a model's template leaves at the ends of a reply
 _TOKEN = (
@@ -75,17 +77,24 @@ _FIRST_TOKENS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _TURN_ENDS = re.compile(
-    r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user)\|>|<end_of_turn>|<eos>", re.IGNORECASE,
+    r"</s>|<\|(?:im_end|im_start|endoftext|eot_id|end_of_text|end|user)\|>|<end_of_turn>|<eos>",
+    re.IGNORECASE,
 )
 _TOKENS = re.compile(_TOKEN, re.VERBOSE | re.IGNORECASE)
 # "~~3~~ 4"
 _STRUCK = re.compile(r"~~[^~\n]{1,80}~~")
 # "★ ★ ★" is "★★★", "4 x ⭐" and "⭐ x 4" are "4 stars", "3 ★★★" is "★★★"
 _GAP_IN_ROW = re.compile(r"(?<=[★⭐🌟☆✩])[ ](?=[★⭐🌟☆✩])")
-_TIMES = re.compile(r"(?<![\d.])(?P<first>\d) ?[x×] ?[★⭐🌟](?![★⭐🌟])|(?<![★⭐🌟])[★⭐🌟] ?[x×] ?(?P<last>\d)(?!\d)")
-_NUMBER_AND_ROW = re.compile(r"(?<![\d./] )(?<![\d./])(?P<number>[2-9]) (?P<row>[★⭐🌟]{2,9})(?![★⭐🌟☆✩½])")
+_TIMES = re.compile(
+    r"(?<![\d.])(?P<first>\d) ?[x×] ?[★⭐🌟](?![★⭐🌟])|(?<![★⭐🌟])[★⭐🌟] ?[x×] ?(?P<last>\d)(?!\d)"
+)
+_NUMBER_AND_ROW = re.compile(
+    r"(?<![\d./] )(?<![\d./])(?P<number>[2-9]) (?P<row>[★⭐🌟]{2,9})(?![★⭐🌟☆✩½])"
+)
 # Small pictures that only decorate: "88 👍", "5/5 ✅"
-_PICTURES = re.compile(r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?")
+_PICTURES = re.compile(
+    r"[ ]?[\U0001F300-\U0001F31E\U0001F320-\U0001FAFF\u2600-\u2604\u2607-\u27BF]\ufe0f?"
+)
 
 
 def without_tokens(text):
@@ -99,7 +108,7 @@ def without_tokens(text):
     if not any(sign in text for sign in ("<", "[", "##")):
         return text
     first = _FIRST_TOKENS.match(text)
-    text = text[first.end():] if first else text
+    text = text[first.end() :] if first else text
     return _TOKENS.sub(" ", _TURN_ENDS.split(text, maxsplit=1)[0])
 
 
@@ -177,7 +186,11 @@ def drawn_stars(text):
     """
     if text.isascii():
         return []
-    rows = [_counted_stars(row) for row in _STARS.finditer(text) if len(row[0].replace("\ufe0f", "")) > 1]
+    rows = [
+        _counted_stars(row)
+        for row in _STARS.finditer(text)
+        if len(row[0].replace("\ufe0f", "")) > 1
+    ]
     return [float(re.match(r"[0-9.]+", row.strip())[0]) for row in rows]
 
 
@@ -201,8 +214,8 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _LARGE = re.compile(
     rf"""
     \b
-    (?: (?P<tens> {'|'.join(_TENS)} ) (?: [ -] (?P<ones> {'|'.join(WORDS[1:10])} ) )?
-      | (?P<teens> {'|'.join(_TEENS)} )
+    (?: (?P<tens> {"|".join(_TENS)} ) (?: [ -] (?P<ones> {"|".join(WORDS[1:10])} ) )?
+      | (?P<teens> {"|".join(_TEENS)} )
       | (?P<hundred> (?P<article> an? [ ] )? (?: full [ ] | perfect [ ] )? (?: one [ ] )? hundred )
         (?! [ ] and\b ) )
     (?! [\w-] )
@@ -227,7 +240,7 @@ def _in_digits(match):
 ANY_NUMBER = re.compile(
     rf"""
     [0-9\s"'(\[*_/>:-]
-    (?: (?<= [0-9] ) [0-9]{{0,20}} | (?: {'|'.join(WORDS)} ) (?! [a-z] ) )
+    (?: (?<= [0-9] ) [0-9]{{0,20}} | (?: {"|".join(WORDS)} ) (?! [a-z] ) )
     """,
     re.VERBOSE,
 )
@@ -292,7 +305,9 @@ def bounds(text, start, end):
     """Bounds of the sentence around a place in a text."""
     left = max(0, start - _FAR)
     right = min(len(text), end + _FAR)
-    for mark in _SENTENCE_ENDS:  # each is looked for nearer to the place than those before it were found
+    for (
+        mark
+    ) in _SENTENCE_ENDS:  # each is looked for nearer to the place than those before it were found
         before = text.rfind(mark, left, start)
         if before >= 0:
             left = before + 1

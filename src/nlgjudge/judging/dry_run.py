@@ -13,8 +13,10 @@ from nlgjudge.judging.tasks import NOT_ASKED, Reply
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 # As long as an aspect's definition in CoAScore's Table 9, some 170 characters.
-_DEFINITION = ("Is the text good in this respect, as far as {} goes, and as a careful reader would see and judge it, "
-               "with the source at hand and in view of the task and its reader?")
+_DEFINITION = (
+    "Is the text good in this respect, as far as {} goes, and as a careful reader would see and judge it, "
+    "with the source at hand and in view of the task and its reader?"
+)
 
 
 class DryRun:
@@ -94,8 +96,12 @@ class DryRun:
 
 def _all_missing(tasks):
     lengths = [assumed_length(task)[0] * task.n for task in tasks]
-    return {"cached": 0, "calls": len(tasks), "prompt_tokens": sum(prompt_tokens(task) for task in tasks),
-            "completion_tokens": sum(lengths)}
+    return {
+        "cached": 0,
+        "calls": len(tasks),
+        "prompt_tokens": sum(prompt_tokens(task) for task in tasks),
+        "completion_tokens": sum(lengths),
+    }
 
 
 def _stand_in(task):
@@ -105,6 +111,8 @@ def _stand_in(task):
         definition = _DEFINITION.format(task.aspect)  # the aspects of two targets are not the same
         return "\n".join(f"Quality {number}: {definition}" for number in range(1, wanted + 1))
     if task.form == "json":
-        names = [line.partition(":")[0].strip() for line in task.fields.get("aspects", "").splitlines()]
+        names = [
+            line.partition(":")[0].strip() for line in task.fields.get("aspects", "").splitlines()
+        ]
         return json.dumps({name: 3 for name in names if name})
     return "3"

@@ -121,7 +121,9 @@ def mode(p, ratings):
     """
     p = np.asarray(p, dtype=float)
     likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
-    return _unknown_stays(p, likeliest @ np.asarray(ratings, dtype=float) / np.maximum(likeliest.sum(axis=-1), 1))
+    return _unknown_stays(
+        p, likeliest @ np.asarray(ratings, dtype=float) / np.maximum(likeliest.sum(axis=-1), 1)
+    )
 
 
 def median(p, ratings):
@@ -247,7 +249,9 @@ def tempered(p, temperature):
     [[0.941, 0.059, 0.0]]
     """
     if not temperature > 0:
-        raise ValueError(f"temperature={temperature!r}: expected a number above 0; at 0 take the mode")
+        raise ValueError(
+            f"temperature={temperature!r}: expected a number above 0; at 0 take the mode"
+        )
     with np.errstate(divide="ignore"):
         return from_logprobs(np.log(np.asarray(p, dtype=float)) / temperature)
 
@@ -273,7 +277,9 @@ def pooled(distributions):
     stacked = np.stack([np.asarray(one, dtype=float) for one in distributions])
     known = np.isfinite(stacked)
     count = known.sum(axis=0)
-    return np.where(count > 0, np.where(known, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), math.nan)
+    return np.where(
+        count > 0, np.where(known, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), math.nan
+    )
 
 
 # Heads that need a distribution and nothing else, by the names under which a live judge takes them.

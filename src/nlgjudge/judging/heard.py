@@ -33,7 +33,9 @@ def refuse_silence():
     for name, reasons in _heard.items():
         if reasons and not reasons[""]:
             why, _ = reasons.most_common(1)[0]
-            silent.append(f"{name}: of {reasons.total():,} replies none could be read, most often {why}: there is "
-                          "nothing to show; look at a reply in the store, at the model's name and at the prompt")
+            silent.append(
+                f"{name}: of {reasons.total():,} replies none could be read, most often {why}: there is "
+                "nothing to show; look at a reply in the store, at the model's name and at the prompt"
+            )
     if silent:
         raise JudgeError("; ".join(silent))

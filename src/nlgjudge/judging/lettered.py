@@ -38,7 +38,9 @@ def scored(options, scale):
     """
     hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
     if not options or not 2 <= len(options) <= len(LETTERS):
-        raise ValueError(f"form='choice' with {len(options or ())} options, expected 2 to 26: {hint}")
+        raise ValueError(
+            f"form='choice' with {len(options or ())} options, expected 2 to 26: {hint}"
+        )
     if isinstance(options, dict):
         texts = list(options)
         scores = [float(score) for score in options.values()]
@@ -48,7 +50,9 @@ def scored(options, scale):
         scores = [scale[0] + step * index for index in range(len(texts))]
     texts = [_normalised(text) for text in texts]
     if len(set(texts)) < len(texts) or "" in texts:
-        raise ValueError(f"form='choice' with empty or equal options, expected different texts: {hint}")
+        raise ValueError(
+            f"form='choice' with empty or equal options, expected different texts: {hint}"
+        )
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"form='choice' with a score that is no number: {hint}")
     return dict(zip(texts, map(float, scores)))
@@ -104,7 +108,9 @@ _ASKED = r"""
 # "final answer: B"
 _FINAL = re.compile(rf"\b final [ ] {_ASKED} {_OPEN_MARKS}", re.VERBOSE | re.IGNORECASE)
 # "the answer is (B)", "I would choose option B", "Option: B"
-_ANSWER = re.compile(rf"\b (?: {_ASKED} | option : [ ]? ) {_OPEN_MARKS}", re.VERBOSE | re.IGNORECASE)
+_ANSWER = re.compile(
+    rf"\b (?: {_ASKED} | option : [ ]? ) {_OPEN_MARKS}", re.VERBOSE | re.IGNORECASE
+)
 _DENIED = re.compile(
     r"(?:\bnot|n't|\bnever|\bneither|\bcannot|\brather than|\binstead of)(?: [\w']{1,20}){0,3} ?\Z",
     re.IGNORECASE,
@@ -120,7 +126,9 @@ _LINE = re.compile(
 )
 _BEFORE_TEXT = re.compile(r"[\s\"'()\[\]{}.:;,=•-]{0,8}")
 # What may follow an option's text that is an answer: "Fair.", "Fair - it repeats itself", "Fair because …"
-_AFTER_TEXT = re.compile(r"""["')\]}]{0,3} ?(?:$|[.:;!(]|-|\b(?:because|since|as|for)\b)""", re.MULTILINE)
+_AFTER_TEXT = re.compile(
+    r"""["')\]}]{0,3} ?(?:$|[.:;!(]|-|\b(?:because|since|as|for)\b)""", re.MULTILINE
+)
 
 
 def _final(text, texts):
@@ -147,7 +155,7 @@ def _lines(text, texts):
         options = _option_at(text, match.end(), texts)
         found |= options
         end = text.find("\n", match.end())
-        line = text[match.end():end if end >= 0 else len(text)]
+        line = text[match.end() : end if end >= 0 else len(text)]
         if len(options) == 1 and len(_normalised(line)) == 1:
             only |= options
     if len(found) < 2:
@@ -168,7 +176,7 @@ def _option_at(text, start, texts):
 
 def _text_at(text, start, texts):
     """Number of the option whose text stands here as a whole, or None."""
-    here = text[start:start + max(map(len, texts)) + 10].lower()
+    here = text[start : start + max(map(len, texts)) + 10].lower()
     for index in sorted(range(len(texts)), key=lambda index: -len(texts[index])):
         if here.startswith(texts[index]) and _AFTER_TEXT.match(text, start + len(texts[index])):
             return index

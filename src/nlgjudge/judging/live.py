@@ -34,9 +34,11 @@ GIVE_UP = 20  # failed items in a row
 DEADLINE = 900  # seconds; six tries after the first and their pauses fit in
 LOOK_AGAIN = 0.2  # seconds after which a request that another run is asking is looked for again
 # What to do where requests are left to a batch.
-_LEFT = ("batch:{model} submitted them to the same store, so they are not asked and paid for again; all else is asked "
-         "and stored. Run the same call again later: what a batch has brought is collected then. To pay for them now, "
-         "give --despite-batches (despite_batches=True); `nlgjudge replies batches` gives a batch up")
+_LEFT = (
+    "batch:{model} submitted them to the same store, so they are not asked and paid for again; all else is asked "
+    "and stored. Run the same call again later: what a batch has brought is collected then. To pay for them now, "
+    "give --despite-batches (despite_batches=True); `nlgjudge replies batches` gives a batch up"
+)
 
 
 class Limits(NamedTuple):
@@ -112,11 +114,24 @@ class Live:
         they are still of no use, or nothing where they can be used now.
     """
 
-    def __init__(self, model, store, *, limits=_NO_LIMITS, concurrency=CONCURRENCY, timeout=60, deadline=DEADLINE,
-                 progress=False, ask_again=True, despite_batches=False):
+    def __init__(
+        self,
+        model,
+        store,
+        *,
+        limits=_NO_LIMITS,
+        concurrency=CONCURRENCY,
+        timeout=60,
+        deadline=DEADLINE,
+        progress=False,
+        ask_again=True,
+        despite_batches=False,
+    ):
         if limits.cost is not None and not limits.price:
-            raise JudgeError("a limit on cost needs a price: say what a million prompt and a million "
-                             "completion tokens cost")
+            raise JudgeError(
+                "a limit on cost needs a price: say what a million prompt and a million "
+                "completion tokens cost"
+            )
         self.name = f"openai:{model}"
         self.store = store
         self.limits = limits
@@ -139,8 +154,11 @@ class Live:
     @property
     def spent(self):
         """Calls and tokens so far, as the server counted them."""
-        return {"calls": self.server.calls, "prompt_tokens": round(self._prompt_tokens),
-                "completion_tokens": round(self._completion_tokens)}
+        return {
+            "calls": self.server.calls,
+            "prompt_tokens": round(self._prompt_tokens),
+            "completion_tokens": round(self._completion_tokens),
+        }
 
     def replies(self, tasks):
         """Judge tasks, then yield their replies in order, stored ones at no cost.
@@ -169,8 +187,9 @@ class Live:
         self._wait(tasks)
         self._say_how_it_ended()
         missing = NOT_ASKED if self.stopped else NOT_ANSWERED
-        yield from self.server.stored(self.store, tasks, missing=missing, first=not self.ask_again,
-                                      noted=self.asked_again)
+        yield from self.server.stored(
+            self.store, tasks, missing=missing, first=not self.ask_again, noted=self.asked_again
+        )
 
     def plan(self, tasks):
         """Say what a run would take.
@@ -187,9 +206,14 @@ class Live:
         self.server.tell_of_unknown(self.store, tasks)
         waiting = self._in_batches(tasks)
         if waiting and not self.despite_batches:
-            warnings.warn(f"{self.name}: {waiting.total()} of the planned requests wait in {', '.join(waiting)}: a run "
-                          "leaves them to it", stacklevel=2)
-        return planning.plan(self.server, self.store, tasks, self.limits.price, again=self.ask_again)
+            warnings.warn(
+                f"{self.name}: {waiting.total()} of the planned requests wait in {', '.join(waiting)}: a run "
+                "leaves them to it",
+                stacklevel=2,
+            )
+        return planning.plan(
+            self.server, self.store, tasks, self.limits.price, again=self.ask_again
+        )
 
     def _in_batches(self, tasks):
         """How many requests of these tasks that lack a sample wait in which batch."""
@@ -206,7 +230,9 @@ class Live:
         if not self._in_batches(tasks):
             return
         try:
-            Batch(self.server.model, self.store, timeout=self.server.timeout).collect(submit_again=False)
+            Batch(self.server.model, self.store, timeout=self.server.timeout).collect(
+                submit_again=False
+            )
         except JudgeError as error:
             warnings.warn(str(error), stacklevel=3)
 
@@ -244,14 +270,18 @@ class Live:
         self._answered_before = self._answered
         # Of replies, by key and sample:
         self._of_no_use = {}  # why
-        self._cut = set()  # of them, and of the others, which ran out of tokens before they said anything
+        self._cut = (
+            set()
+        )  # of them, and of the others, which ran out of tokens before they said anything
         self._fresh = set()  # which came in this run
         self._repeated = {}  # why they are of no use after they were asked for again, or nothing
         self._in_vain = 0  # repetitions of no use in a row
         self._not_again = ""  # why no more is asked for again
 
     async def _run(self, tasks):
-        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel)
+        self._cancel = partial(
+            asyncio.get_running_loop().call_soon_threadsafe, asyncio.current_task().cancel
+        )
         if self._interrupted:
             return
         self._begin()
@@ -286,23 +316,33 @@ class Live:
         if failed and nothing_came and not self.stopped:
             raise JudgeError(f"no item was answered: {failed} failed, {_commonest(self._failed)}")
         if failed:
-            warnings.warn(f"{self.name}: {failed} of {failed + self._whole} items failed, "
-                          f"{_commonest(self._failed)}; another run asks for them again", stacklevel=4)
+            warnings.warn(
+                f"{self.name}: {failed} of {failed + self._whole} items failed, "
+                f"{_commonest(self._failed)}; another run asks for them again",
+                stacklevel=4,
+            )
         if self.stopped:
-            warnings.warn(f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
-                          "another run goes on from there", stacklevel=4)
+            warnings.warn(
+                f"{self.name} stopped before the end: {self.stopped}; what is stored stays, and "
+                "another run goes on from there",
+                stacklevel=4,
+            )
         if self._elsewhere:
-            warnings.warn(f"{self.name}: another run on {self.store.path.name} was asking {len(self._elsewhere)} "
-                          "of these items at the same time; its replies are used, and none is paid twice",
-                          stacklevel=4)
+            warnings.warn(
+                f"{self.name}: another run on {self.store.path.name} was asking {len(self._elsewhere)} "
+                "of these items at the same time; its replies are used, and none is paid twice",
+                stacklevel=4,
+            )
         if self._repeated:
             warnings.warn(f"{self.name}: {told_again(self._repeated)}", stacklevel=4)
         if self._not_again:
             warnings.warn(f"{self.name}: {self._not_again}", stacklevel=4)
         if self._cut:
-            warnings.warn(f"{self.name}: replies that were cut before they came to the point (length): "
-                          f"{len(self._cut)}; raise max_tokens, which pays for a reasoning model's thoughts too",
-                          stacklevel=4)
+            warnings.warn(
+                f"{self.name}: replies that were cut before they came to the point (length): "
+                f"{len(self._cut)}; raise max_tokens, which pays for a reasoning model's thoughts too",
+                stacklevel=4,
+            )
 
     async def _all(self, client, tasks):
         """Ask for all that is missing."""
@@ -319,7 +359,9 @@ class Live:
             await self._side_by_side(self._work, client)
             if self._elsewhere and not self.stopped:
                 self._bar.set_description("waiting for another run")
-                self._todo = ((place, task) for place, task in enumerate(tasks) if place in self._elsewhere)
+                self._todo = (
+                    (place, task) for place, task in enumerate(tasks) if place in self._elsewhere
+                )
                 await self._side_by_side(partial(self._work, wait=True), client)
             if self.stopped or self._asked_as <= {len(self.server.notices)}:
                 break
@@ -351,11 +393,14 @@ class Live:
                 self._failed[str(error)] += 1
                 self._in_a_row += 1
                 if self._in_a_row >= GIVE_UP:
-                    raise JudgeError(f"{GIVE_UP} items failed in a row, the last with: {error}; what is "
-                                     "stored stays") from None
+                    raise JudgeError(
+                        f"{GIVE_UP} items failed in a row, the last with: {error}; what is "
+                        "stored stays"
+                    ) from None
             errors = self.failures + sum(self._failed.values())
-            self._bar.set_postfix(calls=self.server.calls, errors=errors, cost=f"{self.cost:.4f}",
-                                  refresh=False)
+            self._bar.set_postfix(
+                calls=self.server.calls, errors=errors, cost=f"{self.cost:.4f}", refresh=False
+            )
             self._bar.update()
             if self.stopped or (until_asked and self.server.calls > before):
                 return
@@ -411,7 +456,9 @@ class Live:
             _, digest, n = self.server.request(task)
             have = self.store.tries(digest)
             if all(sample in have for sample in range(n)):
-                self._note(task, n, digest, {sample: used(task, n, have[sample]) for sample in range(n)})
+                self._note(
+                    task, n, digest, {sample: used(task, n, have[sample]) for sample in range(n)}
+                )
                 return True
             if self._claims.is_taken(digest):
                 return None
@@ -517,8 +564,11 @@ class Live:
         """Ask again for the replies of a task that may be asked again; False where that is the end of it."""
         request, digest, n = self.server.request(task)
         tries = self.store.tries(digest)
-        wanted = [sample for sample in range(n) if sample in tries
-                  and self._may_be_asked_again(task, n, digest, sample, tries[sample])]
+        wanted = [
+            sample
+            for sample in range(n)
+            if sample in tries and self._may_be_asked_again(task, n, digest, sample, tries[sample])
+        ]
         if not wanted:
             return False
         async with self._turn:
@@ -531,8 +581,10 @@ class Live:
         if found is None:  # the request must change, and is asked as a whole in another run
             return False
         new = dict(zip(wanted, found))
-        rows = [reply | {"key": digest, "sample": sample, "attempt": len(tries[sample])}
-                for sample, reply in new.items()]
+        rows = [
+            reply | {"key": digest, "sample": sample, "attempt": len(tries[sample])}
+            for sample, reply in new.items()
+        ]
         await self._keep(task, request, rows)
         for sample, reply in new.items():
             reason = problem(task, n, reply)
@@ -541,8 +593,10 @@ class Live:
             self._note_cut(task, digest, sample, reply)
             self._in_vain = self._in_vain + 1 if reason else 0
         if self._in_vain >= IN_VAIN:
-            self._not_again = (f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
-                               "no more is asked again in this run")
+            self._not_again = (
+                f"{IN_VAIN} replies of no use were asked for again in a row and in vain: "
+                "no more is asked again in this run"
+            )
         return True
 
     def _may_be_asked_again(self, task, n, digest, sample, tries):
@@ -556,8 +610,14 @@ class Live:
             async with asyncio.timeout_at(ends):
                 found = await self.server.ask(client, request, count)
         except TimeoutError:
-            last = f"; the last that failed: {self.server.last_problem}" if self.server.last_problem else ""
-            raise CallFailed(f"no answer within {self.deadline:g} s in all, with further tries{last}") from None
+            last = (
+                f"; the last that failed: {self.server.last_problem}"
+                if self.server.last_problem
+                else ""
+            )
+            raise CallFailed(
+                f"no answer within {self.deadline:g} s in all, with further tries{last}"
+            ) from None
         finally:
             self._under_way -= 1
         for reply in found or []:
@@ -636,8 +696,10 @@ class Live:
         # A call under way will cost as much as the mean of those before.
         expected = self.cost * (1 + self._under_way / max(self._answered, 1))
         if cost is not None and expected >= cost:
-            return (f"the limit on cost was reached: {self.cost:.4g} of {cost:.4g}, {self._under_way} under "
-                    "way")
+            return (
+                f"the limit on cost was reached: {self.cost:.4g} of {cost:.4g}, {self._under_way} under "
+                "way"
+            )
         return ""
 
     def _cost(self, prompt, completion):
@@ -665,8 +727,10 @@ def told_again(asked_again):
     'replies asked for again because they were of no use: 2, of use now: 1, not yet: 1 (no_rating 1)'
     """
     left = Counter(reason for reason in asked_again.values() if reason)
-    said = (f"replies asked for again because they were of no use: {len(asked_again)}, "
-            f"of use now: {len(asked_again) - left.total()}")
+    said = (
+        f"replies asked for again because they were of no use: {len(asked_again)}, "
+        f"of use now: {len(asked_again) - left.total()}"
+    )
     if left:
         counted = ", ".join(f"{reason} {number}" for reason, number in left.most_common())
         said += f", not yet: {left.total()} ({counted})"

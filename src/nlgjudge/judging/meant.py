@@ -146,10 +146,12 @@ def is_meant(match):
     """Whether the sentence means its number as a rating: neither denied, nor imagined, nor defined."""
     text = match.string
     left, right = bounds(text, match.start(), match.end())
-    before = text[left:match.start("value")]
-    after = text[match.end():right]
+    before = text[left : match.start("value")]
+    after = text[match.end() : right]
     # Looking for a word is faster than looking for a pattern, and most sentences hold none of these.
-    if holds(before, "not", "n't", "never", "no", "hardly", "far", "doubt") and _DENIED.search(before):
+    if holds(before, "not", "n't", "never", "no", "hardly", "far", "doubt") and _DENIED.search(
+        before
+    ):
         return False
     if _THEIRS.search(before):
         return False
@@ -173,7 +175,9 @@ def counts(match):
     """Whether the number counts what follows it; behind a closing bracket something else begins."""
     if has_stars(match):
         return False
-    return not match[0].endswith((")", "]", '"')) and bool(_COUNTED.match(match.string, match.end()))
+    return not match[0].endswith((")", "]", '"')) and bool(
+        _COUNTED.match(match.string, match.end())
+    )
 
 
 def sentence_reading(match, scale):

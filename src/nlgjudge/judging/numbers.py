@@ -127,7 +127,8 @@ _OPEN = re.compile(
 _BOUND = re.compile(r"(?:(?<![-=a-z\"'/])>|[<≤≥]) ?=? ?\Z")
 # "4 stars (3/5)"
 _BESIDE = re.compile(
-    rf"[ ]? [(=] [ ]? (?P<beside> {NUMBER} ) [ ]? (?: / | out [ ] of ) [ ]? (?P<whole> {NUMBER} )", re.VERBOSE,
+    rf"[ ]? [(=] [ ]? (?P<beside> {NUMBER} ) [ ]? (?: / | out [ ] of ) [ ]? (?P<whole> {NUMBER} )",
+    re.VERBOSE,
 )
 # Behind points: "1 point for grammar, 2 points off".
 _SHARE = re.compile(r" (?:for|each|per|off|deducted|lost)\b")
@@ -145,7 +146,9 @@ def reading_of(match, scale):
     if match["upto"]:
         # "1-5" is the scale itself, "3-1" a match's score; "2-3" is undecided.
         upto = value_of(match["upto"])
-        played = value > upto and match.string[match.end("value"):match.start("upto")].strip() == "-"
+        played = (
+            value > upto and match.string[match.end("value") : match.start("upto")].strip() == "-"
+        )
         return None if played or (value, upto) == (scale[0], scale[1]) else "ambiguous"
     highest = 100.0 if match["percent"] else scale[1]
     named = match["slash"] or match["out_of"] or match["of"]
@@ -164,7 +167,9 @@ def reading_of(match, scale):
     beside = _BESIDE.match(match.string, match.end())
     if beside and value_of(beside["whole"]) == scale[1] and value_of(beside["beside"]) != value:
         return "ambiguous"
-    if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(match.string, match.end()):
+    if "p" in (match["unit"] or match["late_unit"] or "") and _SHARE.match(
+        match.string, match.end()
+    ):
         return "ambiguous"
     return value
 

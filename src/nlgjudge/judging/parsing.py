@@ -23,7 +23,16 @@ from nlgjudge.judging.numbers import is_share_of_one
 from nlgjudge.metrics import cached
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
-REASONS = ("", "empty", "refusal", "no_rating", "ambiguous", "out_of_range", "other_scale", "not_json")
+REASONS = (
+    "",
+    "empty",
+    "refusal",
+    "no_rating",
+    "ambiguous",
+    "out_of_range",
+    "other_scale",
+    "not_json",
+)
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 
 # "4", "3.", "- 2": most replies of a judge that was asked for the number alone
@@ -158,7 +167,9 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
         known = {text: _OWN_READING[policy](text) for text in distinct}
     else:
         known = _readings(distinct, form, scale, key, options, aspect)
-    frame = pd.DataFrame([known[text] for text in replies], columns=["score", "reason"], index=texts.index)
+    frame = pd.DataFrame(
+        [known[text] for text in replies], columns=["score", "reason"], index=texts.index
+    )
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
     if policy == "drop":
@@ -177,8 +188,14 @@ def _readings(texts, form, scale, key, options, aspect):
         except OSError:  # there is no folder to keep them in
             kept = None
     if kept is None:
-        return {text: parse(text, form, scale, key=key, options=options, aspect=aspect) for text in texts}
-    known = {text: Score(score, REASONS[int(reason)]) for text, (score, reason) in zip(strings, kept.tolist())}
+        return {
+            text: parse(text, form, scale, key=key, options=options, aspect=aspect)
+            for text in texts
+        }
+    known = {
+        text: Score(score, REASONS[int(reason)])
+        for text, (score, reason) in zip(strings, kept.tolist())
+    }
     return known | {text: parse(text, form, scale) for text in texts if not isinstance(text, str)}
 
 
@@ -225,7 +242,11 @@ def _first_digit_or_0(text):
 
 
 # Policies that read every reply by a rule of their own.
-_OWN_READING = {"leading_or_0": _leading, "first_digit": _first_digit, "first_digit_or_0": _first_digit_or_0}
+_OWN_READING = {
+    "leading_or_0": _leading,
+    "first_digit": _first_digit,
+    "first_digit_or_0": _first_digit_or_0,
+}
 
 
 def _decided(readings, text, scale=None):
@@ -271,7 +292,15 @@ def _yes_no(text):
 # ---- JSON -----------------------------------------------------------------------------------------------
 
 # Where no key is given and an object holds several numbers, the one of such a name is the rating.
-_RATING_NAMES = ("score", "rating", "overall", "overall_score", "overall score", "final_score", "final score")
+_RATING_NAMES = (
+    "score",
+    "rating",
+    "overall",
+    "overall_score",
+    "overall score",
+    "final_score",
+    "final score",
+)
 
 
 class _Pairs(list):
@@ -284,7 +313,7 @@ def _json(text, scale, key):
     if start < 0 or end < start:
         return Score(math.nan, "not_json")
     try:
-        pairs = json.loads(text[start:end + 1], object_pairs_hook=_Pairs)
+        pairs = json.loads(text[start : end + 1], object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         # No JSON; or an integer of more than 4,300 digits, or nested too deeply to be read.
         return Score(math.nan, "not_json")

@@ -31,7 +31,9 @@ class Pending:
         """
         states = self._store.batch_states()
         if states != self._states:
-            self._batches = {digest: batch["id"] for batch in under_way(self._store) for digest in batch["keys"]}
+            self._batches = {
+                digest: batch["id"] for batch in under_way(self._store) for digest in batch["keys"]
+            }
             self._states = states
         return self._batches.get(digest, "")
 

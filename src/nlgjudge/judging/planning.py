@@ -16,7 +16,9 @@ LIST = 40  # of a list of scores, as CoAScore's second step gives it
 REASONED = 150  # of a rating with reasons
 TEXT = 256  # of a text, as a list of steps or a rewritten summary
 # How a prompt asks for reasons, looked for in its last words.
-_REASONS = re.compile(r"\b(?:reasons?|explain|explanation|rationale|step by step|analy[sz]e|justify)\b", re.I)
+_REASONS = re.compile(
+    r"\b(?:reasons?|explain|explanation|rationale|step by step|analy[sz]e|justify)\b", re.I
+)
 _LAST = 200  # characters
 
 
@@ -94,7 +96,9 @@ def plan(server, store, tasks, price=None, *, again=True):
         (one a task where the server takes `n`, as is assumed until it shows otherwise), `prompt_tokens,
         completion_tokens` and `cost` (None without a price).
     """
-    found = dict.fromkeys(("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0)
+    found = dict.fromkeys(
+        ("tasks", "samples", "cached", "calls", "prompt_tokens", "completion_tokens"), 0
+    )
     lengths = {}
     seen = set()
     for task in tasks:
@@ -138,7 +142,9 @@ def assumption(server, store, task):
     """
     mean, number = _stored_length(server, store, task)
     if number:
-        said = f"{mean:.1f} tokens a reply, the mean of the {number} that are stored for this prompt"
+        said = (
+            f"{mean:.1f} tokens a reply, the mean of the {number} that are stored for this prompt"
+        )
     else:
         assumed, form = assumed_length(task)
         said = f"{assumed} tokens a reply, assumed for {form}"

@@ -41,9 +41,17 @@ def names(folder):
         As ``FORM/TASK/ASPECT``.
     """
     found = read(folder)
-    tasks = {name: words for name, words in found.items() if isinstance(words, dict) and name not in _GENERAL}
-    return [f"{form}/{task}/{aspect}" for form in found.get("forms", {}) for task, words in tasks.items()
-            for aspect in words["aspects"]]
+    tasks = {
+        name: words
+        for name, words in found.items()
+        if isinstance(words, dict) and name not in _GENERAL
+    }
+    return [
+        f"{form}/{task}/{aspect}"
+        for form in found.get("forms", {})
+        for task, words in tasks.items()
+        for aspect in words["aspects"]
+    ]
 
 
 def composed(folder, name):

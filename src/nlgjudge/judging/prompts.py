@@ -99,7 +99,9 @@ class Prompt(NamedTuple):
         fields = {**fields, **self.constants}
         absent = sorted(set(self.slots.values()) - set(fields))
         if absent:
-            raise KeyError(f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}")
+            raise KeyError(
+                f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}"
+            )
         if "source_label" in self.constants:  # both texts go behind a label of their own
             for field in ("source", "hypothesis"):
                 fields[field] = f"{self.constants[f'{field}_label']} {fields[field]}"
@@ -162,8 +164,13 @@ def prompt(name):
         "hypothesis_label": words["hypothesis_label"],
     }
     read = _read(f"{paper}/{template}", folder / f"{template}.txt")
-    return read._replace(name=name, aspect=aspect, constants=constants, task=words.get("kind", task),
-                         exact=words["exact"] and asked["exact"])
+    return read._replace(
+        name=name,
+        aspect=aspect,
+        constants=constants,
+        task=words.get("kind", task),
+        exact=words["exact"] and asked["exact"],
+    )
 
 
 def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
@@ -203,8 +210,10 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
         check_scale(given.scale)
         return given
     if not isinstance(given, str):
-        raise ValueError(f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
-                         "or a Prompt")
+        raise ValueError(
+            f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
+            "or a Prompt"
+        )
     if not re.search(r"\{\{|\s", given):
         return prompt(given)
     check_scale(scale)
@@ -228,8 +237,10 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
     )
     check_slots(made)
     if "hypothesis" not in slots.values():
-        raise ValueError("the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "
-                         "goes")
+        raise ValueError(
+            "the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "
+            "goes"
+        )
     return made
 
 
@@ -270,7 +281,9 @@ def check_scale(scale):
         raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
     low, high = scale
     if low >= high:
-        raise ValueError(f"scale={list(scale)}: expected the lowest rating first, as {sorted(scale)}")
+        raise ValueError(
+            f"scale={list(scale)}: expected the lowest rating first, as {sorted(scale)}"
+        )
 
 
 def _is_number(value):
@@ -304,8 +317,10 @@ def check_fit(asked, items, task=""):
     shown = set(asked.slots.values())
     odd = sorted(shown - set(FIELDS) - set(asked.constants))
     if odd:
-        raise ValueError(f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
-                         "of a method of its own, take another prompt")
+        raise ValueError(
+            f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
+            "of a method of its own, take another prompt"
+        )
     filled = {
         "source": items["source"],
         "hypothesis": items["hypothesis"],
@@ -314,15 +329,21 @@ def check_fit(asked, items, task=""):
     }
     for field in FIELDS:
         if field in shown and not filled[field].astype(bool).any():
-            raise ValueError(f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
-                             "another task, take one of this task")
+            raise ValueError(
+                f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
+                "another task, take one of this task"
+            )
     registered = asked.name in _names() or asked.name.startswith("upstream:")
     if registered and "context" not in shown and filled["context"].astype(bool).all():
-        raise ValueError(f"prompt {asked.name} has no place for the context that every item has: it is "
-                         "written for another task, take one of this task, or write its text out")
+        raise ValueError(
+            f"prompt {asked.name} has no place for the context that every item has: it is "
+            "written for another task, take one of this task, or write its text out"
+        )
     if task and asked.task and asked.task != task:
-        raise ValueError(f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
-                         f"take one of {task}, or write its text out")
+        raise ValueError(
+            f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
+            f"take one of {task}, or write its text out"
+        )
 
 
 def names():

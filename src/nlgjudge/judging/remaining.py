@@ -268,7 +268,9 @@ _DOUBTED = re.compile(
     re.VERBOSE,
 )
 # "He scores 4": what is scored by anybody but the text; "a 4" behind an article is a rating.
-_SCORES = re.compile(r"\b(?:scores|gets|receives|earns|hits|reaches)(?: only| just| about| around)? ?\Z")
+_SCORES = re.compile(
+    r"\b(?:scores|gets|receives|earns|hits|reaches)(?: only| just| about| around)? ?\Z"
+)
 _TEXT = re.compile(
     rf"""
     \b (?: it | this | that | one | summary | text | story | response | reply | dialogue | answer
@@ -300,7 +302,9 @@ _THIS_RANKS = re.compile(
 )
 _LETTERED = re.compile(r"\A\W*a: ?\Z")
 _OTHER_LETTER = re.compile(r"^b: ?[0-9]", re.MULTILINE)
-_MAKES = re.compile(r" ?(?:(?:that|this|which|it) )?(?:makes|leaves|gives|brings) (?:us |me )?(?:with )?")
+_MAKES = re.compile(
+    r" ?(?:(?:that|this|which|it) )?(?:makes|leaves|gives|brings) (?:us |me )?(?:with )?"
+)
 # "For a 5, the summary would have to …"
 _FOR_A = re.compile(r"(?:for|unlike|as opposed to|to be|to get|instead of) an? (?:[a-z]{1,20} )?\Z")
 
@@ -346,11 +350,17 @@ def find(text, scale):
             if reading is not None:
                 found.append(reading)
         # "Out of 100, 64": the second number is looked at by itself where the first is none.
-        listed = reading is None and match["upto"] and "," in text[match.end("value"):match.start("upto")]
+        listed = (
+            reading is None
+            and match["upto"]
+            and "," in text[match.end("value") : match.start("upto")]
+        )
         match = _CANDIDATE.search(text, match.end("value") if listed else match.end())
     if match:
         return []
-    inside = [reading for reading in found if isinstance(reading, str) or scale[0] <= reading <= scale[1]]
+    inside = [
+        reading for reading in found if isinstance(reading, str) or scale[0] <= reading <= scale[1]
+    ]
     return inside or found
 
 
@@ -363,10 +373,10 @@ def _may_rate(match):
     """Whether a number stands where a rating can, and what is said about it speaks of rating."""
     text = match.string
     left, right = bounds(text, match.start(), match.end())
-    if _LETTERED.search(text[left:match.start()]) and _OTHER_LETTER.search(text):
+    if _LETTERED.search(text[left : match.start()]) and _OTHER_LETTER.search(text):
         return False  # "a: 4\nb: 3"
-    before = text[left:match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
-    after = text[match.end():right]
+    before = text[left : match.start()].lstrip(f"{LEFT_OUT}•\"'( \n")
+    after = text[match.end() : right]
     clause = _FALLS.sub("is", _WAS_RATED.sub(r"\1 is \2", _CLAUSE_BEGINS.split(before)[-1]))
     behind = _CLAUSE_ENDS.split(after, maxsplit=1)[0]
     in_brackets = match.start() < match.start("value")
@@ -382,7 +392,7 @@ def _may_rate(match):
         return False
     if not is_meant(match):
         return False
-    if text[left:match.start()].strip() == "•" and not has_highest(match):
+    if text[left : match.start()].strip() == "•" and not has_highest(match):
         return False  # "• 5 points - good"
     if match["percent"] and not _SPEAKS.search(clause):
         return False
@@ -398,7 +408,11 @@ def _may_rate(match):
     if _CONCLUDES.match(clause) or _CONCLUDED.match(behind):
         return True
     labelled = before.endswith((":", ": "))
-    if _ARTICLE.search(clause) or _SPEAKS.search(clause) or (not labelled and _SPEAKS.search(behind)):
+    if (
+        _ARTICLE.search(clause)
+        or _SPEAKS.search(clause)
+        or (not labelled and _SPEAKS.search(behind))
+    ):
         return True
     if in_brackets or _NOTHING_BUT.match(clause.lstrip()) or _LED_IN.fullmatch(clause):
         alone = _NOTHING_BUT.match(before) or (in_brackets and _GRADED.match(before))

@@ -70,10 +70,14 @@ class _Records:
             found = self._find(task)
             for sample in range(task.n):
                 if sample not in found and self.missing == "error":
-                    raise LookupError(f"{self.name} has no sample {sample} of {task.aspect} for "
-                                      f"{task.item_id}; ask for fewer items or samples, or set "
-                                      "missing='keep'")
-                yield Reply(task.item_id, task.aspect, sample, *found.get(sample, ("", "not recorded")))
+                    raise LookupError(
+                        f"{self.name} has no sample {sample} of {task.aspect} for "
+                        f"{task.item_id}; ask for fewer items or samples, or set "
+                        "missing='keep'"
+                    )
+                yield Reply(
+                    task.item_id, task.aspect, sample, *found.get(sample, ("", "not recorded"))
+                )
 
     def _check_found(self, tasks):
         """Refuse tasks of which not one is recorded, whatever `missing` says."""
@@ -119,7 +123,9 @@ class Replay(_Records):
         names = ["item_id", "aspect", "sample_index", "text"]
         if "logprobs" in recording:
             names.append("logprobs")
-        for item_id, aspect, sample, text, *logprobs in zip(*(recording[name].tolist() for name in names)):
+        for item_id, aspect, sample, text, *logprobs in zip(
+            *(recording[name].tolist() for name in names)
+        ):
             reply = (text, "", *logprobs) if logprobs else (text,)
             self._texts.setdefault((item_id, aspect), {})[sample] = reply
 
@@ -145,8 +151,18 @@ class Replay(_Records):
         if self.held.prompt:
             return prompt(self.held.prompt.format(aspect=aspect))
         scale = self.held.scales.get(aspect, (1, 5))
-        return Prompt(name="not registered", paper="", source="", exact=False, aspect=aspect, scale=scale,
-                      form="form", slots={}, body="", constants={})
+        return Prompt(
+            name="not registered",
+            paper="",
+            source="",
+            exact=False,
+            aspect=aspect,
+            scale=scale,
+            form="form",
+            slots={},
+            body="",
+            constants={},
+        )
 
     def check(self, tasks):
         """Refuse tasks that ask for anything else than what was recorded.
@@ -190,23 +206,29 @@ class Replay(_Records):
                 self._refuse(f"{setting}={value}", f"leave {setting} out")
         if task.text != _sent(expected, task.fields):
             instead = f"ask {expected.name}" if expected.body else "leave the prompt empty"
-            self._refuse(f"prompt {name}" if task.text else "no prompt", f"{instead}, take another recording")
+            self._refuse(
+                f"prompt {name}" if task.text else "no prompt", f"{instead}, take another recording"
+            )
         scale = self.held.scales.get(task.aspect)
         if scale and tuple(task.scale) != tuple(scale):
             self._refuse(f"a scale of {list(task.scale)} for {task.aspect}", f"take {list(scale)}")
         judged = self._judged.get(task.item_id, {})
         for field, text in judged.items():
             if task.fields.get(field, text) != text:
-                self._refuse(f"another {field} of {task.item_id} than was judged, as a perturbation makes it",
-                             "take the benchmark's own texts")
+                self._refuse(
+                    f"another {field} of {task.item_id} than was judged, as a perturbation makes it",
+                    "take the benchmark's own texts",
+                )
 
     def _refuse(self, asked, instead):
         raise ValueError(f"{self.holds}; asked was {asked}: {instead}, or take a live judge")
 
     def _nothing(self, task, name, _):
-        return (f"{self.holds}; not one item is recorded of those asked for under {name}, as "
-                f"{task.item_id!r}: take the items of {self.held.benchmark or 'the recording'}, or another "
-                "judge")
+        return (
+            f"{self.holds}; not one item is recorded of those asked for under {name}, as "
+            f"{task.item_id!r}: take the items of {self.held.benchmark or 'the recording'}, or another "
+            "judge"
+        )
 
 
 class ReplayStore(_Records):
@@ -244,8 +266,10 @@ class ReplayStore(_Records):
     def _find(self, task):
         found = self._store.tries(key(task.request(self._model), self._endpoint))
         chosen = {sample: used(task, task.n, tries) for sample, tries in found.items()}
-        return {sample: (reply["text"], told(task, reply), reply["logprobs"])
-                for sample, reply in chosen.items()}
+        return {
+            sample: (reply["text"], told(task, reply), reply["logprobs"])
+            for sample, reply in chosen.items()
+        }
 
     def _nothing(self, task, name, digest):
         stored = list(self._store.requests())
@@ -254,8 +278,10 @@ class ReplayStore(_Records):
             return f"{self.name}: {unknown('model in this store', self._model, models)}"
         held = _described([request for request in stored if request.get("model") == self._model])
         settings = json.dumps(task.settings, sort_keys=True)
-        return (f"{self.name} has no reply to {name} ({digest}) with {settings}, not for one item; it holds "
-                f"{held}: ask for that, or take the live judge")
+        return (
+            f"{self.name} has no reply to {name} ({digest}) with {settings}, not for one item; it holds "
+            f"{held}: ask for that, or take the live judge"
+        )
 
 
 def _asked(tasks):
@@ -280,7 +306,9 @@ def _described(requests):
     texts = {}
     for request in requests:
         text = "\n".join(message.get("content", "") for message in request.get("messages", []))
-        settings = {name: value for name, value in request.items() if name not in ("model", "messages")}
+        settings = {
+            name: value for name, value in request.items() if name not in ("model", "messages")
+        }
         group = (text[:200], json.dumps(settings, sort_keys=True))
         counts[group] = counts.get(group, 0) + 1
         texts.setdefault(group, text)
@@ -330,4 +358,6 @@ def _source(store, given):
     else:
         problem = f"from {len(held)} endpoints: name one of "
     listed = [f"{model}@{where} ({number} replies)" for where, number in held.items()]
-    raise ValueError(f"{store.path.name} holds replies of {model} {problem}{', '.join(listed) or 'none'}")
+    raise ValueError(
+        f"{store.path.name} holds replies of {model} {problem}{', '.join(listed) or 'none'}"
+    )

@@ -24,7 +24,17 @@ KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL,
 _KINDS = ("openai", "batch", "replay", "surface")
 # Sampling parameters that have an option of their own, under the same name everywhere.
 SAMPLING = ("temperature", "top_p", "max_tokens", "logprobs")
-_OPTIONS = ("samples", *SAMPLING, "sampling", "policy", "head", "limit", "price", "max_cost", "store")
+_OPTIONS = (
+    "samples",
+    *SAMPLING,
+    "sampling",
+    "policy",
+    "head",
+    "limit",
+    "price",
+    "max_cost",
+    "store",
+)
 
 
 def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **options):
@@ -82,18 +92,36 @@ def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **opti
         return _live(spec, name, store, price, max_cost, options)
     if kind == "batch" and name:
         from nlgjudge.judging.batch import Batch
+
         _check_options(spec, Batch, options)
         if max_cost is not None:
-            raise ValueError(f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
-                             "limit on items, or take openai:MODEL")
+            raise ValueError(
+                f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
+                "limit on items, or take openai:MODEL"
+            )
         return Batch(name, store or Store(cache() / "replies.sqlite"), price=price, **options)
     hint = "" if kind in _KINDS else f"; {unknown('kind of judge', kind, _KINDS)}"
     raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
 
 
-def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=None, max_tokens=None,
-                logprobs=None, sampling=None, policy="nan", head="expected", limit=None, price=None, max_cost=None,
-                **options):
+def judge_items(
+    items,
+    prompts,
+    judge,
+    *,
+    samples=1,
+    temperature=None,
+    top_p=None,
+    max_tokens=None,
+    logprobs=None,
+    sampling=None,
+    policy="nan",
+    head="expected",
+    limit=None,
+    price=None,
+    max_cost=None,
+    **options,
+):
     """Let a judge rate items under prompts.
 
     Everything is checked before the judge is asked: the prompts against the items, what a recording holds,
@@ -144,18 +172,28 @@ def judge_items(items, prompts, judge, *, samples=1, temperature=None, top_p=Non
     items = first(items, limit)
     check_policy(policy)
     get_head(head)
-    settings = sampling_settings(temperature=temperature, top_p=top_p, max_tokens=max_tokens,
-                                 logprobs=logprobs, sampling=sampling)
+    settings = sampling_settings(
+        temperature=temperature,
+        top_p=top_p,
+        max_tokens=max_tokens,
+        logprobs=logprobs,
+        sampling=sampling,
+    )
     tasks = requests(items, prompts, samples=samples, settings=settings)
     if isinstance(judge, str):
         judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     else:
         _check_no_options(judge, options | {"price": price, "max_cost": max_cost})
     check(judge, tasks)
-    if hasattr(judge, "submit"):  # a batch stops while replies are missing, so all prompts go out first
+    if hasattr(
+        judge, "submit"
+    ):  # a batch stops while replies are missing, so all prompts go out first
         for part in tasks:
             judge.submit(part)
-    return pd.concat(all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks), ignore_index=True)
+    return pd.concat(
+        all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks),
+        ignore_index=True,
+    )
 
 
 def requests(items, prompts, *, samples=1, settings=None):
@@ -233,14 +271,17 @@ def check(judge, tasks):
     tasks : list of nlgjudge.judging.tasks.Tasks
     """
     if not hasattr(judge, "replies"):
-        raise ValueError(f"judge={judge!r}: expected a name, one of {KINDS}, or an object with "
-                         "replies(tasks)")
+        raise ValueError(
+            f"judge={judge!r}: expected a name, one of {KINDS}, or an object with replies(tasks)"
+        )
     if hasattr(judge, "check"):
         for part in tasks:
             judge.check(part)
 
 
-def sampling_settings(*, temperature=None, top_p=None, max_tokens=None, logprobs=None, sampling=None):
+def sampling_settings(
+    *, temperature=None, top_p=None, max_tokens=None, logprobs=None, sampling=None
+):
     """Put sampling parameters together as a request has them.
 
     Parameters
@@ -328,16 +369,22 @@ def _check_no_options(judge, options):
         if name not in _OPTIONS:
             raise TypeError(unknown("option", name, _OPTIONS, most=len(_OPTIONS)))
         if value is not None:
-            raise TypeError(f"{name} is an option of a judge that is given by its name: give it where the "
-                            f"judge {getattr(judge, 'name', judge)} is made")
+            raise TypeError(
+                f"{name} is an option of a judge that is given by its name: give it where the "
+                f"judge {getattr(judge, 'name', judge)} is made"
+            )
 
 
 def _parsed(judge, tasks, policy, head):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
-    frame = responses(replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options)
-    scored = weighed(frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head)
+    frame = responses(
+        replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options
+    )
+    scored = weighed(
+        frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head
+    )
     if asked.form != "text":
         note(judge, scored["reason"])
     return scored

@@ -52,8 +52,9 @@ def responses(replies, *, form="form", scale=(1, 5), policy="nan", key="", optio
     parts = []
     for aspect, part in frame.groupby("aspect", sort=False):
         allowed = scale[aspect] if isinstance(scale, dict) else scale
-        parsed = parse_all(part["text"], form, allowed, policy=policy, key=key, options=options,
-                           aspect=aspect)
+        parsed = parse_all(
+            part["text"], form, allowed, policy=policy, key=key, options=options, aspect=aspect
+        )
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         given = pd.Series(given, index=parsed.index)
         parsed["reason"] = parsed["reason"].where(given == "", given)
@@ -112,7 +113,9 @@ def wide(scores):
     >>> wide({"MODEL": scores}).columns.tolist()
     ['item_id', 'MODEL:fluency']
     """
-    columns = [frame.assign(column=judge + ":" + frame["aspect"]) for judge, frame in scores.items()]
+    columns = [
+        frame.assign(column=judge + ":" + frame["aspect"]) for judge, frame in scores.items()
+    ]
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
 
 
@@ -144,10 +147,17 @@ def rating_logprobs(logprobs, scale=(1, 5), *, form="form"):
         if said not in allowed:
             continue
         # A logarithm that is none (null, a text, NaN, minus infinity) is left out; what rounding put above 0 is 0.
-        numbers = [(other.strip().lower(), logprob) for other, logprob in alternatives
-                   if isinstance(logprob, (int, float)) and logprob > -math.inf]
-        found = [(allowed[other], min(logprob, 0.0)) for other, logprob in numbers if other in allowed]
-        return found or [(allowed[said], 0.0)]  # a server that names no alternatives, or gives none a probability
+        numbers = [
+            (other.strip().lower(), logprob)
+            for other, logprob in alternatives
+            if isinstance(logprob, (int, float)) and logprob > -math.inf
+        ]
+        found = [
+            (allowed[other], min(logprob, 0.0)) for other, logprob in numbers if other in allowed
+        ]
+        return found or [
+            (allowed[said], 0.0)
+        ]  # a server that names no alternatives, or gives none a probability
     return None
 
 
@@ -202,7 +212,9 @@ def expected_score(logprobs, scale=(1, 5), *, form="form", head="expected"):
     total = sum(weights.values())
     outside = max(0.0, 1 - total * math.exp(likeliest))
     if head == "expected":
-        return round(sum(rating * weight for rating, weight in weights.items()) / total, DECIMALS), outside
+        return round(
+            sum(rating * weight for rating, weight in weights.items()) / total, DECIMALS
+        ), outside
     ratings = sorted(weights)
     return float(take(np.array([weights[rating] for rating in ratings]) / total, ratings)), outside
 
@@ -237,8 +249,12 @@ def weighed(parsed, logprobs, *, scale=(1, 5), form="form", head="expected"):
     have = logprobs.map(len) > 0
     if not have.any():
         return parsed
-    scores = [expected_score(found, scale[aspect] if isinstance(scale, dict) else scale, form=form, head=head)[0]
-              for found, aspect in zip(logprobs[have], parsed.loc[have, "aspect"])]
+    scores = [
+        expected_score(
+            found, scale[aspect] if isinstance(scale, dict) else scale, form=form, head=head
+        )[0]
+        for found, aspect in zip(logprobs[have], parsed.loc[have, "aspect"])
+    ]
     scores = pd.Series(scores, index=parsed.index[have], dtype=float)
     parsed.loc[have, "score"] = scores
     parsed.loc[have, "reason"] = scores.isna().map({True: "no_score_token", False: ""})

@@ -27,12 +27,22 @@ FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token prob
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("logprobs", "temperature", "top_p", "max_tokens", "n")
 # How servers refuse a parameter; 403 and 500 only for token probabilities.
-_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError, openai.PermissionDeniedError,
-            openai.InternalServerError)
-_REFUSING = re.compile(r"support|not permitted|not allowed|not implemented|unknown|unrecogni[sz]ed|unexpected", re.I)
-_ONE_CHOICE = re.compile(r"(?:one|1|single) (?:completion )?choice", re.I)  # how llama.cpp's server refuses n
+_REFUSED = (
+    openai.BadRequestError,
+    openai.UnprocessableEntityError,
+    openai.PermissionDeniedError,
+    openai.InternalServerError,
+)
+_REFUSING = re.compile(
+    r"support|not permitted|not allowed|not implemented|unknown|unrecogni[sz]ed|unexpected", re.I
+)
+_ONE_CHOICE = re.compile(
+    r"(?:one|1|single) (?:completion )?choice", re.I
+)  # how llama.cpp's server refuses n
 TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
-_AT_MOST = re.compile(r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤)\D{0,12}\b(\d{1,2})\b", re.I)
+_AT_MOST = re.compile(
+    r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤)\D{0,12}\b(\d{1,2})\b", re.I
+)
 _LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _NO_LOGPROBS = f"scores are estimated from {FALLBACK_SAMPLES} samples at temperature 1 instead"
 
@@ -105,10 +115,19 @@ class _Connections(openai.DefaultAsyncHttpxClient):
                 pieces.append(piece)
         finally:
             await response.aclose()
-        as_sent = ("content-encoding", "content-length", "transfer-encoding")  # it is unpacked and whole now
+        as_sent = (
+            "content-encoding",
+            "content-length",
+            "transfer-encoding",
+        )  # it is unpacked and whole now
         headers = {name: value for name, value in response.headers.items() if name not in as_sent}
-        return type(response)(response.status_code, headers=headers, content=b"".join(pieces), request=request,
-                              extensions=response.extensions)
+        return type(response)(
+            response.status_code,
+            headers=headers,
+            content=b"".join(pieces),
+            request=request,
+            extensions=response.extensions,
+        )
 
 
 async def _keep_from_trying_again(response):
@@ -179,11 +198,17 @@ class Server:
         seconds = openai.Timeout(self.timeout, connect=min(self.timeout, CONNECT_SECONDS))
         self._connections = _Connections(self.timeout)
         try:
-            return openai.AsyncOpenAI(base_url=self.base_url, max_retries=RETRIES, timeout=seconds,
-                                      http_client=self._connections)
+            return openai.AsyncOpenAI(
+                base_url=self.base_url,
+                max_retries=RETRIES,
+                timeout=seconds,
+                http_client=self._connections,
+            )
         except openai.OpenAIError as error:
-            raise JudgeError("no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
-                             "server of your own, OPENAI_BASE_URL") from error
+            raise JudgeError(
+                "no key: set OPENAI_API_KEY (any word for a server without keys) and, for a "
+                "server of your own, OPENAI_BASE_URL"
+            ) from error
 
     def request(self, task):
         """The request that this server takes for a task, its key, and the samples wanted."""
@@ -234,8 +259,14 @@ class Server:
                 found = tries[0] if first else used(task, n, tries)
                 if noted is not None and len(tries) > 1:
                     noted[digest, sample] = problem(task, n, found)
-                yield Reply(task.item_id, task.aspect, sample, found["text"], told(task, found),
-                            found["logprobs"])
+                yield Reply(
+                    task.item_id,
+                    task.aspect,
+                    sample,
+                    found["text"],
+                    told(task, found),
+                    found["logprobs"],
+                )
 
     def tell_of_unknown(self, store, tasks):
         """Say once how many replies to these tasks are stored without an endpoint; none of them is used.
@@ -256,11 +287,16 @@ class Server:
         if not number:
             return
         self._told_of_unknown = True
-        adopt = (f"nlgjudge replies adopt --model {self.model} --endpoint {self.endpoint} --store "
-                 f"{store.path}")
-        warnings.warn(f"{number} replies of {self.model} to these requests are stored without the endpoint "
-                      f"that gave them and are not used; if it was {self.endpoint}, take them over with "
-                      f"`{adopt}`", stacklevel=3)
+        adopt = (
+            f"nlgjudge replies adopt --model {self.model} --endpoint {self.endpoint} --store "
+            f"{store.path}"
+        )
+        warnings.warn(
+            f"{number} replies of {self.model} to these requests are stored without the endpoint "
+            f"that gave them and are not used; if it was {self.endpoint}, take them over with "
+            f"`{adopt}`",
+            stacklevel=3,
+        )
 
     def body(self, request, count):
         """The body to send for `count` samples of a request."""
@@ -312,11 +348,15 @@ class Server:
     def _learn(self, body, found):
         """Note what the server ignores; True when the answer is of no use therefore."""
         if body.get("n", 1) > 1 and len(found) == 1:
-            self._without("n", f"the server gave one of {body['n']} samples: the rest is asked for one by "
-                          "one")
+            self._without(
+                "n", f"the server gave one of {body['n']} samples: the rest is asked for one by one"
+            )
         if "seed" in body and not self.takes_n:
-            self._without("seed", "asked for one by one, samples with one seed would all be alike: the seed is left "
-                          "out")
+            self._without(
+                "seed",
+                "asked for one by one, samples with one seed would all be alike: the seed is left "
+                "out",
+            )
             return True
         if not body.get("logprobs") or not any(reply["text"] for reply in found):
             return False
@@ -338,15 +378,19 @@ class Server:
 
     def _takes_fewer_logprobs(self, body, text):
         """Whether a refusal names a lower number of alternatives, which is then asked for, once."""
-        if body["top_logprobs"] > self._top_logprobs:  # a call that was under way found it out before
+        if (
+            body["top_logprobs"] > self._top_logprobs
+        ):  # a call that was under way found it out before
             return True
         limits = [int(number) for number in _AT_MOST.findall(text)]
         lower = [limit for limit in limits if 0 < limit < self._top_logprobs]
         if not lower or self._top_logprobs < TOP_LOGPROBS:
             return False
         self._top_logprobs = max(lower)
-        self._tell(f"the server names {self._top_logprobs} alternatives of a token at most, not {TOP_LOGPROBS}: "
-                   "a rating that is not among them counts as impossible")
+        self._tell(
+            f"the server names {self._top_logprobs} alternatives of a token at most, not {TOP_LOGPROBS}: "
+            "a rating that is not among them counts as impossible"
+        )
         return True
 
     def _instead(self, name):
@@ -369,8 +413,10 @@ class Server:
         """What is raised in the place of the client's error: its meaning in words, without the key."""
         text = message(error)
         if isinstance(error, _NotReached):
-            return JudgeError(f"no server answers at {self.endpoint} ({text}): check the network and "
-                              "OPENAI_BASE_URL")
+            return JudgeError(
+                f"no server answers at {self.endpoint} ({text}): check the network and "
+                "OPENAI_BASE_URL"
+            )
         meanings = {
             openai.AuthenticationError: "the key in OPENAI_API_KEY was refused (401)",
             openai.PermissionDeniedError: "the key may not use this model (403)",
@@ -391,17 +437,24 @@ def _rejects(error, name):
         return name == "logprobs" and _refuses_logprobs(text)
     if isinstance(error, openai.PermissionDeniedError):
         return name == "logprobs" and _names_logprobs(error, text)
-    if getattr(error, "param", None) in (name, f"top_{name}") or re.search(f"['\"`]{name}['\"`]", text):
+    if getattr(error, "param", None) in (name, f"top_{name}") or re.search(
+        f"['\"`]{name}['\"`]", text
+    ):
         return True
     if name == "logprobs":
         return _names_logprobs(error, text)
     if name == "n" and _ONE_CHOICE.search(text):
         return True
-    return re.search(rf"(?<![\w']){name}\b", text) is not None and _REFUSING.search(text) is not None
+    return (
+        re.search(rf"(?<![\w']){name}\b", text) is not None and _REFUSING.search(text) is not None
+    )
 
 
 def _names_logprobs(error, text):
-    return getattr(error, "param", None) in ("logprobs", "top_logprobs") or _LOGPROBS.search(text) is not None
+    return (
+        getattr(error, "param", None) in ("logprobs", "top_logprobs")
+        or _LOGPROBS.search(text) is not None
+    )
 
 
 def columns(answer):
@@ -443,14 +496,20 @@ def _logprobs(choice):
     """Per token its alternatives with their logarithms, where the server gives any."""
     given = choice.get("logprobs") or {}
     found = []
-    if given.get("tokens") and not given.get("content"):  # the layout of completions, as some local servers give it
+    if given.get("tokens") and not given.get(
+        "content"
+    ):  # the layout of completions, as some local servers give it
         for token, alternatives in zip(given["tokens"], given.get("top_logprobs") or []):
             if alternatives:
-                found.append([_text(token), [[_text(other), value] for other, value in alternatives.items()]])
+                found.append(
+                    [_text(token), [[_text(other), value] for other, value in alternatives.items()]]
+                )
         return found
     for token in given.get("content") or []:
         if token.get("top_logprobs"):
-            alternatives = [[_text(other["token"]), other["logprob"]] for other in token["top_logprobs"]]
+            alternatives = [
+                [_text(other["token"]), other["logprob"]] for other in token["top_logprobs"]
+            ]
             found.append([_text(token["token"]), alternatives])
     return found
 

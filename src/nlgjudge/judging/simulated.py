@@ -61,11 +61,23 @@ class Simulated:
 
     name = "simulated"
 
-    def __init__(self, *, truth, rng, noise=0.0, bias=0.0, step=0.0, refusals=0.0, length_preference=0.0,
-                 self_preference=None):
+    def __init__(
+        self,
+        *,
+        truth,
+        rng,
+        noise=0.0,
+        bias=0.0,
+        step=0.0,
+        refusals=0.0,
+        length_preference=0.0,
+        self_preference=None,
+    ):
         if not (noise >= 0 and step >= 0 and 0 <= refusals <= 1):
-            raise ValueError(f"noise={noise}, step={step}, refusals={refusals}: expected noise and step "
-                             "of at least 0 and refusals between 0 and 1")
+            raise ValueError(
+                f"noise={noise}, step={step}, refusals={refusals}: expected noise and step "
+                "of at least 0 and refusals between 0 and 1"
+            )
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng is {type(rng).__name__}: give a numpy.random.default_rng(seed)")
         self.truth = truth
@@ -105,13 +117,17 @@ class Simulated:
     def _centre(self, task):
         truth = self.truth.get((task.item_id, task.aspect), self.truth.get(task.item_id))
         if truth is None or math.isnan(truth):
-            raise KeyError(f"no true rating for {task.item_id!r}, aspect {task.aspect!r}: expected a number "
-                           f"in truth under it or under {(task.item_id, task.aspect)!r}, got {truth}")
+            raise KeyError(
+                f"no true rating for {task.item_id!r}, aspect {task.aspect!r}: expected a number "
+                f"in truth under it or under {(task.item_id, task.aspect)!r}, got {truth}"
+            )
         for_length = 0.0
         if self.length_preference:
             words = len((task.fields.get("hypothesis") or "").split())
             for_length = self.length_preference * words / 100
-        bonuses = [bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)]
+        bonuses = [
+            bonus for own, bonus in self.self_preference.items() if _is_own(task.item_id, own)
+        ]
         return truth + self.bias + for_length + math.fsum(bonuses)
 
     def _rounded(self, rating, task):

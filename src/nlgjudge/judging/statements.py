@@ -11,7 +11,15 @@ import re
 from nlgjudge.judging import asides, remaining, tiers
 from nlgjudge.judging.asked import parts
 from nlgjudge.judging.cleaning import ANY_NUMBER, drawn_stars, excerpt, plain, tidy
-from nlgjudge.judging.numbers import COLON, KEY, RATING, holds, names_another_scale, value_of, verbose
+from nlgjudge.judging.numbers import (
+    COLON,
+    KEY,
+    RATING,
+    holds,
+    names_another_scale,
+    value_of,
+    verbose,
+)
 
 
 def find(text, scale, aspect=""):
@@ -102,7 +110,9 @@ def _read(text, scale, aspect):
             return named  # nothing is left that could contradict it
     if named:
         # A list of parts is a breakdown; a single one, or a single bare number, is a second statement.
-        return named + _single(tiers.aspects(text, scale, aspect)) + _single(tiers.alone(text, scale))
+        return (
+            named + _single(tiers.aspects(text, scale, aspect)) + _single(tiers.alone(text, scale))
+        )
     found = tiers.aspects(text, scale, aspect)
     if found:
         return found + [reading for reading in _single(tiers.alone(text, scale)) if "star" in text]
@@ -123,7 +133,7 @@ _CONCLUSION = re.compile(
 
 def _concluded(text, scale):
     """What the feedback before "[RESULT] 4" concludes: its other numbers are the rubric's."""
-    feedback = text[:text.index("[result")]
+    feedback = text[: text.index("[result")]
     found = tiers.final(feedback, scale) + tiers.labelled(feedback, scale)
     for conclusion in _CONCLUSION.finditer(feedback):
         found += tiers.in_sentence(conclusion[0], scale) + tiers.given(conclusion[0], scale)
@@ -155,19 +165,22 @@ def _reconsidered(text, found, scale, aspect):
     thought = _SECOND_THOUGHT.search(text)
     if not thought or not ANY_NUMBER.search(text, thought.end()):
         return found
-    later = _excerpt(text[thought.end():], scale)
+    later = _excerpt(text[thought.end() :], scale)
     if "final" in later:
         final = tiers.final(later, scale)
         if final:
             return final
-    before = _find(_excerpt(text[:thought.start()], scale), scale, aspect)
+    before = _find(_excerpt(text[: thought.start()], scale), scale, aspect)
     values = {value_of(match["value"]) for match in _ANOTHER.finditer(later) if not match["upto"]}
     values = {value for value in values if scale[0] <= value <= scale[1]}
     return ["ambiguous"] if before and values - set(before) else found
 
 
 _DECLINED = verbose(
-    r"\b", KEY, r"(?: [ ]? \( [^()\n]{0,60} \) )?", COLON,
+    r"\b",
+    KEY,
+    r"(?: [ ]? \( [^()\n]{0,60} \) )?",
+    COLON,
     r"(?: n/a | not [ ] applicable | none | unknown ) \b",
 )
 
@@ -175,7 +188,9 @@ _DECLINED = verbose(
 def _declined(text):
     """Whether the rating is withheld where it belongs, as in "Rating: N/A"."""
     text = text.lower()
-    return holds(text, "n/a", "not applicable", "none", "unknown") and bool(_DECLINED.search(tidy(text)))
+    return holds(text, "n/a", "not applicable", "none", "unknown") and bool(
+        _DECLINED.search(tidy(text))
+    )
 
 
 _ONE_LABEL = re.compile(r"(?:Rating|Score): ?([0-9]{1,9}(?:\.[0-9]{1,9})?)[ .]*")
@@ -194,7 +209,7 @@ def _plainly(text):
     label = _ONE_LABEL.fullmatch(text, start, end if end >= 0 else len(text))
     if not label:
         return None
-    for rest in (text[:start], text[label.end():]):
+    for rest in (text[:start], text[label.end() :]):
         if ANY_NUMBER.search(" " + rest.lower()):
             return None
     return float(label[1])

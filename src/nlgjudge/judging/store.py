@@ -47,11 +47,22 @@ _ADDED = [
 ]
 _INDEX = "CREATE INDEX IF NOT EXISTS requests_by_source ON requests (endpoint, model, prompt)"
 _TABLES = {"requests", "replies", "tries", "batches", "claims"}
-_GIVEN = ["text", "reason", "logprobs", "prompt_tokens", "completion_tokens", "cost", "model", "fingerprint"]
+_GIVEN = [
+    "text",
+    "reason",
+    "logprobs",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost",
+    "model",
+    "fingerprint",
+]
 COLUMNS = ["key", "sample", *_GIVEN]
 # All tries of all replies, the first of each with attempt 0.
-_ALL = (f"(SELECT key, sample, 0 AS attempt, {', '.join(_GIVEN)} FROM replies UNION ALL "
-        f"SELECT key, sample, attempt, {', '.join(_GIVEN)} FROM tries)")
+_ALL = (
+    f"(SELECT key, sample, 0 AS attempt, {', '.join(_GIVEN)} FROM replies UNION ALL "
+    f"SELECT key, sample, attempt, {', '.join(_GIVEN)} FROM tries)"
+)
 _REQUEST = ["request", "endpoint", "prompt", "digest", "form", "scale"]
 
 
@@ -102,18 +113,26 @@ class Store:
             self._db = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
             self._reader = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
         except sqlite3.OperationalError as error:
-            raise PermissionError(errno.EACCES, f"the store of replies cannot be opened or made ({error})",
-                                  str(self.path)) from error
+            raise PermissionError(
+                errno.EACCES,
+                f"the store of replies cannot be opened or made ({error})",
+                str(self.path),
+            ) from error
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self.close()
-            raise ValueError(f"{path} is not a store of replies ({error}); name another file") from error
+            raise ValueError(
+                f"{path} is not a store of replies ({error}); name another file"
+            ) from error
 
     def _prepare(self, tries=200):
         """Make the tables, or what a store of an earlier version lacks of them."""
         try:
-            tables = {name for name, in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+            tables = {
+                name
+                for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type='table'")
+            }
             if tables - _TABLES:
                 raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(tables))}")
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -135,8 +154,10 @@ class Store:
             for table, column, kind in _ADDED:
                 if column not in self._columns(table):
                     self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-            self._db.execute("UPDATE requests SET model = coalesce(json_extract(request, '$.model'), '') "
-                             "WHERE model = ''")
+            self._db.execute(
+                "UPDATE requests SET model = coalesce(json_extract(request, '$.model'), '') "
+                "WHERE model = ''"
+            )
             self._db.execute(_INDEX)
 
     def _columns(self, table):
@@ -175,7 +196,8 @@ class Store:
         rows = self._reader.execute(
             f"SELECT sample, 0 AS attempt, {columns} FROM replies WHERE key=:key UNION ALL "
             f"SELECT sample, attempt, {columns} FROM tries WHERE key=:key ORDER BY sample, attempt",
-            {"key": key})
+            {"key": key},
+        )
         found = {}
         for sample, _, *values in rows:
             found.setdefault(sample, []).append(_decoded(values))
@@ -183,8 +205,10 @@ class Store:
 
     def requests(self):
         """Bodies of the requests that have a reply."""
-        rows = self._reader.execute("SELECT request FROM requests WHERE key IN (SELECT key FROM replies)")
-        for request, in rows:
+        rows = self._reader.execute(
+            "SELECT request FROM requests WHERE key IN (SELECT key FROM replies)"
+        )
+        for (request,) in rows:
             yield json.loads(request)
 
     def add(self, requests, replies):
@@ -202,19 +226,36 @@ class Store:
         for digest, request in requests.items():
             if isinstance(request, dict):
                 request = Request(request)
-            asked.append((digest, _model(request.body), _json(request.body), request.endpoint, request.prompt,
-                          request.digest, request.form, _json(request.scale)))
+            asked.append(
+                (
+                    digest,
+                    _model(request.body),
+                    _json(request.body),
+                    request.endpoint,
+                    request.prompt,
+                    request.digest,
+                    request.form,
+                    _json(request.scale),
+                )
+            )
         first = [_encoded(reply) for reply in replies if not reply.get("attempt")]
-        further = [[*_encoded(reply), reply["attempt"]] for reply in replies if reply.get("attempt")]
+        further = [
+            [*_encoded(reply), reply["attempt"]] for reply in replies if reply.get("attempt")
+        ]
         columns = ", ".join(COLUMNS)
         marks = ", ".join("?" * len(COLUMNS))
         with self._db:
             self._db.executemany(
                 f"INSERT OR IGNORE INTO requests (key, model, {', '.join(_REQUEST)}) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", asked)
-            self._db.executemany(f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({marks})", first)
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                asked,
+            )
             self._db.executemany(
-                f"INSERT OR IGNORE INTO tries ({columns}, attempt) VALUES ({marks}, ?)", further)
+                f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({marks})", first
+            )
+            self._db.executemany(
+                f"INSERT OR IGNORE INTO tries ({columns}, attempt) VALUES ({marks}, ?)", further
+            )
 
     def totals(self):
         """Number of replies, tokens and cost.
@@ -229,7 +270,9 @@ class Store:
         replies, again = self._db.execute(counts).fetchone()
         names = ("prompt_tokens", "completion_tokens", "cost")
         summed = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
-        both = " UNION ALL ".join(f"SELECT {', '.join(names)} FROM {table}" for table in ("replies", "tries"))
+        both = " UNION ALL ".join(
+            f"SELECT {', '.join(names)} FROM {table}" for table in ("replies", "tries")
+        )
         sums = self._db.execute(f"SELECT {summed} FROM ({both})").fetchone()
         return {"replies": replies, "asked_again": again, **dict(zip(names, sums))}
 
@@ -248,7 +291,9 @@ class Store:
         """
         rows = self._db.execute(
             "SELECT requests.model, endpoint, count(*) FROM replies JOIN requests USING (key) "
-            "WHERE :model IS NULL OR requests.model = :model GROUP BY 1, 2 ORDER BY 1, 2", {"model": model})
+            "WHERE :model IS NULL OR requests.model = :model GROUP BY 1, 2 ORDER BY 1, 2",
+            {"model": model},
+        )
         return {(asked, where): number for asked, where, number in rows}
 
     def has_unknown(self):
@@ -271,7 +316,8 @@ class Store:
         lengths = " UNION ALL ".join(
             f"SELECT completion_tokens AS tokens FROM requests JOIN {table} USING (key) "
             "WHERE endpoint = :endpoint AND requests.model = :model AND prompt = :prompt AND digest = :digest"
-            for table in ("replies", "tries"))
+            for table in ("replies", "tries")
+        )
         wanted = {"endpoint": endpoint, "model": model, "prompt": prompt, "digest": digest}
         row = self._reader.execute(f"SELECT avg(tokens), count(tokens) FROM ({lengths})", wanted)
         return row.fetchone()
@@ -293,10 +339,12 @@ class Store:
         """
         request_columns = ", ".join(f"requests.{column}" for column in _REQUEST)
         reply_columns = ", ".join(f"replies.{column}" for column in _GIVEN)
-        query = (f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
-                 "JOIN requests ON replies.key = requests.key "
-                 "WHERE (:model IS NULL OR requests.model = :model) "
-                 "AND (:endpoint IS NULL OR endpoint = :endpoint) ORDER BY replies.key, sample, attempt")
+        query = (
+            f"SELECT replies.key, sample, {request_columns}, {reply_columns} FROM {_ALL} AS replies "
+            "JOIN requests ON replies.key = requests.key "
+            "WHERE (:model IS NULL OR requests.model = :model) "
+            "AND (:endpoint IS NULL OR endpoint = :endpoint) ORDER BY replies.key, sample, attempt"
+        )
         last = None  # key and sample of the reply whose tries are read
         request = None
         tries = []
@@ -305,10 +353,10 @@ class Store:
                 if (digest, sample) != last:
                     if tries:
                         yield *last, request, tries
-                    request = _request(values[:len(_REQUEST)])
+                    request = _request(values[: len(_REQUEST)])
                     last = (digest, sample)
                     tries = []
-                tries.append(_decoded(values[len(_REQUEST):]))
+                tries.append(_decoded(values[len(_REQUEST) :]))
         if tries:
             yield *last, request, tries
 
@@ -342,26 +390,39 @@ class Store:
             Replies taken over.
         """
         columns = ", ".join(_REQUEST)
-        old = self._db.execute(f"SELECT key, {columns} FROM requests WHERE endpoint = ? AND model = ?",
-                               (UNKNOWN_ENDPOINT, model)).fetchall()
+        old = self._db.execute(
+            f"SELECT key, {columns} FROM requests WHERE endpoint = ? AND model = ?",
+            (UNKNOWN_ENDPOINT, model),
+        ).fetchall()
         taken = 0
         with self._db:
             for before, body, _, *rest in old:
                 after = key(json.loads(body), endpoint)
-                self._db.execute(f"INSERT OR IGNORE INTO requests (key, model, {columns}) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (after, model, body, endpoint, *rest))
+                self._db.execute(
+                    f"INSERT OR IGNORE INTO requests (key, model, {columns}) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (after, model, body, endpoint, *rest),
+                )
                 samples = self._samples(before) - self._samples(after)
                 for table in ("replies", "tries"):
-                    self._db.executemany(f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
-                                         [(after, before, sample) for sample in samples])
+                    self._db.executemany(
+                        f"UPDATE {table} SET key=? WHERE key=? AND sample=?",
+                        [(after, before, sample) for sample in samples],
+                    )
                 taken += len(samples)
-                self._db.execute("DELETE FROM requests WHERE key=:key AND NOT EXISTS "
-                                 "(SELECT 1 FROM replies WHERE key=:key)", {"key": before})
+                self._db.execute(
+                    "DELETE FROM requests WHERE key=:key AND NOT EXISTS "
+                    "(SELECT 1 FROM replies WHERE key=:key)",
+                    {"key": before},
+                )
         return taken
 
     def _samples(self, key):
         """Which samples of a request are stored."""
-        return {sample for sample, in self._db.execute("SELECT sample FROM replies WHERE key=?", (key,))}
+        return {
+            sample
+            for (sample,) in self._db.execute("SELECT sample FROM replies WHERE key=?", (key,))
+        }
 
     def export(self, path):
         """Write all tries of all replies with their requests as JSON Lines, compressed if it ends in .gz."""
@@ -370,8 +431,14 @@ class Store:
                 for attempt, reply in enumerate(tries):
                     asked = request._asdict()
                     body = asked.pop("body")
-                    line = {"key": digest, "sample": sample, **reply, "attempt": attempt, **asked,
-                            "request": body}
+                    line = {
+                        "key": digest,
+                        "sample": sample,
+                        **reply,
+                        "attempt": attempt,
+                        **asked,
+                        "request": body,
+                    }
                     handle.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def load(self, path):
@@ -397,7 +464,9 @@ class Store:
                     row["attempt"] = int(row.get("attempt", 0))
                     replies.append(row)
                 except (ValueError, KeyError, TypeError) as error:
-                    raise ValueError(f"{path}, line {number}: not a stored reply ({error})") from error
+                    raise ValueError(
+                        f"{path}, line {number}: not a stored reply ({error})"
+                    ) from error
                 self._check_key(row["key"], requests[row["key"]], f"{path}, line {number}")
         self.add(requests, replies)
 
@@ -406,9 +475,11 @@ class Store:
         """Refuse a reply that would be served as the answer to another request."""
         expected = key(request.body, request.endpoint)
         if given != expected:
-            raise ValueError(f"{place}: expected the key of its request and endpoint, {expected[:12]}…, got "
-                             f"{str(given)[:12]!r}; the line was changed after the export, so nothing was added: "
-                             "export anew")
+            raise ValueError(
+                f"{place}: expected the key of its request and endpoint, {expected[:12]}…, got "
+                f"{str(given)[:12]!r}; the line was changed after the export, so nothing was added: "
+                "export anew"
+            )
 
     def batches(self):
         """Batches that were submitted: `id, attempt, state, endpoint` and the keys they ask for."""
@@ -419,14 +490,17 @@ class Store:
 
     def batch_states(self):
         """Of each batch its id, its state and which attempt it is, without the keys, which may be thousands."""
-        return self._reader.execute("SELECT id, state, attempt FROM batches ORDER BY rowid").fetchall()
+        return self._reader.execute(
+            "SELECT id, state, attempt FROM batches ORDER BY rowid"
+        ).fetchall()
 
     def note_batch(self, batch_id, attempt, state, keys, endpoint=UNKNOWN_ENDPOINT):
         """Keep or update a batch."""
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO batches (id, attempt, state, keys, endpoint) VALUES (?, ?, ?, ?, ?)",
-                (batch_id, attempt, state, json.dumps(keys), endpoint))
+                (batch_id, attempt, state, json.dumps(keys), endpoint),
+            )
 
 
 def _model(body):

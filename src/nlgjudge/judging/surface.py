@@ -18,13 +18,18 @@ _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
 _BREAK = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 _RUN = re.compile(r"([^\W\d_])\1\1|[^\W\d_]\d+[^\W\d_]")
 _CLUSTER = re.compile(r"(?=([bcdfghjklmnpqrstvwxz]{3}))")
-_PRONOUNS = frozenset(_WORD.findall("he she it they him her them his hers its their this that these those"))
-_FUNCTION = _PRONOUNS | frozenset(_WORD.findall(
-    "the and but for with from into over about after before between through during against without who "
-    "whom whose which what when where why how was were are been being have has had having does did doing "
-    "will would shall should can could may might must not all any each some such more most other than then "
-    "there here too very just only also our your you we us me my i a an in on at by of to as is be do if "
-    "or so no up out off"))
+_PRONOUNS = frozenset(
+    _WORD.findall("he she it they him her them his hers its their this that these those")
+)
+_FUNCTION = _PRONOUNS | frozenset(
+    _WORD.findall(
+        "the and but for with from into over about after before between through during against without who "
+        "whom whose which what when where why how was were are been being have has had having does did doing "
+        "will would shall should can could may might must not all any each some such more most other than then "
+        "there here too very just only also our your you we us me my i a an in on at by of to as is be do if "
+        "or so no up out off"
+    )
+)
 _USUAL = frozenset(_CLUSTER.findall(" ".join(_FUNCTION)))
 # Of a task's features, by aspect. Any other aspect, as quality and overall, weighs all features equally.
 _FLUENCY = {"spelling": 2, "familiarity": 2, "variety": 1}
@@ -103,18 +108,25 @@ def score(task):
     The features' source is `source` and `context` together. `grounding` is the context's overlap with the
     hypothesis, `agreement` the mean of the overlaps of hypothesis and reference with each other.
     """
-    fields = {name: task.fields.get(name) or "" for name in ("hypothesis", "source", "context", "reference")}
+    fields = {
+        name: task.fields.get(name) or ""
+        for name in ("hypothesis", "source", "context", "reference")
+    }
     hypothesis = fields["hypothesis"]
     context = fields["context"]
     reference = fields["reference"]
     if not _WORD.search(hypothesis):
         return 0.0
-    values = {name: partial(_feature, name, hypothesis, fields["source"], context) for name in _FEATURES}
+    values = {
+        name: partial(_feature, name, hypothesis, fields["source"], context) for name in _FEATURES
+    }
     if context:
         values["grounding"] = partial(overlap, context, hypothesis)
     # Items carry a reference even for prompts that do not show it, and then it must not be used.
     if reference and reference in task.text:
-        values["agreement"] = lambda: (overlap(hypothesis, reference) + overlap(reference, hypothesis)) / 2
+        values["agreement"] = lambda: (
+            (overlap(hypothesis, reference) + overlap(reference, hypothesis)) / 2
+        )
     aspect = task.aspect.lower().replace("_", " ")
     weights = WEIGHTS.get(aspect, dict.fromkeys(values, 1))
     weights = {name: weight for name, weight in weights.items() if name in values}
@@ -122,7 +134,9 @@ def score(task):
     return math.fsum(weighed) / sum(weights.values())
 
 
-@lru_cache(maxsize=16384)  # aspects share features, and a run is often followed by another on the same texts
+@lru_cache(
+    maxsize=16384
+)  # aspects share features, and a run is often followed by another on the same texts
 def _feature(name, hypothesis, source, context):
     return _FEATURES[name](hypothesis, f"{source}\n{context}")
 
@@ -169,7 +183,9 @@ def spelling(hypothesis, source):
     letters and, from four letters on, no trigram of consonants unknown to source and function words."""
     words = _Text(hypothesis).words
     known = _Text(source)
-    odd = sum(1 for word in words if word not in known.vocabulary and _looks_odd(word, known.clusters))
+    odd = sum(
+        1 for word in words if word not in known.vocabulary and _looks_odd(word, known.clusters)
+    )
     return 1 - odd / max(len(words), 1)
 
 
@@ -200,8 +216,10 @@ def familiarity(hypothesis, source):
     return math.fsum(map(gain.get, grams, repeat(0.0))) / max(len(grams) * unseen, 1)
 
 
-_FEATURES = {feature.__name__: feature for feature in (
-    overlap, known_entities, variety, length, spelling, cohesion, familiarity)}
+_FEATURES = {
+    feature.__name__: feature
+    for feature in (overlap, known_entities, variety, length, spelling, cohesion, familiarity)
+}
 
 
 class _Words:
@@ -213,7 +231,11 @@ class _Words:
 
     @cached_property
     def content(self):
-        return [word for word in self.words if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())]
+        return [
+            word
+            for word in self.words
+            if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())
+        ]
 
 
 @lru_cache(maxsize=1024)  # systems share their sources

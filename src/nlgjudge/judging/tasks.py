@@ -72,7 +72,11 @@ class Task(NamedTuple):
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
-        return {"model": model, "messages": [{"role": "user", "content": self.text}], **self.settings}
+        return {
+            "model": model,
+            "messages": [{"role": "user", "content": self.text}],
+            **self.settings,
+        }
 
 
 class Reply(NamedTuple):
@@ -142,9 +146,19 @@ class Tasks:
         # As plain objects, which pandas hands out faster than its own strings.
         for item in self.items.astype(object).itertuples():
             fields = fields_of(item)
-            yield Task(item.item_id, asked.aspect, asked.render(fields), fields, tuple(asked.scale),
-                       asked.form, self.n, self.settings, prompt=asked.name, digest=digest,
-                       options=asked.options)
+            yield Task(
+                item.item_id,
+                asked.aspect,
+                asked.render(fields),
+                fields,
+                tuple(asked.scale),
+                asked.form,
+                self.n,
+                self.settings,
+                prompt=asked.name,
+                digest=digest,
+                options=asked.options,
+            )
 
 
 def fields_of(item):
@@ -203,8 +217,10 @@ def endpoint(url=""):
     scheme = parts.scheme.lower()
     if scheme not in _DEFAULT_PORTS or not parts.hostname:
         # The address itself is not shown, for it may hold a password.
-        raise ValueError("the endpoint (OPENAI_BASE_URL) is no address of a server: expected one as "
-                         "https://HOST/v1 or http://localhost:8000/v1")
+        raise ValueError(
+            "the endpoint (OPENAI_BASE_URL) is no address of a server: expected one as "
+            "https://HOST/v1 or http://localhost:8000/v1"
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     if port is not None and port != _DEFAULT_PORTS[scheme]:
         host = f"{host}:{port}"

@@ -47,7 +47,9 @@ _NO_RATING_LABEL = re.compile(
 
 MOST_STARS = 10  # the longest scale that is rated in stars
 
-_RESULT = verbose(r"\[ [ ]? result [ ]? (?: \] [ ]? :? | : ) \s? (?: (?: score | rating ) [ ]? :? [ ]? )?", RATING)
+_RESULT = verbose(
+    r"\[ [ ]? result [ ]? (?: \] [ ]? :? | : ) \s? (?: (?: score | rating ) [ ]? :? [ ]? )?", RATING
+)
 
 
 def result(text, scale):
@@ -59,13 +61,19 @@ _FINAL = verbose(
     r"""
     \b (?: final | overall )
     (?:
-        (?: [ ] [\w'-]{1,20} ){0,2} [ ] """, KEY, r"""
+        (?: [ ] [\w'-]{1,20} ){0,2} [ ] """,
+    KEY,
+    r"""
       | [ ] (?: quality | impression | evaluation | assessment | verdict | judge?ment | answer
               | result | value )
     )?
     """,
     _BRACKET,
-    r"(?: ", COLON, r" | [ ] - [ ] | [ ] (?= [0-9.]{1,5} [ ]? / ) | (?P<spoken> [ ] ", _IS, r" [ ] ) )",
+    r"(?: ",
+    COLON,
+    r" | [ ] - [ ] | [ ] (?= [0-9.]{1,5} [ ]? / ) | (?P<spoken> [ ] ",
+    _IS,
+    r" [ ] ) )",
     _HEDGE,
     RATING,
 )
@@ -83,7 +91,9 @@ def final(text, scale):
 
 
 _LABELLED = verbose(
-    r"\b", KEY, r"\b",
+    r"\b",
+    KEY,
+    r"\b",
     r"(?: [ ] (?! (?: is | of | as | was ) \b ) [a-z][\w'/-]{0,20} ){0,5} ",
     _BRACKET,
     COLON,
@@ -92,9 +102,12 @@ _LABELLED = verbose(
 )
 # Words that label other things as well, so that the number has to be complete: "Answer: 4."
 _WEAKLY_LABELLED = verbose(
-    r"(?: ^ | (?<= [.;!?⋯] [ ] ) ) (?: • [ ] )? (?: (?: the | my | your ) [ ] )?", _WEAK_KEY,
+    r"(?: ^ | (?<= [.;!?⋯] [ ] ) ) (?: • [ ] )? (?: (?: the | my | your ) [ ] )?",
+    _WEAK_KEY,
     _BRACKET,
-    "(?: ", COLON, " | [ ] is [ ] )",
+    "(?: ",
+    COLON,
+    " | [ ] is [ ] )",
     RATING,
     ENDED,
 )
@@ -121,7 +134,9 @@ def unnamed(text, scale):
 
 
 _NEXT_LINE = verbose(
-    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ", KEY, r" (?: [ ] [\w'-]{1,20} ){0,3} ",
+    r"^ (?: • [ ] )? (?: [\w'/&-]{1,20} [ ] ){0,4}? ",
+    KEY,
+    r" (?: [ ] [\w'-]{1,20} ){0,3} ",
     _BRACKET,
     r" [ ]? :? \n (?: • [ ] )? ",
     RATING,
@@ -135,17 +150,24 @@ def next_line(text, scale):
 
 
 _IN_SENTENCE = verbose(
-    r"\b (?: mine | ", KEY, ")",
+    r"\b (?: mine | ",
+    KEY,
+    ")",
     # "for the coherence of this text"
     r"(?: [ ] (?: for | of | on )",
-    r"    (?: [ ] (?! (?: is | as | at | of |", "|".join(WORDS), r") \b ) [a-z][a-z'-]{0,20} ){1,6}",
+    r"    (?: [ ] (?! (?: is | as | at | of |",
+    "|".join(WORDS),
+    r") \b ) [a-z][a-z'-]{0,20} ){1,6}",
     r")? [ ]",
-    _IS, r" :? [ ] ",
+    _IS,
+    r" :? [ ] ",
     _HEDGE,
     RATING,
 )
 _ADJOINED = verbose(
-    r"\b (?: score | rating ) [ ] (?: - [ ] )? ", RATING, r" (?= [ ]? (?: $ | [.,;)] | - [ ] ) )",
+    r"\b (?: score | rating ) [ ] (?: - [ ] )? ",
+    RATING,
+    r" (?= [ ]? (?: $ | [.,;)] | - [ ] ) )",
 )
 
 
@@ -232,7 +254,9 @@ _ASPECT = verbose(
     (?P<label> [a-z][a-z'/&-]{1,24} (?: [ ] [a-z'/&-]{1,24} ){0,4} )
     """,
     _BRACKET,
-    "(?: ", COLON, r" | [ ] - [ ] )",
+    "(?: ",
+    COLON,
+    r" | [ ] - [ ] )",
     RATING,
     ENDED,
 )
@@ -279,7 +303,9 @@ def aspects(text, scale, aspect=""):
         known = ASPECT_WORD.search(label) or (aspect and aspect.lower() in label)
         if not known and not (whole and _RATING_LABEL.search(label)):
             continue
-        reading = "other_scale" if label_names_another_scale(match, scale) else reading_of(match, scale)
+        reading = (
+            "other_scale" if label_names_another_scale(match, scale) else reading_of(match, scale)
+        )
         if reading is not None:
             found.append(reading)
     return found
@@ -326,7 +352,7 @@ def mentioned(text, scale):
         closed = match[0].endswith(")") or _CLOSED.match(text, match.end())
         if not closed and not (stars and _STARRED_NOUN.match(text, match.end())):
             continue
-        if _COUNTING.search(text[max(0, match.start() - 40):match.start("value")]):
+        if _COUNTING.search(text[max(0, match.start() - 40) : match.start("value")]):
             continue
         reading = sentence_reading(match, scale)
         if reading is not None:
@@ -388,7 +414,8 @@ def at_the_start(text, scale):
         match["second"],  # "1. 2"
         sign in (".", ")") and match["value"] == "1",  # "1. It …"
         text.startswith("•") and "p" in (match["unit"] or ""),  # "* 1 point: …"
-        match["because"] is not None and ANY_NUMBER.search(text, match.end()),  # "1 for style, 3 for …"
+        match["because"] is not None
+        and ANY_NUMBER.search(text, match.end()),  # "1 for style, 3 for …"
         _NUMBERED_LINE.search(text, match.end()),
         OPTIONS.match(text, match.end("value")),
     )
@@ -412,7 +439,9 @@ def _stated(pattern, text, scale, *, sentence=False):
             continue
         left, _ = bounds(text, match.start(), match.end())
         clause = text.rfind(",", left, match.start()) + 1
-        if _NO_RATING_LABEL.search(text, max(left, clause, match.start() - 30), match.start("value")):
+        if _NO_RATING_LABEL.search(
+            text, max(left, clause, match.start() - 30), match.start("value")
+        ):
             continue
         if counts(match) or OPTIONS.match(text, match.end()):
             continue

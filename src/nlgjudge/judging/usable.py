@@ -28,8 +28,18 @@ MOST_TRIES = 6  # of a reply at all; each later run adds one
 IN_VAIN = 20  # replies asked again in a row without any use end the asking again
 FINAL = ("content_filter",)
 # Reasons by which replies can be named: what a server gave, then what can be read in a text.
-REASONS = ("empty", "length", "content_filter", "refusal", "no_rating", "ambiguous", "out_of_range",
-           "other_scale", "not_json", "no_score_token")
+REASONS = (
+    "empty",
+    "length",
+    "content_filter",
+    "refusal",
+    "no_rating",
+    "ambiguous",
+    "out_of_range",
+    "other_scale",
+    "not_json",
+    "no_score_token",
+)
 
 
 def unread(form, scale, reply, options=None, aspect=""):
@@ -61,7 +71,11 @@ def unread(form, scale, reply, options=None, aspect=""):
     if form not in FORMS or (form == "choice" and not options):
         return ""
     if reply["logprobs"]:
-        return "no_score_token" if math.isnan(expected_score(reply["logprobs"], scale, form=form)[0]) else ""
+        return (
+            "no_score_token"
+            if math.isnan(expected_score(reply["logprobs"], scale, form=form)[0])
+            else ""
+        )
     return parse(reply["text"], form, scale, options=options, aspect=aspect).reason
 
 

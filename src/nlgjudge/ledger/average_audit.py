@@ -18,7 +18,9 @@ TABLE = ["paper", "artefact"]
 LINE = [*TABLE, "row", "level"]
 VERSIONS = {"geval": "geval_v1", "geval_v1": "geval"}
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
-WITHIN = 2 * 0.0005 + SLACK  # a rounded average against the mean of rounded cells, three digits each
+WITHIN = (
+    2 * 0.0005 + SLACK
+)  # a rounded average against the mean of rounded cells, three digits each
 # Verdicts of an average that the data give: it is right then, and a cell of its row is wrong.
 GIVEN_BY_DATA = ["exact", "relabelled"]
 SAYS = "no rounding gives that; "  # ends the words on a misprint in a cell's note
@@ -146,13 +148,18 @@ def with_misprints(rows, cells, of_others):
     [['misprint', 'the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; needs texts']]
     """
     key, said = _contradictions(cells)
-    texts = pd.Series([said.get(line, "") for line in rows[key].itertuples(index=False, name=None)], rows.index,
-                      dtype=object)
+    texts = pd.Series(
+        [said.get(line, "") for line in rows[key].itertuples(index=False, name=None)],
+        rows.index,
+        dtype=object,
+    )
     given = rows["verdict"].isin(GIVEN_BY_DATA) & ~of_others
     chosen = (rows["aspect"] == "AVG") & (texts != "") & ~given & (rows["verdict"] != MISPRINT)
     verdicts = rows["verdict"].mask(chosen, MISPRINT)
     notes = rows["note"].mask(chosen, texts + SAYS + rows["note"].fillna(""))
-    return rows.assign(verdict=verdicts, note=notes.str.removesuffix("; ").mask(~chosen, rows["note"]))
+    return rows.assign(
+        verdict=verdicts, note=notes.str.removesuffix("; ").mask(~chosen, rows["note"])
+    )
 
 
 def besides_misprint(note):
@@ -181,7 +188,9 @@ def _contradictions(cells):
     key = [name for name in [*LINE, "coefficient"] if name in cells]
     lines = {}  # by row, level and coefficient: the values and how far each may be rounded
     averages = {}
-    for *line, aspect, printed, value in cells[[*key, "aspect", "printed", "value"]].itertuples(index=False, name=None):
+    for *line, aspect, printed, value in cells[[*key, "aspect", "printed", "value"]].itertuples(
+        index=False, name=None
+    ):
         line = tuple(line)
         half = 0.5 * 10.0 ** -len(printed.partition(".")[2])
         if aspect != "AVG":
@@ -211,7 +220,8 @@ class _Lines(Mapping):
             is_average = group["aspect"] == "AVG"
             self._laid_out[line] = _Line(
                 cells=group[~is_average].pivot(index="part", columns="coefficient", values="value"),
-                averages=group[is_average].set_index("coefficient")["value"])
+                averages=group[is_average].set_index("coefficient")["value"],
+            )
         return self._laid_out[line]
 
     def __iter__(self):
@@ -236,12 +246,18 @@ def _explain(line, group, lines):
     for family in families:
         for _, options in family.members:
             tried += max(np.size(option) for option in options)
-    lucky = np.zeros(len(wrong), bool)  # wrong averages that this family, or an earlier one, explains too
-    candidates = [[note] if note else [] for note in _kept_from_the_other_version(line, names, lines)]
+    lucky = np.zeros(
+        len(wrong), bool
+    )  # wrong averages that this family, or an earlier one, explains too
+    candidates = [
+        [note] if note else [] for note in _kept_from_the_other_version(line, names, lines)
+    ]
     for family in families:
         # The first line of a fit is about the printed averages, the others are about the wrong ones.
-        fits = {label: _fits(options, np.vstack([printed, wrong]), family.tolerance)
-                for label, options in family.members}
+        fits = {
+            label: _fits(options, np.vstack([printed, wrong]), family.tolerance)
+            for label, options in family.members
+        }
         for fit in fits.values():
             lucky |= fit[1:].all(axis=1)
         chance = lucky.mean()
@@ -270,8 +286,10 @@ def _families(line, names, lines):
     own = lines[line].cells[names]
     rows = [other[2] for other in lines if other == (paper, artefact, other[2], level)]
     at = rows.index(row)
-    neighbours = rows[max(at - 1, 0):at] + rows[at + 1:at + 2]
-    same_stem = [other for other in rows if other != row and other.split(" - ")[0] == row.split(" - ")[0]]
+    neighbours = rows[max(at - 1, 0) : at] + rows[at + 1 : at + 2]
+    same_stem = [
+        other for other in rows if other != row and other.split(" - ")[0] == row.split(" - ")[0]
+    ]
     near = []
     far = []
     for other in rows:
@@ -280,7 +298,9 @@ def _families(line, names, lines):
         averages = list(lines[paper, artefact, other, level].averages.reindex(names))
         kind = near if other in neighbours else far
         kind.append((f"printed for {other}", averages))
-    others = {other: lines[paper, artefact, other, level].cells for other in [*neighbours, *same_stem]}
+    others = {
+        other: lines[paper, artefact, other, level].cells for other in [*neighbours, *same_stem]
+    }
     twin = _changed_twin(line, lines)
     not_updated = []
     if twin is not None:
@@ -295,8 +315,11 @@ def _families(line, names, lines):
         _Family("copied from further away", SLACK, far),
         _Family("cell of a neighbour", WITHIN, _substituted(own, others)),
         _Family("fewer aspects", WITHIN, _means_of_fewer(own)),
-        _Family("digit of the mean", SLACK, [
-            ("mistyped, swapped or sign", [_edits(own[name].mean()) for name in names])]),
+        _Family(
+            "digit of the mean",
+            SLACK,
+            [("mistyped, swapped or sign", [_edits(own[name].mean()) for name in names])],
+        ),
     ]
 
 

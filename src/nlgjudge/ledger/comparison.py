@@ -150,8 +150,10 @@ def _with_optional_columns(rows, evidence):
 def _verdicts(rows):
     """A verdict for each cell; one that agrees under another coefficient's name is `relabelled`."""
     cells = zip(rows["published"], rows["ours"], rows["ci_low"], rows["ci_high"])
-    found = pd.Series([verdict(printed, ours, (low, high)) for printed, ours, low, high in cells],
-                      index=rows.index)
+    found = pd.Series(
+        [verdict(printed, ours, (low, high)) for printed, ours, low, high in cells],
+        index=rows.index,
+    )
     if "relabelled" not in rows:
         return found
     agrees = found.isin(["exact", "close"])
@@ -170,7 +172,9 @@ def _check(paper, artefact, table, ours, evidence):
     known = set(table[KEY].itertuples(index=False, name=None))
     extra = [cell for cell in ours[KEY].itertuples(index=False, name=None) if cell not in known]
     if extra:
-        raise ValueError(f"{len(extra)} cells that the table does not print, first {list(extra[0])}")
+        raise ValueError(
+            f"{len(extra)} cells that the table does not print, first {list(extra[0])}"
+        )
 
 
 def _check_evidence(evidence, ours):
@@ -193,8 +197,10 @@ def _with_judges(ours, evidence, judge):
         return ours
     nameless = another & (names == "")
     if nameless.any():
-        raise ValueError(f"evidence {evidences[nameless].iloc[0]}: name the judge that gave the replies, by "
-                         "compare(..., judge=NAME) or in a column `judge`")
+        raise ValueError(
+            f"evidence {evidences[nameless].iloc[0]}: name the judge that gave the replies, by "
+            "compare(..., judge=NAME) or in a column `judge`"
+        )
     refuse_rules(names[another].unique())
     return ours.assign(variant=variants.mask(another & (variants == ""), names))
 
@@ -241,7 +247,7 @@ def averages(table, ours, frames=None, **options):
     shared = [name for name in _SHARED if name in ours]
     needed = ["ours", *shared] if frames is None else ["ours", *shared, "metric"]
     known = ours[[*KEY, *needed]].itertuples(index=False, name=None)
-    values = {cell[:len(KEY)]: dict(zip(needed, cell[len(KEY):])) for cell in known}
+    values = {cell[: len(KEY)]: dict(zip(needed, cell[len(KEY) :])) for cell in known}
     lines = {}  # by row, level and coefficient: the printed cells, each with what we have of it, or None
     for cell in table.loc[table["aspect"] != "AVG", KEY].itertuples(index=False, name=None):
         row, _, _, level, coefficient = cell
@@ -267,7 +273,9 @@ def averages(table, ours, frames=None, **options):
     high = []
     for line, _ in means:
         (_, _, _, level, coefficient), _ = line[0]
-        parts = [(frames[dataset], own["metric"], aspect) for (_, dataset, aspect, _, _), own in line]
+        parts = [
+            (frames[dataset], own["metric"], aspect) for (_, dataset, aspect, _, _), own in line
+        ]
         interval = mean_interval(parts, level=level, coefficient=coefficient, **options)
         low.append(interval.low)
         high.append(interval.high)
@@ -343,5 +351,5 @@ def side_by_side(rows):
     wide = rows.pivot(index="row", columns=heads, values="cell")
     in_order = list(rows[heads].drop_duplicates().itertuples(index=False, name=None))
     if len(heads) == 1:
-        in_order = [name for name, in in_order]
+        in_order = [name for (name,) in in_order]
     return wide[in_order].reindex(dict.fromkeys(rows["row"])).fillna("")

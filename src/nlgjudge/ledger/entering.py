@@ -60,5 +60,7 @@ def refuse_rules(judges):
     """
     for judge in judges:
         if is_rule(judge):
-            raise ValueError(f"judge {judge_name(judge)!r} is a rule, no model: it stands for no printed "
-                             "row. Show its numbers beside the table")
+            raise ValueError(
+                f"judge {judge_name(judge)!r} is a rule, no model: it stands for no printed "
+                "row. Show its numbers beside the table"
+            )

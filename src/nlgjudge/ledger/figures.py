@@ -40,8 +40,20 @@ STYLE = {
 
 
 # Colours of aspects, apart from those of the verdicts and from one another, for colour-blind readers too.
-ASPECT_COLOURS = ["#0097a7", "#e69f00", "#c2528b", "#222222", "#56b4e9", "#8c6d31", "#7a7acb", "#a6a600",
-                  "#f2a7cd", "#00505c", "#d8c27a", "#b79ad6"]
+ASPECT_COLOURS = [
+    "#0097a7",
+    "#e69f00",
+    "#c2528b",
+    "#222222",
+    "#56b4e9",
+    "#8c6d31",
+    "#7a7acb",
+    "#a6a600",
+    "#f2a7cd",
+    "#00505c",
+    "#d8c27a",
+    "#b79ad6",
+]
 COEFFICIENT_MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
 _UNKNOWN_VERDICT = "#8c564b"
 
@@ -83,19 +95,40 @@ def comparison(rows, *, title, notice=""):
     most_in_a_row = rows["cells in the row"].max() if len(rows) else 1
     height = 2.2 + 0.6 * len(panels) + sum(lines) * max(0.34, 0.055 * most_in_a_row)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(len(panels), 2, figsize=(10, height), sharex="col", sharey="row",
-                                    layout="constrained", squeeze=False,
-                                    gridspec_kw={"width_ratios": (3, 2), "height_ratios": lines})
+        figure, axes = plt.subplots(
+            len(panels),
+            2,
+            figsize=(10, height),
+            sharex="col",
+            sharey="row",
+            layout="constrained",
+            squeeze=False,
+            gridspec_kw={"width_ratios": (3, 2), "height_ratios": lines},
+        )
         for (left, right), (level, cells) in zip(axes, panels.items()):
             _draw_cells(left, right, cells)
             _finish_panel(left, right, list(dict.fromkeys(cells["row"])), level)
         _finish_differences(axes[-1, 1], rows)
         axes[-1, 0].set_xlabel("correlation")
-        figure.legend(handles=_keys_of_verdicts(rows), loc="outside lower right", ncols=2, frameon=False,
-                      fontsize=9, title="right: verdict on ours", alignment="left")
+        figure.legend(
+            handles=_keys_of_verdicts(rows),
+            loc="outside lower right",
+            ncols=2,
+            frameon=False,
+            fontsize=9,
+            title="right: verdict on ours",
+            alignment="left",
+        )
         shown = " and ".join(dict.fromkeys([_tint_of(rows), "coefficient"]))
-        figure.legend(handles=_keys_of_cells(rows), loc="outside lower left", ncols=3, frameon=False,
-                      fontsize=9, title=f"left: {shown}", alignment="left")
+        figure.legend(
+            handles=_keys_of_cells(rows),
+            loc="outside lower left",
+            ncols=3,
+            frameon=False,
+            fontsize=9,
+            title=f"left: {shown}",
+            alignment="left",
+        )
         _write_title(figure, title, notice)
     return figure
 
@@ -122,7 +155,9 @@ def _with_places(rows):
     if "coefficient" in rows:
         rows["marker"] = rows["coefficient"].map(COEFFICIENT_MARKERS).fillna("o")
     level = rows["level"] if "level" in rows else pd.Series("", rows.index)
-    lines = {name: list(dict.fromkeys(labels)) for name, labels in rows["row"].groupby(level, sort=False)}
+    lines = {
+        name: list(dict.fromkeys(labels)) for name, labels in rows["row"].groupby(level, sort=False)
+    }
     line = [lines[name].index(row) for name, row in zip(level, rows["row"])]
     by_row = rows.groupby([level, rows["row"]], sort=False)
     rows["cells in the row"] = by_row["row"].transform("size")
@@ -150,18 +185,35 @@ def _draw_cells(left, right, rows):
     another = of_others(rows)
     away = 1000 * rows["difference"]
     printed = rows["published"].astype(float)
-    left.plot([printed, rows["ours"]], [rows["place"], rows["place"]], color="#aaaaaa", lw=0.8, zorder=0.9)
+    left.plot(
+        [printed, rows["ours"]], [rows["place"], rows["place"]], color="#aaaaaa", lw=0.8, zorder=0.9
+    )
     for marker, cells in rows.groupby("marker", sort=False):
-        left.scatter(printed[cells.index], cells["place"], s=44, marker=marker, facecolors="none",
-                     edgecolors="#555555", linewidths=0.9)
+        left.scatter(
+            printed[cells.index],
+            cells["place"],
+            s=44,
+            marker=marker,
+            facecolors="none",
+            edgecolors="#555555",
+            linewidths=0.9,
+        )
         own = cells[~another[cells.index]]
         if len(own):
             left.scatter(own["ours"], own["place"], s=16, marker=marker, c=own["colour"])
-            right.scatter(away[own.index], own["place"], s=20, marker=marker, c=own["verdict_colour"])
+            right.scatter(
+                away[own.index], own["place"], s=20, marker=marker, c=own["verdict_colour"]
+            )
     others = rows[another]
     if len(others):
-        left.scatter(others["ours"], others["place"], s=16, marker=ANOTHER["marker"], label=ANOTHER["label"],
-                     c=others["colour"])
+        left.scatter(
+            others["ours"],
+            others["place"],
+            s=16,
+            marker=ANOTHER["marker"],
+            label=ANOTHER["label"],
+            c=others["colour"],
+        )
         right.scatter(away[others.index], others["place"], s=18, **ANOTHER)
 
 
@@ -191,7 +243,9 @@ def _finish_differences(axis, rows):
 def _keys_of_verdicts(rows):
     """Entries of the legend on the right: the verdicts that occur, and another model or run where there is one."""
     another = of_others(rows)
-    occurring = dict(rows.loc[~another, ["verdict", "verdict_colour"]].itertuples(index=False, name=None))
+    occurring = dict(
+        rows.loc[~another, ["verdict", "verdict_colour"]].itertuples(index=False, name=None)
+    )
     order = dict.fromkeys([*COLOURS, *occurring])
     handles = []
     for verdict in order:
@@ -211,7 +265,9 @@ def _keys_of_cells(rows):
             handles.append(_key(_words(tint), colour))
     if "coefficient" in rows:
         cells = rows.drop_duplicates("coefficient")
-        for name, marker, colour in cells[["coefficient", "marker", "colour"]].itertuples(index=False, name=None):
+        for name, marker, colour in cells[["coefficient", "marker", "colour"]].itertuples(
+            index=False, name=None
+        ):
             colour = colour if shown == "coefficient" else "#777777"
             handles.append(_key(name.capitalize(), colour, marker=marker))
     return handles
@@ -280,12 +336,28 @@ def deviations(panels, *, title):
     lines = [frame["label"].nunique() for frame in panels.values()]
     height = 1.5 + 1.1 * len(panels) + 0.27 * sum(lines)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(len(panels), 1, figsize=(9, height), layout="constrained", squeeze=False,
-                                    gridspec_kw={"height_ratios": lines})
+        figure, axes = plt.subplots(
+            len(panels),
+            1,
+            figsize=(9, height),
+            layout="constrained",
+            squeeze=False,
+            gridspec_kw={"height_ratios": lines},
+        )
         for axis, (label, frame) in zip(axes.flat, panels.items()):
             several_groups = frame["group"].nunique() > 1
-            sns.stripplot(frame, x="value", y="label", hue="group", ax=axis, palette="colorblind", size=5,
-                          jitter=False, dodge=several_groups, alpha=0.7)
+            sns.stripplot(
+                frame,
+                x="value",
+                y="label",
+                hue="group",
+                ax=axis,
+                palette="colorblind",
+                size=5,
+                jitter=False,
+                dodge=several_groups,
+                alpha=0.7,
+            )
             axis.axvline(0, color="#555555", lw=0.8)
             axis.set(xlabel=label, ylabel="")
             sns.move_legend(axis, "upper left", bbox_to_anchor=(1.01, 1), title=None, frameon=False)
@@ -322,13 +394,29 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     """
     values = list(dict.fromkeys(frame[column]))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(values), figsize=(2.7 * len(values), 3.6), sharey=True,
-                                    layout="constrained", squeeze=False)
+        figure, axes = plt.subplots(
+            1,
+            len(values),
+            figsize=(2.7 * len(values), 3.6),
+            sharey=True,
+            layout="constrained",
+            squeeze=False,
+        )
         first = axes.flat[0]
         for axis, value in zip(axes.flat, values):
             panel = frame[frame[column] == value]
-            sns.lineplot(panel, x=x, y=y, hue=hue, errorbar=("sd", 2), ax=axis, palette="colorblind",
-                         marker="o", markersize=4, legend=axis is first)
+            sns.lineplot(
+                panel,
+                x=x,
+                y=y,
+                hue=hue,
+                errorbar=("sd", 2),
+                ax=axis,
+                palette="colorblind",
+                marker="o",
+                markersize=4,
+                legend=axis is first,
+            )
             axis.set(title=value)
         handles, labels = first.get_legend_handles_labels()
         first.legend_.remove()
@@ -374,8 +462,9 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False, also="")
     colours = dict(zip(groups, sns.color_palette("colorblind", len(groups))))
     size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, layout="constrained",
-                                    squeeze=False)
+        figure, axes = plt.subplots(
+            1, len(panels), figsize=size, sharey=True, layout="constrained", squeeze=False
+        )
         for axis, panel in zip(axes.flat, panels):
             _draw_intervals(axis, frame[frame[column] == panel], labels, colours, bars)
             if also:
@@ -388,10 +477,14 @@ def intervals(frame, *, column, title, lines=(), notice="", bars=False, also="")
         first.set_yticks(range(len(labels)), labels)
         first.set_ylim(len(labels) - 0.5, -0.5)
         marker = "s" if bars else "o"
-        handles = [plt.Line2D([], [], marker=marker, color=colours[group], label=group) for group in groups]
+        handles = [
+            plt.Line2D([], [], marker=marker, color=colours[group], label=group) for group in groups
+        ]
         if also:
             handles.append(plt.Line2D([], [], linestyle="", label=also, **_HOLLOW))
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=len(handles), frameon=False
+        )
         _write_title(figure, title, notice)
     return figure
 
@@ -409,7 +502,9 @@ def _draw_intervals(axis, panel, labels, colours, bars):
     """Draw the values of one panel and their intervals."""
     place = panel["label"].map(labels.index)
     colour = list(panel["group"].map(colours))
-    axis.hlines(place, panel["ci_low"], panel["ci_high"], colors="#222222" if bars else colour, lw=1.5)
+    axis.hlines(
+        place, panel["ci_low"], panel["ci_high"], colors="#222222" if bars else colour, lw=1.5
+    )
     if bars:
         axis.barh(place, panel["value"], color=colour, alpha=0.75)
     axis.scatter(panel["value"], place, c=colour, s=5 if bars else 22, zorder=3)
@@ -445,8 +540,13 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
     height_of_options = 0.22 * len(options)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, (top, bottom) = plt.subplots(
-            2, 1, figsize=(10, 3.4 + height_of_options), sharex=True, layout="constrained",
-            gridspec_kw={"height_ratios": (2.6, height_of_options)})
+            2,
+            1,
+            figsize=(10, 3.4 + height_of_options),
+            sharex=True,
+            layout="constrained",
+            gridspec_kw={"height_ratios": (2.6, height_of_options)},
+        )
         above = table["difference"] > 1e-12
         below = table["difference"] < -1e-12
         colours = np.select([above, below], ["#2166ac", "#b2182b"], "#999999")
@@ -455,7 +555,9 @@ def specification_curve(table, *, factors, title, ylabel, notice=""):
         top.set_ylabel(ylabel)
         for line, (factor, option) in enumerate(options):
             chosen = table.index[table[factor] == option]
-            bottom.scatter(chosen, [line] * len(chosen), c=colours[chosen], marker="|", s=26, lw=0.9)
+            bottom.scatter(
+                chosen, [line] * len(chosen), c=colours[chosen], marker="|", s=26, lw=0.9
+            )
         labels = [f"{factor}: {option}" for factor, option in options]
         bottom.set_yticks(range(len(options)), labels, fontsize=9)
         bottom.invert_yaxis()
@@ -519,8 +621,12 @@ def _show(figure, png):
     shell = ipython.get_ipython() if ipython else None
     if not hasattr(shell, "kernel") or "inline" not in matplotlib.get_backend():
         return
-    width = int(STYLE["figure.dpi"] * figure.get_figwidth())  # as wide as Jupyter would have drawn it
-    shell.display_pub.publish({"image/png": png, "text/plain": repr(figure)}, {"image/png": {"width": width}})
+    width = int(
+        STYLE["figure.dpi"] * figure.get_figwidth()
+    )  # as wide as Jupyter would have drawn it
+    shell.display_pub.publish(
+        {"image/png": png, "text/plain": repr(figure)}, {"image/png": {"width": width}}
+    )
     plt.close(figure)
 
 

@@ -41,7 +41,9 @@ def keep(name, cells):
     if path.is_file():
         before = read(path)
         tables = pd.MultiIndex.from_frame(cells[["paper", "artefact"]])
-        parts.insert(0, before[~pd.MultiIndex.from_frame(before[["paper", "artefact"]]).isin(tables)])
+        parts.insert(
+            0, before[~pd.MultiIndex.from_frame(before[["paper", "artefact"]]).isin(tables)]
+        )
     save(pd.concat(parts, ignore_index=True), path)
     return path
 

@@ -47,14 +47,18 @@ def write(rows):
     ValueError: 5 cells are neither exact nor close and name no cause, ... give a note for their row
     """
     if "sample" not in rows:
-        raise ValueError("the rows have no column `sample`, so nobody knows whether they may enter the ledger: "
-                         "give all columns that nj.compare returned")
+        raise ValueError(
+            "the rows have no column `sample`, so nobody knows whether they may enter the ledger: "
+            "give all columns that nj.compare returned"
+        )
     agrees = rows["verdict"].isin(["exact", "close"])
     silent = rows[~agrees & (rows["note"].str.strip() == "")]
     if len(silent):
-        raise ValueError(f"{len(silent)} cells are neither exact nor close and name no cause, "
-                         f"first {silent[KEY].iloc[0].tolist()}: give a note for their row")
-    notebook, = rows["notebook"].unique()
+        raise ValueError(
+            f"{len(silent)} cells are neither exact nor close and name no cause, "
+            f"first {silent[KEY].iloc[0].tolist()}: give a note for their row"
+        )
+    (notebook,) = rows["notebook"].unique()
     # All or nothing, because an average may hold values of both; and whatever a note says.
     sample = bool(rows["sample"].any())
     if sample:
@@ -79,8 +83,12 @@ def read(path):
     texts = ["published", "variant", "notebook", "note", "evidence", "verdict"]
     numbers = [column for column in COLUMNS if column not in (*texts, *KEY)]
     # A row or an aspect may be called "NA", so only numbers can be missing.
-    frame = pd.read_csv(path, dtype=dict.fromkeys(texts, str), keep_default_na=False,
-                        na_values={column: [""] for column in numbers})
+    frame = pd.read_csv(
+        path,
+        dtype=dict.fromkeys(texts, str),
+        keep_default_na=False,
+        na_values={column: [""] for column in numbers},
+    )
     return frame[COLUMNS]
 
 
@@ -180,7 +188,9 @@ def _need(cell, rules):
         of_table = rule["paper"] in ("*", cell.paper) and rule["artefact"] in ("*", cell.artefact)
         if of_table and cell.row.startswith(rule["row"].rstrip("*")):
             return rule["needs"]
-    raise ValueError(f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}")
+    raise ValueError(
+        f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}"
+    )
 
 
 def keep_committed(rows, committed, names):

@@ -63,14 +63,27 @@ def metric_parts(paper, artefacts):
     found = []
     for scope in PAPERS[paper].SCOPES:
         for row in getattr(PAPERS[paper], "METRIC_ROWS", ()):
-            tables = tuple(name for name in artefacts if name in scope.artefacts and name in row.artefacts)
+            tables = tuple(
+                name for name in artefacts if name in scope.artefacts and name in row.artefacts
+            )
             if tables and (not row.datasets or scope.dataset in row.datasets):
                 found.append(Part(row, scope, tables))
     return found
 
 
-def run_metrics(paper, artefacts, *, models=None, folder="", source="auto", limit=0, only_plan=False, resamples=1000,
-                seed=0, told=None):
+def run_metrics(
+    paper,
+    artefacts,
+    *,
+    models=None,
+    folder="",
+    source="auto",
+    limit=0,
+    only_plan=False,
+    resamples=1000,
+    seed=0,
+    told=None,
+):
     """Compute the rows of neural metrics in some tables.
 
     Device, batch size and reports of single texts are those of `nlgjudge.metrics.neural.running`.
@@ -108,8 +121,11 @@ def run_metrics(paper, artefacts, *, models=None, folder="", source="auto", limi
     _check_rows(models, parts)
     parts = [part for part in parts if not models or part.row.row in models]
     benchmarks, absent = benchmarks_of(parts, source) if parts else ({}, [])
-    runs = [_MetricPart(part, models.get(part.row.row, ""), benchmarks[part.scope.benchmark], limit) for part in parts
-            if part.scope.benchmark in benchmarks]
+    runs = [
+        _MetricPart(part, models.get(part.row.row, ""), benchmarks[part.scope.benchmark], limit)
+        for part in parts
+        if part.scope.benchmark in benchmarks
+    ]
     plan = by_part({run.part.key: run.plan(folder) for run in runs}, PLAN)
     missing = {}
     done = []
@@ -147,15 +163,19 @@ def rows_of(parts):
     -------
     list of str
     """
-    return list(dict.fromkeys(part.row.row for part in parts if part.row.metric not in neural.NOT_HERE))
+    return list(
+        dict.fromkeys(part.row.row for part in parts if part.row.metric not in neural.NOT_HERE)
+    )
 
 
 def _check_rows(models, parts):
     """Refuse a model for a metric that is not computed here; rows of other tables are the caller's to check."""
     for part in parts:
         if part.row.row in models and part.row.metric in neural.NOT_HERE:
-            raise ValueError(f"{part.row.row} is not computed: {neural.NOT_HERE[part.row.metric]}; "
-                             + unknown("row that is", part.row.row, rows_of(parts)))
+            raise ValueError(
+                f"{part.row.row} is not computed: {neural.NOT_HERE[part.row.metric]}; "
+                + unknown("row that is", part.row.row, rows_of(parts))
+            )
 
 
 class _MetricPart(PartRun):
@@ -185,12 +205,27 @@ class _MetricPart(PartRun):
     def plan(self, folder):
         """What there is to compute, as `PLAN` names it."""
         row = self.part.row
-        line = {"metric": row.metric, "model": _short(self.model), "stated": "you" if self.own_model else row.stated,
-                "items": len(self.items)}
+        line = {
+            "metric": row.metric,
+            "model": _short(self.model),
+            "stated": "you" if self.own_model else row.stated,
+            "items": len(self.items),
+        }
         if row.metric in neural.NOT_HERE:
-            return line | {"stated": "", "weights": "", "size": "", "texts": 0, "note": neural.NOT_HERE[row.metric]}
+            return line | {
+                "stated": "",
+                "weights": "",
+                "size": "",
+                "texts": 0,
+                "note": neural.NOT_HERE[row.metric],
+            }
         where = weights.whereabouts(self.model, "" if self.own_model else folder, self.parameters)
-        return line | {"weights": where, "size": weights.size(self.model), "texts": self.texts(), "note": ""}
+        return line | {
+            "weights": where,
+            "size": weights.size(self.model),
+            "texts": self.texts(),
+            "note": "",
+        }
 
     def texts(self):
         """How many texts, or pairs of texts, are scored; UniEval asks about each aspect, of some by sentence."""
@@ -198,7 +233,9 @@ class _MetricPart(PartRun):
         if self.part.row.metric == "unieval":
             asked = [aspect for aspect, _ in self.aspects.values()]
             return sum(neural.questions(self.items, options["task"], aspect) for aspect in asked)
-        several = self._references() != "first" and "reference" in options.get("direction", "reference")
+        several = self._references() != "first" and "reference" in options.get(
+            "direction", "reference"
+        )
         return int(self.items["references"].map(len).sum()) if several else len(self.items)
 
     def compute(self, checkpoint):
@@ -206,20 +243,33 @@ class _MetricPart(PartRun):
         row = self.part.row
         options = row.options
         if row.metric == "unieval":
-            found = {printed: neural.unieval(self.items, options["task"], asked, checkpoint.place)
-                     for printed, (asked, _) in self.aspects.items()}
+            found = {
+                printed: neural.unieval(self.items, options["task"], asked, checkpoint.place)
+                for printed, (asked, _) in self.aspects.items()
+            }
         elif row.metric == "bertscore":
             if self.own_model:  # which may have fewer layers
                 self.options = options | {"layer": min(options["layer"], _layers(checkpoint.place))}
-            one = neural.bertscore(self._items(), checkpoint.place, self.options["layer"], self._references())
+            one = neural.bertscore(
+                self._items(), checkpoint.place, self.options["layer"], self._references()
+            )
             one = one.rename(columns={f"bertscore-{options['part']}": "score"})
             found = dict.fromkeys(self.aspects, one)
         else:
-            one = neural.bartscore(self._items(), options["direction"], checkpoint.place, self._references(),
-                                   checkpoint.parameters)
+            one = neural.bartscore(
+                self._items(),
+                options["direction"],
+                checkpoint.place,
+                self._references(),
+                checkpoint.parameters,
+            )
             found = dict.fromkeys(self.aspects, one)
-        self.scores = pd.DataFrame({f"judge:{printed}": one.set_index("item_id")["score"]
-                                    for printed, one in found.items()})
+        self.scores = pd.DataFrame(
+            {
+                f"judge:{printed}": one.set_index("item_id")["score"]
+                for printed, one in found.items()
+            }
+        )
 
     def _references(self):
         return self.part.row.options.get("references", "first")
@@ -228,26 +278,44 @@ class _MetricPart(PartRun):
         """The items, with the first reference alone where no other counts."""
         if self._references() != "first":
             return self.items
-        return self.items.assign(references=self.items["references"].map(lambda texts: list(texts)[:1]))
+        return self.items.assign(
+            references=self.items["references"].map(lambda texts: list(texts)[:1])
+        )
 
     def _joined(self):
         people = self.benchmark.human()
         people = people[people["item_id"].isin(self.items["item_id"])]
         frame = people[["item_id", "doc_id", "system_id"]]
-        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.aspects.items()})
+        frame = frame.assign(
+            **{printed: people[rated] for printed, (_, rated) in self.aspects.items()}
+        )
         return frame.join(self.scores, on="item_id")
 
     def _labels(self):
         row = self.part.row
-        how = [_short(self.model), *(f"{name} {value}" for name, value in self.options.items()
-                                   if name != "parameters" or not self.own_model)]
+        how = [
+            _short(self.model),
+            *(
+                f"{name} {value}"
+                for name, value in self.options.items()
+                if name != "parameters" or not self.own_model
+            ),
+        ]
         notes = [f"model: {row.source}", row.note, self.part.scope.note]
         if self.own_model:
-            notes = [f"no paper's model: {_short(self.model)} in the place of {row.model}", *notes[1:]]
+            notes = [
+                f"no paper's model: {_short(self.model)} in the place of {row.model}",
+                *notes[1:],
+            ]
         elif not self.is_papers:
             notes = [f"no source names the model: {row.model} is taken", *notes[1:]]
-        return {"row": row.row, "judge": "", "evidence": "recomputed" if self.is_papers else "none",
-                "variant": ", ".join(how), "note": "; ".join(text for text in notes if text)}
+        return {
+            "row": row.row,
+            "judge": "",
+            "evidence": "recomputed" if self.is_papers else "none",
+            "variant": ", ".join(how),
+            "note": "; ".join(text for text in notes if text),
+        }
 
 
 def _short(model):
@@ -272,7 +340,9 @@ def _said(runs, *, sample, limit, absent):
         if run.own_model:
             said.append(f"{run.part.row.row}: {_short(run.model)} is no paper's model")
         elif not run.is_papers:
-            said.append(f"{run.part.row.row} on {run.part.scope.dataset}: no source names the model")
+            said.append(
+                f"{run.part.row.row} on {run.part.scope.dataset}: no source names the model"
+            )
     if said:
         said.append("these cells enter no ledger")
     if absent:

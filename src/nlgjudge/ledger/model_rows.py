@@ -174,8 +174,14 @@ class PartRun:
         missing = self.responses["reason"].isin(_MISSING).sum()
         read = self.responses["score"].notna().sum()
         replies = len(self.responses)
-        return {"judge": judge_name(self.judge), "items": len(self.items), "replies": replies, "read": read,
-                "unread": replies - read - missing, "missing": missing}
+        return {
+            "judge": judge_name(self.judge),
+            "items": len(self.items),
+            "replies": replies,
+            "read": read,
+            "unread": replies - read - missing,
+            "missing": missing,
+        }
 
     def correlate(self, tables, *, rng, resamples):
         """Set the judge's scores beside people's ratings, and compute every cell that the tables print."""
@@ -185,25 +191,41 @@ class PartRun:
         own = (printed["row"] == self.part.row.row) & (printed["dataset"] == scope.dataset)
         single = printed[own & printed["aspect"].isin(self.aspects)]
         cells = single.drop_duplicates(["aspect", "level", "coefficient"])
-        found = [self._cell(cell.aspect, cell.level, cell.coefficient, rng, resamples) for cell in cells.itertuples()]
+        found = [
+            self._cell(cell.aspect, cell.level, cell.coefficient, rng, resamples)
+            for cell in cells.itertuples()
+        ]
         self.cells = pd.concat(found, ignore_index=True).assign(**self._labels())
 
     def _cell(self, aspect, level, coefficient, rng, resamples):
         """One correlation, with its interval."""
         constant = self.part.scope.constant
-        cell = correlation_table(self.frame, [f"judge:{aspect}"], [aspect], levels=(level,),
-                                 coefficients=(coefficient,), dataset=self.part.scope.dataset, constant=constant)
+        cell = correlation_table(
+            self.frame,
+            [f"judge:{aspect}"],
+            [aspect],
+            levels=(level,),
+            coefficients=(coefficient,),
+            dataset=self.part.scope.dataset,
+            constant=constant,
+        )
         if not resamples:
             return cell
-        return interval_table(self.frame, cell, rng=rng, resamples=resamples, method="bca", constant=constant)
+        return interval_table(
+            self.frame, cell, rng=rng, resamples=resamples, method="bca", constant=constant
+        )
 
     def _joined(self):
         """People's ratings under the aspects' printed names, and beside them the judge's."""
         people = self.benchmark.human()
         people = people[people["item_id"].isin(self.items["item_id"])]
         frame = people[["item_id", "doc_id", "system_id"]]
-        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.aspects.items()})
-        scores = item_scores(self.responses).pivot(index="item_id", columns="aspect", values="score")
+        frame = frame.assign(
+            **{printed: people[rated] for printed, (_, rated) in self.aspects.items()}
+        )
+        scores = item_scores(self.responses).pivot(
+            index="item_id", columns="aspect", values="score"
+        )
         return frame.join(scores.add_prefix("judge:"), on="item_id")
 
     def _labels(self):
@@ -217,8 +239,13 @@ class PartRun:
         # What the server turned out not to support, and how it was asked instead.
         adapted = getattr(getattr(self.judge, "server", None), "notices", [])
         departures = [text for text in (row.note, self.part.scope.note, *adapted) if text]
-        return {"row": row.row, "judge": judge_name(self.judge), "evidence": _evidence(self.judge),
-                "variant": ", ".join(how), "note": "; ".join([f"in the place of {row.model}", *departures])}
+        return {
+            "row": row.row,
+            "judge": judge_name(self.judge),
+            "evidence": _evidence(self.judge),
+            "variant": ", ".join(how),
+            "note": "; ".join([f"in the place of {row.model}", *departures]),
+        }
 
 
 def compared(paper, runs, *, notebook, sample, rng, resamples):
@@ -250,10 +277,25 @@ def compared(paper, runs, *, notebook, sample, rng, resamples):
             own = pd.concat([run.cells for run in same_row], ignore_index=True)
             own = own[[cell in printed for cell in own[KEY].itertuples(index=False, name=None)]]
             frames = {run.part.scope.dataset: run.frame for run in same_row} if resamples else None
-            cells += [own, averages(table[table["row"] == row], own, frames, rng=rng, resamples=resamples)]
-        ours = pd.concat(cells, ignore_index=True).drop(columns=["metric", "reason"], errors="ignore")
+            cells += [
+                own,
+                averages(table[table["row"] == row], own, frames, rng=rng, resamples=resamples),
+            ]
+        ours = pd.concat(cells, ignore_index=True).drop(
+            columns=["metric", "reason"], errors="ignore"
+        )
         if len(ours):
-            found.append(compare(version, artefact, table, ours, evidence="none", notebook=notebook, sample=sample))
+            found.append(
+                compare(
+                    version,
+                    artefact,
+                    table,
+                    ours,
+                    evidence="none",
+                    notebook=notebook,
+                    sample=sample,
+                )
+            )
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 

@@ -83,8 +83,12 @@ def beside_other_runs(paper, artefacts, *, source="auto", notebook="", resamples
     >>> len(found.cells), found.said
     (0, 'nobody ran a metric on the sample: no other run of BERTScore on topical_chat')
     """
-    parts = [(part, entry) for part in metric_parts(paper, artefacts) for entry in OTHER_RUN_ROWS
-             if (paper, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark]
+    parts = [
+        (part, entry)
+        for part in metric_parts(paper, artefacts)
+        for entry in OTHER_RUN_ROWS
+        if (paper, part.row.row) in entry.rows and part.scope.benchmark == entry.benchmark
+    ]
     benchmarks, absent = benchmarks_of([part for part, _ in parts], source)
     held = {name: other_runs(benchmark) for name, benchmark in benchmarks.items()}
     rng = np.random.default_rng(seed)
@@ -99,7 +103,11 @@ def beside_other_runs(paper, artefacts, *, source="auto", notebook="", resamples
             continue
         scores = held[entry.benchmark].scores
         if entry.column not in scores:
-            why = "nobody ran a metric on the sample" if benchmark.is_sample else "not on this machine"
+            why = (
+                "nobody ran a metric on the sample"
+                if benchmark.is_sample
+                else "not on this machine"
+            )
             said.append(f"{why}: no other run of {part.row.row} on {part.scope.dataset}")
             continue
         run = _OtherRun(part, entry, benchmark, scores)
@@ -119,7 +127,9 @@ class _OtherRun(PartRun):
         super().__init__(part, entry.variant, benchmark, 0, {})
         self.entry = entry
         self.scores = scores.set_index("item_id")
-        self.items = self.items[self.items["item_id"].isin(self.scores[entry.column].dropna().index)]
+        self.items = self.items[
+            self.items["item_id"].isin(self.scores[entry.column].dropna().index)
+        ]
         self.column = entry.column
 
     def candidates(self, paper):
@@ -134,14 +144,27 @@ class _OtherRun(PartRun):
             self.column = column
             self.correlate(tables, rng=None, resamples=0)
             ours = self.cells[[*KEY, "ours"]]
-            beside = [published(version, artefact).assign(paper=version).merge(ours, on=KEY)
-                      for version, artefact in tables]
+            beside = [
+                published(version, artefact).assign(paper=version).merge(ours, on=KEY)
+                for version, artefact in tables
+            ]
             for version, cells in pd.concat(beside).groupby("paper", sort=False):
                 away = (cells["ours"] - cells["value"]).abs().dropna()
                 exact = int((away <= _EXACT).sum())
                 in_ledger = column == self.entry.column
-                lines.append((version, self.part.row.row, self.part.scope.dataset, column, len(away), exact,
-                              away.mean(), away.max(), in_ledger))
+                lines.append(
+                    (
+                        version,
+                        self.part.row.row,
+                        self.part.scope.dataset,
+                        column,
+                        len(away),
+                        exact,
+                        away.mean(),
+                        away.max(),
+                        in_ledger,
+                    )
+                )
         self.cells = chosen
         self.frame = own
         self.column = self.entry.column
@@ -151,13 +174,20 @@ class _OtherRun(PartRun):
         people = self.benchmark.human()
         people = people[people["item_id"].isin(self.items["item_id"])]
         frame = people[["item_id", "doc_id", "system_id"]]
-        frame = frame.assign(**{printed: people[rated] for printed, (_, rated) in self.aspects.items()})
+        frame = frame.assign(
+            **{printed: people[rated] for printed, (_, rated) in self.aspects.items()}
+        )
         found = frame["item_id"].map(self.scores[self.column])
         return frame.assign(**{f"judge:{printed}": found for printed in self.aspects})
 
     def _labels(self):
-        return {"row": self.part.row.row, "judge": "", "evidence": EVIDENCE, "variant": self.entry.variant,
-                "note": f"another run of the metric, not the paper's: {self.entry.note}"}
+        return {
+            "row": self.part.row.row,
+            "judge": "",
+            "evidence": EVIDENCE,
+            "variant": self.entry.variant,
+            "note": f"another run of the metric, not the paper's: {self.entry.note}",
+        }
 
 
 def _metric(column):
@@ -169,7 +199,9 @@ def _metric(column):
 def _with_distances(cells):
     """Notes that say how far the run lies from the print, over the row's single aspects in that table."""
     singles = cells[cells["aspect"] != "AVG"].assign(away=cells["difference"].abs())
-    away = singles.groupby(["paper", "artefact", "row", "dataset"])["away"].agg(["mean", "max", "count"])
+    away = singles.groupby(["paper", "artefact", "row", "dataset"])["away"].agg(
+        ["mean", "max", "count"]
+    )
     notes = []
     for cell in cells.itertuples():
         key = (cell.paper, cell.artefact, cell.row, cell.dataset)
@@ -177,8 +209,10 @@ def _with_distances(cells):
             notes.append(cell.note)
             continue
         mean, largest, count = away.loc[key]
-        notes.append(f"{cell.note}; {mean:.3f} away in the mean of the table's {count:.0f} cells, {largest:.3f} "
-                     "at most")
+        notes.append(
+            f"{cell.note}; {mean:.3f} away in the mean of the table's {count:.0f} cells, {largest:.3f} "
+            "at most"
+        )
     return notes
 
 

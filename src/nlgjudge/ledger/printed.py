@@ -38,8 +38,10 @@ def tables():
             found.append(tuple(path.stem.rsplit("_", 1)))
     unknown = sorted({paper for paper, _ in found} - {*PAPERS})
     if unknown:
-        raise ValueError(f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; give "
-                         "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}")
+        raise ValueError(
+            f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; give "
+            "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}"
+        )
     return sorted(found, key=_reading_order)
 
 

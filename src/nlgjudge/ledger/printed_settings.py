@@ -46,21 +46,27 @@ def settings(paper, ours, *, notebook, sample=False):
     """
     key = ["artefact", "row", "column"]
     artefacts = dict.fromkeys(ours["artefact"])
-    printed = pd.concat([published(paper, artefact).assign(artefact=artefact) for artefact in artefacts])
+    printed = pd.concat(
+        [published(paper, artefact).assign(artefact=artefact) for artefact in artefacts]
+    )
     lines = printed.drop(columns="note").rename(columns={"printed": "published"})
     lines = lines.merge(ours, on=key, how="outer", indicator=True, validate="1:1", sort=False)
     odd = lines["_merge"] != "both"
     if odd.any():
-        raise ValueError(f"expected a line for each one that {paper} prints and no others, got "
-                         f"{lines.loc[odd, [*key, '_merge']].iloc[0].tolist()}")
+        raise ValueError(
+            f"expected a line for each one that {paper} prints and no others, got "
+            f"{lines.loc[odd, [*key, '_merge']].iloc[0].tolist()}"
+        )
     equal = (lines["published"] == lines["ours"]).map({True: "same", False: "differs"})
     lines["verdict"] = lines.get("verdict", equal).fillna(equal)
     unknown = ~lines["verdict"].isin(VERDICTS)
     unexplained = (lines["verdict"] != "same") & (lines["note"] == "")
     wrong = unknown | unexplained
     if wrong.any():
-        raise ValueError(f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
-                         f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}")
+        raise ValueError(
+            f"expected a verdict of {', '.join(VERDICTS)} and a note with each but the first, "
+            f"got {lines.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}"
+        )
     in_order = printed[key].merge(lines.assign(paper=paper, notebook=notebook), on=key)[COLUMNS]
     path = out(sample) / "settings" / f"{notebook}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,8 +32,19 @@ from nlgjudge.ledger.printed import all_published
 from nlgjudge.stats.testing import holm, permutation_test
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
-COLUMNS = ["paper", "artefacts", "section", "claim", "compared", "in_print", "counterexample",
-           "verdict_in_print", "tested", "verdict", "note"]
+COLUMNS = [
+    "paper",
+    "artefacts",
+    "section",
+    "claim",
+    "compared",
+    "in_print",
+    "counterexample",
+    "verdict_in_print",
+    "tested",
+    "verdict",
+    "note",
+]
 HOLDS = "holds"
 ONLY_IN_PRINT = "holds only in print"
 DOES_NOT_HOLD = "does not hold"
@@ -88,7 +99,7 @@ class Cell(NamedTuple):
     @property
     def where(self):
         """What `CELL` names."""
-        return self[:len(CELL)]
+        return self[: len(CELL)]
 
 
 class _Side(NamedTuple):
@@ -164,15 +175,27 @@ def listed(path=None):
         odd = table[~table[column].isin(names)]
         if len(odd):
             first = odd.iloc[0]
-            raise ValueError(f"claim {first['claim']!r}: {column} {first[column]!r}, expected one of {names}")
+            raise ValueError(
+                f"claim {first['claim']!r}: {column} {first[column]!r}, expected one of {names}"
+            )
     silent = table[(table["relation"] == "none") & (table["note"] == "")]
     if len(silent):
         raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")
     return table.assign(paper=table["paper"].str.split("|")).explode("paper", ignore_index=True)
 
 
-def claims(paper=None, artefact=None, scores=None, *, rng=None, margin=0.05, alpha=0.05, table=None,
-           cells=None, **options):
+def claims(
+    paper=None,
+    artefact=None,
+    scores=None,
+    *,
+    rng=None,
+    margin=0.05,
+    alpha=0.05,
+    table=None,
+    cells=None,
+    **options,
+):
     """Test what a paper says about its tables, in print and, where there are scores, on data.
 
     On data, a cell that says of two rows (`each`, `pairs`, `best`) that one is higher or lower is tested
@@ -254,8 +277,14 @@ def as_cells(cells):
 
 def _judge(claim, found, scores, margin, alpha, options):
     """One row of `claims`, from the claim's cases."""
-    said = {"paper": claim.paper, "artefacts": claim.artefacts, "section": claim.section,
-            "claim": claim.claim, "compared": _compared(claim), "note": claim.note}
+    said = {
+        "paper": claim.paper,
+        "artefacts": claim.artefacts,
+        "section": claim.section,
+        "claim": claim.claim,
+        "compared": _compared(claim),
+        "note": claim.note,
+    }
     if not len(found):
         note = claim.note or "the cells that it is about are lost in the text at hand"
         nothing = {"in_print": "", "counterexample": "", "tested": ""}
@@ -266,7 +295,9 @@ def _judge(claim, found, scores, margin, alpha, options):
     good = sum(distance > -EPSILON for distance in room)
     in_print = good >= needed(len(found))
     tests = _tests(claim, found, scores, options)
-    supporting = sum(relation(difference, 0, margin) > -EPSILON and p < alpha for difference, p in tests)
+    supporting = sum(
+        relation(difference, 0, margin) > -EPSILON and p < alpha for difference, p in tests
+    )
     on_data = len(tests) > 0 and supporting >= needed(len(tests))
     if not in_print:
         verdict = DOES_NOT_HOLD
@@ -333,7 +364,9 @@ def _of_artefacts(claim, cells):
 
 def _both_scopes(claim, cells):
     """The cells with a certain value in the scope of `a` and in that of `b`."""
-    cells = [cell for cell in cells if not np.isnan(cell.value) and not cell.note.startswith("UNCERTAIN")]
+    cells = [
+        cell for cell in cells if not np.isnan(cell.value) and not cell.note.startswith("UNCERTAIN")
+    ]
     scope = _filters(claim.scope)
     scope_b = _filters(claim.scope_b)
     cells_a = cells if "aspect" in scope else [cell for cell in cells if cell.aspect != "AVG"]
@@ -349,7 +382,9 @@ def _cases(claim, cells):
     cells_a, cells_b = _both_scopes(claim, cells)
     shared = [column for column in CELL if column not in _filters(claim.scope_b)]
     if claim.match == "gap":
-        return _merge(_gap(cells_a, selected_a, selected_b), _gap(cells_b, selected_a, selected_b), shared)
+        return _merge(
+            _gap(cells_a, selected_a, selected_b), _gap(cells_b, selected_a, selected_b), shared
+        )
     rows_a = _rows(cells_a, selected_a)
     if claim.match == "order":
         return _orders(rows_a, _rows(cells_b, selected_a), shared, claim.b)
@@ -357,7 +392,9 @@ def _cases(claim, cells):
     rows_b = _numbers(rows_a, claim.b) if against_numbers else _rows(cells_b, selected_b)
     if claim.match in ("best", "range"):
         return _merge(_best(rows_a), _best(rows_b, lowest=claim.match == "range"), shared)
-    found = _merge(rows_a, rows_b, shared, one_to_one=against_numbers or claim.match in ("pairs", "trend"))
+    found = _merge(
+        rows_a, rows_b, shared, one_to_one=against_numbers or claim.match in ("pairs", "trend")
+    )
     return _trend(found) if claim.match == "trend" else found
 
 
@@ -397,21 +434,29 @@ def _chosen(cells, patterns, claim):
         return []
     names = _expand(list(dict.fromkeys(cell.row for cell in cells)), patterns)
     if not names:
-        raise ValueError(f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}")
+        raise ValueError(
+            f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}: no row {patterns!r}"
+        )
     return names
 
 
 def _rows(cells, selected):
     """Values of the rows selected."""
-    return [_Side(cell.where, (cell.row,), cell.value, place)
-            for cell in cells for place, row in enumerate(selected) if row == cell.row]
+    return [
+        _Side(cell.where, (cell.row,), cell.value, place)
+        for cell in cells
+        for place, row in enumerate(selected)
+        if row == cell.row
+    ]
 
 
 def _numbers(rows, numbers):
     """The number that each row selected is compared with: one for all, or one for each."""
     numbers = numbers.split("|")
     compared = [numbers[side.place % len(numbers)] for side in rows]
-    return [side._replace(rows=(number,), value=float(number)) for side, number in zip(rows, compared)]
+    return [
+        side._replace(rows=(number,), value=float(number)) for side, number in zip(rows, compared)
+    ]
 
 
 def _best(rows, lowest=False):
@@ -436,8 +481,13 @@ def _merge(first, second, on, *, one_to_one=False):
     by_key = {}
     for other in second:
         by_key.setdefault(key(other), []).append(other)
-    return [_Case(side.where, other.where, side.rows, other.rows[0], side.value, other.value, side.place)
-            for side in first for other in by_key.get(key(side), [])]
+    return [
+        _Case(
+            side.where, other.where, side.rows, other.rows[0], side.value, other.value, side.place
+        )
+        for side in first
+        for other in by_key.get(key(side), [])
+    ]
 
 
 def _gap(cells, selected_a, selected_b):
@@ -495,8 +545,16 @@ def _test(case, scores, alternative, options):
     column_b = _score_column(frame, case.row_b, aspect)
     if column_a is None or column_b is None:
         return None
-    return permutation_test(frame, column_a, column_b, aspect, level=level, coefficient=coefficient,
-                            alternative=alternative, **options)
+    return permutation_test(
+        frame,
+        column_a,
+        column_b,
+        aspect,
+        level=level,
+        coefficient=coefficient,
+        alternative=alternative,
+        **options,
+    )
 
 
 def _score_column(frame, row, aspect):
@@ -539,7 +597,9 @@ def _in_words(patterns):
 def _worst(claim, found, room):
     """The case that is furthest from the claim, with both values."""
     case = found[np.nanargmin(room)]
-    elsewhere = _filters(claim.scope_b) if claim.match != "order" else {}  # what the second cell has otherwise
+    elsewhere = (
+        _filters(claim.scope_b) if claim.match != "order" else {}
+    )  # what the second cell has otherwise
     here, there = [], []
     for position, column in enumerate(CELL):
         several = len({other.where[position] for other in found}) > 1

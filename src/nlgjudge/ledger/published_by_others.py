@@ -41,10 +41,17 @@ def third_party(paper, artefact):
     path = folder / f"{paper}_{artefact}.csv"
     if not path.is_file():
         known = sorted(other.stem for other in folder.glob("*.csv"))
-        raise FileNotFoundError(f"nothing published by others on {path.stem}; there is {', '.join(known)}")
+        raise FileNotFoundError(
+            f"nothing published by others on {path.stem}; there is {', '.join(known)}"
+        )
     table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
     repeated = table.duplicated(["source", *KEY])
     if repeated.any():
-        raise ValueError(f"{path.name} repeats {table.loc[repeated, ['source', *KEY]].iloc[0].tolist()}")
-    return table.assign(printed=table["value"], value=pd.to_numeric(table["value"]),
-                        documents=pd.to_numeric(table["documents"]))
+        raise ValueError(
+            f"{path.name} repeats {table.loc[repeated, ['source', *KEY]].iloc[0].tolist()}"
+        )
+    return table.assign(
+        printed=table["value"],
+        value=pd.to_numeric(table["value"]),
+        documents=pd.to_numeric(table["documents"]),
+    )

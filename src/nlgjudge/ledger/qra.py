@@ -29,7 +29,17 @@ PRINT = "print"  # in the place of a kind of evidence, for conclusions tested on
 FEWEST_ROWS = 3  # of which an interval is given
 FEWEST_CELLS = 3  # of which a correlation is given
 MEASURES = ["cv_star", "pearson", "spearman", "order"]
-COUNTS = ["cells", "rows", "pairs", "printed", "not_run", "agree", "relabelled", "averages", "variants_tried"]
+COUNTS = [
+    "cells",
+    "rows",
+    "pairs",
+    "printed",
+    "not_run",
+    "agree",
+    "relabelled",
+    "averages",
+    "variants_tried",
+]
 COLUMN = ["paper", "artefact", *KEY[1:]]  # of a printed table, in which rows can be compared
 AGREES = ["exact", "close"]
 CONCLUSIONS = ["paper", "evidence", "listed", "tested", "hold", "share", "as_in_print", "mixed"]
@@ -73,7 +83,9 @@ def cv_star(values, *, shift=0.0, over_correction=True):
     values = np.asarray(values, float) + shift
     n = values.shape[-1] if values.ndim else 0
     if n < 2:
-        raise ValueError(f"expected at least two measurements of an object, got {n}: CV* is about their spread")
+        raise ValueError(
+            f"expected at least two measurements of an object, got {n}: CV* is about their spread"
+        )
     means = values.mean(axis=-1)
     degrees = n - 1
     log_c4 = 0.5 * np.log(2 / degrees) + gammaln(n / 2) - gammaln(degrees / 2)
@@ -83,8 +95,9 @@ def cv_star(values, *, shift=0.0, over_correction=True):
     return found if values.ndim > 1 else float(found)
 
 
-def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=1000, confidence=0.95,
-                    relabelled=False):
+def reproducibility(
+    rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=1000, confidence=0.95, relabelled=False
+):
     """Degree of reproducibility by group and kind of evidence: Types I, II and IV of QRA++.
 
     A kind of evidence is never pooled with another. A cell that the ledger has under several kinds is counted
@@ -143,7 +156,9 @@ def reproducibility(rows=None, by=("paper",), *, rng, shift=SHIFT, resamples=100
         rows = committed()
     absent = [column for column in by if column not in rows or column == "evidence"]
     if absent or not by:
-        raise ValueError(f"groups by {by}: expected columns of the ledger but evidence, which always makes groups")
+        raise ValueError(
+            f"groups by {by}: expected columns of the ledger but evidence, which always makes groups"
+        )
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: expected a number between 0 and 1")
     seed = int(rng.integers(2**32))
@@ -261,7 +276,9 @@ def _pearson(x, y, weights):
     """Pearson's coefficient for each line of weights; NaN for too few cells or no spread."""
     if len(x) < FEWEST_CELLS:
         return np.full(len(weights), np.nan)
-    return _weighted_pearson(np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape), weights)
+    return _weighted_pearson(
+        np.broadcast_to(x, weights.shape), np.broadcast_to(y, weights.shape), weights
+    )
 
 
 def _spearman(x, y, weights):
@@ -332,7 +349,9 @@ def conclusions(rows=None, *, table=None):
     lines = []
     for paper in [paper for paper in PAPERS if paper in set(table["paper"])]:
         said = table[table["paper"] == paper]
-        lines += _conclusions_of(paper, said, printed[printed["paper"] == paper], usable[usable["paper"] == paper])
+        lines += _conclusions_of(
+            paper, said, printed[printed["paper"] == paper], usable[usable["paper"] == paper]
+        )
     return pd.DataFrame(lines, columns=CONCLUSIONS)
 
 
@@ -340,7 +359,11 @@ def _conclusions_of(paper, said, printed, usable):
     """Lines of `conclusions` for one paper."""
     said = said.reset_index(drop=True)
     tests = {PRINT: claims(table=said, cells=printed)["verdict_in_print"]}
-    found = printed[CELL].merge(usable[[*CELL, "ours", "evidence"]], how="left", on=CELL).set_axis(printed.index)
+    found = (
+        printed[CELL]
+        .merge(usable[[*CELL, "ours", "evidence"]], how="left", on=CELL)
+        .set_axis(printed.index)
+    )
     ours = printed.assign(value=found["ours"], evidence=found["evidence"])
     cells = as_cells(printed)
     needed = [[cell.number for cell in needed_cells(claim, cells)] for claim in said.itertuples()]
@@ -350,13 +373,17 @@ def _conclusions_of(paper, said, printed, usable):
     for evidence in EVIDENCE:
         covered = [complete and (kind == evidence).all() for complete, kind in zip(whole, kinds)]
         if any(covered):
-            verdicts = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])["verdict_in_print"]
+            verdicts = claims(table=said[covered], cells=ours[ours["evidence"] == evidence])[
+                "verdict_in_print"
+            ]
             tests[evidence] = verdicts.set_axis(said.index[covered])
     lines = []
     for evidence, verdicts in tests.items():
         tested = int((verdicts != UNTESTED).sum())
         hold = int((verdicts == HOLDS).sum())
-        same = int((verdicts == tests[PRINT][verdicts.index]).sum()) - int((verdicts == UNTESTED).sum())
+        same = int((verdicts == tests[PRINT][verdicts.index]).sum()) - int(
+            (verdicts == UNTESTED).sum()
+        )
         share = hold / tested if tested else np.nan
         lines.append((paper, evidence, len(said), tested, hold, share, same, mixed))
     return lines

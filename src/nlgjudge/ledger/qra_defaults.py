@@ -90,9 +90,17 @@ def with_library_default(rows, defaults=None):
     """
     if defaults is None:
         defaults = library_defaults()
-    recomputed = rows[(rows["evidence"] == "recomputed") & (rows["aspect"] != "AVG") & (rows["verdict"] != "not_run")]
+    recomputed = rows[
+        (rows["evidence"] == "recomputed")
+        & (rows["aspect"] != "AVG")
+        & (rows["verdict"] != "not_run")
+    ]
     both = recomputed.merge(defaults.rename(columns={"ours": "default"}), on=KEY)
     fitted = both.drop(columns="default")
-    default = fitted.assign(ours=both["default"], difference=both["default"] - pd.to_numeric(both["published"]),
-                            verdict="", note="")
+    default = fitted.assign(
+        ours=both["default"],
+        difference=both["default"] - pd.to_numeric(both["published"]),
+        verdict="",
+        note="",
+    )
     return fitted, default

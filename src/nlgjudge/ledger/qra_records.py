@@ -33,9 +33,11 @@ METHOD = {
     "resamples": RESAMPLES,
     "seed": SEED,
     "types": ["I: CV*", "II: Pearson, Spearman", "IV: order of rows, sentences of the paper"],
-    "without": ["III: labels of single items are not in the ledger",
-                "II: Kendall's W, which two measurements make a function of Spearman's coefficient",
-                "similarity of experiments: the kind of evidence stands for it, and is not scored"],
+    "without": [
+        "III: labels of single items are not in the ledger",
+        "II: Kendall's W, which two measurements make a function of Spearman's coefficient",
+        "similarity of experiments: the kind of evidence stands for it, and is not scored",
+    ],
 }
 CAVEATS = [
     "Kinds of evidence are never pooled. A cell counts once, under the best kind.",
@@ -89,8 +91,16 @@ def reproducibility_record(paper, rows=None, defaults=None):
     tables = []
     for name, part in of_tables.groupby("artefact", sort=False):
         cells = fitted["artefact"] == name
-        tables.append({"table": name, "coverage": _coverage(part), "evidence": _by_evidence(part),
-                       "library_default": _beside_default(fitted[cells], default[cells], ["paper", "artefact"])})
+        tables.append(
+            {
+                "table": name,
+                "coverage": _coverage(part),
+                "evidence": _by_evidence(part),
+                "library_default": _beside_default(
+                    fitted[cells], default[cells], ["paper", "artefact"]
+                ),
+            }
+        )
     return {
         "schema": "schema.json",
         "paper": paper,
@@ -106,7 +116,9 @@ def reproducibility_record(paper, rows=None, defaults=None):
 
 
 def _lines(rows, by):
-    return reproducibility(rows, by, rng=np.random.default_rng(SEED), resamples=RESAMPLES, confidence=CONFIDENCE)
+    return reproducibility(
+        rows, by, rng=np.random.default_rng(SEED), resamples=RESAMPLES, confidence=CONFIDENCE
+    )
 
 
 def _coverage(lines):
@@ -122,14 +134,18 @@ def _coverage(lines):
 def _by_evidence(lines):
     found = []
     for line in lines[lines["evidence"] != NONE].to_dict("records"):
-        counts = {name: int(line[name]) for name in ("cells", "rows", "agree", "relabelled", "averages")}
+        counts = {
+            name: int(line[name]) for name in ("cells", "rows", "agree", "relabelled", "averages")
+        }
         tried = line["variants_tried"]
-        found.append({
-            "evidence": line["evidence"],
-            **counts,
-            "variants_tried": None if pd.isna(tried) else int(tried),
-            **_types(line),
-        })
+        found.append(
+            {
+                "evidence": line["evidence"],
+                **counts,
+                "variants_tried": None if pd.isna(tried) else int(tried),
+                **_types(line),
+            }
+        )
     return found
 
 
@@ -147,10 +163,15 @@ def _beside_default(fitted, default, by):
     """The measures of the same cells with the variant that was found and with the library's default."""
     if fitted.empty:
         return None
-    ours, = _lines(fitted, by).to_dict("records")
-    theirs, = _lines(default, by).to_dict("records")
-    return {"default": DEFAULT, "cells": int(ours["cells"]), "rows": int(ours["rows"]),
-            "with_found_variant": _types(ours), "with_default": _types(theirs)}
+    (ours,) = _lines(fitted, by).to_dict("records")
+    (theirs,) = _lines(default, by).to_dict("records")
+    return {
+        "default": DEFAULT,
+        "cells": int(ours["cells"]),
+        "rows": int(ours["rows"]),
+        "with_found_variant": _types(ours),
+        "with_default": _types(theirs),
+    }
 
 
 def _measure(line, name):
@@ -165,14 +186,23 @@ def _number(value):
 
 def _conclusions(paper, rows):
     """The paper's sentences that hold; none where the checkout has no list of them."""
-    found = {"listed": 0, "in_print": {"tested": 0, "hold": 0, "share": None}, "in_ours": [], "mixed": 0}
+    found = {
+        "listed": 0,
+        "in_print": {"tested": 0, "hold": 0, "share": None},
+        "in_ours": [],
+        "mixed": 0,
+    }
     try:
         said = listed()
     except FileNotFoundError:
         return found
     lines = conclusions(rows, table=said[said["paper"] == paper])
     for line in lines.to_dict("records"):
-        counts = {"tested": int(line["tested"]), "hold": int(line["hold"]), "share": _number(line["share"])}
+        counts = {
+            "tested": int(line["tested"]),
+            "hold": int(line["hold"]),
+            "share": _number(line["share"]),
+        }
         found["listed"] = int(line["listed"])
         found["mixed"] = int(line["mixed"])
         if line["evidence"] == PRINT:
@@ -215,9 +245,18 @@ def badge(record):
     left = _width(label)
     right = _width(value)
     colour = "#1b6b33" if "CV*" in value else "#5f5f5f"
-    return _BADGE.format(label=escape(label), value=escape(value), title=escape(title), quoted=quoteattr(title),
-                         width=left + right, left=left, right=right, middle_left=left / 2,
-                         middle_right=left + right / 2, colour=colour)
+    return _BADGE.format(
+        label=escape(label),
+        value=escape(value),
+        title=escape(title),
+        quoted=quoteattr(title),
+        width=left + right,
+        left=left,
+        right=right,
+        middle_left=left / 2,
+        middle_right=left + right / 2,
+        colour=colour,
+    )
 
 
 def badge_words(record):
@@ -291,6 +330,8 @@ def write_records(rows, folder):
         record = reproducibility_record(paper, rows, defaults)
         path = folder / FOLDER / f"{paper}.json"
         path.write_text(as_text(record), encoding="utf-8", newline="\n")
-        (folder / "figures" / f"badge_{paper}.svg").write_text(badge(record), encoding="utf-8", newline="\n")
+        (folder / "figures" / f"badge_{paper}.svg").write_text(
+            badge(record), encoding="utf-8", newline="\n"
+        )
         written.append(path)
     return written

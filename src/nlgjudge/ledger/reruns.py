@@ -64,15 +64,34 @@ class Rerun(NamedTuple):
             and the calls and tokens of all its datasets and tables.
         """
         if not len(self.cells):
-            amounts = [name for name in ("requests", "calls", "prompt_tokens", "completion_tokens", "cost")
-                       if name in self.plan]
+            amounts = [
+                name
+                for name in ("requests", "calls", "prompt_tokens", "completion_tokens", "cost")
+                if name in self.plan
+            ]
             return self.plan.groupby(["row"], sort=False)[amounts].sum()
         first_version = self.cells[self.cells["paper"] == self.cells["paper"].iloc[0]]
         return side_by_side(first_version).T
 
 
-def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperature=None, logprobs=None, limit=0,
-          price=None, max_cost=None, notebook="", resamples=1000, seed=0, told=None, **options):
+def rerun(
+    paper,
+    artefacts,
+    judge="",
+    *,
+    source="auto",
+    samples=None,
+    temperature=None,
+    logprobs=None,
+    limit=0,
+    price=None,
+    max_cost=None,
+    notebook="",
+    resamples=1000,
+    seed=0,
+    told=None,
+    **options,
+):
     """Run the rows of a model in printed tables with another judge.
 
     Parameters
@@ -140,8 +159,18 @@ def rerun(paper, artefacts, judge="", *, source="auto", samples=None, temperatur
     return Rerun(cells, counts, before, enters, said, frames, _digests([run.part for run in runs]))
 
 
-def plan(paper, artefacts, judge="", *, source="auto", samples=None, temperature=None, logprobs=None, limit=0,
-         price=None):
+def plan(
+    paper,
+    artefacts,
+    judge="",
+    *,
+    source="auto",
+    samples=None,
+    temperature=None,
+    logprobs=None,
+    limit=0,
+    price=None,
+):
     """Say what a rerun would ask for, and ask nothing.
 
     Parameters
@@ -169,8 +198,11 @@ def _runs(paper, artefacts, judges, source, limit, changes):
     """The parts that are to be run, the benchmarks that they read, and those that are left out."""
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
-    runs = [PartRun(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes) for part in parts
-            if part.scope.benchmark in benchmarks]
+    runs = [
+        PartRun(part, judges[part.row.row], benchmarks[part.scope.benchmark], limit, changes)
+        for part in parts
+        if part.scope.benchmark in benchmarks
+    ]
     return runs, benchmarks, absent
 
 
@@ -201,7 +233,11 @@ def with_rerun(rows, asked):
         return rows
     both = pd.concat([rows, asked.cells], ignore_index=True)
     rank = both["evidence"].map(EVIDENCE.index)
-    best = both.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates(["paper", "artefact", *KEY])
+    best = (
+        both.assign(rank=rank)
+        .sort_values("rank", kind="stable")
+        .drop_duplicates(["paper", "artefact", *KEY])
+    )
     return best.sort_index().drop(columns="rank")
 
 
@@ -229,13 +265,18 @@ def judges_of_rows(paper, artefacts, judge, **options):
     named = judge if isinstance(judge, dict) else dict.fromkeys(known, judge)
     for row in named:
         if row not in known:
-            raise ValueError(f"{paper}: {unknown('printed row of a model', row, known, most=len(known))}")
+            raise ValueError(
+                f"{paper}: {unknown('printed row of a model', row, known, most=len(known))}"
+            )
     options = {name: value for name, value in options.items() if value is not None}
     made = {}
     for one in named.values():
         if isinstance(one, str) and one and one not in made:
             made[one] = get_judge(one, **options)
-    return {row: (made[one] if isinstance(one, str) and one else one or None) for row, one in named.items()}
+    return {
+        row: (made[one] if isinstance(one, str) and one else one or None)
+        for row, one in named.items()
+    }
 
 
 def _given(**values):
@@ -272,7 +313,9 @@ def _plan(runs, price):
         walk = walks.setdefault(id(run.judge), DryRun(run.judge))
         before = dict(walk.counts)
         run.count(walk)
-        lines[run.part.key] = {"judge": walk.name} | {name: walk.counts[name] - before[name] for name in COUNTS}
+        lines[run.part.key] = {"judge": walk.name} | {
+            name: walk.counts[name] - before[name] for name in COUNTS
+        }
     found = by_part(lines, ["judge", *COUNTS])
     if price:
         tokens = found[["prompt_tokens", "completion_tokens"]].astype(float)
@@ -308,14 +351,18 @@ def _digests(parts):
 def _may_enter(judges, counts, changes, sample, limit):
     own_way = [name for name in changes if name != "logprobs"]
     rules = any(judge is None or is_rule(judge) for judge in judges.values())
-    return not (rules or own_way or sample or limit or counts["missing"].any()) and bool(counts["read"].any())
+    return not (rules or own_way or sample or limit or counts["missing"].any()) and bool(
+        counts["read"].any()
+    )
 
 
 def _said(judges, counts, changes, *, sample, limit, absent):
     """Why cells may not be kept, and what is left out, in sentences."""
     names = list(dict.fromkeys(judge_name(judge) for judge in judges.values() if judge is not None))
     said = [] if names else ["no judge is named, so that nothing was asked"]
-    rules = dict.fromkeys(judge_name(judge) for judge in judges.values() if judge is not None and is_rule(judge))
+    rules = dict.fromkeys(
+        judge_name(judge) for judge in judges.values() if judge is not None and is_rule(judge)
+    )
     said += [f"{name} is a rule and no model: it enters no ledger" for name in rules]
     if names and sample:
         said.append("the items are the sample's, not the papers'")
@@ -326,11 +373,15 @@ def _said(judges, counts, changes, *, sample, limit, absent):
         shown = ", ".join(f"{name}={value}" for name, value in own_way.items())
         said.append(f"not the paper's protocol ({shown}): it enters no ledger")
     if len(counts) and counts["missing"].any():
-        said.append(f"{counts['missing'].sum():,} of {counts['replies'].sum():,} replies are missing: it enters no "
-                    "ledger until they are there")
+        said.append(
+            f"{counts['missing'].sum():,} of {counts['replies'].sum():,} replies are missing: it enters no "
+            "ledger until they are there"
+        )
     answered = counts[counts["missing"] < counts["replies"]] if len(counts) else counts
     if len(answered) and not answered["read"].any():
-        said.append(f"of {answered['unread'].sum():,} replies none could be read: it enters no ledger")
+        said.append(
+            f"of {answered['unread'].sum():,} replies none could be read: it enters no ledger"
+        )
     elif len(answered):
         rows = answered.groupby("row", sort=False)["read"].sum()
         said += [f"no reply to {row} could be read" for row in rows.index[rows == 0]]

@@ -48,14 +48,23 @@ def signature(*benchmarks, **settings):
     _note_dependencies()
     data = {}
     for benchmark in benchmarks:
-        entry = {"source": benchmark.source, "files": len(benchmark.files), "digest": benchmark.digest}
+        entry = {
+            "source": benchmark.source,
+            "files": len(benchmark.files),
+            "digest": benchmark.digest,
+        }
         if benchmark.left_out:
             entry["without"] = sorted(benchmark.left_out)
         data[benchmark.name] = entry
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     for library in _LIBRARIES:
         versions[library] = version(library)
-    return {"data": data, "settings": settings, "versions": versions, "cite": ", ".join(cited(benchmarks, settings))}
+    return {
+        "data": data,
+        "settings": settings,
+        "versions": versions,
+        "cite": ", ".join(cited(benchmarks, settings)),
+    }
 
 
 def recorded(book):
@@ -77,7 +86,12 @@ def recorded(book):
     >>> recorded({"cells": [{"cell_type": "code", "outputs": [output]}]})["settings"]
     {'seed': 0}
     """
-    outputs = [output for cell in book["cells"] if cell["cell_type"] == "code" for output in cell["outputs"]]
+    outputs = [
+        output
+        for cell in book["cells"]
+        if cell["cell_type"] == "code"
+        for output in cell["outputs"]
+    ]
     for output in reversed(outputs):
         text = "".join(output.get("data", {}).get("text/plain", ""))
         if not text.startswith("{'data': "):

@@ -88,9 +88,11 @@ class Search(NamedTuple):
         if self.tried == 1:
             return f"one score, no variant to choose; {self.worst:.4f} away at worst"
         if not self.explained:
-            return (f"no variant explains the row: {self.tried} variants tried, the nearest rounds to "
-                    f"{self.exact} of {self.cells} cells and is {self.worst:.4f} away at worst "
-                    f"(luck {self.chance:.1g}){beside}")
+            return (
+                f"no variant explains the row: {self.tried} variants tried, the nearest rounds to "
+                f"{self.exact} of {self.cells} cells and is {self.worst:.4f} away at worst "
+                f"(luck {self.chance:.1g}){beside}"
+            )
         twice = self.cells - self.exact
         text = f"all {self.cells} cells round to the print, {self.worst:.5f} away at worst"
         if twice:
@@ -176,8 +178,11 @@ def best(searches):
     """
     parts = []
     for found in searches:
-        parts.append(found.values.assign(row=found.row, metric=found.variant, note=found.note,
-                                         variant=found.explanation))
+        parts.append(
+            found.values.assign(
+                row=found.row, metric=found.variant, note=found.note, variant=found.explanation
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -241,8 +246,8 @@ def family_name(names):
     rest = [part[head:] for part in parts]
     tail = _shared([part[::-1] for part in rest])
     before = "".join(parts[0][:head])
-    after = "".join(rest[0][len(rest[0]) - tail:])
-    middles = ["".join(part[:len(part) - tail]) for part in rest]
+    after = "".join(rest[0][len(rest[0]) - tail :])
+    middles = ["".join(part[: len(part) - tail]) for part in rest]
     some = [middle for middle in middles if middle]
     if len(some) == len(middles):
         return f"{before}({' or '.join(some)}){after}"
@@ -336,7 +341,7 @@ def _printed(table):
     """The cells that a search compares, with the unit of their last printed digit."""
     kept = table[(table["aspect"] != "AVG") & table["value"].notna()]
     digits = kept["printed"].str.partition(".")[2].str.len()
-    return kept.assign(unit=10.0 ** -digits)
+    return kept.assign(unit=10.0**-digits)
 
 
 def _search(row, printed, unit, ours, tolerance):
@@ -344,8 +349,10 @@ def _search(row, printed, unit, ours, tolerance):
     held = ours.index[ours.notna().any(axis=1)]
     absent = printed.index[~printed.index.isin(held)].unique()
     if printed.empty or ours.empty or len(absent):
-        raise ValueError(f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
-                         f"values, {len(absent)} cells without; there must be a value for each")
+        raise ValueError(
+            f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
+            f"values, {len(absent)} cells without; there must be a value for each"
+        )
     ours = ours.loc[printed.index]
     # In plain arrays, cells by variants: `left_out` searches once for each variant.
     gaps = np.abs(ours.to_numpy(float) - printed.to_numpy(float)[:, None])

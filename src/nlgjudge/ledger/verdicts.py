@@ -5,15 +5,45 @@ import pandas as pd
 from nlgjudge.ledger.printed import KEY
 
 COLUMNS = [
-    "paper", "artefact", *KEY, "published", "ours", "ci_low", "ci_high", "n", "n_skipped",
-    "difference", "verdict", "evidence", "variant", "notebook", "note",
+    "paper",
+    "artefact",
+    *KEY,
+    "published",
+    "ours",
+    "ci_low",
+    "ci_high",
+    "n",
+    "n_skipped",
+    "difference",
+    "verdict",
+    "evidence",
+    "variant",
+    "notebook",
+    "note",
 ]
 # What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
 PART_COLUMNS = [*COLUMNS, "sample"]
 MISPRINT = "misprint"  # seen in the print alone
-VERDICTS = ["exact", "close", "within_ci", "differs", "sign_flipped", "relabelled", MISPRINT, "not_run"]
-EVIDENCE = ["recomputed", "released_scores", "released_responses", "other_run", "rejudged", "substitute_judge",
-            "third_party", "none"]
+VERDICTS = [
+    "exact",
+    "close",
+    "within_ci",
+    "differs",
+    "sign_flipped",
+    "relabelled",
+    MISPRINT,
+    "not_run",
+]
+EVIDENCE = [
+    "recomputed",
+    "released_scores",
+    "released_responses",
+    "other_run",
+    "rejudged",
+    "substitute_judge",
+    "third_party",
+    "none",
+]
 # Evidence from another model than the paper's.
 ANOTHER_MODEL = ["substitute_judge", "rejudged"]
 # The same metric, run by somebody else.

@@ -88,7 +88,7 @@ class PaperTable:
         wide = self.cells.assign(text=texts).pivot(index="row", columns=heads, values="text")
         columns = list(self.cells[heads].drop_duplicates().itertuples(index=False, name=None))
         if len(heads) == 1:
-            columns = [name for name, in columns]
+            columns = [name for (name,) in columns]
         return wide[columns].reindex(dict.fromkeys(self.cells["row"])).fillna("")
 
     def _heads(self):
@@ -96,19 +96,31 @@ class PaperTable:
 
     def __repr__(self):
         lines = [self.wide().to_string(), self._legend()]
-        lines += [f"not computed: {', '.join(rows)}: {need}" for need, rows in self._needed().items()]
+        lines += [
+            f"not computed: {', '.join(rows)}: {need}" for need, rows in self._needed().items()
+        ]
         return "\n".join(line for line in [self.notice, *lines] if line)
 
     def _repr_html_(self):
         used = [verdict for verdict in SHOWN if verdict in set(self.cells["verdict"])]
-        colours = "\n".join(f".nj-paper-table .nj-{verdict} {{background: {SHOWN[verdict][1]};}}" for verdict in used)
+        colours = "\n".join(
+            f".nj-paper-table .nj-{verdict} {{background: {SHOWN[verdict][1]};}}"
+            for verdict in used
+        )
         parts = [STYLE.replace("COLOURS", colours + "\n"), "<div class='nj-paper-table'>"]
         if self.notice:
             parts.append(f"<p><b>{escape(self.notice)}</b></p>")
-        parts += ["<table>", *self._head_lines(), *self._body_lines(), "</table>",
-                  f"<p>{escape(self._legend())}</p>"]
+        parts += [
+            "<table>",
+            *self._head_lines(),
+            *self._body_lines(),
+            "</table>",
+            f"<p>{escape(self._legend())}</p>",
+        ]
         for need, rows in self._needed().items():
-            parts.append(f"<p>Not computed: <b>{escape(', '.join(rows))}</b>. Needs {escape(need)}.</p>")
+            parts.append(
+                f"<p>Not computed: <b>{escape(', '.join(rows))}</b>. Needs {escape(need)}.</p>"
+            )
         return "\n".join([*parts, "</div>"])
 
     def _head_lines(self):
@@ -116,7 +128,7 @@ class PaperTable:
         columns = list(self.cells[heads].drop_duplicates().itertuples(index=False, name=None))
         for depth in range(len(heads)):
             line = ["<tr><th></th>"]
-            for label, width in _runs([column[:depth + 1] for column in columns]):
+            for label, width in _runs([column[: depth + 1] for column in columns]):
                 line.append(f"<th colspan='{width}'>{escape(_words(label))}</th>")
             yield "".join([*line, "</tr>"])
 
@@ -132,12 +144,20 @@ class PaperTable:
             mark, _, meaning = SHOWN[verdict]
             said.append(f"{mark or 'grey'} {meaning} ({number})")
         found = set(self.cells["evidence"])
-        said += [f"{letter} {meaning}" for evidence, (letter, meaning) in LETTERS.items() if evidence in found]
+        said += [
+            f"{letter} {meaning}"
+            for evidence, (letter, meaning) in LETTERS.items()
+            if evidence in found
+        ]
         return f"Above the print, below it ours. {'; '.join(said)}."
 
     def _needed(self):
         """What the cells without a value need, with their rows; of a row that has some values, where it lacks them."""
-        lacking = (self.cells["verdict"] == "not_run") & self.cells["ours"].isna() & (self.cells["published"] != "")
+        lacking = (
+            (self.cells["verdict"] == "not_run")
+            & self.cells["ours"].isna()
+            & (self.cells["published"] != "")
+        )
         some = set(self.cells.loc[self.cells["ours"].notna(), "row"])
         head = self._heads()[0]
         rows = {}
@@ -213,7 +233,9 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
     best = given[given["ours"].notna() | (given["verdict"] != "not_run")]
     best = best.assign(rank=best["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     best = best.drop_duplicates(KEY).drop(columns=["published", "paper", "artefact"])
-    table = published(paper, artefact).rename(columns={"printed": "published", "note": "note_printed"})
+    table = published(paper, artefact).rename(
+        columns={"printed": "published", "note": "note_printed"}
+    )
     cells = table.merge(best, on=KEY, how="left").assign(paper=paper, artefact=artefact)
     absent = cells["verdict"].isna()
     cells.loc[absent, ["verdict", "evidence", "notebook"]] = ["not_run", "none", ""]
@@ -229,12 +251,16 @@ def _which(given, paper, artefact):
         return paper, artefact
     tables = list(given[["paper", "artefact"]].drop_duplicates().itertuples(index=False, name=None))
     names = [f"{one} {table}" for one, table in tables]
-    fitting = [table for table in tables if paper in (None, table[0]) and artefact in (None, table[1])]
+    fitting = [
+        table for table in tables if paper in (None, table[0]) and artefact in (None, table[1])
+    ]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
         raise ValueError(f"these rows hold {unknown('table', f'{paper} {artefact}', names)}")
-    raise ValueError(f"these rows are of several tables, {', '.join(names)}: name the paper and the artefact")
+    raise ValueError(
+        f"these rows are of several tables, {', '.join(names)}: name the paper and the artefact"
+    )
 
 
 def _from_elsewhere(paper, artefact, own):

@@ -54,8 +54,15 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
     """
     if not len(texts):
         return np.asarray(function(texts, *options), dtype=float)
-    key = json.dumps([function.__module__, function.__qualname__, options,
-                      [_version(name) for name in libraries], _FORMAT])
+    key = json.dumps(
+        [
+            function.__module__,
+            function.__qualname__,
+            options,
+            [_version(name) for name in libraries],
+            _FORMAT,
+        ]
+    )
     path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
     digests = [_digest(text) for text in texts]
     places, values = _kept(path)
@@ -65,10 +72,14 @@ def scores(function, texts, *options, libraries=(), folder="lexical", parallel=T
         with FileLock(_lock(path)):
             places, values = _kept(path)
             places = dict(places)  # what is added is known to other calls once it is in the file
-            missing = {digest: place for place, digest in enumerate(digests) if digest not in places}
+            missing = {
+                digest: place for place, digest in enumerate(digests) if digest not in places
+            }
             if missing:
                 new = [texts[place] for place in missing.values()]
-                rows = _compute(function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM)
+                rows = _compute(
+                    function, new, options, parallel and len(json.dumps(new)) >= _PARALLEL_FROM
+                )
                 values = np.concatenate([values, rows]) if places else rows
                 places.update(zip(missing, range(len(places), len(values))))
                 _keep(path, places, values)
@@ -120,7 +131,7 @@ def _read(path, *state):
         return {}, np.empty(0)
     names = digests.tobytes()
     starts = range(0, len(names), _DIGEST)
-    return {names[start:start + _DIGEST]: place for place, start in enumerate(starts)}, values
+    return {names[start : start + _DIGEST]: place for place, start in enumerate(starts)}, values
 
 
 def _keep(path, places, values):
@@ -140,7 +151,7 @@ def _compute(function, texts, options, parallel):
     size = max(_CHUNK, -(-len(texts) // workers))
     if not parallel or len(texts) <= size:
         return np.asarray(function(texts, *options), dtype=float)
-    parts = [texts[i:i + size] for i in range(0, len(texts), size)]
+    parts = [texts[i : i + size] for i in range(0, len(texts), size)]
     with ProcessPoolExecutor(workers) as pool:
         running = [pool.submit(function, part, *options) for part in parts]
         return np.concatenate([np.asarray(future.result(), dtype=float) for future in running])

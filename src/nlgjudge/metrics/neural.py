@@ -30,34 +30,72 @@ NOT_HERE = {
 }
 _CHUNK = 1024  # texts whose scores are kept together
 _TOGETHER = 256  # pairs of which each text is embedded once
-DIRECTIONS = {"source to hypothesis": ("source", "hypothesis"),
-              "reference to hypothesis": ("reference", "hypothesis"),
-              "hypothesis to reference": ("hypothesis", "reference")}
-UNIEVAL = {"summarization": "MingZhong/unieval-sum", "data2text": "MingZhong/unieval-sum",
-           "dialogue": "MingZhong/unieval-dialog", "fact": "MingZhong/unieval-fact"}
+DIRECTIONS = {
+    "source to hypothesis": ("source", "hypothesis"),
+    "reference to hypothesis": ("reference", "hypothesis"),
+    "hypothesis to reference": ("hypothesis", "reference"),
+}
+UNIEVAL = {
+    "summarization": "MingZhong/unieval-sum",
+    "data2text": "MingZhong/unieval-sum",
+    "dialogue": "MingZhong/unieval-dialog",
+    "fact": "MingZhong/unieval-fact",
+}
 # UniEval's questions (Zhong et al. 2022, utils.py): the question, what the hypothesis is called, which
 # column follows under which name, and how scores of single sentences are reduced, where they are asked.
 _CLAIM = ("Is this claim consistent with the document?", "claim", {"document": "source"}, "mean")
 QUESTIONS = {
     ("summarization", "fluency"): ("Is this a fluent paragraph?", "paragraph", {}, "mean"),
-    ("summarization", "coherence"): ("Is this a coherent summary to the document?", "summary",
-                                     {"document": "source"}, None),
+    ("summarization", "coherence"): (
+        "Is this a coherent summary to the document?",
+        "summary",
+        {"document": "source"},
+        None,
+    ),
     ("summarization", "consistency"): _CLAIM,
-    ("summarization", "relevance"): ("Is this summary relevant to the reference?", "summary",
-                                     {"reference": "reference"}, None),
-    ("dialogue", "naturalness"): ("Is this a natural response in the dialogue?", "response", {}, None),
-    ("dialogue", "coherence"): ("Is this a coherent response given the dialogue history?", "response",
-                                {"dialogue history": "source"}, None),
+    ("summarization", "relevance"): (
+        "Is this summary relevant to the reference?",
+        "summary",
+        {"reference": "reference"},
+        None,
+    ),
+    ("dialogue", "naturalness"): (
+        "Is this a natural response in the dialogue?",
+        "response",
+        {},
+        None,
+    ),
+    ("dialogue", "coherence"): (
+        "Is this a coherent response given the dialogue history?",
+        "response",
+        {"dialogue history": "source"},
+        None,
+    ),
     ("dialogue", "engagingness"): (
         "Is this an engaging and informative response according to the dialogue history and fact?",
-        "response", {"dialogue history": "source", "fact": "context"}, "sum"),
-    ("dialogue", "groundedness"): ("Is this response consistent with knowledge in the fact?", "response",
-                                   {"fact": "context"}, None),
-    ("dialogue", "understandability"): ("Is this an understandable response in the dialogue?", "response",
-                                        {}, None),
+        "response",
+        {"dialogue history": "source", "fact": "context"},
+        "sum",
+    ),
+    ("dialogue", "groundedness"): (
+        "Is this response consistent with knowledge in the fact?",
+        "response",
+        {"fact": "context"},
+        None,
+    ),
+    ("dialogue", "understandability"): (
+        "Is this an understandable response in the dialogue?",
+        "response",
+        {},
+        None,
+    ),
     ("data2text", "naturalness"): ("Is this a fluent utterance?", "utterance", {}, None),
-    ("data2text", "informativeness"): ("Is this sentence informative according to the reference?",
-                                       "sentence", {"reference": "reference"}, None),
+    ("data2text", "informativeness"): (
+        "Is this sentence informative according to the reference?",
+        "sentence",
+        {"reference": "reference"},
+        None,
+    ),
     ("fact", "consistency"): _CLAIM,
 }
 
@@ -130,8 +168,9 @@ def need_libraries():
         import torch  # noqa: F401
         import transformers  # noqa: F401
     except ImportError as error:
-        raise ImportError("neural baselines need torch and transformers: "
-                          "pip install 'nlgjudge[neural]'") from error
+        raise ImportError(
+            "neural baselines need torch and transformers: pip install 'nlgjudge[neural]'"
+        ) from error
 
 
 def _need_cuda():
@@ -139,7 +178,9 @@ def _need_cuda():
     import torch
 
     if not torch.cuda.is_available():
-        raise ValueError("device='cuda': torch finds no CUDA device here; give --device cpu or auto")
+        raise ValueError(
+            "device='cuda': torch finds no CUDA device here; give --device cpu or auto"
+        )
 
 
 def bertscore(items, checkpoint="bert-base-uncased", layer=9, aggregation="max"):
@@ -187,8 +228,13 @@ def bertscore(items, checkpoint="bert-base-uncased", layer=9, aggregation="max")
     return groups.agg(aggregation).rename_axis("item_id").reset_index()
 
 
-def bartscore(items, direction="source to hypothesis", checkpoint="facebook/bart-large-cnn",
-              aggregation="mean", parameters=""):
+def bartscore(
+    items,
+    direction="source to hypothesis",
+    checkpoint="facebook/bart-large-cnn",
+    aggregation="mean",
+    parameters="",
+):
     r"""Mean log-likelihood of one text's tokens given another (Yuan et al. 2021, section 3).
 
     :math:`\frac1m \sum_t \log p(y_t \mid y_{<t}, x, \theta)` with uniform weights; the special
@@ -312,12 +358,16 @@ def questions(items, task, aspect):
 def _asked(items, task, aspect):
     """The items by sentence where an aspect is asked so, the questions, and how sentences are put together."""
     if (task, aspect) not in QUESTIONS:
-        raise ValueError(f"task={task!r}, aspect={aspect!r}: expected one of "
-                         + ", ".join(map("/".join, QUESTIONS)))
+        raise ValueError(
+            f"task={task!r}, aspect={aspect!r}: expected one of "
+            + ", ".join(map("/".join, QUESTIONS))
+        )
     question, name, others, over_sentences = QUESTIONS[task, aspect]
     rows = _rows(items)
     if over_sentences:
-        rows["hypothesis"] = rows["hypothesis"].map(lambda text: re.split(r"(?<=[.!?])\s+", text.strip()))
+        rows["hypothesis"] = rows["hypothesis"].map(
+            lambda text: re.split(r"(?<=[.!?])\s+", text.strip())
+        )
         rows = rows.explode("hypothesis")
     if "reference" in others.values():
         rows["reference"] = rows["reference"].str[0]
@@ -344,10 +394,20 @@ def _run(function, columns, checkpoint, *options):
     texts = columns.to_numpy().tolist()
     values = []
     for start in range(0, len(texts), _CHUNK):
-        part = texts[start:start + _CHUNK]
+        part = texts[start : start + _CHUNK]
         before = _done
-        values.append(cached.scores(function, part, str(checkpoint), state, *options,
-                                    libraries=("torch", "transformers"), folder="neural", parallel=False))
+        values.append(
+            cached.scores(
+                function,
+                part,
+                str(checkpoint),
+                state,
+                *options,
+                libraries=("torch", "transformers"),
+                folder="neural",
+                parallel=False,
+            )
+        )
         _tell(before + len(part) - _done)  # all of them where they were read back
     return np.concatenate(values)
 
@@ -381,12 +441,21 @@ def _load(head, checkpoint, state, device, parameters=""):
     if parameters:
         _take(model, torch.load(parameters, map_location="cpu", weights_only=True), parameters)
     model = model.eval().requires_grad_(False).to(_fastest() if device == "auto" else device)
-    longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1024), 1024)
+    longest = min(
+        tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1024), 1024
+    )
 
     def encode(texts):
-        return tokenizer(list(texts), padding=True, truncation=True, max_length=longest,
-                         return_special_tokens_mask=True, return_token_type_ids=False,
-                         return_tensors="pt").to(model.device)
+        return tokenizer(
+            list(texts),
+            padding=True,
+            truncation=True,
+            max_length=longest,
+            return_special_tokens_mask=True,
+            return_token_type_ids=False,
+            return_tensors="pt",
+        ).to(model.device)
+
     return encode, tokenizer, model
 
 
@@ -405,14 +474,16 @@ def _take(model, parameters, file):
     filled = {pointers[name] for name in parameters if name in pointers}
     missing = [name for name in missing if pointers[name] not in filled]
     if missing or unexpected:
-        raise ValueError(f"{file}: expected the parameters of {model.config.model_type}, got {len(unexpected)} "
-                         f"others, and {len(missing)} are missing, as {[*missing, *unexpected][0]}")
+        raise ValueError(
+            f"{file}: expected the parameters of {model.config.model_type}, got {len(unexpected)} "
+            f"others, and {len(missing)} are missing, as {[*missing, *unexpected][0]}"
+        )
 
 
 def _batches(texts):
     """Batches of texts; each is reported when the next is asked for."""
     for start in range(0, len(texts), _running.batch_size):
-        part = texts[start:start + _running.batch_size]
+        part = texts[start : start + _running.batch_size]
         yield part
         _tell(len(part))
 
@@ -425,11 +496,13 @@ def _matched(pairs, checkpoint, state, layer):
     blank = " " if model.config.model_type == "roberta" else ""
     rows = []
     for start in range(0, len(pairs), _TOGETHER):
-        part = pairs[start:start + _TOGETHER]
+        part = pairs[start : start + _TOGETHER]
         texts = {text: blank + text.strip() for pair in part for text in pair}
         embedded = _embedded(sorted(set(texts.values()), key=len), encode, model, layer)
-        rows += [_best_matches(*embedded[texts[hypothesis]], *embedded[texts[reference]])
-                 for hypothesis, reference in part]
+        rows += [
+            _best_matches(*embedded[texts[hypothesis]], *embedded[texts[reference]])
+            for hypothesis, reference in part
+        ]
         _tell(len(part))
     return rows
 
@@ -438,7 +511,7 @@ def _embedded(texts, encode, model, layer):
     """Of each text, the unit vectors of its tokens and which of them are words."""
     found = {}
     for start in range(0, len(texts), _running.batch_size):
-        part = texts[start:start + _running.batch_size]
+        part = texts[start : start + _running.batch_size]
         tokens = encode(part)
         special = tokens.pop("special_tokens_mask").bool()
         states = model(**tokens, output_hidden_states=True).hidden_states[layer]
@@ -461,8 +534,9 @@ def _best_matches(mine, my_words, theirs, their_words):
 
 def _log_likelihood(pairs, checkpoint, state, parameters="", parameters_state=""):
     """Mean log-likelihood of the second text's tokens given the first, pair by pair."""
-    encode, _, model = _load("AutoModelForSeq2SeqLM", checkpoint, state + parameters_state, _running.device,
-                             parameters)
+    encode, _, model = _load(
+        "AutoModelForSeq2SeqLM", checkpoint, state + parameters_state, _running.device, parameters
+    )
     values = []
     for part in _batches(pairs):
         first, second = zip(*part)
@@ -470,8 +544,9 @@ def _log_likelihood(pairs, checkpoint, state, parameters="", parameters_state=""
         target = encode(second)
         labels = target["input_ids"]
         mask = target["attention_mask"]
-        logits = model(input_ids=given["input_ids"], attention_mask=given["attention_mask"],
-                       labels=labels).logits
+        logits = model(
+            input_ids=given["input_ids"], attention_mask=given["attention_mask"], labels=labels
+        ).logits
         tokens = logits.log_softmax(-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
         values += ((tokens * mask).sum(1) / mask.sum(1)).tolist()
     return values
@@ -484,10 +559,13 @@ def _yes(texts, checkpoint, state):
     encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state, _running.device)
     answers = [tokenizer(word)["input_ids"][0] for word in ("Yes", "No")]
     values = []
-    for part in _batches([text for text, in texts]):
+    for part in _batches([text for (text,) in texts]):
         given = encode(part)
         start = torch.full((len(part), 1), model.config.decoder_start_token_id, device=model.device)
-        logits = model(input_ids=given["input_ids"], attention_mask=given["attention_mask"],
-                       decoder_input_ids=start).logits
+        logits = model(
+            input_ids=given["input_ids"],
+            attention_mask=given["attention_mask"],
+            decoder_input_ids=start,
+        ).logits
         values += logits[:, 0, answers].softmax(-1)[:, 0].tolist()
     return values

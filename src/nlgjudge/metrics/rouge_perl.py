@@ -19,8 +19,24 @@ from nlgjudge.metrics.lcs import Sentences, Sequence
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
 ENDS = {"period": r" \. ", "dots": r" \.+ "}
-_FOURTH_STEP = ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ou", "ism", "ate", "iti",
-                "ous", "ive", "ize")
+_FOURTH_STEP = (
+    "al",
+    "ance",
+    "ence",
+    "er",
+    "ic",
+    "able",
+    "ible",
+    "ant",
+    "ement",
+    "ou",
+    "ism",
+    "ate",
+    "iti",
+    "ous",
+    "ive",
+    "ize",
+)
 
 
 class _Stemmer(PorterStemmer):
@@ -82,8 +98,10 @@ def rouge155(items, *, ends="period"):
     """
     bare = int((items["references"].map(len) == 0).sum())
     if ends not in ENDS or bare:
-        raise ValueError(f"ends={ends!r}, {bare} items without reference: expected one of "
-                         f"{tuple(ENDS)} and a reference for every item")
+        raise ValueError(
+            f"ends={ends!r}, {bare} items without reference: expected one of "
+            f"{tuple(ENDS)} and a reference for every item"
+        )
     keys = []
     pairs = []
     for item in items.itertuples():
@@ -91,7 +109,9 @@ def rouge155(items, *, ends="period"):
             keys.append((item.item_id, position))
             pairs.append((item.hypothesis, reference))
     values = cached.scores(_score, pairs, ends, libraries=("rouge-score", "nltk"))
-    frame = pd.DataFrame(values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"])
+    frame = pd.DataFrame(
+        values, columns=[f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
+    )
     frame.insert(0, "reference", [position for _, position in keys])
     frame.insert(0, "item_id", [item_id for item_id, _ in keys])
     return frame
@@ -112,9 +132,14 @@ def _score(pairs, ends):
     for hypothesis, reference in pairs:
         mine, my_sentences = cut(hypothesis)
         theirs, their_sentences = cut(reference)
-        found = (lcs.unigrams(mine, theirs), lcs.bigrams(mine, theirs),
-                 lcs.by_sentence(my_sentences, their_sentences))
-        rows.append([value for precision, recall, _ in found for value in _rounded(precision, recall)])
+        found = (
+            lcs.unigrams(mine, theirs),
+            lcs.bigrams(mine, theirs),
+            lcs.by_sentence(my_sentences, their_sentences),
+        )
+        rows.append(
+            [value for precision, recall, _ in found for value in _rounded(precision, recall)]
+        )
     return np.array(rows)
 
 

@@ -100,8 +100,10 @@ def _all_counts(items, library):
     bare = int((items["references"].map(len) == 0).sum())
     if bare:
         raise ValueError(f"{bare} items have no reference; leave them out")
-    texts = [(hypothesis, list(references))
-             for hypothesis, references in zip(items["hypothesis"], items["references"])]
+    texts = [
+        (hypothesis, list(references))
+        for hypothesis, references in zip(items["hypothesis"], items["references"])
+    ]
     libraries = ["sacrebleu"] if library == "sacrebleu" else []
     return cached.scores(_counts, texts, _cut(library), libraries=libraries).astype(int).tolist()
 
@@ -167,12 +169,16 @@ def _nltk(method, epsilon):
         """What `sentence_bleu` does behind its counting."""
         if not matches[0]:
             return 0.0
-        precisions = [Fraction(found, max(1, total), _normalize=False) for found, total in zip(matches, guesses)]
+        precisions = [
+            Fraction(found, max(1, total), _normalize=False)
+            for found, total in zip(matches, guesses)
+        ]
         with warnings.catch_warnings():  # nltk warns of each order without a match
             warnings.simplefilter("ignore")
             smoothed = smoothing(precisions, references=[], hypothesis=[], hyp_len=size)
         logs = [0.25 * math.log(precision) for precision in smoothed if precision > 0]
         return float(brevity_penalty(closest, size) * math.exp(math.fsum(logs)))
+
     return score
 
 
@@ -187,13 +193,17 @@ def _sacrebleu(method, _):
         """
         if not any(matches):
             return 0.0
-        found = BLEU.compute_bleu(matches, guesses, size, closest, smooth_method=method,
-                                  effective_order=True)  # as it advises for sentences
-        logarithms = [math.log(precision) for precision, total in zip(found.precisions, found.totals) if total]
+        found = BLEU.compute_bleu(
+            matches, guesses, size, closest, smooth_method=method, effective_order=True
+        )  # as it advises for sentences
+        logarithms = [
+            math.log(precision) for precision, total in zip(found.precisions, found.totals) if total
+        ]
         added = 0.0
         for logarithm in logarithms:
             added += logarithm
         return found.bp * math.exp(added / len(logarithms)) / 100
+
     return score
 
 
@@ -205,10 +215,11 @@ def _coco(*_, small=1e-9, tiny=1e-15):
             product *= (found + tiny) / (total + small)
         ratio = (size + tiny) / (closest + small)
         brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
-        return brevity * product ** 0.25
+        return brevity * product**0.25
+
     return score
 
 
 def _ngrams(words, order):
     starts = range(len(words) - order + 1)
-    return Counter(tuple(words[start:start + order]) for start in starts)
+    return Counter(tuple(words[start : start + order]) for start in starts)

@@ -105,8 +105,10 @@ def checkpoint(name, folder="", parameters=""):
         In one line, with the model, its size and what to do.
     """
     if parameters and not folder:
-        raise MissingWeights(f"{parameters} (1.6 GB) is on no hub: download it as the README of neulab/BARTScore says, "
-                             f"and give --weights FOLDER with it and {_last(name)} inside")
+        raise MissingWeights(
+            f"{parameters} (1.6 GB) is on no hub: download it as the README of neulab/BARTScore says, "
+            f"and give --weights FOLDER with it and {_last(name)} inside"
+        )
     if folder:
         place = _in_folder(name, Path(folder))
     elif Path(name).is_dir():
@@ -118,8 +120,10 @@ def checkpoint(name, folder="", parameters=""):
         return Checkpoint(str(place))
     file = Path(folder, parameters)
     if not file.is_file():
-        raise MissingWeights(f"{file}: expected the parameters of BARTScore's authors (1.6 GB); download them as the "
-                             "README of neulab/BARTScore says")
+        raise MissingWeights(
+            f"{file}: expected the parameters of BARTScore's authors (1.6 GB); download them as the "
+            "README of neulab/BARTScore says"
+        )
     return Checkpoint(str(place), str(file))
 
 
@@ -156,25 +160,38 @@ def _in_folder(name, folder):
     for place in (folder / name, folder / name.replace("/", "--"), folder / _last(name)):
         if (place / "config.json").is_file():
             return _checked(name, place)
-    raise MissingWeights(f"{name} ({size(name)}) is not in {folder}: expected a folder {_last(name)} there with "
-                         "config.json, a tokenizer and the weights; without --weights it is downloaded")
+    raise MissingWeights(
+        f"{name} ({size(name)}) is not in {folder}: expected a folder {_last(name)} there with "
+        "config.json, a tokenizer and the weights; without --weights it is downloaded"
+    )
 
 
 def _checked(name, place):
     """The folder, if its configuration is that of the model of this name."""
     file = place / "config.json"
     if not file.is_file():
-        raise MissingWeights(f"{place}: expected a folder of weights with config.json, a tokenizer and the weights")
+        raise MissingWeights(
+            f"{place}: expected a folder of weights with config.json, a tokenizer and the weights"
+        )
     expected = MODELS.get(name)
     if expected is None:
         return place
     config = json.loads(file.read_text(encoding="utf-8"))
-    layers = next((config[key] for key in ("encoder_layers", "num_hidden_layers", "num_layers") if key in config), None)
+    layers = next(
+        (
+            config[key]
+            for key in ("encoder_layers", "num_hidden_layers", "num_layers")
+            if key in config
+        ),
+        None,
+    )
     width = config.get("hidden_size", config.get("d_model"))
     got = config.get("model_type"), layers, width
     if got != expected[1:]:
-        raise MissingWeights(f"{place} is not {name}: expected {_in_words(*expected[1:])}, got {_in_words(*got)}; "
-                             "for another model than the paper's give --model ROW=FOLDER")
+        raise MissingWeights(
+            f"{place} is not {name}: expected {_in_words(*expected[1:])}, got {_in_words(*got)}; "
+            "for another model than the paper's give --model ROW=FOLDER"
+        )
     return place
 
 
@@ -202,12 +219,19 @@ def _from_hub(name):
     told = f"{name} ({size(name)}) cannot be downloaded"
     remedy = f"give --weights FOLDER with a folder {_last(name)} in it"
     if _offline():
-        raise MissingWeights(f"{told}: HF_HUB_OFFLINE is set and it is not in the hub's cache; {remedy}")
+        raise MissingWeights(
+            f"{told}: HF_HUB_OFFLINE is set and it is not in the hub's cache; {remedy}"
+        )
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
+
     try:
         HfApi().model_info(name, timeout=10)
     except RepositoryNotFoundError as error:
         raise MissingWeights(f"{told}: the hub has no such model; {remedy}") from error
-    except Exception as error:  # the hub's client raises what its transport does, which changes with its version
-        raise MissingWeights(f"{told}: the hub cannot be reached ({type(error).__name__}); {remedy}") from error
+    except (
+        Exception
+    ) as error:  # the hub's client raises what its transport does, which changes with its version
+        raise MissingWeights(
+            f"{told}: the hub cannot be reached ({type(error).__name__}); {remedy}"
+        ) from error

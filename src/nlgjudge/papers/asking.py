@@ -72,7 +72,9 @@ def count(row, scope, items, dry_run, *, samples=None, temperature=None, logprob
         return
     wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
     prompts = list(_prompts(row, scope).values())
-    for tasks in requests(kept(items, scope), prompts, samples=wanted, settings=sampling_settings(sampling=sampling)):
+    for tasks in requests(
+        kept(items, scope), prompts, samples=wanted, settings=sampling_settings(sampling=sampling)
+    ):
         dry_run.count(tasks)
 
 
@@ -158,16 +160,30 @@ def row_prompt(row, scope, aspect):
 
 def _prompts(row, scope):
     """A row's prompts, by the printed names of the aspects."""
-    return {printed: row_prompt(row, scope, asked) for printed, (asked, _) in scope.aspects_of(row.row).items()}
+    return {
+        printed: row_prompt(row, scope, asked)
+        for printed, (asked, _) in scope.aspects_of(row.row).items()
+    }
 
 
 def _chained(row, scope, items, judge, aspect, samples, sampling):
     """A chain of relevant aspects: one reply for each step."""
     if samples != 1:
-        raise ValueError(f"{row.row}: samples={samples}: each step of a chain is one reply; leave samples out")
+        raise ValueError(
+            f"{row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
+        )
     final = "average" if row.scoring == "mean of aspects" else "judge"
     aspects = "inter" if row.scoring == "chain of rated aspects" else None
-    found = coascore(items, judge, scope.task, aspect, n=row.aspects, aspects=aspects, final=final, settings=sampling)
+    found = coascore(
+        items,
+        judge,
+        scope.task,
+        aspect,
+        n=row.aspects,
+        aspects=aspects,
+        final=final,
+        settings=sampling,
+    )
     return found.responses.drop(columns="used")
 
 

@@ -39,18 +39,49 @@ _UNNAMED = "its weights are not named"
 _BASE = "its weights are not named, and the paper's are bert-base-uncased"
 
 OTHER_RUN_ROWS = (
-    OtherRunRow("summeval", (("chatgpt", "BERTScore"), ("geval", "BERTScore")), "deutsch2021:bertscore-f", _DEUTSCH,
-                f"{_UNNAMED}, and the row's other metrics are means over eleven references"),
-    OtherRunRow("summeval", (("coascore", "BERTScore"),), "deutsch2021:bertscore-f", _DEUTSCH, _BASE),
-    OtherRunRow("summeval", (("chatgpt", "MoverScore"), ("geval", "MOVERSscore")), "colombo2022:moverscore",
-                _COLOMBO.format(part="several references"),
-                f"{_UNNAMED}, and how it counts several references is not stated"),
-    OtherRunRow("realsumm", (("chatgpt", "BERTScore"),), "bhandari2020:bertscore-r", _BHANDARI.format(part="recall"),
-                _UNNAMED),
-    OtherRunRow("realsumm", (("chatgpt", "MoverScore"),), "bhandari2020:moverscore",
-                "Bhandari et al. 2020, one reference", _UNNAMED),
-    OtherRunRow("topical_chat", (("geval", "BERTScore"),), "colombo2022:bertscore",
-                _COLOMBO.format(part="part not stated"), _UNNAMED),
-    OtherRunRow("topical_chat", (("coascore", "BERTScore"),), "colombo2022:bertscore",
-                _COLOMBO.format(part="part not stated"), _BASE),
+    OtherRunRow(
+        "summeval",
+        (("chatgpt", "BERTScore"), ("geval", "BERTScore")),
+        "deutsch2021:bertscore-f",
+        _DEUTSCH,
+        f"{_UNNAMED}, and the row's other metrics are means over eleven references",
+    ),
+    OtherRunRow(
+        "summeval", (("coascore", "BERTScore"),), "deutsch2021:bertscore-f", _DEUTSCH, _BASE
+    ),
+    OtherRunRow(
+        "summeval",
+        (("chatgpt", "MoverScore"), ("geval", "MOVERSscore")),
+        "colombo2022:moverscore",
+        _COLOMBO.format(part="several references"),
+        f"{_UNNAMED}, and how it counts several references is not stated",
+    ),
+    OtherRunRow(
+        "realsumm",
+        (("chatgpt", "BERTScore"),),
+        "bhandari2020:bertscore-r",
+        _BHANDARI.format(part="recall"),
+        _UNNAMED,
+    ),
+    OtherRunRow(
+        "realsumm",
+        (("chatgpt", "MoverScore"),),
+        "bhandari2020:moverscore",
+        "Bhandari et al. 2020, one reference",
+        _UNNAMED,
+    ),
+    OtherRunRow(
+        "topical_chat",
+        (("geval", "BERTScore"),),
+        "colombo2022:bertscore",
+        _COLOMBO.format(part="part not stated"),
+        _UNNAMED,
+    ),
+    OtherRunRow(
+        "topical_chat",
+        (("coascore", "BERTScore"),),
+        "colombo2022:bertscore",
+        _COLOMBO.format(part="part not stated"),
+        _BASE,
+    ),
 )

@@ -25,7 +25,9 @@ def modules():
     """
     path = import_module(_FOLDER).__path__
     names = [found.name for found in pkgutil.iter_modules(path) if found.ispkg]
-    in_order = sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    in_order = sorted(
+        names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)
+    )
     packages = {name: import_module(f"{_FOLDER}.{name}") for name in in_order}
     return {name: package for name, package in packages.items() if hasattr(package, "VERSIONS")}
 

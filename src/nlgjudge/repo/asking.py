@@ -78,7 +78,11 @@ class Asking(NamedTuple):
     @property
     def sampling(self):
         """Sampling parameters that are given, by name."""
-        named = {"temperature": self.temperature, "max_tokens": self.max_tokens, "logprobs": self.logprobs}
+        named = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "logprobs": self.logprobs,
+        }
         return {name: value for name, value in named.items() if value not in (None, False)}
 
 
@@ -100,16 +104,26 @@ def open_judge(spec, asking, *, items=None, store=None):
     """
     kind = spec.partition(":")[0]
     if kind not in KINDS:
-        raise ValueError(f"judge {spec!r}: {unknown('kind of judge', kind, KINDS)}; write openai:MODEL, "
-                         "batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface")
+        raise ValueError(
+            f"judge {spec!r}: {unknown('kind of judge', kind, KINDS)}; write openai:MODEL, "
+            "batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface"
+        )
     price = asking.price and tuple(asking.price)
     extra = {}
     if kind == "openai":
-        limits = Limits(asking.max_calls, asking.max_cost, asking.per_minute, asking.tokens_per_minute, price)
+        limits = Limits(
+            asking.max_calls, asking.max_cost, asking.per_minute, asking.tokens_per_minute, price
+        )
         # Upstream's scripts, which a policy repeats, took the first reply as it came.
-        extra = {"limits": limits, "concurrency": asking.concurrency, "progress": True,
-                 "timeout": asking.timeout, "deadline": asking.deadline, "ask_again": asking.policy == "nan",
-                 "despite_batches": asking.despite_batches}
+        extra = {
+            "limits": limits,
+            "concurrency": asking.concurrency,
+            "progress": True,
+            "timeout": asking.timeout,
+            "deadline": asking.deadline,
+            "ask_again": asking.policy == "nan",
+            "despite_batches": asking.despite_batches,
+        }
     if kind == "batch":
         extra = {"price": price}
     return nj.get_judge(spec, items=items, store=store, **extra)
@@ -155,8 +169,10 @@ def _told_interrupt(store):
         yield
     except KeyboardInterrupt:
         now = store.totals()["replies"]
-        raise KeyboardInterrupt(f"interrupted: {now - before} replies of this run are stored, {now} in all, "
-                                f"in {store.path}; the same command goes on from there") from None
+        raise KeyboardInterrupt(
+            f"interrupted: {now - before} replies of this run are stored, {now} in all, "
+            f"in {store.path}; the same command goes on from there"
+        ) from None
 
 
 def told_failures(judge, name=""):
@@ -177,8 +193,11 @@ def told_failures(judge, name=""):
         return exits.DONE
     most, _ = judge.reasons.most_common(1)[0]
     whose = f"{name}: " if name else ""
-    print(f"nlgjudge: {whose}{judge.failures} items failed, most often with: {most}; the same command asks "
-          "for them again", file=sys.stderr)
+    print(
+        f"nlgjudge: {whose}{judge.failures} items failed, most often with: {most}; the same command asks "
+        "for them again",
+        file=sys.stderr,
+    )
     return exits.FAILED
 
 
@@ -206,8 +225,9 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
     if asking.samples < 1:
         raise ValueError(f"--samples {asking.samples}: expected a whole number of at least 1")
     rated = nj.load(benchmark)
-    chosen = named_prompts.chosen(prompts, rated.aspects, aspect=aspect, scale=scale, form=form,
-                                  options=options)
+    chosen = named_prompts.chosen(
+        prompts, rated.aspects, aspect=aspect, scale=scale, form=form, options=options
+    )
     items = first(rated.items, asking.limit)
     for one in chosen:
         check_fit(one, items, task(benchmark))
@@ -217,7 +237,9 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
         planned = _told_plan(opened, parts, asking)
         if asking.plan:
             return exits.DONE
-        if hasattr(opened, "submit"):  # a batch stops while replies are missing, so all prompts go out first
+        if hasattr(
+            opened, "submit"
+        ):  # a batch stops while replies are missing, so all prompts go out first
             for part in parts:
                 opened.submit(part)
         found = _asked(opened, items, chosen, asking)
@@ -237,17 +259,23 @@ def _told_plan(judge, tasks, asking):
     plans = [judge.plan(part) for part in tasks]
     total = {name: sum(plan[name] for plan in plans) for name in plans[0] if name != "cost"}
     total["cost"] = sum(plan["cost"] for plan in plans) if asking.price else None
-    said = {name: "unknown (give --price)" if value is None else value for name, value in total.items()}
+    said = {
+        name: "unknown (give --price)" if value is None else value for name, value in total.items()
+    }
     if total["cost"] is not None:
         said["cost"] = f"{total['cost']:.4f}"
     print("plan: " + ", ".join(f"{name} {value}" for name, value in said.items()))
-    lengths = Counter(assumption(judge.server, judge.store, next(iter(part))) for part in tasks if len(part))
+    lengths = Counter(
+        assumption(judge.server, judge.store, next(iter(part))) for part in tasks if len(part)
+    )
     for length, number in lengths.items():
         which = "" if len(lengths) == 1 else f" ({number} of {len(tasks)} prompts)"
         print(f"plan: counted with {length}{which}, and four characters a token of a prompt")
     if asking.samples > 1:
-        print("plan: counted as one call an item; where the server gives one sample a call, a prompt is paid "
-              f"{asking.samples} times")
+        print(
+            "plan: counted as one call an item; where the server gives one sample a call, a prompt is paid "
+            f"{asking.samples} times"
+        )
     if hasattr(judge, "submit"):
         _check_batch(total, asking)
     return total
@@ -261,16 +289,26 @@ def _check_batch(total, asking):
         if total[name] is None:
             raise ValueError(f"a limit on {name} needs a price: give --price IN OUT")
         if total[name] > limit:
-            raise ValueError(f"the plan takes {name} of {total[name]:g}, the limit is {limit:g}, and a "
-                             "batch cannot be stopped half way: nothing was submitted")
+            raise ValueError(
+                f"the plan takes {name} of {total[name]:g}, the limit is {limit:g}, and a "
+                "batch cannot be stopped half way: nothing was submitted"
+            )
 
 
 def _asked(judge, items, prompts, asking):
     """Responses of each prompt, asked one prompt after another."""
+
     def ask(one):
-        found = nj.judge_items(items, [one], judge, samples=asking.samples, policy=asking.policy,
-                               sampling=asking.sampling)
+        found = nj.judge_items(
+            items,
+            [one],
+            judge,
+            samples=asking.samples,
+            policy=asking.policy,
+            sampling=asking.sampling,
+        )
         return found.assign(prompt=one.name)
+
     return all_or_waiting(partial(ask, one) for one in prompts)
 
 
@@ -290,9 +328,11 @@ def _told_end(judge, responses, planned, notice):
         print("spent: " + ", ".join(said))
     status = told_failures(judge)
     if unasked:
-        print(f"nlgjudge: stopped after {len(responses) - unasked} of {len(responses)} replies: "
-              f"{judge.stopped}; the same command goes on from there, with a limit of its own",
-              file=sys.stderr)
+        print(
+            f"nlgjudge: stopped after {len(responses) - unasked} of {len(responses)} replies: "
+            f"{judge.stopped}; the same command goes on from there, with a limit of its own",
+            file=sys.stderr,
+        )
         return exits.UNFINISHED
     if not read:
         why = f"most often {reasons.most_common(1)[0][0]}" if reasons else "there is no item"

@@ -69,7 +69,9 @@ def find(notebook):
         return root() / "notebooks" / f"{name}.ipynb"
     if name in known:
         raise FileNotFoundError(f"{given}: no such file; {name} alone names the repository's own")
-    raise FileNotFoundError(f"{unknown('notebook', name, known)}\nA copy elsewhere is named by its path.")
+    raise FileNotFoundError(
+        f"{unknown('notebook', name, known)}\nA copy elsewhere is named by its path."
+    )
 
 
 def read(path):
@@ -109,7 +111,9 @@ def keys(name, book):
     signed = _signature(book)
     needs = had(book)
     without = {path for entry in signed["data"].values() for path in entry.get("without", ())}
-    files = [entry for need in needs for entry in workflow.files_of(need) if entry.path not in without]
+    files = [
+        entry for need in needs for entry in workflow.files_of(need) if entry.path not in without
+    ]
     found = cited.keys(
         papers=papers(name, book),
         benchmarks=[need for need in needs if need in READERS],
@@ -181,7 +185,9 @@ def had(book):
         As `nlgjudge.repo.workflow.needs_of`.
     """
     found = book["metadata"].get("nlgjudge", {}).get("data", {})
-    return [need for need in workflow.needs_of(book) if (found.get(need) or ["real"])[0] not in _WITHOUT]
+    return [
+        need for need in workflow.needs_of(book) if (found.get(need) or ["real"])[0] not in _WITHOUT
+    ]
 
 
 def _signature(book):

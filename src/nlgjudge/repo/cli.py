@@ -19,7 +19,9 @@ from nlgjudge.repo import exits
 # Those of `nlgjudge.judging.parsing`, written down so that every command starts without reading it.
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 _STORE = "data/cache/replies.sqlite"
-_JUDGES = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
+_JUDGES = (
+    "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
+)
 
 
 def main(arguments=None):
@@ -34,8 +36,9 @@ def main(arguments=None):
     except KeyboardInterrupt as interrupt:
         if options.traceback:
             raise
-        said = str(interrupt) or ("interrupted: what was finished or stored stays; the same command goes on "
-                                  "from there")
+        said = str(interrupt) or (
+            "interrupted: what was finished or stored stays; the same command goes on from there"
+        )
         print(f"\nnlgjudge: {said}", file=sys.stderr)
         return exits.INTERRUPTED
     except Exception as error:
@@ -51,8 +54,10 @@ def _in_words(error):
         return error.args[0]
     not_writable = (errno.EROFS, errno.EACCES, errno.EPERM)
     if isinstance(error, OSError) and error.filename and error.errno in not_writable:
-        return (f"{error.filename}: {error.strerror}; where this checkout cannot be written, name folders of "
-                "yours: NLGJUDGE_CACHE for downloads and replies, NLGJUDGE_OUT and -o for what a run makes")
+        return (
+            f"{error.filename}: {error.strerror}; where this checkout cannot be written, name folders of "
+            "yours: NLGJUDGE_CACHE for downloads and replies, NLGJUDGE_OUT and -o for what a run makes"
+        )
     return error
 
 
@@ -67,9 +72,10 @@ def parser():
         prog="nlgjudge",
         description="Check, cell by cell, what papers printed about language models as judges.",
         epilog="example:\n  nlgjudge judge topical_chat surface --prompts geval/dialogue/\n\n"
-               "`nlgjudge COMMAND --help` has an example of each. "
-               "`make` calls resolve, finish, refresh and validate; you need not.",
-        formatter_class=_Help)
+        "`nlgjudge COMMAND --help` has an example of each. "
+        "`make` calls resolve, finish, refresh and validate; you need not.",
+        formatter_class=_Help,
+    )
     made.add_argument("--version", action="version", version=f"nlgjudge {version('nlgjudge')}")
     made.add_argument("--traceback", action="store_true", help="show where an error arose")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
@@ -98,7 +104,10 @@ class _Help(argparse.HelpFormatter):
         return text if quiet else f"{text} (default: %(default)s)"
 
     def _fill_text(self, text, width, indent):
-        lines = (line if line.startswith(" ") else textwrap.fill(line, width) for line in text.splitlines())
+        lines = (
+            line if line.startswith(" ") else textwrap.fill(line, width)
+            for line in text.splitlines()
+        )
         return "\n".join(lines)
 
 
@@ -109,7 +118,9 @@ def _command(commands, name, text, example, *, description="", more="", listed=T
     epilog = "\n".join(["example:", *(f"  {line}" for line in example.splitlines())])
     if more:
         epilog += f"\n\n{more}"
-    return commands.add_parser(name, **shown, description=description, epilog=epilog, formatter_class=_Help)
+    return commands.add_parser(
+        name, **shown, description=description, epilog=epilog, formatter_class=_Help
+    )
 
 
 def _does(command, home, name):
@@ -132,113 +143,218 @@ def _add_data(commands):
     data = _command(commands, "data", "upstream files: list, fetch, verify", "nlgjudge data list")
     actions = data.add_subparsers(required=True, metavar="ACTION")
     for name, work, text, example in (
-            ("list", "show", "what there is, with licence and citation", "nlgjudge data list summeval openmeva"),
-            ("fetch", "fetch", "download what is neither cached nor mirrored", "nlgjudge data fetch openmeva"),
-            ("verify", "verify", "check what is here against its blob id", "nlgjudge data verify summeval")):
+        (
+            "list",
+            "show",
+            "what there is, with licence and citation",
+            "nlgjudge data list summeval openmeva",
+        ),
+        (
+            "fetch",
+            "fetch",
+            "download what is neither cached nor mirrored",
+            "nlgjudge data fetch openmeva",
+        ),
+        (
+            "verify",
+            "verify",
+            "check what is here against its blob id",
+            "nlgjudge data verify summeval",
+        ),
+    ):
         action = _command(actions, name, text, example)
         action.add_argument("benchmarks", nargs="*", help="default: all")
         _does(action, "data_files", work)
 
 
 def _add_prompts(commands):
-    prompts = _command(commands, "prompts", "list the prompts, or show one",
-                       "nlgjudge prompts show geval/summarization/coherence")
-    prompts.add_argument("action", choices=["list", "show"], help="all names, or one prompt's words")
+    prompts = _command(
+        commands,
+        "prompts",
+        "list the prompts, or show one",
+        "nlgjudge prompts show geval/summarization/coherence",
+    )
+    prompts.add_argument(
+        "action", choices=["list", "show"], help="all names, or one prompt's words"
+    )
     prompts.add_argument("name", nargs="?", default="", help="of the prompt to show")
     _does(prompts, "prompts", "show")
 
 
 def _add_judge(commands):
     judge = _command(
-        commands, "judge", "let a judge rate a benchmark, after saying what it takes",
+        commands,
+        "judge",
+        "let a judge rate a benchmark, after saying what it takes",
         "nlgjudge judge summeval openai:gpt-4o-mini --prompts geval/summarization/ \\\n"
         "    --price 0.15 0.60 --max-cost 1 --limit 50 -o replies.csv --plan",
         description="Let a judge rate a benchmark's items under one or more prompts, and compare its ratings "
-                    "with people's.",
+        "with people's.",
         more="The same line without --plan asks, and writes the replies. A prompt of your own is a text or a "
-             "file:\n"
-             "  nlgjudge judge summeval openai:gpt-4o-mini --aspect fluency --scale 1 5 \\\n"
-             "      --prompts 'Rate the fluency from 1 to 5: {{hypothesis}}' --plan\n\n" + exits.HELP)
+        "file:\n"
+        "  nlgjudge judge summeval openai:gpt-4o-mini --aspect fluency --scale 1 5 \\\n"
+        "      --prompts 'Rate the fluency from 1 to 5: {{hypothesis}}' --plan\n\n" + exits.HELP,
+    )
     judge.add_argument("benchmark", help="as summeval; `nlgjudge data list` names them")
     judge.add_argument("judge", help=_JUDGES)
-    judge.add_argument("--prompts", nargs="+", required=True, metavar="PROMPT",
-                       help="names; beginnings that several share, as geval/summarization/; a text with "
-                            "slots, as '{{hypothesis}}'; or the path of a file that holds such a text")
+    judge.add_argument(
+        "--prompts",
+        nargs="+",
+        required=True,
+        metavar="PROMPT",
+        help="names; beginnings that several share, as geval/summarization/; a text with "
+        "slots, as '{{hypothesis}}'; or the path of a file that holds such a text",
+    )
     judge.add_argument("--aspect", help="what a text of your own asks about")
-    judge.add_argument("--scale", type=float, nargs=2, metavar=("LOW", "HIGH"),
-                       help="lowest and highest rating of a text of your own; default: 1 5")
-    judge.add_argument("--form", help="how a reply to a text of your own is read: form, stars, number, "
-                                      "yes_no, json or choice; default: form")
-    judge.add_argument("--options", nargs="+", metavar="TEXT=SCORE",
-                       help="of the form choice: the options' texts in the order of their letters, as "
-                            "Good=5 Fair=3 Poor=1")
-    judge.add_argument("-o", "--output", type=Path, metavar="FILE",
-                       help="write the replies, a row each, to this CSV file; default: not written")
+    judge.add_argument(
+        "--scale",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="lowest and highest rating of a text of your own; default: 1 5",
+    )
+    judge.add_argument(
+        "--form",
+        help="how a reply to a text of your own is read: form, stars, number, "
+        "yes_no, json or choice; default: form",
+    )
+    judge.add_argument(
+        "--options",
+        nargs="+",
+        metavar="TEXT=SCORE",
+        help="of the form choice: the options' texts in the order of their letters, as "
+        "Good=5 Fair=3 Poor=1",
+    )
+    judge.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write the replies, a row each, to this CSV file; default: not written",
+    )
     _add_asking(judge, "items")
     _does(judge, "asking", "rate")
 
 
 def _add_replies(commands):
-    replies = _command(commands, "replies", "the store of replies: export, import, count, batches, adopt, forget",
-                       "nlgjudge replies totals")
+    replies = _command(
+        commands,
+        "replies",
+        "the store of replies: export, import, count, batches, adopt, forget",
+        "nlgjudge replies totals",
+    )
     actions = replies.add_subparsers(required=True, metavar="ACTION")
 
     def action(name, work, text, example, description=""):
         made = _command(actions, name, text, example, description=description)
-        made.add_argument("--store", type=Path, metavar="FILE", help=f"the store (default: {_STORE})")
+        made.add_argument(
+            "--store", type=Path, metavar="FILE", help=f"the store (default: {_STORE})"
+        )
         _does(made, "replies", work)
         return made
 
-    for name, work, text in (("export", "export", "write all replies as JSON Lines"),
-                             ("import", "load", "add the replies of an exported file")):
+    for name, work, text in (
+        ("export", "export", "write all replies as JSON Lines"),
+        ("import", "load", "add the replies of an exported file"),
+    ):
         made = action(name, work, text, f"nlgjudge replies {name} replies.jsonl.gz")
         made.add_argument("file", type=Path, help="ends in .jsonl or .jsonl.gz")
-    batches = action("batches", "batches", "list the batches that are under way, or give one up",
-                     "nlgjudge replies batches --give-up batch_abc",
-                     "List the batches that were submitted and not collected. A batch that is given up is waited for "
-                     "no longer: its requests are asked, and paid for, anew.")
-    batches.add_argument("--give-up", metavar="BATCH", default="", help="wait for this one no longer")
-    action("totals", "totals", "count replies, tokens and cost, and say which model and endpoint they are of",
-           "nlgjudge replies totals --store data/cache/replies.sqlite")
-    adopt = action("adopt", "adopt", "say which endpoint gave the replies that are stored without one",
-                   "nlgjudge replies adopt --model gpt-4o-mini --endpoint https://api.openai.com/v1")
+    batches = action(
+        "batches",
+        "batches",
+        "list the batches that are under way, or give one up",
+        "nlgjudge replies batches --give-up batch_abc",
+        "List the batches that were submitted and not collected. A batch that is given up is waited for "
+        "no longer: its requests are asked, and paid for, anew.",
+    )
+    batches.add_argument(
+        "--give-up", metavar="BATCH", default="", help="wait for this one no longer"
+    )
+    action(
+        "totals",
+        "totals",
+        "count replies, tokens and cost, and say which model and endpoint they are of",
+        "nlgjudge replies totals --store data/cache/replies.sqlite",
+    )
+    adopt = action(
+        "adopt",
+        "adopt",
+        "say which endpoint gave the replies that are stored without one",
+        "nlgjudge replies adopt --model gpt-4o-mini --endpoint https://api.openai.com/v1",
+    )
     adopt.add_argument("--model", required=True, help="the model that was asked")
     adopt.add_argument("--endpoint", required=True, metavar="URL", help="as OPENAI_BASE_URL had it")
     forget = action(
-        "forget", "forget", "drop replies, so that they are asked for anew",
+        "forget",
+        "forget",
+        "drop replies, so that they are asked for anew",
         "nlgjudge replies forget --model gpt-4o-mini --reason no_rating",
         "Drop the replies that fit all that is given, so that the next run asks for them anew. Without --yes "
-        "it only says how many there are.")
+        "it only says how many there are.",
+    )
     forget.add_argument("--model", help="the model that was asked")
     forget.add_argument("--endpoint", metavar="URL", help="the one that gave them, or unknown")
-    forget.add_argument("--prompt", metavar="NAME", help="its name, the beginning of one, or its digest")
-    forget.add_argument("--reason", help="why they are of no use: empty, length, content_filter, refusal, "
-                                         "no_rating, ambiguous, out_of_range, not_json or no_score_token")
+    forget.add_argument(
+        "--prompt", metavar="NAME", help="its name, the beginning of one, or its digest"
+    )
+    forget.add_argument(
+        "--reason",
+        help="why they are of no use: empty, length, content_filter, refusal, "
+        "no_rating, ambiguous, out_of_range, not_json or no_score_token",
+    )
     forget.add_argument("--yes", action="store_true", help="drop them")
 
 
 def _add_rerun(commands):
     rerun = _command(
-        commands, "rerun", "the papers' rows of a model, asked of a judge of yours",
+        commands,
+        "rerun",
+        "the papers' rows of a model, asked of a judge of yours",
         "nlgjudge rerun geval chatgpt/table6 --judge openai:gpt-4o-mini --price 0.15 0.60 --plan",
         description="Ask a judge for every row that a model produced in the papers' tables, under each paper's "
-                    "protocol, and set its correlations beside the printed ones. Results go to build/reruns/.",
+        "protocol, and set its correlations beside the printed ones. Results go to build/reruns/.",
         more="The same line without --plan asks; --limit 20 is a cheap rehearsal. Two models for two rows:\n"
-             "  nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o\n"
-             "The rows that need weights (BERTScore, BARTScore, UniEval) in place of those that need a key:\n"
-             "  nlgjudge rerun --metrics chatgpt --weights FOLDER --plan\n\n" + exits.HELP)
-    rerun.add_argument("targets", nargs="*", metavar="PAPER[/TABLE]",
-                       help="as geval, chatgpt/table6 or coascore; default: all tables of all papers")
-    rerun.add_argument("--judge", action="append", default=[], metavar="[ROW=]JUDGE",
-                       help=f"{_JUDGES}; with ROW= for that printed row alone, and again for more")
-    rerun.add_argument("--samples", type=int, metavar="N", help="replies an item; default: each protocol's own")
-    rerun.add_argument("--temperature", type=float, metavar="T", help="default: each protocol's own")
-    rerun.add_argument("--without-logprobs", action="store_true",
-                       help="the model gives no token probabilities: estimate them from samples, as G-Eval does")
-    rerun.add_argument("--limit", type=int, default=0, metavar="N",
-                       help="the first so many items of each dataset: a rehearsal; 0 is all")
-    rerun.add_argument("--keep", action="store_true", help="copy a whole run to paper_tables/reruns/")
-    rerun.add_argument("--without-notebooks", action="store_true", help="leave out the tables' notebooks")
+        "  nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o\n"
+        "The rows that need weights (BERTScore, BARTScore, UniEval) in place of those that need a key:\n"
+        "  nlgjudge rerun --metrics chatgpt --weights FOLDER --plan\n\n" + exits.HELP,
+    )
+    rerun.add_argument(
+        "targets",
+        nargs="*",
+        metavar="PAPER[/TABLE]",
+        help="as geval, chatgpt/table6 or coascore; default: all tables of all papers",
+    )
+    rerun.add_argument(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="[ROW=]JUDGE",
+        help=f"{_JUDGES}; with ROW= for that printed row alone, and again for more",
+    )
+    rerun.add_argument(
+        "--samples", type=int, metavar="N", help="replies an item; default: each protocol's own"
+    )
+    rerun.add_argument(
+        "--temperature", type=float, metavar="T", help="default: each protocol's own"
+    )
+    rerun.add_argument(
+        "--without-logprobs",
+        action="store_true",
+        help="the model gives no token probabilities: estimate them from samples, as G-Eval does",
+    )
+    rerun.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the first so many items of each dataset: a rehearsal; 0 is all",
+    )
+    rerun.add_argument(
+        "--keep", action="store_true", help="copy a whole run to paper_tables/reruns/"
+    )
+    rerun.add_argument(
+        "--without-notebooks", action="store_true", help="leave out the tables' notebooks"
+    )
     _add_weights(rerun)
     _add_spending(rerun)
     _does(rerun, "metrics_rerunning", "rerun_papers")
@@ -247,35 +363,67 @@ def _add_rerun(commands):
 def _add_weights(command):
     """Add the options of the rows that need weights rather than a key."""
     group = command.add_argument_group("rows that need weights (extra neural)")
-    group.add_argument("--metrics", action="store_true",
-                       help="compute BERTScore, BARTScore and UniEval in place of asking a judge")
-    group.add_argument("--weights", type=Path, metavar="FOLDER",
-                       help="where folders of weights lie, as bart-large-cnn; default: the model hub, unless "
-                            "HF_HUB_OFFLINE is set")
+    group.add_argument(
+        "--metrics",
+        action="store_true",
+        help="compute BERTScore, BARTScore and UniEval in place of asking a judge",
+    )
+    group.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FOLDER",
+        help="where folders of weights lie, as bart-large-cnn; default: the model hub, unless "
+        "HF_HUB_OFFLINE is set",
+    )
     group.add_argument("--batch-size", type=int, metavar="N", help="texts at once; default: 16")
-    group.add_argument("--device", choices=("auto", "cpu", "cuda"),
-                       help="where it is computed; default: auto, the fastest that is there")
-    group.add_argument("--model", action="append", default=[], metavar="ROW=NAME_OR_FOLDER",
-                       help="another model for a printed row, and only such rows; it enters no ledger")
+    group.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="where it is computed; default: auto, the fastest that is there",
+    )
+    group.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="ROW=NAME_OR_FOLDER",
+        help="another model for a printed row, and only such rows; it enters no ledger",
+    )
 
 
 def _add_run(commands):
     run = _command(
-        commands, "run", "execute one notebook, strictly, with parameters of yours",
+        commands,
+        "run",
+        "execute one notebook, strictly, with parameters of yours",
         "nlgjudge run notebooks/geval_table2_topical_chat.ipynb -p samples 5",
         description="Execute a notebook. What it makes goes to a folder of its own below build/runs/, one "
-                    "for each set of parameters; nothing that is committed changes.")
+        "for each set of parameters; nothing that is committed changes.",
+    )
     run.add_argument("notebook", type=Path, help="its path")
-    run.add_argument("-o", "--output", type=Path, metavar="FILE",
-                     help="the executed copy; default: in the run's folder")
-    run.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
-                     dest="parameters",
-                     help="a value for a name in the notebook's parameters cell; may be given several times")
+    run.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the executed copy; default: in the run's folder",
+    )
+    run.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        dest="parameters",
+        help="a value for a name in the notebook's parameters cell; may be given several times",
+    )
     _does(run, "running", "run")
 
 
 def _add_new(commands):
-    new = _command(commands, "new", "a fresh notebook from a template", "nlgjudge new ablation my_idea")
+    new = _command(
+        commands, "new", "a fresh notebook from a template", "nlgjudge new ablation my_idea"
+    )
     new.add_argument("kind", choices=["ablation"], help="the template")
     new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
     _does(new, "new_notebook", "new")
@@ -283,66 +431,126 @@ def _add_new(commands):
 
 def _add_cite(commands):
     cite = _command(
-        commands, "cite", "BibTeX for what a notebook rests on", "nlgjudge cite geval_table2_topical_chat",
+        commands,
+        "cite",
+        "BibTeX for what a notebook rests on",
+        "nlgjudge cite geval_table2_topical_chat",
         description="Print BibTeX for the papers, benchmarks and judges behind a notebook. The entries stand in "
-                    "data/citations.bib.")
-    cite.add_argument("notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy")
+        "data/citations.bib.",
+    )
+    cite.add_argument(
+        "notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy"
+    )
     _does(cite, "citing", "cite")
 
 
 def _add_crate(commands):
     crate = _command(
-        commands, "crate", "pack ledger, reruns, notebooks and signatures as an RO-Crate", "nlgjudge crate",
+        commands,
+        "crate",
+        "pack ledger, reruns, notebooks and signatures as an RO-Crate",
+        "nlgjudge crate",
         description="Write a folder with what is committed here and a ro-crate-metadata.json about it, in which every "
-                    "upstream file is named by repository, commit, path and Software Heritage's identifier. Nothing "
-                    "of upstream's content is in it. It needs the extra crate.")
+        "upstream file is named by repository, commit, path and Software Heritage's identifier. Nothing "
+        "of upstream's content is in it. It needs the extra crate.",
+    )
     crate.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: build/crate")
     _does(crate, "crate", "pack")
 
 
 def _add_evaluate(commands):
     evaluate = _command(
-        commands, "evaluate", "which judge agrees with your own raters",
+        commands,
+        "evaluate",
+        "which judge agrees with your own raters",
         "nlgjudge evaluate my.xlsx --columns hypothesis=summary,source=article \\\n"
         "    --judge openai:gpt-4o-mini --judge surface --prompts style=@style.txt --price 0.15 0.6 --plan",
         description="Compare the papers' ways of asking a judge, prompts of your own and metrics with the "
-                    "ratings in your file, and write the report as one page.",
-        more="The same line without --plan asks, and writes the report.\n\n" + exits.HELP)
-    evaluate.add_argument("file", type=Path,
-                          help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
-                               "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, "
-                               "doc_id")
-    evaluate.add_argument("--columns", "--column", action="append", default=[], metavar="NAME=COLUMN",
-                          help="the column of your file that NAME stands for, as hypothesis=summary; again, "
-                               "or parted by commas, for more; default: columns of these names")
-    evaluate.add_argument("--task", default="", help="whose prompts are asked, as summarization or dialogue; "
-                                                     "default: dialogue where there is a context, else "
-                                                     "summarization")
-    evaluate.add_argument("--scale", type=float, nargs=2, default=(1, 5), metavar=("LOW", "HIGH"),
-                          help="ratings that a prompt given as text asks for; default: 1 5")
-    evaluate.add_argument("--scores", type=Path, metavar="FILE",
-                          help="every method's score of every output, and the people's means, as CSV; "
-                               "default: not written")
-    evaluate.add_argument("--judge", action="append", help=f"{_JUDGES}; again for more; default: surface")
-    evaluate.add_argument("--prompts", action="append", nargs="+", metavar="PROMPT",
-                          help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
-                               "default: only the papers' protocols")
+        "ratings in your file, and write the report as one page.",
+        more="The same line without --plan asks, and writes the report.\n\n" + exits.HELP,
+    )
+    evaluate.add_argument(
+        "file",
+        type=Path,
+        help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
+        "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, "
+        "doc_id",
+    )
+    evaluate.add_argument(
+        "--columns",
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="the column of your file that NAME stands for, as hypothesis=summary; again, "
+        "or parted by commas, for more; default: columns of these names",
+    )
+    evaluate.add_argument(
+        "--task",
+        default="",
+        help="whose prompts are asked, as summarization or dialogue; "
+        "default: dialogue where there is a context, else "
+        "summarization",
+    )
+    evaluate.add_argument(
+        "--scale",
+        type=float,
+        nargs=2,
+        default=(1, 5),
+        metavar=("LOW", "HIGH"),
+        help="ratings that a prompt given as text asks for; default: 1 5",
+    )
+    evaluate.add_argument(
+        "--scores",
+        type=Path,
+        metavar="FILE",
+        help="every method's score of every output, and the people's means, as CSV; "
+        "default: not written",
+    )
+    evaluate.add_argument(
+        "--judge", action="append", help=f"{_JUDGES}; again for more; default: surface"
+    )
+    evaluate.add_argument(
+        "--prompts",
+        action="append",
+        nargs="+",
+        metavar="PROMPT",
+        help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
+        "default: only the papers' protocols",
+    )
     evaluate.add_argument("--seed", type=int, default=0, help="of bootstrap and tests")
-    evaluate.add_argument("-o", "--output", "--out", type=Path, metavar="FILE",
-                          help="the report; default: report.html")
+    evaluate.add_argument(
+        "-o",
+        "--output",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the report; default: report.html",
+    )
     _add_asking(evaluate, "documents", protocols=True)
     _does(evaluate, "evaluating", "evaluate")
 
 
 def _add_reproducibility(commands):
-    made = _command(commands, "reproducibility", "how reproducible each paper is, in the terms of QRA++",
-                    "nlgjudge reproducibility chatgpt --tables",
-                    description="Show CV*, correlations and the order of rows between printed cells and ours, by "
-                                "kind of evidence, from the committed ledger. Kinds of evidence are never pooled.")
-    made.add_argument("papers", nargs="*", metavar="PAPER", help="keys, as geval or chatgpt; default: all")
+    made = _command(
+        commands,
+        "reproducibility",
+        "how reproducible each paper is, in the terms of QRA++",
+        "nlgjudge reproducibility chatgpt --tables",
+        description="Show CV*, correlations and the order of rows between printed cells and ours, by "
+        "kind of evidence, from the committed ledger. Kinds of evidence are never pooled.",
+    )
+    made.add_argument(
+        "papers", nargs="*", metavar="PAPER", help="keys, as geval or chatgpt; default: all"
+    )
     made.add_argument("--tables", action="store_true", help="by table, not by paper")
-    made.add_argument("-o", "--output", type=Path, metavar="FOLDER",
-                      help="write every paper's record (JSON) and badge (SVG) below it; default: nothing is written")
+    made.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write every paper's record (JSON) and badge (SVG) below it; default: nothing is written",
+    )
     _does(made, "register", "show")
 
 
@@ -350,42 +558,96 @@ def _add_asking(command, counted, protocols=False):
     """Add the options that every command has which asks a judge; they are `nlgjudge.repo.asking.Asking`."""
     own = "each protocol's own" if protocols else ""
     asked = command.add_argument_group("how it is asked")
-    asked.add_argument("--samples", type=int, default=None if protocols else 1, metavar="N",
-                       help=f"replies an item; default: {own}" if own else "replies an item")
-    asked.add_argument("--temperature", type=float, metavar="T",
-                       help="of the sampling; default: " + (own or "the server's own"))
-    asked.add_argument("--max-tokens", type=int, metavar="N",
-                       help="highest number of a reply's tokens; default: " + (own or "no bound"))
-    asked.add_argument("--logprobs", action="store_true",
-                       help="weigh the ratings by their token probability (G-Eval, equation 1)")
-    asked.add_argument("--policy", choices=POLICIES, default="nan",
-                       help="what a reply without a rating counts as: nothing, or as in upstream's scripts, "
-                            "which ask nothing again")
-    asked.add_argument("--limit", type=int, default=0, metavar="N",
-                       help=f"use the first so many {counted}; 0 is all")
+    asked.add_argument(
+        "--samples",
+        type=int,
+        default=None if protocols else 1,
+        metavar="N",
+        help=f"replies an item; default: {own}" if own else "replies an item",
+    )
+    asked.add_argument(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="of the sampling; default: " + (own or "the server's own"),
+    )
+    asked.add_argument(
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="highest number of a reply's tokens; default: " + (own or "no bound"),
+    )
+    asked.add_argument(
+        "--logprobs",
+        action="store_true",
+        help="weigh the ratings by their token probability (G-Eval, equation 1)",
+    )
+    asked.add_argument(
+        "--policy",
+        choices=POLICIES,
+        default="nan",
+        help="what a reply without a rating counts as: nothing, or as in upstream's scripts, "
+        "which ask nothing again",
+    )
+    asked.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="N",
+        help=f"use the first so many {counted}; 0 is all",
+    )
     _add_spending(command)
 
 
 def _add_spending(command):
     """Add the options that bound what a command asks and pays."""
     spent = command.add_argument_group("what it may take")
-    spent.add_argument("--plan", action="store_true", help="only say what it would take; nothing is asked")
-    spent.add_argument("--price", type=float, nargs=2, metavar=("IN", "OUT"),
-                       help="of a million prompt and a million completion tokens")
-    spent.add_argument("--max-cost", type=float, metavar="COST",
-                       help="stop at this cost, in the price's currency; each run counts by itself")
+    spent.add_argument(
+        "--plan", action="store_true", help="only say what it would take; nothing is asked"
+    )
+    spent.add_argument(
+        "--price",
+        type=float,
+        nargs=2,
+        metavar=("IN", "OUT"),
+        help="of a million prompt and a million completion tokens",
+    )
+    spent.add_argument(
+        "--max-cost",
+        type=float,
+        metavar="COST",
+        help="stop at this cost, in the price's currency; each run counts by itself",
+    )
     spent.add_argument("--max-calls", type=int, metavar="N", help="stop after so many calls")
     spent.add_argument("--per-minute", type=float, metavar="N", help="calls a minute at most")
-    spent.add_argument("--tokens-per-minute", type=float, metavar="N", help="prompt tokens a minute at most")
-    spent.add_argument("--concurrency", type=int, default=64, metavar="N", help="calls under way at once")
-    spent.add_argument("--timeout", type=_seconds, default=60, metavar="SECONDS",
-                       help="of silence, after which a call is tried again")
-    spent.add_argument("--deadline", type=_seconds, default=900, metavar="SECONDS",
-                       help="of a call in all, with its further tries and their pauses")
-    spent.add_argument("--despite-batches", action="store_true",
-                       help="ask, and pay, also for what waits in a batch on the same store")
-    spent.add_argument("--store", type=Path, metavar="FILE",
-                       help=f"where replies are kept (default: {_STORE})")
+    spent.add_argument(
+        "--tokens-per-minute", type=float, metavar="N", help="prompt tokens a minute at most"
+    )
+    spent.add_argument(
+        "--concurrency", type=int, default=64, metavar="N", help="calls under way at once"
+    )
+    spent.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60,
+        metavar="SECONDS",
+        help="of silence, after which a call is tried again",
+    )
+    spent.add_argument(
+        "--deadline",
+        type=_seconds,
+        default=900,
+        metavar="SECONDS",
+        help="of a call in all, with its further tries and their pauses",
+    )
+    spent.add_argument(
+        "--despite-batches",
+        action="store_true",
+        help="ask, and pay, also for what waits in a batch on the same store",
+    )
+    spent.add_argument(
+        "--store", type=Path, metavar="FILE", help=f"where replies are kept (default: {_STORE})"
+    )
 
 
 def _seconds(text):
@@ -399,22 +661,53 @@ def _seconds(text):
 def _add_steps_of_make(commands):
     examples = {"draw": "nlgjudge draw notebooks/ablation_samples.yaml"}
     for name, home, text in (
-            ("resolve", "data_files", "fetch what the notebooks declare, and say what of it can be had"),
-            ("finish", "running", "merge the notebooks' results into this run's ledger, and draw summaries"),
-            ("draw", "running", "join what the cells of a sweep left, and draw it"),
-            ("refresh", "notebooks", "copy the last run's results into the repository, and say what changed"),
-            ("validate", "notebooks", "check that every notebook runs, and its outputs where the data is here")):
-        step = _command(commands, name, text, examples.get(name, f"nlgjudge {name}"), listed=False,
-                        description=f"{text[0].upper()}{text[1:]}. `make` calls it.")
+        (
+            "resolve",
+            "data_files",
+            "fetch what the notebooks declare, and say what of it can be had",
+        ),
+        (
+            "finish",
+            "running",
+            "merge the notebooks' results into this run's ledger, and draw summaries",
+        ),
+        ("draw", "running", "join what the cells of a sweep left, and draw it"),
+        (
+            "refresh",
+            "notebooks",
+            "copy the last run's results into the repository, and say what changed",
+        ),
+        (
+            "validate",
+            "notebooks",
+            "check that every notebook runs, and its outputs where the data is here",
+        ),
+    ):
+        step = _command(
+            commands,
+            name,
+            text,
+            examples.get(name, f"nlgjudge {name}"),
+            listed=False,
+            description=f"{text[0].upper()}{text[1:]}. `make` calls it.",
+        )
         _does(step, home, name)
-    commands.choices["draw"].add_argument("grid", type=Path, help="the file that the sweep was started with")
-    commands.choices["validate"].add_argument("--with-data", action="store_true",
-                                              help="only the notebooks that declare data")
-    serve = _command(commands, "serve", "run a command, and its notebooks in processes that start at once",
-                     "nlgjudge serve snakemake --cores all", listed=False,
-                     description="Run a command. Each `nlgjudge run` in it is done by a copy of this process, "
-                                 "which has imported what notebooks need. Within another `nlgjudge serve` "
-                                 "that one does them. `make` calls it.")
+    commands.choices["draw"].add_argument(
+        "grid", type=Path, help="the file that the sweep was started with"
+    )
+    commands.choices["validate"].add_argument(
+        "--with-data", action="store_true", help="only the notebooks that declare data"
+    )
+    serve = _command(
+        commands,
+        "serve",
+        "run a command, and its notebooks in processes that start at once",
+        "nlgjudge serve snakemake --cores all",
+        listed=False,
+        description="Run a command. Each `nlgjudge run` in it is done by a copy of this process, "
+        "which has imported what notebooks need. Within another `nlgjudge serve` "
+        "that one does them. `make` calls it.",
+    )
     serve.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments")
     _does(serve, "serving", "serve")
 

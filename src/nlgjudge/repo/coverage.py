@@ -53,7 +53,9 @@ def coverage(rows):
         A row per paper and one for all: `cells, exact, close, other, misprint, not run`.
     """
     papers = [paper for paper in PAPERS if paper in set(rows["paper"])]
-    table = pd.crosstab(rows["paper"], _groups(rows)).reindex(index=papers, columns=COUNTS, fill_value=0)
+    table = pd.crosstab(rows["paper"], _groups(rows)).reindex(
+        index=papers, columns=COUNTS, fill_value=0
+    )
     table.loc["all"] = table.sum()
     table.insert(0, "cells", table.sum(axis=1))
     return table.rename(index=PAPERS).rename_axis(None, axis=1)
@@ -74,8 +76,9 @@ def by_table(rows):
     """
     key = ["paper", "artefact"]
     rows = rows.assign(group=_groups(rows))
-    table = rows.pivot_table(index=key, columns="group", values="row", aggfunc="size", fill_value=0,
-                             sort=False)
+    table = rows.pivot_table(
+        index=key, columns="group", values="row", aggfunc="size", fill_value=0, sort=False
+    )
     table = table.reindex(columns=COUNTS, fill_value=0)
     table.insert(0, "cells", table.sum(axis=1))
     table["notebook"] = rows.groupby(key)["notebook"].agg(_listed_once)
@@ -136,9 +139,11 @@ def different(rows):
 def different_sentence(rows):
     """Say what `different` counts, in a sentence that stands where the exact cells are counted."""
     found = different(rows)
-    return (f"The {found.cells:,} exact cells are {found.results:,} different results "
-            f"({found.without_averages:,} without averages): a value that several tables print for the "
-            "same data, aspect, level and coefficient counts once.")
+    return (
+        f"The {found.cells:,} exact cells are {found.results:,} different results "
+        f"({found.without_averages:,} without averages): a value that several tables print for the "
+        "same data, aspect, level and coefficient counts once."
+    )
 
 
 def by_paper_markdown(rows):
@@ -154,13 +159,17 @@ def by_paper_markdown(rows):
 def markdown(rows):
     """Write the counts by table with their notebooks, as Markdown of a file in `paper_tables/`."""
     counts = by_table(rows)
-    lines = ["| paper | table | cells | exact | close | other | misprint | not run | notebook |",
-             "|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    lines = [
+        "| paper | table | cells | exact | close | other | misprint | not run | notebook |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---|",
+    ]
     for (paper, artefact), row in counts.iterrows():
         names = [name for name in row["notebook"].split(", ") if name]
         links = ", ".join(f"[{name}](../notebooks/{name}.ipynb)" for name in names)
         numbers = " | ".join(str(row[count]) for count in ("cells", *COUNTS))
-        lines.append(f"| {PAPERS[paper]} | {artefact.removeprefix('table')} | {numbers} | {links} |")
+        lines.append(
+            f"| {PAPERS[paper]} | {artefact.removeprefix('table')} | {numbers} | {links} |"
+        )
     totals = " | ".join(f"**{count}**" for count in coverage(rows).loc["all"])
     lines.append(f"| **all** | | {totals} | |")
     return "\n".join(lines)
@@ -220,7 +229,9 @@ def _line(part):
         "near": near,
         "cells": len(part),
         "resist": len(resist),
-        "cause": "; ".join(dict.fromkeys(said for note in resist["note"] for said in note.split("; "))),
+        "cause": "; ".join(
+            dict.fromkeys(said for note in resist["note"] for said in note.split("; "))
+        ),
         "relabelled": part["verdict"].eq("relabelled").any(),
         "tried": int(tried[1]) if tried else 0,
         "substitute": part["evidence"].isin(ANOTHER_MODEL).all(),
@@ -311,6 +322,11 @@ def update(path, rows):
     path.write_text(text, encoding="utf-8")
 
 
-BLOCKS = {"results": by_paper_markdown, "tables": markdown, "findings": findings, "reach": reach.markdown}
+BLOCKS = {
+    "results": by_paper_markdown,
+    "tables": markdown,
+    "findings": findings,
+    "reach": reach.markdown,
+}
 BEGIN = "<!-- {}: generated from the ledger -->"
 END = "<!-- end of {} -->"

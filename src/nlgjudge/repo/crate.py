@@ -39,11 +39,17 @@ _PARTS = (
     ("README.md", "what this repository is and how to use it"),
     ("CITATION.cff", "how to cite it"),
     ("requirements.lock", "versions of the Python packages that a run uses"),
-    ("data/registry.csv", "every upstream file: repository, commit, path, git blob id, licence, citation key"),
+    (
+        "data/registry.csv",
+        "every upstream file: repository, commit, path, git blob id, licence, citation key",
+    ),
     ("data/citations.bib", "the entries behind the citation keys"),
     ("data/README.md", "licences of the upstream files"),
     ("paper_tables/README.md", "how the ledger is read"),
-    ("paper_tables/ledger.csv", "every printed cell beside ours, with verdict, evidence and the notebook that ran it"),
+    (
+        "paper_tables/ledger.csv",
+        "every printed cell beside ours, with verdict, evidence and the notebook that ran it",
+    ),
     ("paper_tables/*.csv", "a table that the ledger's notebooks read"),
     ("paper_tables/published/*.csv", "a table as its paper prints it"),
     ("paper_tables/reruns/*.csv", "the printed cells that one judge's replies reach"),
@@ -90,7 +96,9 @@ def pack(output=None):
     crate.write(folder)
     _say_what_is_in_it(folder)
     if not find_spec("rocrate_validator"):
-        print("not validated: the package roc-validator is not installed (`make crate` installs it)")
+        print(
+            "not validated: the package roc-validator is not installed (`make crate` installs it)"
+        )
         return
     found = problems(folder)
     if found:
@@ -103,8 +111,10 @@ def _say_what_is_in_it(folder):
     kinds = Counter(kind for entity in graph for kind in _listed(entity["@type"]))
     registered = entries()
     commits = {(entry.repository, entry.commit) for entry in registered}
-    print(f"{folder}: {kinds['File']} files, {kinds['CreateAction']} runs of notebooks; {len(registered)} upstream "
-          f"files named at {len(commits)} commits (upstream_commits.csv)")
+    print(
+        f"{folder}: {kinds['File']} files, {kinds['CreateAction']} runs of notebooks; {len(registered)} upstream "
+        f"files named at {len(commits)} commits (upstream_commits.csv)"
+    )
 
 
 def problems(folder):
@@ -129,8 +139,12 @@ def problems(folder):
         cache = str(Path(home) / "http")
         _put_context(cache)
         settings = services.ValidationSettings(
-            rocrate_uri=str(folder), profile_identifier=f"process-run-crate-{PROFILE.rpartition('/')[2]}",
-            requirement_severity=Severity.REQUIRED, offline=True, cache_path=cache)
+            rocrate_uri=str(folder),
+            profile_identifier=f"process-run-crate-{PROFILE.rpartition('/')[2]}",
+            requirement_severity=Severity.REQUIRED,
+            offline=True,
+            cache_path=cache,
+        )
         issues = services.validate(settings).get_issues()
     return list(dict.fromkeys(f"{issue.check.identifier}: {issue.message}" for issue in issues))
 
@@ -141,9 +155,12 @@ def _put_context(cache):
 
     address = f"https://w3id.org/ro/crate/{VERSION}/context"
     answer = CachedResponse(
-        url=address, status_code=200, request=CachedRequest(method="GET", url=address),
+        url=address,
+        status_code=200,
+        request=CachedRequest(method="GET", url=address),
         content=(files("rocrate") / "data" / "ro-crate.jsonld").read_bytes(),
-        headers={"Content-Type": "application/ld+json"})
+        headers={"Content-Type": "application/ld+json"},
+    )
     with CachedSession(cache, backend="sqlite", expire_after=-1) as session:
         session.cache.save_response(answer)
 
@@ -153,8 +170,10 @@ def _clear(folder):
     if not folder.exists():
         return
     if any(folder.iterdir()) and not (folder / METADATA).is_file():
-        raise FileExistsError(f"{folder}: expected no such folder, an empty one or an earlier crate, got other files; "
-                              "name another with -o")
+        raise FileExistsError(
+            f"{folder}: expected no such folder, an empty one or an earlier crate, got other files; "
+            "name another with -o"
+        )
     shutil.rmtree(folder)
 
 
@@ -172,8 +191,10 @@ def make():
         As for `pack`.
     """
     if not find_spec("rocrate"):
-        raise ModuleNotFoundError("the package rocrate is not installed: .venv/bin/pip install --editable '.[crate]', "
-                                  "or `make crate`, which installs it")
+        raise ModuleNotFoundError(
+            "the package rocrate is not installed: .venv/bin/pip install --editable '.[crate]', "
+            "or `make crate`, which installs it"
+        )
     return _Making().crate
 
 
@@ -221,8 +242,11 @@ class _Making:
         self.about = yaml.safe_load((root() / "CITATION.cff").read_text(encoding="utf-8"))
         self.released = str(self.about["date-released"])
         self.committed = _committed()
-        self.books = {name: citing.read(root() / "notebooks" / f"{name}.ipynb") for name in workflow.notebooks()
-                      if f"notebooks/{name}.ipynb" in self.committed}
+        self.books = {
+            name: citing.read(root() / "notebooks" / f"{name}.ipynb")
+            for name in workflow.notebooks()
+            if f"notebooks/{name}.ipynb" in self.committed
+        }
         self.cells = _cells(self.committed)
         self.entities = {}
         self._describe_root()
@@ -250,8 +274,16 @@ class _Making:
             form = _FORMATS.get(PurePosixPath(path).suffix, "text/plain")
             given = {name: _alone(value) for name, value in properties.items() if value != []}
             self.crate.add_file(
-                io.StringIO(source) if source is not None else root() / path, path, record_size=True,
-                properties={"name": path, "description": description, "encodingFormat": form, **given})
+                io.StringIO(source) if source is not None else root() / path,
+                path,
+                record_size=True,
+                properties={
+                    "name": path,
+                    "description": description,
+                    "encodingFormat": form,
+                    **given,
+                },
+            )
         return self.entities[path]
 
     def _describe_root(self):
@@ -262,15 +294,20 @@ class _Making:
         dataset["description"] = (
             "Every cell that the papers' tables print beside what was recomputed for it, the notebooks that recomputed "
             "it, with outputs and signatures, and what other judges reach. The upstream files behind it are named by "
-            "repository, commit, path and Software Heritage's identifier, and not contained.")
+            "repository, commit, path and Software Heritage's identifier, and not contained."
+        )
         dataset["license"] = self.licence
         dataset["author"] = _alone(self.authors)
         dataset["publisher"] = self.authors[0]
         dataset["datePublished"] = self.released
         dataset["version"] = self.about["version"]
         dataset["keywords"] = ", ".join(self.about["keywords"])
-        dataset["conformsTo"] = self._entity(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
-        dataset["citation"] = [self._article(key) for paper in PAPERS for key in cited_for("paper", paper)]
+        dataset["conformsTo"] = self._entity(
+            PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
+        )
+        dataset["citation"] = [
+            self._article(key) for paper in PAPERS for key in cited_for("paper", paper)
+        ]
 
     def _author(self, author):
         if "family-names" not in author:
@@ -282,8 +319,12 @@ class _Making:
         """A known licence as an entity; any other in upstream's words."""
         if name not in _SPDX:
             return f"{name} (upstream)"
-        return self._entity(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name,
-                            description=f"The licence {name}, as the SPDX list has it.")
+        return self._entity(
+            f"https://spdx.org/licenses/{name}",
+            "CreativeWork",
+            name=name,
+            description=f"The licence {name}, as the SPDX list has it.",
+        )
 
     def _article(self, key):
         """A publication, as the bibliography has it."""
@@ -298,9 +339,20 @@ class _Making:
             address = f"https://arxiv.org/abs/{fields['eprint']}"
         kind = "WebPage" if "url" in fields and entry.kind == "misc" else "ScholarlyArticle"
         venue = fields.get("journal") or fields.get("booktitle")
-        more = {"isPartOf": self._entity(f"#{_slug(venue)}", "CreativeWork", name=venue)} if venue else {}
-        return self._entity(address, kind, name=fields["title"], author=_names(fields["author"]),
-                            datePublished=fields["year"], identifier=key, **more)
+        more = (
+            {"isPartOf": self._entity(f"#{_slug(venue)}", "CreativeWork", name=venue)}
+            if venue
+            else {}
+        )
+        return self._entity(
+            address,
+            kind,
+            name=fields["title"],
+            author=_names(fields["author"]),
+            datePublished=fields["year"],
+            identifier=key,
+            **more,
+        )
 
     def _add_files(self):
         for pattern, description in _PARTS:
@@ -313,34 +365,68 @@ class _Making:
         commits = Counter()
         for entry in entries():
             tree = self._entity(
-                f"{_origin(entry)}/tree/{entry.commit}", "SoftwareSourceCode",
-                name=f"{entry.repository} at {entry.commit[:12]}", codeRepository=_origin(entry),
-                url=f"{_origin(entry)}/tree/{entry.commit}", version=entry.commit, identifier=_revision(entry))
+                f"{_origin(entry)}/tree/{entry.commit}",
+                "SoftwareSourceCode",
+                name=f"{entry.repository} at {entry.commit[:12]}",
+                codeRepository=_origin(entry),
+                url=f"{_origin(entry)}/tree/{entry.commit}",
+                version=entry.commit,
+                identifier=_revision(entry),
+            )
             more = {"contentSize": str(entry.bytes)} if entry.bytes else {}
             self._entity(
-                _address(entry), "CreativeWork", name=f"{entry.repository}: {entry.path}", url=_address(entry),
-                identifier=[f"swh:1:cnt:{entry.blob}", swhid(entry)], version=entry.commit, isPartOf=tree,
-                license=self._licence(entry.licence), citation=self._article(entry.citation),
-                keywords=f"{entry.benchmark}, {entry.role}", **more)
-            commits[_origin(entry), entry.commit, _revision(entry), entry.licence, entry.citation] += 1
+                _address(entry),
+                "CreativeWork",
+                name=f"{entry.repository}: {entry.path}",
+                url=_address(entry),
+                identifier=[f"swh:1:cnt:{entry.blob}", swhid(entry)],
+                version=entry.commit,
+                isPartOf=tree,
+                license=self._licence(entry.licence),
+                citation=self._article(entry.citation),
+                keywords=f"{entry.benchmark}, {entry.role}",
+                **more,
+            )
+            commits[
+                _origin(entry), entry.commit, _revision(entry), entry.licence, entry.citation
+            ] += 1
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(["origin", "commit", "swhid", "licence", "citation", "files", "address_in_the_archive"])
+        writer.writerow(
+            ["origin", "commit", "swhid", "licence", "citation", "files", "address_in_the_archive"]
+        )
         for commit, number in sorted(commits.items()):
             writer.writerow([*commit, number, f"{ARCHIVE}/{commit[2]};origin={commit[0]}"])
-        self._file("upstream_commits.csv", "upstream's commits, so that an archive can be asked for them; whether it "
-                   "has them was not checked", lines.getvalue())
+        self._file(
+            "upstream_commits.csv",
+            "upstream's commits, so that an archive can be asked for them; whether it "
+            "has them was not checked",
+            lines.getvalue(),
+        )
 
     def _add_notebook(self, name, book):
-        prose = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "markdown"]
+        prose = [
+            "".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "markdown"
+        ]
         title = prose[0].splitlines()[0].lstrip("# ").replace("`", "") if prose else name
-        language = self._entity("https://jupyter.org/", "ComputerLanguage", name="Jupyter Notebook",
-                                identifier="https://jupyter.org/", url="https://jupyter.org/")
+        language = self._entity(
+            "https://jupyter.org/",
+            "ComputerLanguage",
+            name="Jupyter Notebook",
+            identifier="https://jupyter.org/",
+            url="https://jupyter.org/",
+        )
         citation = [self._article(key) for key in citing.keys(name, book)]
-        self._file(f"notebooks/{name}.ipynb", f"{title}: the notebook with the outputs of its last run",
-                   **{"@type": ["File", "SoftwareSourceCode"]}, programmingLanguage=language, license=self.licence,
-                   version=self.about["version"], softwareRequirements={"@id": "requirements.lock"},
-                   citation=citation)
+        self._file(
+            f"notebooks/{name}.ipynb",
+            f"{title}: the notebook with the outputs of its last run",
+            **{"@type": ["File", "SoftwareSourceCode"]},
+            programmingLanguage=language,
+            license=self.licence,
+            version=self.about["version"],
+            softwareRequirements={"@id": "requirements.lock"},
+            citation=citation,
+        )
 
     def _add_run(self, name, book):
         signature = signatures.recorded(book)
@@ -348,45 +434,92 @@ class _Making:
             return
         action = f"#run-of-{name}"
         text = json.dumps(signature, indent=1, ensure_ascii=False) + "\n"
-        results = [self._file(f"signatures/{name}.json", "the signature of a notebook's last run: its data with "
-                              "digests, its settings, versions, and what to cite", text, about={"@id": action})]
-        results += [self.entities[path] for path in (f"figures/{name}.png", f"figures/{name}.svg",
-                                                     f"paper_tables/settings/{name}.csv") if path in self.entities]
+        results = [
+            self._file(
+                f"signatures/{name}.json",
+                "the signature of a notebook's last run: its data with "
+                "digests, its settings, versions, and what to cite",
+                text,
+                about={"@id": action},
+            )
+        ]
+        results += [
+            self.entities[path]
+            for path in (
+                f"figures/{name}.png",
+                f"figures/{name}.svg",
+                f"paper_tables/settings/{name}.csv",
+            )
+            if path in self.entities
+        ]
         cells, tables = self._written(name)
         results += [self.entities[path] for path in cells]
         count = cells.total()
         self._entity(
-            action, "CreateAction", name=f"The last run of {name}",
+            action,
+            "CreateAction",
+            name=f"The last run of {name}",
             description=f"A run of the notebook with its own parameters; {count} cells of committed tables are its."
-            if count else "A run of the notebook with its own parameters; it writes no cell of a committed table.",
-            instrument=self.entities[f"notebooks/{name}.ipynb"], agent=self.authors[0],
-            object=[*self._read_by(book, signature), *tables], result=results,
-            actionStatus="http://schema.org/CompletedActionStatus")
+            if count
+            else "A run of the notebook with its own parameters; it writes no cell of a committed table.",
+            instrument=self.entities[f"notebooks/{name}.ipynb"],
+            agent=self.authors[0],
+            object=[*self._read_by(book, signature), *tables],
+            result=results,
+            actionStatus="http://schema.org/CompletedActionStatus",
+        )
         self.crate.root_dataset.append_to("mentions", self.crate.get(action))
 
     def _read_by(self, book, signature):
         """References to the upstream files that a run had, each once."""
         without = {path for data in signature["data"].values() for path in data.get("without", ())}
-        files = [entry for need in citing.had(book) for entry in workflow.files_of(need) if entry.path not in without]
-        return [self.entities[address] for address in dict.fromkeys(_address(entry) for entry in files)]
+        files = [
+            entry
+            for need in citing.had(book)
+            for entry in workflow.files_of(need)
+            if entry.path not in without
+        ]
+        return [
+            self.entities[address] for address in dict.fromkeys(_address(entry) for entry in files)
+        ]
 
     def _written(self, name):
         """Committed tables with cells of a notebook and how many, and references to the printed tables behind them."""
         cells = Counter(table for table, row in self.cells if row["notebook"] == name)
-        printed = [f"paper_tables/published/{row['paper']}_{row['artefact']}.csv"
-                   for _, row in self.cells if row["notebook"] == name]
-        return cells, [self.entities[path] for path in dict.fromkeys(printed) if path in self.entities]
+        printed = [
+            f"paper_tables/published/{row['paper']}_{row['artefact']}.csv"
+            for _, row in self.cells
+            if row["notebook"] == name
+        ]
+        return cells, [
+            self.entities[path] for path in dict.fromkeys(printed) if path in self.entities
+        ]
 
 
 def _committed():
     """Paths of the files that are committed; of all that are here where there is no git."""
     try:
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root(), capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=root(), capture_output=True, text=True, check=True
+        )
         found = listed.stdout.split("\0")
     except (OSError, subprocess.CalledProcessError):
-        folders = ("", "data", "figures", "notebooks", "paper_tables", "paper_tables/published", "paper_tables/reruns",
-                   "paper_tables/settings", "paper_tables/third_party")
-        found = [path.relative_to(root()).as_posix() for folder in folders for path in (root() / folder).glob("*")]
+        folders = (
+            "",
+            "data",
+            "figures",
+            "notebooks",
+            "paper_tables",
+            "paper_tables/published",
+            "paper_tables/reruns",
+            "paper_tables/settings",
+            "paper_tables/third_party",
+        )
+        found = [
+            path.relative_to(root()).as_posix()
+            for folder in folders
+            for path in (root() / folder).glob("*")
+        ]
     return {path for path in found if path and (root() / path).is_file()}
 
 
@@ -394,7 +527,9 @@ def _cells(paths):
     """Each row of the ledger and of the reruns, with the table's path."""
     found = []
     for path in sorted(paths):
-        if path == "paper_tables/ledger.csv" or PurePosixPath(path).match("paper_tables/reruns/*.csv"):
+        if path == "paper_tables/ledger.csv" or PurePosixPath(path).match(
+            "paper_tables/reruns/*.csv"
+        ):
             with open(root() / path, newline="", encoding="utf-8") as handle:
                 found += [(path, row) for row in csv.DictReader(handle)]
     return found

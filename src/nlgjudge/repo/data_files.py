@@ -28,8 +28,10 @@ def show(benchmarks):
         share = f"{here[kind]}/{registered[kind]}"
         files_here = f"{benchmark:19}{role:12}{share:>9}"
         print(f"{files_here}  {licence:18}  {citation} ({repository})")
-    print("\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
-          "NLGJUDGE_HUMANMT.")
+    print(
+        "\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
+        "NLGJUDGE_HUMANMT."
+    )
 
 
 def fetch(benchmarks):

@@ -81,7 +81,7 @@ def _is_about_default(cell):
 
 def _short(value):
     text = repr(value).replace("`", "'")
-    return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _plain(text):

@@ -53,12 +53,19 @@ def evaluate(file, columns, task, scale, scores, judge, prompts, seed, output, *
     benchmark = report.limited(benchmark, asking.limit)
     scale = tuple(scale)
     named = [one for several in prompts or [] for one in several]
-    protocols = {"task": task, "scale": scale, "samples": asking.samples,
-                 "prompts": by_aspect(named, benchmark.aspects, scale), "settings": asking.sampling}
+    protocols = {
+        "task": task,
+        "scale": scale,
+        "samples": asking.samples,
+        "prompts": by_aspect(named, benchmark.aspects, scale),
+        "settings": asking.sampling,
+    }
     asked_for, _ = report.protocols(benchmark, **protocols)
     names = judge or ["surface"]
-    print(f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
-          f"{', '.join(benchmark.aspects)}; prompts of {asked_for}")
+    print(
+        f"{len(benchmark.items)} outputs, {benchmark.items['doc_id'].nunique()} documents, aspects "
+        f"{', '.join(benchmark.aspects)}; prompts of {asked_for}"
+    )
 
     stored = any(name.startswith(("openai:", "batch:")) for name in names)
     with store_of_run(asking.store) if stored else nullcontext() as store:
@@ -96,8 +103,11 @@ def _told_unread(live, found):
         own = found.table[found.table["judge"] == judge.name]
         columns = [f"{row.aspect}:{row.method}" for row in own.itertuples()]
         if len(own) and not judge.stopped and found.scores[columns].isna().all(axis=None):
-            print(f"nlgjudge: {judge.name}: no reply could be read, so it is in no comparison; the report has the "
-                  "other methods alone", file=sys.stderr)
+            print(
+                f"nlgjudge: {judge.name}: no reply could be read, so it is in no comparison; the report has the "
+                "other methods alone",
+                file=sys.stderr,
+            )
             status = exits.FAILED
     return status
 
@@ -120,8 +130,11 @@ def _status(live):
         status = told_failures(judge, judge.name) or status
     for judge in live:
         if judge.stopped:
-            print(f"nlgjudge: {judge.name} was stopped: {judge.stopped}; the report holds what was asked "
-                  "until then, and the same command goes on", file=sys.stderr)
+            print(
+                f"nlgjudge: {judge.name} was stopped: {judge.stopped}; the report holds what was asked "
+                "until then, and the same command goes on",
+                file=sys.stderr,
+            )
             return exits.UNFINISHED
     return status
 

@@ -13,4 +13,6 @@ MEANINGS = {
     UNFINISHED: "stopped at a limit, or waiting for a batch: the same command goes on",
     INTERRUPTED: "interrupted; what is stored stays",
 }
-HELP = "exit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status, meaning in MEANINGS.items())
+HELP = "exit status:\n" + "\n".join(
+    f"  {status:<4} {meaning}" for status, meaning in MEANINGS.items()
+)

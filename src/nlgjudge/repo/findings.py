@@ -57,7 +57,13 @@ def keep(asked_for, found, lines):
         What was said about them.
     """
     files = {str(file): _state(file) for file in [*used(), *_package()]}
-    note = {"asked_for": asked_for, "environment": _environment(), "files": files, "found": found, "lines": lines}
+    note = {
+        "asked_for": asked_for,
+        "environment": _environment(),
+        "files": files,
+        "found": found,
+        "lines": lines,
+    }
     path = _path()
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(f".{os.getpid()}")
@@ -72,7 +78,9 @@ def _path():
 def _environment():
     """Digest of what decides beside files: variables, the interpreter, and the packages with their versions."""
     variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE)}
-    packages = sorted(folder.name for folder in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
+    packages = sorted(
+        folder.name for folder in Path(sysconfig.get_path("purelib")).glob("*.dist-info")
+    )
     together = json.dumps([sorted(variables.items()), sys.version, packages])
     return hashlib.sha256(together.encode()).hexdigest()  # an address can hold a password
 

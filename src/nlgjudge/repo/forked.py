@@ -29,10 +29,27 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 from nlgjudge.repo.lending import end_with_parent
 
 # Whose import costs most. None of them starts a thread or opens a file that stays open.
-COMMON = ("numpy", "scipy.stats", "scipy.optimize", "pandas", "matplotlib.figure", "matplotlib.font_manager",
-          "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "seaborn",
-          "IPython.core.interactiveshell", "IPython.core.completerlib", "IPython.core.oinspect",
-          "ipykernel.kernelapp", "ipykernel.debugger", "pdb", "psutil", "nltk", "nbclient", "papermill")
+COMMON = (
+    "numpy",
+    "scipy.stats",
+    "scipy.optimize",
+    "pandas",
+    "matplotlib.figure",
+    "matplotlib.font_manager",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "seaborn",
+    "IPython.core.interactiveshell",
+    "IPython.core.completerlib",
+    "IPython.core.oinspect",
+    "ipykernel.kernelapp",
+    "ipykernel.debugger",
+    "pdb",
+    "psutil",
+    "nltk",
+    "nbclient",
+    "papermill",
+)
 # Modules of this package that compile many patterns. A kernel imports them anew, and `re` still knows the patterns.
 _PATTERNS = ("nlgjudge.judging.parsing", "nlgjudge.judging.prompts")
 _LOOK_AROUND = ("pandas", "matplotlib")
@@ -76,7 +93,9 @@ def preload():
         del os.environ["MPLBACKEND"]
         if "MPLBACKEND" in before:
             os.environ["MPLBACKEND"] = before["MPLBACKEND"]
-    _set_by_imports.update((name, value) for name, value in os.environ.items() if name not in before)
+    _set_by_imports.update(
+        (name, value) for name, value in os.environ.items() if name not in before
+    )
     # Compiled once: every runner checks its notebook by the format's schema.
     importlib.import_module("nbformat.validator").get_validator(version=4, version_minor=5)
     # The tables here are small: Arrow's way of keeping texts, pandas' own, costs more for each of them than it saves.
@@ -161,9 +180,12 @@ class _Provisioner(LocalProvisioner):
             return await super().launch_kernel(cmd, **kwargs)
         self.process = _spare.pop()
         environment = kwargs.get("env") or dict(os.environ)
-        self.process.start(cmd[cmd.index("ipykernel_launcher") + 1:],
-                           environment | {"JPY_PARENT_PID": str(os.getpid())},
-                           kwargs.get("cwd") or os.getcwd(), quiet=kwargs.get("stderr") is not None)
+        self.process.start(
+            cmd[cmd.index("ipykernel_launcher") + 1 :],
+            environment | {"JPY_PARENT_PID": str(os.getpid())},
+            kwargs.get("cwd") or os.getcwd(),
+            quiet=kwargs.get("stderr") is not None,
+        )
         self.pid = self.process.pid
         self.pgid = self.process.pid
         self.cwd = kwargs.get("cwd", os.getcwd())

@@ -13,7 +13,18 @@ from nlgjudge.metrics import neural
 from nlgjudge.repo import exits
 from nlgjudge.repo.rerunning import rerun, slug, summary, wanted, write_cells
 
-_PLAN = ["paper", "row", "dataset", "tables", "model", "stated", "weights", "size", "items", "texts"]
+_PLAN = [
+    "paper",
+    "row",
+    "dataset",
+    "tables",
+    "model",
+    "stated",
+    "weights",
+    "size",
+    "items",
+    "texts",
+]
 
 # Options of calls that have a value where none is given, so that nobody need have given it.
 _WITH_DEFAULTS = ("concurrency", "timeout", "deadline")
@@ -43,10 +54,19 @@ def rerun_papers(targets, metrics, limit, plan, weights, batch_size, device, mod
     """
     of_weights = {"weights": weights, "batch_size": batch_size, "device": device, "model": model}
     if metrics:
-        _refuse({name: value for name, value in asked.items() if name not in _WITH_DEFAULTS},
-                "is for a judge, and --metrics asks none")
-        return rerun_metrics(targets, weights, neural.BATCH if batch_size is None else batch_size, device or "auto",
-                             model, limit, plan)
+        _refuse(
+            {name: value for name, value in asked.items() if name not in _WITH_DEFAULTS},
+            "is for a judge, and --metrics asks none",
+        )
+        return rerun_metrics(
+            targets,
+            weights,
+            neural.BATCH if batch_size is None else batch_size,
+            device or "auto",
+            model,
+            limit,
+            plan,
+        )
     _refuse(of_weights, "is for weights: give --metrics with it")
     return rerun(targets, limit=limit, plan=plan, **asked)
 
@@ -84,8 +104,13 @@ def rerun_metrics(targets, weights, batch_size, device, model, limit, plan):
     tables = wanted(targets)
     chosen = models(model, tables)
     options = {"models": chosen, "folder": str(weights or ""), "limit": limit}
-    planned = {paper: run_metrics(paper, artefacts, only_plan=True, **options) for paper, artefacts in tables.items()}
-    whole = pd.concat({paper: one.plan for paper, one in planned.items()}, names=["paper"]).reset_index()
+    planned = {
+        paper: run_metrics(paper, artefacts, only_plan=True, **options)
+        for paper, artefacts in tables.items()
+    }
+    whole = pd.concat(
+        {paper: one.plan for paper, one in planned.items()}, names=["paper"]
+    ).reset_index()
     if plan:
         tell_plan(whole)
         for paper, one in planned.items():
@@ -102,16 +127,28 @@ def rerun_metrics(targets, weights, batch_size, device, model, limit, plan):
     found = {paper: one for paper, one in found.items() if len(one.cells)}
     if not found:
         return exits.FAILED if missing else exits.DONE
-    name = slug([one.rpartition("/")[2] for one in dict.fromkeys(chosen.values())] or ["papers-models"], {}, limit)
+    name = slug(
+        [one.rpartition("/")[2] for one in dict.fromkeys(chosen.values())] or ["papers-models"],
+        {},
+        limit,
+    )
     folder = root() / "build" / "reruns" / "metrics" / name
     cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
-    said = {paper: one.said or "the papers' models, on all items; this command writes to no ledger"
-            for paper, one in found.items()}
-    write_cells(cells, folder, "The papers' rows that need weights, computed anew",
-                "Each cell: this run, its 95% interval, and the printed value in brackets. "
-                + "; ".join(dict.fromkeys(said.values())))
+    said = {
+        paper: one.said or "the papers' models, on all items; this command writes to no ledger"
+        for paper, one in found.items()
+    }
+    write_cells(
+        cells,
+        folder,
+        "The papers' rows that need weights, computed anew",
+        "Each cell: this run, its 95% interval, and the printed value in brackets. "
+        + "; ".join(dict.fromkeys(said.values())),
+    )
     spreadsheets.write(whole, folder / "plan.csv", lineterminator="\n")
-    print(summary(cells).rename(columns={"this judge": "this run"}).to_string(index=False, na_rep=""))
+    print(
+        summary(cells).rename(columns={"this judge": "this run"}).to_string(index=False, na_rep="")
+    )
     for paper, text in said.items():
         print(f"{paper}: {text}")
     print(f"all tables side by side: {folder / 'index.html'}")
@@ -148,7 +185,9 @@ def models(given, tables):
     for text in given or []:
         row, equals, name = text.partition("=")
         if not (row and equals and name):
-            raise ValueError(f"--model {text}: expected ROW=NAME_OR_FOLDER, as BERTScore=bert-base-uncased")
+            raise ValueError(
+                f"--model {text}: expected ROW=NAME_OR_FOLDER, as BERTScore=bert-base-uncased"
+            )
         if row not in known:
             if reasons.get(row):
                 raise ValueError(f"--model {text}: {row} is not computed: {reasons[row]}")
@@ -172,7 +211,9 @@ def tell_plan(whole):
     print(f"plan: {shown['texts'].sum():,} texts or pairs with {len(needed)} models: {sizes}")
     strangers = shown[shown["stated"].isin(["nobody", "you"])]
     if len(strangers):
-        rows = ", ".join(dict.fromkeys(f"{line.row} on {line.dataset}" for line in strangers.itertuples()))
+        rows = ", ".join(
+            dict.fromkeys(f"{line.row} on {line.dataset}" for line in strangers.itertuples())
+        )
         print(f"no paper's model, so that the cells enter no ledger: {rows}")
     _tell_left_out(whole)
 
@@ -180,7 +221,9 @@ def tell_plan(whole):
 def _tell_left_out(whole):
     """One line for each metric that is not computed."""
     for (row, note), part in whole[whole["note"] != ""].groupby(["row", "note"], sort=False):
-        tables = [f"{line.paper}/{name}" for line in part.itertuples() for name in line.tables.split("|")]
+        tables = [
+            f"{line.paper}/{name}" for line in part.itertuples() for name in line.tables.split("|")
+        ]
         print(f"left out: {row} ({', '.join(dict.fromkeys(tables))}): {note}")
 
 
@@ -189,6 +232,7 @@ def _computed(tables, whole, options, device, batch_size):
     total = int(whole["texts"].sum())
     found = {}
     with tqdm(total=total, unit="text", desc="rows", disable=not total, file=sys.stderr) as bar:
+
         def told(part):
             bar.set_postfix({"row": part.row.row, "dataset": part.scope.dataset}, refresh=False)
 

@@ -46,7 +46,9 @@ def _emptied(notebook, name):
     from nbformat.v4 import new_markdown_cell
 
     notebook.metadata["nlgjudge"].pop("data", None)  # of the template's outputs
-    notebook.cells = [cell for cell in notebook.cells if TEMPLATE_ONLY not in cell.metadata.get("tags", [])]
+    notebook.cells = [
+        cell for cell in notebook.cells if TEMPLATE_ONLY not in cell.metadata.get("tags", [])
+    ]
     needs = notebook.cells[0].source.rpartition("\n\n")[2]  # the last paragraph: data and time
     idea = name.removeprefix("ablation_").replace("_", " ")
     notebook.cells[0].source = f"# Ablation: {idea}\n\n{_QUESTION}\n\n{needs}"

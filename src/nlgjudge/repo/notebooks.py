@@ -24,8 +24,13 @@ from nlgjudge.repo import default_run, forked, workflow
 from nlgjudge.repo.lending import lending
 
 # Kinds of parameters, the narrower first: True is a number too.
-_KINDS = {bool: "true or false", (int, float): "a number", str: "a text", dict: "names and values",
-          (list, tuple): "a list"}
+_KINDS = {
+    bool: "true or false",
+    (int, float): "a number",
+    str: "a text",
+    dict: "names and values",
+    (list, tuple): "a list",
+}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _SAVED_EVERY = 5  # seconds
 
@@ -68,7 +73,11 @@ def _joined(outputs):
     joined = []
     for output in outputs:
         before = joined[-1] if joined else None
-        if before and "stream" == output.output_type == before.output_type and output.name == before.name:
+        if (
+            before
+            and "stream" == output.output_type == before.output_type
+            and output.name == before.name
+        ):
             before.text += output.text
         else:
             joined.append(output)
@@ -104,18 +113,31 @@ def run(path, output, parameters=None, *, timeout=600):
     note.unlink(missing_ok=True)
     os.environ["NLGJUDGE_DEPENDENCIES"] = str(note.resolve())
     try:
-        papermill.execute_notebook(str(path), str(output), parameters, progress_bar=False,
-                                   cwd=str(path.parent), engine_name="nlgjudge", kernel_name="python3",
-                                   execution_timeout=timeout, log_output=False)
+        papermill.execute_notebook(
+            str(path),
+            str(output),
+            parameters,
+            progress_bar=False,
+            cwd=str(path.parent),
+            engine_name="nlgjudge",
+            kernel_name="python3",
+            execution_timeout=timeout,
+            log_output=False,
+        )
     except PapermillExecutionError as error:
-        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: {error.ename}: "
-                            f"{_ANSI.sub('', error.evalue)}\n{error.source}") from error
+        raise NotebookError(
+            f"{path.name}, cell {_last_cell(output)}: {error.ename}: "
+            f"{_ANSI.sub('', error.evalue)}\n{error.source}"
+        ) from error
     except DeadKernelError as error:
-        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: the kernel died (out of "
-                            "memory, or killed); run it again with a smaller limit") from error
+        raise NotebookError(
+            f"{path.name}, cell {_last_cell(output)}: the kernel died (out of "
+            "memory, or killed); run it again with a smaller limit"
+        ) from error
     except TimeoutError as error:
-        raise NotebookError(f"{path.name}, cell {_last_cell(output)}: no end after "
-                            f"{timeout} s") from error
+        raise NotebookError(
+            f"{path.name}, cell {_last_cell(output)}: no end after {timeout} s"
+        ) from error
     finally:
         del os.environ["NLGJUDGE_DEPENDENCIES"]
     if not note.exists():
@@ -140,15 +162,19 @@ def check(path, parameters):
     except Exception as error:  # nbformat raises many kinds, all meaning the same
         raise NotebookError(f"{path.name} is not a notebook: {error}") from error
     if not any("parameters" in cell.metadata.get("tags", []) for cell in notebook.cells):
-        raise NotebookError(f"{path.name}: no cell is tagged 'parameters'; tag the one that "
-                            "assigns the notebook's settings")
+        raise NotebookError(
+            f"{path.name}: no cell is tagged 'parameters'; tag the one that "
+            "assigns the notebook's settings"
+        )
     try:
         known = papermill.inspect_notebook(str(path))
     except ValueError as error:
         raise NotebookError(f"{path.name}: {error}") from error
     for name, value in parameters.items():
         if name not in known:
-            raise NotebookError(f"{path.name}: {choices.unknown('parameter', name, known, most=len(known))}")
+            raise NotebookError(
+                f"{path.name}: {choices.unknown('parameter', name, known, most=len(known))}"
+            )
         problem = _another_kind(value, known[name]["default"])
         if problem:
             raise NotebookError(f"{path.name}: {name}={value!r}: {problem}")
@@ -232,8 +258,12 @@ def refresh(say=print):
         elif path.read_bytes() != before:
             say(f"{name}: outputs changed")
     tables = root() / "paper_tables"
-    targets = {"figures": root() / "figures", "settings": tables / "settings", "reruns": tables / "reruns",
-               "reproducibility": tables / "reproducibility"}
+    targets = {
+        "figures": root() / "figures",
+        "settings": tables / "settings",
+        "reruns": tables / "reruns",
+        "reproducibility": tables / "reproducibility",
+    }
     for folder, target in targets.items():
         for path in sorted((results() / folder).glob("*")):
             _copy(path, target / path.name, say)
@@ -321,7 +351,10 @@ def validate(with_data=False):
             if status:
                 failed.append(name)
                 print(printed, flush=True)
-            print(f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}", flush=True)
+            print(
+                f"{name}: {'FAILED' if status else 'outputs as committed' if name in same else 'ran'}",
+                flush=True,
+            )
     if failed:
         raise NotebookError(f"validation failed: {', '.join(sorted(failed))}")
     before = f"; `make reproduce` had run {len(had)} of them" if had else ""
@@ -336,16 +369,31 @@ def _compare_outputs(path, executed=None):
     import pytest
 
     plugins = [_Executed(executed)] if executed else []
-    return pytest.main(["-q", "-p", "no:cacheprovider", "--disable-plugin-autoload", "-p", "nbval.plugin",
-                        f"--rootdir={root()}", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", path],
-                       plugins=plugins)
+    return pytest.main(
+        [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--disable-plugin-autoload",
+            "-p",
+            "nbval.plugin",
+            f"--rootdir={root()}",
+            "--nbval",
+            "--nbval-current-env",
+            "--nbval-cell-timeout=600",
+            path,
+        ],
+        plugins=plugins,
+    )
 
 
 class _Executed:
     """A plugin of pytest's: nbval compares the outputs of an executed copy, and starts no kernel."""
 
     def __init__(self, path):
-        self._cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        self._cells = [
+            cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
+        ]
 
     def pytest_collection_modifyitems(self, items):
         for item, ran in zip(items, self._cells, strict=True):
@@ -379,7 +427,14 @@ def _last_cell(executed):
     if not executed.exists():
         return "unknown"
     added = {"injected-parameters", "papermill-error-cell-tag"}
-    own = [cell.metadata for cell in nbformat.read(executed, as_version=4).cells
-           if not added & set(cell.metadata.get("tags", []))]
-    started = [place for place, metadata in enumerate(own) if metadata.get("papermill", {}).get("start_time")]
+    own = [
+        cell.metadata
+        for cell in nbformat.read(executed, as_version=4).cells
+        if not added & set(cell.metadata.get("tags", []))
+    ]
+    started = [
+        place
+        for place, metadata in enumerate(own)
+        if metadata.get("papermill", {}).get("start_time")
+    ]
     return started[-1] if started else "unknown"

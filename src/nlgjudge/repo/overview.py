@@ -47,8 +47,9 @@ def summary(rows, *, title, notice=""):
         size = (14, 5.4)
         widths = (3, 3, 2)
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(widths), figsize=size, layout="constrained",
-                                    gridspec_kw={"width_ratios": widths})
+        figure, axes = plt.subplots(
+            1, len(widths), figsize=size, layout="constrained", gridspec_kw={"width_ratios": widths}
+        )
         _against(axes[0], own, ran)
         axes[0].set_ylabel("ours, with 95% interval")
         if len(another):
@@ -102,16 +103,29 @@ def _against(axis, own, ran):
     """Printed against ours, a colour and a marker for each verdict, and the names of what lies far off."""
     if own.empty:
         axis.set(xlabel="printed correlation", aspect="equal", xticks=[], yticks=[])
-        text = "no cell compared yet" if ran.empty else "no cell of the paper's own\nevaluators compared yet"
+        text = (
+            "no cell compared yet"
+            if ran.empty
+            else "no cell of the paper's own\nevaluators compared yet"
+        )
         axis.text(0.5, 0.5, text, transform=axis.transAxes, ha="center")
         return
     _frame(axis, ran)
     occurring = set(own["verdict"])
     for place, verdict in enumerate(name for name in COLOURS if name in occurring):
         part = own[own["verdict"] == verdict]
-        axis.vlines(part["x"], part["ci_low"], part["ci_high"], colors=COLOURS[verdict], lw=0.7, alpha=0.3)
-        axis.scatter(part["x"], part["ours"], s=26, color=COLOURS[verdict], marker=MARKERS[verdict],
-                     label=verdict.replace("_", " "), zorder=3 + place)
+        axis.vlines(
+            part["x"], part["ci_low"], part["ci_high"], colors=COLOURS[verdict], lw=0.7, alpha=0.3
+        )
+        axis.scatter(
+            part["x"],
+            part["ours"],
+            s=26,
+            color=COLOURS[verdict],
+            marker=MARKERS[verdict],
+            label=verdict.replace("_", " "),
+            zorder=3 + place,
+        )
     _name_the_far(axis, own)
     axis.legend(loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
 
@@ -119,8 +133,14 @@ def _against(axis, own, ran):
 def _of_others(axis, another, ran):
     """Cells of another model or run in one colour, whatever their verdict."""
     _frame(axis, ran)
-    axis.vlines(another["x"], another["ci_low"], another["ci_high"], colors=ANOTHER["color"], lw=0.7,
-                alpha=0.3)
+    axis.vlines(
+        another["x"],
+        another["ci_low"],
+        another["ci_high"],
+        colors=ANOTHER["color"],
+        lw=0.7,
+        alpha=0.3,
+    )
     axis.scatter(another["x"], another["ours"], s=22, alpha=0.8, zorder=3, **ANOTHER)
     axis.set_ylabel("another model's or run's, with 95% interval")
     axis.legend(loc="upper left", frameon=True, framealpha=0.85, edgecolor="none")
@@ -134,5 +154,11 @@ def _name_the_far(axis, own):
     for case in far.drop_duplicates("row", keep="last").tail(NAMED).itertuples():
         name = f"{case.row}\n({case.evidence.replace('_', ' ')})"
         away, side = (-6, "right") if case.x > middle else (6, "left")
-        axis.annotate(name, (case.x, case.ours), fontsize=8, xytext=(away, -20), textcoords="offset points",
-                      ha=side)
+        axis.annotate(
+            name,
+            (case.x, case.ours),
+            fontsize=8,
+            xytext=(away, -20),
+            textcoords="offset points",
+            ha=side,
+        )

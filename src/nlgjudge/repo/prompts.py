@@ -25,8 +25,10 @@ def show(action, name):
     words = "the paper's words" if found.exact else "own words, in the paper's form"
     print(f"# {found.name}, {words}")
     print(f"# {found.source}")
-    print(f"# aspect {found.aspect or 'any'}, scale {list(found.scale)}, reply form {found.form}, "
-          f"digest {found.digest}")
+    print(
+        f"# aspect {found.aspect or 'any'}, scale {list(found.scale)}, reply form {found.form}, "
+        f"digest {found.digest}"
+    )
     print()
     print(found.body)
 
@@ -61,18 +63,31 @@ def chosen(given, aspects, *, aspect=None, scale=None, form=None, options=None):
             continue
         texts += 1
         if not aspect:
-            raise ValueError("a prompt's own text needs --aspect: say which of "
-                             f"{', '.join(aspects)} it asks about")
+            raise ValueError(
+                "a prompt's own text needs --aspect: say which of "
+                f"{', '.join(aspects)} it asks about"
+            )
         if aspect not in aspects:
             raise ValueError(unknown("aspect", aspect, aspects))
         low, high = scale or (1, 5)
         if low >= high:
-            raise ValueError(f"scale {low:g} {high:g}: expected the lowest rating first, then the highest")
-        found.append(library.as_prompt(text, aspect=aspect, scale=(low, high), form=form or "form",
-                                       options=_scored(options)))
+            raise ValueError(
+                f"scale {low:g} {high:g}: expected the lowest rating first, then the highest"
+            )
+        found.append(
+            library.as_prompt(
+                text,
+                aspect=aspect,
+                scale=(low, high),
+                form=form or "form",
+                options=_scored(options),
+            )
+        )
     if not texts and (aspect or scale or form or options):
-        raise ValueError("--aspect, --scale, --form and --options are for a prompt's own text; a prompt by "
-                         "name has its own")
+        raise ValueError(
+            "--aspect, --scale, --form and --options are for a prompt's own text; a prompt by "
+            "name has its own"
+        )
     return list({(one.name, one.digest): one for one in found}.values())
 
 
@@ -155,9 +170,13 @@ def _named(given):
     if rate:
         return rate
     if begin:
-        raise ValueError(f"none of the prompts that begin with {given!r} asks for a rating of an item")
-    raise ValueError(f"{unknown('prompt', given, known)} (`nlgjudge prompts list` names all; there is no "
-                     "file of this name either)")
+        raise ValueError(
+            f"none of the prompts that begin with {given!r} asks for a rating of an item"
+        )
+    raise ValueError(
+        f"{unknown('prompt', given, known)} (`nlgjudge prompts list` names all; there is no "
+        "file of this name either)"
+    )
 
 
 def _rates(one):

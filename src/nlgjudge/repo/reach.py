@@ -71,20 +71,30 @@ def table(rows):
     printed = rows[rows["published"] != ""]
     here = was_run(printed)
     of_model = pd.Series(_of_models(printed), printed.index)
-    found = pd.DataFrame({
-        "printed": printed.groupby("paper").size(),
-        "here": printed[here].groupby("paper").size(),
-        "key": printed[~here & of_model].groupby("paper").size(),
-        "more": printed[~here & ~of_model].groupby("paper").size(),
-    }).reindex([paper for paper in PAPERS if paper in set(printed["paper"])]).fillna(0)
+    found = (
+        pd.DataFrame(
+            {
+                "printed": printed.groupby("paper").size(),
+                "here": printed[here].groupby("paper").size(),
+                "key": printed[~here & of_model].groupby("paper").size(),
+                "more": printed[~here & ~of_model].groupby("paper").size(),
+            }
+        )
+        .reindex([paper for paper in PAPERS if paper in set(printed["paper"])])
+        .fillna(0)
+    )
     taken = pd.read_csv(use(path())).set_index("paper")
     return found.join(taken[AMOUNTS])
 
 
 def _of_models(printed):
     """Tell which printed cells are of a row for which a paper's protocol says how a model is asked."""
-    rows = {(version, protocol.row) for module in model_rows.PAPERS.values() for version in module.VERSIONS
-            for protocol in module.PROTOCOLS}
+    rows = {
+        (version, protocol.row)
+        for module in model_rows.PAPERS.values()
+        for version in module.VERSIONS
+        for protocol in module.PROTOCOLS
+    }
     return [pair in rows for pair in zip(printed["paper"], printed["row"])]
 
 
@@ -124,9 +134,11 @@ def markdown(rows):
     str
     """
     found = table(rows)
-    lines = ["| paper | printed values | with nothing | and a key | and weights, or data on request | calls | "
-             "prompt tokens | reply tokens | cost | hours |",
-             "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| paper | printed values | with nothing | and a key | and weights, or data on request | calls | "
+        "prompt tokens | reply tokens | cost | hours |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     for paper, row in found.iterrows():
         counts = [f"{int(row[name]):,}" for name in ("printed", "here", "key", "more")]
         taken = _amounts(paper, row)
@@ -139,10 +151,14 @@ def markdown(rows):
     runs = counts.get(ANOTHER_RUN, 0)
     lines.append("")
     others = counts.get(THIRD_PARTY, 0)
-    with_nothing = (f"Of the {totals['here']:,} with nothing {judges} are of another model, from replies that others "
-                    f"recorded, {runs} of somebody else's run of the metric, and {others} were computed and published "
-                    "by others.")
+    with_nothing = (
+        f"Of the {totals['here']:,} with nothing {judges} are of another model, from replies that others "
+        f"recorded, {runs} of somebody else's run of the metric, and {others} were computed and published "
+        "by others."
+    )
     at = f"${PRICE[0]} and ${PRICE[1]:.2f} for a million prompt and reply tokens and {CALLS_A_MINUTE} calls a minute"
-    lines.append(f"{with_nothing} Estimates at {at}, one call for all samples of an item; stored "
-                 "replies cost nothing.")
+    lines.append(
+        f"{with_nothing} Estimates at {at}, one call for all samples of an item; stored "
+        "replies cost nothing."
+    )
     return "\n".join(lines)

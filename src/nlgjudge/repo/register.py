@@ -6,8 +6,18 @@ from nlgjudge.ledger import qra, qra_records
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import PAPERS
 
-_SHOWN = ["evidence", "cells", "printed", "not_run", "cv_star", "cv_star_low", "cv_star_high", "pearson", "spearman",
-          "order"]
+_SHOWN = [
+    "evidence",
+    "cells",
+    "printed",
+    "not_run",
+    "cv_star",
+    "cv_star_low",
+    "cv_star_high",
+    "pearson",
+    "spearman",
+    "order",
+]
 
 _READING = """printed and not_run are of the whole paper or table, without averages. The variant of each recomputed
 row was searched so that it fits the print. help(nlgjudge.ledger.reproducibility) says what each column is."""

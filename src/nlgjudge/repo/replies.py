@@ -63,12 +63,16 @@ def batches(store, give_up):
     with open_store(store) as opened:
         if give_up:
             number = pending.give_up(opened, give_up)
-            print(f"{give_up} is waited for no longer: its {number} requests are asked anew; cancel it at the server "
-                  "too, where it may still be paid for")
+            print(
+                f"{give_up} is waited for no longer: its {number} requests are asked anew; cancel it at the server "
+                "too, where it may still be paid for"
+            )
             return
         found = pending.under_way(opened)
         for batch in found:
-            print(f"{batch['id']} at {batch['endpoint']}: {len(batch['keys'])} requests, attempt {batch['attempt']}")
+            print(
+                f"{batch['id']} at {batch['endpoint']}: {len(batch['keys'])} requests, attempt {batch['attempt']}"
+            )
         print(f"{len(found)} batches under way in {opened.path}")
 
 
@@ -84,8 +88,10 @@ def adopt(store, model, endpoint):
     with open_store(store) as opened:
         models = [held for held, at in opened.endpoints() if at == UNKNOWN_ENDPOINT]
         if model not in models:
-            raise ValueError(f"{opened.path} holds no replies without an endpoint of this model: "
-                             f"{unknown('model', model, models)}")
+            raise ValueError(
+                f"{opened.path} holds no replies without an endpoint of this model: "
+                f"{unknown('model', model, models)}"
+            )
         number = opened.adopt(model, where)
     print(f"{number} replies of {model} are now those of {where}")
 
@@ -108,7 +114,9 @@ def forget(store, model, endpoint, prompt, reason, yes):
     if endpoint and endpoint != UNKNOWN_ENDPOINT:
         endpoint = written_endpoint(endpoint)
     with open_store(store) as opened:
-        chosen, counts = matching(opened, model=model, endpoint=endpoint, prompt=prompt, reason=reason)
+        chosen, counts = matching(
+            opened, model=model, endpoint=endpoint, prompt=prompt, reason=reason
+        )
         for (of_model, at, of_prompt, why), number in counts.most_common():
             because = f", {why}" if why else ""
             print(f"{number} of {of_model}@{at}, prompt {of_prompt or 'not noted'}{because}")

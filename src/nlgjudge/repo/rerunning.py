@@ -66,17 +66,38 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
         One of `nlgjudge.repo.exits`.
     """
     tables = wanted(targets)
-    asking = Asking(samples=samples, temperature=temperature, logprobs=False, policy="nan", max_tokens=None, **asked)
-    changes = {"samples": samples, "temperature": temperature, "logprobs": False if without_logprobs else None}
+    asking = Asking(
+        samples=samples,
+        temperature=temperature,
+        logprobs=False,
+        policy="nan",
+        max_tokens=None,
+        **asked,
+    )
+    changes = {
+        "samples": samples,
+        "temperature": temperature,
+        "logprobs": False if without_logprobs else None,
+    }
     changes = {name: value for name, value in changes.items() if value is not None}
     named = judges(judge, tables)
     with store_of_run(asking.store) as store:
-        opened = {name: open_judge(name, asking, store=store) for name in dict.fromkeys(named.values())}
-        by_paper = {paper: {row: opened[name] for row, name in named.items() if row in rows_of(paper, artefacts)}
-                    for paper, artefacts in tables.items()}
-        plans = {paper: reruns.plan(paper, artefacts, by_paper[paper], limit=asking.limit, price=asking.price,
-                                    **changes)
-                 for paper, artefacts in tables.items() if by_paper[paper]}
+        opened = {
+            name: open_judge(name, asking, store=store) for name in dict.fromkeys(named.values())
+        }
+        by_paper = {
+            paper: {
+                row: opened[name] for row, name in named.items() if row in rows_of(paper, artefacts)
+            }
+            for paper, artefacts in tables.items()
+        }
+        plans = {
+            paper: reruns.plan(
+                paper, artefacts, by_paper[paper], limit=asking.limit, price=asking.price, **changes
+            )
+            for paper, artefacts in tables.items()
+            if by_paper[paper]
+        }
         tell_plan(plans)
         if asking.plan:
             return exits.DONE
@@ -86,17 +107,23 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
         print(summary(_cells(found)).to_string(index=False, na_rep=""))
         status = max(told_failures(one, name) for name, one in opened.items())
         if not any(one.counts["read"].any() for one in found.values()):
-            print(f"nlgjudge: no reply could be read{_most_often(opened.values())}", file=sys.stderr)
+            print(
+                f"nlgjudge: no reply could be read{_most_often(opened.values())}", file=sys.stderr
+            )
             status = exits.FAILED
         stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
     for paper, one in found.items():
         if one.said:
             print(f"{paper}: {one.said}")
     if stopped:
-        print(f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", file=sys.stderr)
+        print(
+            f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", file=sys.stderr
+        )
         return exits.UNFINISHED
     if asking.store and not without_notebooks:
-        print("the notebooks are left out: they read replies from the usual store, and --store names another")
+        print(
+            "the notebooks are left out: they read replies from the usual store, and --store names another"
+        )
     elif status == exits.DONE and not without_notebooks:
         _run_notebooks(tables, named, changes, asking, folder)
     print(f"all tables side by side: {folder / 'index.html'}")
@@ -168,13 +195,19 @@ def judges(given, tables):
     """
     known = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
     found = {}
-    for text in sorted(given, key=lambda one: "=" in one):  # single rows go before what is said of all
+    for text in sorted(
+        given, key=lambda one: "=" in one
+    ):  # single rows go before what is said of all
         row, equals, name = text.rpartition("=")
         if equals and row not in known:
-            raise ValueError(f"--judge {text}: {unknown('printed row of a model', row, known, most=len(known))}")
+            raise ValueError(
+                f"--judge {text}: {unknown('printed row of a model', row, known, most=len(known))}"
+            )
         found |= {row: name} if equals else dict.fromkeys(known, text)
     if not found:
-        raise ValueError("no judge: give --judge openai:MODEL, or --judge 'G-EVAL-4=openai:MODEL' for single rows")
+        raise ValueError(
+            "no judge: give --judge openai:MODEL, or --judge 'G-EVAL-4=openai:MODEL' for single rows"
+        )
     return found
 
 
@@ -189,10 +222,15 @@ def tell_plan(plans):
     whole = pd.concat(plans, names=["paper"]).reset_index()
     shown = whole.drop(columns="judge")
     print(shown.to_string(index=False, formatters={"cost": "{:.4f}".format}))
-    said = [f"{whole['calls'].sum():,} calls", f"{whole['prompt_tokens'].sum():,} prompt tokens",
-            f"{whole['completion_tokens'].sum():,} completion tokens",
-            f"{whole['cached'].sum():,} of {whole['samples'].sum():,} replies stored already or shared by two tables"]
-    said.append(f"cost {whole['cost'].sum():.4f}" if "cost" in whole else "cost unknown (give --price)")
+    said = [
+        f"{whole['calls'].sum():,} calls",
+        f"{whole['prompt_tokens'].sum():,} prompt tokens",
+        f"{whole['completion_tokens'].sum():,} completion tokens",
+        f"{whole['cached'].sum():,} of {whole['samples'].sum():,} replies stored already or shared by two tables",
+    ]
+    said.append(
+        f"cost {whole['cost'].sum():.4f}" if "cost" in whole else "cost unknown (give --price)"
+    )
     print(f"plan: {', '.join(said)}")
 
 
@@ -259,7 +297,9 @@ def write(found, folder, name):
     """
     said = "; ".join(dict.fromkeys(one.said for one in found.values() if one.said))
     lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
-    write_cells(_cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip())
+    write_cells(
+        _cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip()
+    )
     counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
     spreadsheets.write(counts.reset_index(), folder / "replies.csv", lineterminator="\n")
 
@@ -280,8 +320,10 @@ def write_cells(cells, folder, title, said):
     parts = []
     for (paper, artefact), rows in cells.groupby(["paper", "artefact"], sort=False):
         number = artefact.removeprefix("table")
-        parts.append(f"<h2>{html.escape(PAPERS[paper])}, Table {number}</h2>\n"
-                     f"<div>{nj.ledger.side_by_side(rows).T.to_html()}</div>")
+        parts.append(
+            f"<h2>{html.escape(PAPERS[paper])}, Table {number}</h2>\n"
+            f"<div>{nj.ledger.side_by_side(rows).T.to_html()}</div>"
+        )
     page = _PAGE.format(title=html.escape(title), said=html.escape(said), tables="\n".join(parts))
     (folder / "index.html").write_text(page, encoding="utf-8")
 
@@ -316,17 +358,30 @@ def _asked(tables, by_paper, plans, asking, changes):
     found = {}
     waiting = []
     with tqdm(total=total, unit="reply", desc="rows", disable=not total, file=sys.stderr) as bar:
+
         def told(part, judge, replies):
             said = {"row": part.row.row}
             if hasattr(judge, "spent"):
-                said |= {"calls": judge.spent["calls"], "errors": judge.failures, "cost": f"{judge.cost:.4f}"}
+                said |= {
+                    "calls": judge.spent["calls"],
+                    "errors": judge.failures,
+                    "cost": f"{judge.cost:.4f}",
+                }
             bar.set_postfix(said, refresh=False)
             bar.update(replies)
 
         for paper in plans:  # a batch is submitted for each before anything is waited for
             try:
-                found[paper] = nj.rerun(paper, tables[paper], by_paper[paper], limit=asking.limit, price=asking.price,
-                                        notebook="rerun", told=told, **changes)
+                found[paper] = nj.rerun(
+                    paper,
+                    tables[paper],
+                    by_paper[paper],
+                    limit=asking.limit,
+                    price=asking.price,
+                    notebook="rerun",
+                    told=told,
+                    **changes,
+                )
             except Waiting as error:
                 waiting.append(error)
     if waiting:
@@ -352,8 +407,12 @@ def _run_notebooks(tables, named, changes, asking, folder):
             judge = {row: name for row, name in named.items() if row in rows}
             for name in notebooks_of(paper, artefacts):
                 parameters = {"judge": judge, "limit": asking.limit, **changes}
-                notebooks.run(root() / "notebooks" / f"{name}.ipynb", folder / "executed" / f"{name}.ipynb",
-                              parameters, timeout=None)
+                notebooks.run(
+                    root() / "notebooks" / f"{name}.ipynb",
+                    folder / "executed" / f"{name}.ipynb",
+                    parameters,
+                    timeout=None,
+                )
                 print(f"ran {name}")
     finally:
         if before is None:
@@ -374,8 +433,11 @@ def notebooks_of(paper, artefacts):
     -------
     list of str
     """
-    return [name for name in workflow.notebooks()
-            if name.startswith(f"{paper}_") and {*artefacts} & {*name.split("_")}]
+    return [
+        name
+        for name in workflow.notebooks()
+        if name.startswith(f"{paper}_") and {*artefacts} & {*name.split("_")}
+    ]
 
 
 def _keep(found, folder):

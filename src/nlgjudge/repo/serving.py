@@ -43,8 +43,11 @@ def serve(command):
     """
     if sys.platform != "linux" or os.environ.get(SOCKET):
         return subprocess.run(command, check=False).returncode
-    with (lending(), tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder,
-          socket.socket(socket.AF_UNIX) as listener):
+    with (
+        lending(),
+        tempfile.TemporaryDirectory(prefix="nlgjudge-") as folder,
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
         address = str(Path(folder, "socket"))
         listener.bind(address)
         listener.listen(64)
@@ -99,8 +102,10 @@ def ask(arguments, streams=(0, 1, 2)):
         connection.sendall(request)
         answer = _receive(connection, _LENGTH.size)
     if answer is None:
-        raise RuntimeError(f"{' '.join(arguments)}: the process that serves notebooks ended; run it again")
-    status, = _LENGTH.unpack(answer)
+        raise RuntimeError(
+            f"{' '.join(arguments)}: the process that serves notebooks ended; run it again"
+        )
+    (status,) = _LENGTH.unpack(answer)
     return status
 
 

@@ -54,8 +54,9 @@ def _notebook(path):
     _describe_figures(book, cells, title)
     short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
-    first_sentences = [re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0]
-                       for paragraph in verdict.split("\n\n")]
+    first_sentences = [
+        re.split(r"(?<=\w\w\w\.)\s+(?=[A-Z*])", paragraph)[0] for paragraph in verdict.split("\n\n")
+    ]
     return {
         "group": group,
         "title": title,
@@ -82,7 +83,7 @@ def _describe_figures(book, cells, title):
         if kind == "markdown":
             heading = [heading, *re.findall(r"^##+ (.*)", text, re.M)][-1]
         elif any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
-            after = next((text for kind, text in cells[number + 1:] if kind == "markdown"), "#")
+            after = next((text for kind, text in cells[number + 1 :] if kind == "markdown"), "#")
             said = ""
             if not after.startswith("#"):
                 said = re.sub(r"[`*$]", "", after.split("\n\n")[0])
@@ -92,8 +93,11 @@ def _describe_figures(book, cells, title):
 
 def _covering(paper, artefact, books):
     """Notebooks whose name holds a printed table or figure."""
-    return [name for name, book in books.items()
-            if book["group"] == paper.removesuffix("_v1") and artefact in name.split("_")[1:]]
+    return [
+        name
+        for name, book in books.items()
+        if book["group"] == paper.removesuffix("_v1") and artefact in name.split("_")[1:]
+    ]
 
 
 def cells(rows, books):
@@ -113,12 +117,19 @@ def cells(rows, books):
     """
     tables = list(zip(rows["paper"], rows["artefact"]))
     covering = {table: _covering(*table, books) for table in set(tables)}
-    return _printed_cells(rows).assign(
-        verdict=rows["verdict"].str.replace("_", " "),
-        evidence=rows["evidence"].str.replace("_", " "),
-        notebook=[[name] if name in books else covering[table] for name, table in zip(rows["notebook"], tables)],
-        note=rows["note"],
-    ).fillna("")
+    return (
+        _printed_cells(rows)
+        .assign(
+            verdict=rows["verdict"].str.replace("_", " "),
+            evidence=rows["evidence"].str.replace("_", " "),
+            notebook=[
+                [name] if name in books else covering[table]
+                for name, table in zip(rows["notebook"], tables)
+            ],
+            note=rows["note"],
+        )
+        .fillna("")
+    )
 
 
 def judged_cells():
@@ -132,7 +143,9 @@ def judged_cells():
     rows = kept_cells()
     order = all_published()[CELL].reset_index().set_index(CELL)["index"]
     place = order.loc[list(rows[CELL].itertuples(index=False, name=None))].to_numpy()
-    rows = rows.assign(place=place).sort_values(["place", "judge"], kind="stable", ignore_index=True)
+    rows = rows.assign(place=place).sort_values(
+        ["place", "judge"], kind="stable", ignore_index=True
+    )
     laid_out = _printed_cells(rows)
     laid_out.insert(3, "judge", rows["judge"])
     return laid_out.assign(
@@ -162,20 +175,24 @@ def reproducibility_records():
 
 def _printed_cells(rows):
     """The columns that say which cell it is, what is printed and what we have, as strings."""
-    intervals = ["" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
-                 for low, high in zip(rows["ci_low"], rows["ci_high"])]
-    return pd.DataFrame({
-        "row": rows["row"],  # the column that stays in view on a phone
-        "paper": rows["paper"].map(BRIEF),
-        "table": rows["artefact"].str.replace("table", "Table "),
-        "dataset": rows["dataset"],
-        "aspect": rows["aspect"],
-        "level": rows["level"],
-        "coefficient": rows["coefficient"],
-        "printed": rows["published"],
-        "ours": ["" if pd.isna(value) else f"{value:.3f}" for value in rows["ours"]],
-        "interval": intervals,
-    })
+    intervals = [
+        "" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
+        for low, high in zip(rows["ci_low"], rows["ci_high"])
+    ]
+    return pd.DataFrame(
+        {
+            "row": rows["row"],  # the column that stays in view on a phone
+            "paper": rows["paper"].map(BRIEF),
+            "table": rows["artefact"].str.replace("table", "Table "),
+            "dataset": rows["dataset"],
+            "aspect": rows["aspect"],
+            "level": rows["level"],
+            "coefficient": rows["coefficient"],
+            "printed": rows["published"],
+            "ours": ["" if pd.isna(value) else f"{value:.3f}" for value in rows["ours"]],
+            "interval": intervals,
+        }
+    )
 
 
 def paper(key, rows, books):
@@ -220,8 +237,10 @@ def publications():
         By a paper's key, as listed in `site/papers.csv`: `where` and `address`.
     """
     listed = pd.read_csv(use(root() / "site" / "papers.csv"), keep_default_na=False, dtype=str)
-    return {key: part[["where", "address"]].to_dict("records")
-            for key, part in listed.groupby("paper", sort=False)}
+    return {
+        key: part[["where", "address"]].to_dict("records")
+        for key, part in listed.groupby("paper", sort=False)
+    }
 
 
 def repository():
@@ -235,7 +254,9 @@ def repository():
     """
     project = tomllib.loads(use(root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {name.lower(): address for name, address in project.get("urls", {}).items()}
-    return named.get("repository") or named.get("source") or os.environ.get("NLGJUDGE_REPOSITORY", "")
+    return (
+        named.get("repository") or named.get("source") or os.environ.get("NLGJUDGE_REPOSITORY", "")
+    )
 
 
 def at_a_glance(rows, books):
@@ -259,14 +280,18 @@ def at_a_glance(rows, books):
     for key, label in PAPERS.items():
         page = key.removesuffix("_v1")
         own = rows[rows["paper"] == key]
-        lines.append({
-            "label": label,
-            "page": page,
-            "brief": BRIEF.get(key, label),
-            "verdict": _in_words(own) if len(own) else _by_artefact(paper(page, rows, books)["artefacts"]),
-            "counts": counts.get(label, {}),
-            "printed": places.get(key, []),
-        })
+        lines.append(
+            {
+                "label": label,
+                "page": page,
+                "brief": BRIEF.get(key, label),
+                "verdict": _in_words(own)
+                if len(own)
+                else _by_artefact(paper(page, rows, books)["artefacts"]),
+                "counts": counts.get(label, {}),
+                "printed": places.get(key, []),
+            }
+        )
     return lines
 
 
@@ -290,8 +315,12 @@ def _in_words(cells):
 def _by_artefact(artefacts):
     """The same of a paper that prints no correlations, by its tables and figures."""
     numbers = pd.Series([artefact["status"] for artefact in artefacts]).value_counts()
-    words = {"reproduced": "reproduced", "partly": "in part", "needs": "in need of what was not released",
-             "nothing to compute": "nothing to compute"}
+    words = {
+        "reproduced": "reproduced",
+        "partly": "in part",
+        "needs": "in need of what was not released",
+        "nothing to compute": "nothing to compute",
+    }
     parts = [f"{word}: {numbers[status]}" for status, word in words.items() if status in numbers]
     return f"no correlations printed; of {len(artefacts)} tables and figures, {', '.join(parts)}"
 
@@ -307,8 +336,10 @@ def _table(printed):
     elif not ran.any():
         status = "needs"
     unrun = full[~ran]
-    missing = [(note, list(dict.fromkeys(part["row"])), len(part))
-               for note, part in unrun.groupby(unrun["note"].map(besides_misprint), sort=False)]
+    missing = [
+        (note, list(dict.fromkeys(part["row"])), len(part))
+        for note, part in unrun.groupby(unrun["note"].map(besides_misprint), sort=False)
+    ]
     counts = coverage.by_table(printed).reset_index().to_dict("records")
     return {
         "status": status,
@@ -343,22 +374,30 @@ def benchmarks(rows, books):
         name = item["benchmark"]
         tables = rows.loc[rows["dataset"] == name, ["paper", "artefact"]].drop_duplicates()
         stand_in = sample.read(name)
-        pages.append({
-            **item,
-            "files": _files(files, _SINGLE_RATERS.sub("", name), sources),
-            "tables": [(PAPERS[key], key.removesuffix("_v1"), artefact[:5], artefact[5:])
-                       for key, artefact in tables.values],
-            "notebooks": [using for using, book in books.items() if name in book["benchmarks"]],
-            "aspects": stand_in.aspects,
-            "example": _example(stand_in),
-        })
+        pages.append(
+            {
+                **item,
+                "files": _files(files, _SINGLE_RATERS.sub("", name), sources),
+                "tables": [
+                    (PAPERS[key], key.removesuffix("_v1"), artefact[:5], artefact[5:])
+                    for key, artefact in tables.values
+                ],
+                "notebooks": [using for using, book in books.items() if name in book["benchmarks"]],
+                "aspects": stand_in.aspects,
+                "example": _example(stand_in),
+            }
+        )
     return pages
 
 
 def _files(files, benchmark, sources):
     """A benchmark's registered files by role and source, each with its number and its citation in words."""
     own = files[files["benchmark"] == benchmark]
-    counts = own.groupby(["role", "repository", "commit", "licence", "citation"]).size().reset_index(name="n")
+    counts = (
+        own.groupby(["role", "repository", "commit", "licence", "citation"])
+        .size()
+        .reset_index(name="n")
+    )
     return counts.assign(source=counts["citation"].map(sources)).to_dict("records")
 
 
@@ -368,8 +407,11 @@ def _example(found):
     means = found.ratings.groupby(["item_id", "aspect"], sort=False)["score"].mean().round(1)
     texts = []
     for text in first.to_dict("records"):
-        marks = {aspect: means[text["item_id"], aspect] for aspect in found.aspects
-                 if (text["item_id"], aspect) in means}
+        marks = {
+            aspect: means[text["item_id"], aspect]
+            for aspect in found.aspects
+            if (text["item_id"], aspect) in means
+        }
         texts.append({**text, "marks": marks})
     return texts
 
@@ -415,7 +457,11 @@ def api():
     spaces = {}
     for space in nlgjudge.__all__:
         offered = getattr(nlgjudge, space)
-        if inspect.ismodule(offered) and offered is not nlgjudge.papers and hasattr(offered, "__all__"):
+        if (
+            inspect.ismodule(offered)
+            and offered is not nlgjudge.papers
+            and hasattr(offered, "__all__")
+        ):
             modules = {}
             _add(modules, offered, offered.__all__)
             if modules:  # a namespace may hold nothing but constants
@@ -437,5 +483,10 @@ def _add(modules, offered, names):
 
 
 def _own_functions(module):
-    return [name for name, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")]
+    return [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]

@@ -186,8 +186,10 @@ def finish(grid):
 
     table = collect(grid)
     if not len(table):
-        raise ValueError(f"{grid.notebook.name} left no table: expected ablation/*.csv or ledger/*.csv, as "
-                         "nj.ablate and nj.ledger.write leave them")
+        raise ValueError(
+            f"{grid.notebook.name} left no table: expected ablation/*.csv or ledger/*.csv, as "
+            "nj.ablate and nj.ledger.write leave them"
+        )
     spreadsheets.write(table, grid.folder / "results.csv")
     draw(grid, table)
 
@@ -206,14 +208,20 @@ def finish_without(grid):
         (grid.folder / f"results.{kind}").unlink(missing_ok=True)
     grid.folder.mkdir(parents=True, exist_ok=True)
     spreadsheets.write(collect(grid), grid.folder / "results.csv")
-    lacking = {name: cell for name, cell in zip(grid.names, grid.cells) if not grid.executed(name).exists()}
+    lacking = {
+        name: cell for name, cell in zip(grid.names, grid.cells) if not grid.executed(name).exists()
+    }
     if not lacking:
         return ""
     differing = _differing(grid) or [*grid.cells[0]]
-    lines = [f"failed {named({key: cell[key] for key in differing})}: {_error(grid.log(name))}"
-             for name, cell in lacking.items()]
-    last = (f"sweep of {len(grid.cells)} cells: {len(lacking)} failed, and run again by the same command; "
-            f"the others' results are in {grid.folder / 'results.csv'}")
+    lines = [
+        f"failed {named({key: cell[key] for key in differing})}: {_error(grid.log(name))}"
+        for name, cell in lacking.items()
+    ]
+    last = (
+        f"sweep of {len(grid.cells)} cells: {len(lacking)} failed, and run again by the same command; "
+        f"the others' results are in {grid.folder / 'results.csv'}"
+    )
     return "\n".join([*lines, last])
 
 
@@ -242,17 +250,25 @@ def draw(grid, table):
     table = table.assign(**{_LABEL: ""})
     absent = sorted({*roles.values(), "ci_low", "ci_high"} - set(table))
     if absent:
-        raise ValueError(f"no figure: the results have no column {', '.join(absent)}; they have "
-                         f"{', '.join(table)}; name others under figure in the grid")
-    drawn = pd.DataFrame({role: _texts(grid, table, name) for role, name in roles.items() if role != "value"})
+        raise ValueError(
+            f"no figure: the results have no column {', '.join(absent)}; they have "
+            f"{', '.join(table)}; name others under figure in the grid"
+        )
+    drawn = pd.DataFrame(
+        {role: _texts(grid, table, name) for role, name in roles.items() if role != "value"}
+    )
     drawn["label"] = _labels(grid, table, roles["label"], by)
-    drawn = drawn.join(table[[roles["value"], "ci_low", "ci_high"]].rename(columns={roles["value"]: "value"}))
+    drawn = drawn.join(
+        table[[roles["value"], "ci_low", "ci_high"]].rename(columns={roles["value"]: "value"})
+    )
     zero = dict.fromkeys(drawn["column"] if roles["value"] == "difference" else (), 0)
     title = f"{grid.folder.name}: {roles['value']} by {', '.join(by) or 'aspect'}"
     notice = SAMPLE_NOTICE if "sample" in set(table["data"]) else ""
     figure = figures.intervals(drawn, column="column", lines=zero, title=title, notice=notice)
     for kind in ("svg", "png"):
-        figure.savefig(grid.folder / f"results.{kind}", bbox_inches="tight")  # a title wider than few panels
+        figure.savefig(
+            grid.folder / f"results.{kind}", bbox_inches="tight"
+        )  # a title wider than few panels
 
 
 def _named_by(grid, roles):
@@ -270,7 +286,9 @@ def _texts(grid, table, name):
     """A column of the results as words: of a parameter, its value in each cell."""
     if name not in grid.cells[0]:
         return table[name].astype(str)
-    return table["cell"].map({cell: in_words(parameters[name]) for cell, parameters in enumerate(grid.cells)})
+    return table["cell"].map(
+        {cell: in_words(parameters[name]) for cell, parameters in enumerate(grid.cells)}
+    )
 
 
 def _labels(grid, table, label, by):
@@ -278,8 +296,10 @@ def _labels(grid, table, label, by):
     if by == [label]:
         return _texts(grid, table, label)
     parameters = [name for name in by if name in grid.cells[0]]
-    named_cells = {cell: named({name: given[name] for name in parameters})
-                   for cell, given in enumerate(grid.cells)}
+    named_cells = {
+        cell: named({name: given[name] for name in parameters})
+        for cell, given in enumerate(grid.cells)
+    }
     words = table["cell"].map(named_cells)
     if label == _LABEL or label in parameters:
         return words

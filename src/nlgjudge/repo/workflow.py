@@ -16,8 +16,14 @@ from nlgjudge.repo import findings
 # What a notebook may do without, and the variant of METEOR that cannot.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
 # What a notebook's metadata declares, and what stands before each name.
-_KINDS = {"benchmarks": "", "recordings": "replay:", "other_runs": "run:", "prompts": "", "resources": "",
-          "optional": ""}
+_KINDS = {
+    "benchmarks": "",
+    "recordings": "replay:",
+    "other_runs": "run:",
+    "prompts": "",
+    "resources": "",
+    "optional": "",
+}
 
 
 def notebooks():
@@ -130,7 +136,9 @@ def undeclared(name, used):
 
 def source_digest(name):
     """Digest of a notebook's cells without their outputs, which decides on a rerun."""
-    cells = [["".join(cell["source"]), cell["metadata"].get("tags", [])] for cell in _read(name)["cells"]]
+    cells = [
+        ["".join(cell["source"]), cell["metadata"].get("tags", [])] for cell in _read(name)["cells"]
+    ]
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
@@ -173,7 +181,9 @@ def is_up_to_date(name):
     decisive = [root() / "build" / "sources.json", root() / "requirements.lock"]
     decisive += [root() / path for path in dependencies(name)]
     last_change = max((path.stat().st_mtime for path in decisive if path.exists()), default=0)
-    return last_change <= copy.stat().st_mtime and _code(json.loads(copy.read_text("utf-8"))) == _code(_read(name))
+    return last_change <= copy.stat().st_mtime and _code(
+        json.loads(copy.read_text("utf-8"))
+    ) == _code(_read(name))
 
 
 def _code(book):
@@ -309,8 +319,11 @@ def files_of(need):
     if kind == "prompt":
         return prompt_files(need)
     if need not in readers.READERS:
-        raise ValueError(unknown("benchmark, recording, prompt or resource", need,
-                                 [*readers.READERS, *RESOURCES]))
+        raise ValueError(
+            unknown(
+                "benchmark, recording, prompt or resource", need, [*readers.READERS, *RESOURCES]
+            )
+        )
     return readers.files(need)
 
 
@@ -325,7 +338,9 @@ def _fetch(wanted, needed, say):
     from nlgjudge.data import fetch
 
     files = {need: files_of(need) for need in wanted}
-    outcomes = fetch.read_all((entry for entries in files.values() for entry in entries), label="data")
+    outcomes = fetch.read_all(
+        (entry for entries in files.values() for entry in entries), label="data"
+    )
     failed = _of_kind(outcomes, "failed")
     gone = _of_kind(outcomes, "absent")
     away = [error.cause for error in _of_kind(outcomes, "offline").values()]
@@ -338,7 +353,9 @@ def _fetch(wanted, needed, say):
         if entry in asked_for and entry.role not in optional_roles:
             say(f"  MISSING {error.cause}")
     if gone:
-        say(f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below")
+        say(
+            f"  the code host does not have {len(gone)} of {len(outcomes)} files; they are named below"
+        )
     if away:
         why = away[0].partition(": ")[2]
         say(f"  {len(away)} of {len(outcomes)} files are not here: {why}")
@@ -347,9 +364,14 @@ def _fetch(wanted, needed, say):
         raise fetch.DataUnavailable(
             f"{len(stopped)} of {len(outcomes)} files could not be had, as {stopped[0].cause}\n"
             "The code host answered, so nothing stands in for them. What was fetched is kept: run the same "
-            "command again later, or set NLGJUDGE_OFFLINE=1 to do without.", kind="failed")
+            "command again later, or set NLGJUDGE_OFFLINE=1 to do without.",
+            kind="failed",
+        )
     here = {entry.location: error is None for entry, error in outcomes.items()}
-    return {need: {str(entry.location): here[entry.location] for entry in files[need]} for need in wanted}
+    return {
+        need: {str(entry.location): here[entry.location] for entry in files[need]}
+        for need in wanted
+    }
 
 
 def _of_kind(outcomes, kind):
@@ -463,19 +485,26 @@ def finish(say=print):
     path, lines = merge_ledger()
     rows = ledger.read(path)
     for paper, part in rows.groupby("paper", sort=False):
-        figures.save(overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results())
+        figures.save(
+            overview.summary(part, title=PAPERS[paper]), f"summary_{paper}", folder=results()
+        )
     records = qra_records.write_records(rows, results())
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     say("")
     committed_records = root() / "paper_tables" / "reproducibility"
     drawn = sorted((results() / "figures").glob("*"))
-    for line in [*lines, *kept_reruns.differences(results() / "reruns"),
-                 compare_files(records, committed_records, "records of reproducibility"),
-                 compare_files(drawn, root() / "figures", "figures")]:
+    for line in [
+        *lines,
+        *kept_reruns.differences(results() / "reruns"),
+        compare_files(records, committed_records, "records of reproducibility"),
+        compare_files(drawn, root() / "figures", "figures"),
+    ]:
         say(line)
-    say(f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
-        "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository.")
+    say(
+        f"\nledger    {path.relative_to(root())}\nfigures   {(results() / 'figures').relative_to(root())}/"
+        "\nnotebooks build/executed/ (with outputs)\n`make refresh` copies them into the repository."
+    )
 
 
 def compare_files(made, folder, what):
@@ -495,8 +524,12 @@ def compare_files(made, folder, what):
     str
         A line that names those that differ or are new; several files of one stem are one.
     """
-    differ = [path.stem for path in made
-              if not (folder / path.name).exists() or (folder / path.name).read_bytes() != path.read_bytes()]
+    differ = [
+        path.stem
+        for path in made
+        if not (folder / path.name).exists()
+        or (folder / path.name).read_bytes() != path.read_bytes()
+    ]
     number = len({path.stem for path in made})
     if differ:
         return f"{number} {what}: not as committed, {', '.join(dict.fromkeys(differ))}"
@@ -582,16 +615,22 @@ def _compared(rows, before, kept, without):
     else:
         changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
         values = int((changed["what"] != "note").sum())
-        yield (f"{total}{len(rows) - len(changed):,} as committed, {values:,} differ in value or verdict, "
-               f"{len(changed) - values:,} in their note alone; see build/results/differences.csv")
+        yield (
+            f"{total}{len(rows) - len(changed):,} as committed, {values:,} differ in value or verdict, "
+            f"{len(changed) - values:,} in their note alone; see build/results/differences.csv"
+        )
         for row in changed.head(5).itertuples():
             cell = f"{row.paper} {row.artefact} {row.row}, {row.aspect} {row.coefficient}"
             yield f"  {cell}: {row.what} {row.committed} -> {row.here}"
     if kept:
         what = sorted({missing for name in kept for missing in without[name]})
-        yield (f"{sum(kept.values()):,} of them were not recomputed here and keep their committed value: "
-               f"missing {', '.join(what)}")
-        data_here = [n for n, found in sources().items() if found[0] == "real" and n not in RESOURCES]
+        yield (
+            f"{sum(kept.values()):,} of them were not recomputed here and keep their committed value: "
+            f"missing {', '.join(what)}"
+        )
+        data_here = [
+            n for n, found in sources().items() if found[0] == "real" and n not in RESOURCES
+        ]
         if not data_here:
             yield f"No real data could be had: the notebooks ran on {SAMPLE_NOTICE}."
 

@@ -44,8 +44,21 @@ class Interval(NamedTuple):
     resamples: int
 
 
-def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman", units="both",
-             resamples=1000, confidence=0.95, method="percentile", constant="skip", kendall="b"):
+def interval(
+    frame,
+    metric,
+    human,
+    *,
+    rng,
+    level="sample",
+    coefficient="spearman",
+    units="both",
+    resamples=1000,
+    confidence=0.95,
+    method="percentile",
+    constant="skip",
+    kendall="b",
+):
     """Bootstrap interval of a correlation.
 
     Parameters
@@ -100,18 +113,32 @@ def interval(frame, metric, human, *, rng, level="sample", coefficient="spearman
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
     check_correlation(**options)
     items = checked_items(frame, [metric], human)
-    value, = _values(items, options)
+    (value,) = _values(items, options)
     if not items.scores.size:
         return Interval(value, np.nan, np.nan, 0)
-    draws, = resampled(items.scores, units, resamples, rng, options)
+    (draws,) = resampled(items.scores, units, resamples, rng, options)
     left_out = None
     if method == "bca":
-        left_out, = without_each(items.scores, units, options)
+        (left_out,) = without_each(items.scores, units, options)
     return _quantiles(value, draws, confidence, left_out)
 
 
-def difference(frame, a, b, human, *, rng, level="sample", coefficient="spearman", units="both",
-               resamples=1000, confidence=0.95, method="percentile", constant="skip", kendall="b"):
+def difference(
+    frame,
+    a,
+    b,
+    human,
+    *,
+    rng,
+    level="sample",
+    coefficient="spearman",
+    units="both",
+    resamples=1000,
+    confidence=0.95,
+    method="percentile",
+    constant="skip",
+    kendall="b",
+):
     """Bootstrap interval of the difference between two metrics' correlations.
 
     Both are computed on the same items, those with all three scores, and on the same
@@ -190,14 +217,24 @@ def interval_table(frame, cells, *, rng, **options):
     1      b  0.167    -1.0      1.0
     """
     frame = with_numbered_keys(frame)
-    found = [interval(frame, cell.metric, cell.aspect, rng=rng, level=cell.level,
-                      coefficient=cell.coefficient, **options)
-             for cell in cells.itertuples()]
+    found = [
+        interval(
+            frame,
+            cell.metric,
+            cell.aspect,
+            rng=rng,
+            level=cell.level,
+            coefficient=cell.coefficient,
+            **options,
+        )
+        for cell in cells.itertuples()
+    ]
     return cells.assign(ci_low=[one.low for one in found], ci_high=[one.high for one in found])
 
 
-def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, method="percentile",
-                  **options):
+def mean_interval(
+    parts, *, rng, units="both", resamples=1000, confidence=0.95, method="percentile", **options
+):
     """Bootstrap interval of the mean of several correlations, as tables print in a column AVG.
 
     Parameters
@@ -229,7 +266,12 @@ def mean_interval(parts, *, rng, units="both", resamples=1000, confidence=0.95, 
     >>> round(float(found.value), 3), round(found.low, 3), round(found.high, 3)
     (0.6, -0.5, 1.0)
     """
-    options = {"level": "sample", "coefficient": "spearman", "constant": "skip", "kendall": "b"} | options
+    options = {
+        "level": "sample",
+        "coefficient": "spearman",
+        "constant": "skip",
+        "kendall": "b",
+    } | options
     _check(units, options["level"], confidence, resamples, method)
     if not parts:
         raise ValueError("no parts: expected a list of (frame, metric, human)")
@@ -318,8 +360,10 @@ def _weighted_sum(values, by_document, by_system):
 def _check(units, level, confidence, resamples, method):
     check_options(units=(units, UNITS), level=(level, LEVELS), method=(method, METHODS))
     if not 0 < confidence < 1 or resamples < 1:
-        raise ValueError(f"confidence={confidence}, resamples={resamples}: expected a share in (0, 1) and "
-                         "at least 1")
+        raise ValueError(
+            f"confidence={confidence}, resamples={resamples}: expected a share in (0, 1) and "
+            "at least 1"
+        )
 
 
 def _values(items, options):
@@ -328,7 +372,10 @@ def _values(items, options):
         return [np.nan] * (len(items.scores) - 1)
     kind = {name: options[name] for name in ("level", "coefficient", "kendall")}
     several, units = values_of_items(items, **kind)
-    return [summary(values, options["level"], options["constant"], units, used=units).value for values in several]
+    return [
+        summary(values, options["level"], options["constant"], units, used=units).value
+        for values in several
+    ]
 
 
 def _quantiles(value, draws, confidence, left_out):
@@ -351,6 +398,6 @@ def _bca_tails(tails, value, draws, left_out):
     bias = special.ndtri(np.clip(below, smallest, 1 - smallest))
     gaps = np.nanmean(left_out) - left_out[~np.isnan(left_out)]
     gaps = gaps / max(np.abs(gaps).max(initial=0), 1e-300)  # the ratio below has no scale
-    acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1)**1.5)
+    acceleration = (gaps**3).sum() / (6 * max((gaps**2).sum(), 1) ** 1.5)
     shifted = bias + special.ndtri(tails)
     return special.ndtr(bias + shifted / (1 - acceleration * shifted))

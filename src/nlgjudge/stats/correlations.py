@@ -48,8 +48,9 @@ class Correlation(NamedTuple):
     reason: str = ""
 
 
-def correlation(frame, metric, human, *, level="sample", coefficient="spearman",
-                constant="skip", kendall="b"):
+def correlation(
+    frame, metric, human, *, level="sample", coefficient="spearman", constant="skip", kendall="b"
+):
     """Correlate two score columns of a frame with one row per item.
 
     Parameters
@@ -117,7 +118,9 @@ def correlation_of_checked(frame, metric, human, level, coefficient, constant, k
         x = x[None, complete]
         y = y[None, complete]
     elif level == "system":
-        means = _system_means(frame["system_id"].values[complete], {"x": x[complete], "y": y[complete]})
+        means = _system_means(
+            frame["system_id"].values[complete], {"x": x[complete], "y": y[complete]}
+        )
         x = means["x"].to_numpy()[None]
         y = means["y"].to_numpy()[None]
     else:
@@ -175,7 +178,9 @@ def checked_items(frame, metrics, human):
         columns = columns[:, ~missing]
         documents = documents[~missing]
         systems = systems[~missing]
-    scores = _laid_out(documents, systems, columns) if columns.size else np.empty((len(names), 0, 0))
+    scores = (
+        _laid_out(documents, systems, columns) if columns.size else np.empty((len(names), 0, 0))
+    )
     two_in_one_place = np.count_nonzero(~np.isnan(scores[0])) < columns.shape[1]
     if wrong or two_in_one_place:
         _refuse(frame, metrics, human)
@@ -249,7 +254,9 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     rows, members = x.shape
     together = max(1, _CACHED // max(members, 1))
     parts = [slice(start, start + together) for start in range(0, max(rows, 1), together)]
-    return np.concatenate([grouped_together([x[part]], y[part], coefficient, kendall=kendall)[0] for part in parts])
+    return np.concatenate(
+        [grouped_together([x[part]], y[part], coefficient, kendall=kendall)[0] for part in parts]
+    )
 
 
 def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
@@ -282,7 +289,11 @@ def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
         if coefficient == "kendall":
             kept = np.where(missing, np.nan, y)
             if x.shape[1] > _PAIRWISE_LIMIT:
-                found.append(np.array([_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, kept)]))
+                found.append(
+                    np.array(
+                        [_scipy_kendall(row_x, row_y, kendall) for row_x, row_y in zip(x, kept)]
+                    )
+                )
             else:
                 found.append(_kendall(x, kept, kendall))
             continue
@@ -296,8 +307,17 @@ def grouped_together(several, y, coefficient="spearman", *, kendall="b"):
     return found
 
 
-def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficients=COEFFICIENTS,
-                      dataset="", constant="skip", kendall="b"):
+def correlation_table(
+    frame,
+    metrics,
+    humans,
+    *,
+    levels=("sample",),
+    coefficients=COEFFICIENTS,
+    dataset="",
+    constant="skip",
+    kendall="b",
+):
     """Correlate every metric column with every human column.
 
     Parameters
@@ -330,8 +350,15 @@ def correlation_table(frame, metrics, humans, *, levels=("sample",), coefficient
     0      a  human  sample  0.833  2
     1      b  human  sample  0.167  2
     """
-    return table_of_pairs(frame, list(product(metrics, humans)), levels=levels, coefficients=coefficients,
-                          dataset=dataset, constant=constant, kendall=kendall)
+    return table_of_pairs(
+        frame,
+        list(product(metrics, humans)),
+        levels=levels,
+        coefficients=coefficients,
+        dataset=dataset,
+        constant=constant,
+        kendall=kendall,
+    )
 
 
 def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, kendall):
@@ -358,7 +385,17 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
             seen.add((metric, human))
         found = correlation_of_checked(frame, metric, human, level, coefficient, constant, kendall)
         rows.append((metric, dataset, human, level, coefficient, *found))
-    columns = ["metric", "dataset", "aspect", "level", "coefficient", "ours", "n", "n_skipped", "reason"]
+    columns = [
+        "metric",
+        "dataset",
+        "aspect",
+        "level",
+        "coefficient",
+        "ours",
+        "n",
+        "n_skipped",
+        "reason",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -384,8 +421,12 @@ def number_of_units(frame, level):
 
 def check_correlation(level, coefficient, constant, kendall):
     """Raise a `ValueError` for an option of `correlation` that is not one of its values."""
-    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS),
-                  constant=(constant, CONSTANT), kendall=(kendall, ("b", "c")))
+    check_options(
+        level=(level, LEVELS),
+        coefficient=(coefficient, COEFFICIENTS),
+        constant=(constant, CONSTANT),
+        kendall=(kendall, ("b", "c")),
+    )
 
 
 def check_options(**options):
@@ -406,13 +447,16 @@ def check_columns(frame, metric, human, *, keys=True):
     needed = ["doc_id", "system_id", metric, human]
     absent = [column for column in needed if column not in frame.columns]
     if absent:
-        raise ValueError(f"expected columns {needed}, the frame lacks {absent}; it has "
-                         f"{list(frame.columns)}")
+        raise ValueError(
+            f"expected columns {needed}, the frame lacks {absent}; it has {list(frame.columns)}"
+        )
     if keys and _has_repeated_keys(frame):
         repeated = frame.duplicated(["doc_id", "system_id"])
         first = frame.loc[repeated, ["doc_id", "system_id"]].iloc[0].tolist()
-        raise ValueError(f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
-                         f"repeated, first {first}; aggregate them before correlating")
+        raise ValueError(
+            f"expected one row per (doc_id, system_id), got {int(repeated.sum())} "
+            f"repeated, first {first}; aggregate them before correlating"
+        )
     if any(np.isinf(frame[column].to_numpy(float)).any() for column in (metric, human)):
         raise ValueError(f"infinite scores in {metric!r} or {human!r}; use NaN for a missing score")
 
@@ -430,7 +474,11 @@ def with_numbered_keys(frame):
         The frame itself where it lacks keys, or where `check_columns` has to name a key that occurs twice.
     """
     keys = ["doc_id", "system_id"]
-    if any(key not in frame for key in keys) or frame[keys].isna().any(axis=None) or _has_repeated_keys(frame):
+    if (
+        any(key not in frame for key in keys)
+        or frame[keys].isna().any(axis=None)
+        or _has_repeated_keys(frame)
+    ):
         return frame
     return frame.assign(**{key: _sorted_places(frame[key])[0] for key in keys})
 
@@ -500,7 +548,9 @@ def matrices(frame, columns):
     numpy.ndarray, shape (n_columns, n_documents, n_systems)
         NaN where the frame has no row.
     """
-    return _laid_out(frame["doc_id"], frame["system_id"], [_scores(frame, column) for column in columns])
+    return _laid_out(
+        frame["doc_id"], frame["system_id"], [_scores(frame, column) for column in columns]
+    )
 
 
 def _laid_out(documents, systems, columns):
@@ -556,11 +606,13 @@ def _ranks(scores):
 def _ranks_by_pairs(scores):
     """What `_ranks` gives, from each member's comparisons with the others: less time where rows are many and short."""
     columns = np.ascontiguousarray(scores.T)
-    lead = np.zeros(columns.shape, np.int16)  # how many more members a member surpasses than surpass it
+    lead = np.zeros(
+        columns.shape, np.int16
+    )  # how many more members a member surpasses than surpass it
     for place, column in enumerate(columns[:-1]):
-        later = columns[place + 1:]
+        later = columns[place + 1 :]
         surpassed_by = (later > column).view(np.int8) - (later < column).view(np.int8)
-        lead[place + 1:] += surpassed_by
+        lead[place + 1 :] += surpassed_by
         lead[place] -= surpassed_by.sum(axis=0, dtype=np.int16)
     missing = np.isnan(columns)
     present = len(columns) - missing.sum(axis=0)

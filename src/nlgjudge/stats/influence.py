@@ -59,7 +59,9 @@ class PairedZ:
         """Test the difference to another judge's scores; returns what `paired_z` does."""
         studies, documents, systems = self.shape
         value_b, effect_b = influence(b.reshape(self.groups), self.human, self.coefficient)
-        gaps = (self.value - value_b).reshape(studies, -1)  # one for each document, or one over all items
+        gaps = (self.value - value_b).reshape(
+            studies, -1
+        )  # one for each document, or one over all items
         difference = _mean(gaps)
         defined = np.maximum((~np.isnan(gaps)).sum(axis=1), 1)
         by_item = (self.effect - effect_b).reshape(studies, -1, systems)

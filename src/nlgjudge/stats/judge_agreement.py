@@ -10,8 +10,20 @@ from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import table_of_pairs
 
 
-def agreement(frame, judges, aspects, *, levels=("dataset",), coefficients=("spearman",), dataset="",
-              constant="skip", kendall="b", interval=False, rng=None, **options):
+def agreement(
+    frame,
+    judges,
+    aspects,
+    *,
+    levels=("dataset",),
+    coefficients=("spearman",),
+    dataset="",
+    constant="skip",
+    kendall="b",
+    interval=False,
+    rng=None,
+    **options,
+):
     """Correlate each judge's score of an aspect with people's rating of the same aspect.
 
     Parameters
@@ -62,11 +74,22 @@ def agreement(frame, judges, aspects, *, levels=("dataset",), coefficients=("spe
     """
     if not interval and (options or rng is not None):
         extra = ", ".join([*options, *["rng"] * (rng is not None)])
-        raise ValueError(f"{extra} is an option of intervals, which are not asked for: give interval=True")
-    named = [(judge, column_of(frame, judge, aspect), aspect) for judge in judges for aspect in aspects]
+        raise ValueError(
+            f"{extra} is an option of intervals, which are not asked for: give interval=True"
+        )
+    named = [
+        (judge, column_of(frame, judge, aspect), aspect) for judge in judges for aspect in aspects
+    ]
     pairs = [(column, aspect) for _, column, aspect in named]
-    cells = table_of_pairs(frame, pairs, levels=levels, coefficients=coefficients, dataset=dataset,
-                           constant=constant, kendall=kendall)
+    cells = table_of_pairs(
+        frame,
+        pairs,
+        levels=levels,
+        coefficients=coefficients,
+        dataset=dataset,
+        constant=constant,
+        kendall=kendall,
+    )
     if interval:
         rng = rng or np.random.default_rng(0)
         cells = interval_table(frame, cells, rng=rng, constant=constant, kendall=kendall, **options)

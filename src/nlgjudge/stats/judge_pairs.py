@@ -29,14 +29,44 @@ from nlgjudge.stats.permutation import number_of_swaps
 from nlgjudge.stats.testing import Comparison, holm
 
 QUESTIONS = ("items", "systems")  # what is swapped
-COLUMNS = ("pair", "a", "b", "aspect", "level", "coefficient", "n", "difference", "p_items", "p_systems",
-           "holm_items", "holm_systems", "swaps_of_systems", "smallest_p_systems", "family", "reason")
+COLUMNS = (
+    "pair",
+    "a",
+    "b",
+    "aspect",
+    "level",
+    "coefficient",
+    "n",
+    "difference",
+    "p_items",
+    "p_systems",
+    "holm_items",
+    "holm_systems",
+    "swaps_of_systems",
+    "smallest_p_systems",
+    "family",
+    "reason",
+)
 KEYS = ("item_id", "doc_id", "system_id")
 _DECIMALS = 6  # scores that differ by less are the same scores, whatever machine computed them
 
 
-def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman", permutations=4999, seed=0,
-                 constant="skip", kendall="b", interval=False, resamples=999, items="both", has_systems=True):
+def paired_tests(
+    frame,
+    pairs,
+    aspects,
+    *,
+    level="sample",
+    coefficient="spearman",
+    permutations=4999,
+    seed=0,
+    constant="skip",
+    kendall="b",
+    interval=False,
+    resamples=999,
+    items="both",
+    has_systems=True,
+):
     """Test whether judges differ in their correlation with human ratings, with items and with systems swapped.
 
     Parameters
@@ -114,13 +144,28 @@ def paired_tests(frame, pairs, aspects, *, level="sample", coefficient="spearman
     frame = with_numbered_keys(frame)
     rows = []
     for (name, (a, b)), one_level, one_coefficient, aspect in product(
-            _named(pairs).items(), levels, coefficients, aspects):
+        _named(pairs).items(), levels, coefficients, aspects
+    ):
         columns = (_column(frame, a, aspect, aspects), _column(frame, b, aspect, aspects), aspect)
-        options = {"level": one_level, "coefficient": one_coefficient, "constant": constant, "kendall": kendall}
-        row = {"pair": name, "a": a, "b": b, "aspect": aspect, "level": one_level, "coefficient": one_coefficient}
+        options = {
+            "level": one_level,
+            "coefficient": one_coefficient,
+            "constant": constant,
+            "kendall": kendall,
+        }
+        row = {
+            "pair": name,
+            "a": a,
+            "b": b,
+            "aspect": aspect,
+            "level": one_level,
+            "coefficient": one_coefficient,
+        }
         row |= _tested(frame, columns, permutations, seed, options, items, has_systems)
         if interval:
-            bounds = _bounds(frame, columns, resamples, seed, options, "both" if has_systems else "documents")
+            bounds = _bounds(
+                frame, columns, resamples, seed, options, "both" if has_systems else "documents"
+            )
             row |= {"ci_low": bounds.low, "ci_high": bounds.high}
         rows.append(row)
     extra = ["ci_low", "ci_high"] if interval else []
@@ -192,7 +237,11 @@ def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2
     '+0.40 (items 0.008, systems 0.12)'
     """
     if rows is None:
-        several = [name for name in ("level", "coefficient") if name != columns and tests[name].nunique() > 1]
+        several = [
+            name
+            for name in ("level", "coefficient")
+            if name != columns and tests[name].nunique() > 1
+        ]
         rows = ["pair", *several] if columns != "pair" else ["aspect", *several]
     rows = _several(rows)
     kind = "holm" if corrected else "p"
@@ -286,9 +335,20 @@ def _tested(frame, columns, permutations, seed, options, units, has_systems):
     """Both tests of one comparison."""
     comparison = Comparison(frame, *columns, **options)
     items = _test(comparison, permutations, seed, units)
-    swaps = number_of_swaps(~np.isnan(comparison.scores[2]), "systems") if has_systems and comparison.scores.size else 0
-    row = {"n": items.n, "difference": items.difference, "p_items": items.p, "p_systems": np.nan,
-           "swaps_of_systems": swaps, "smallest_p_systems": np.nan, "reason": items.reason}
+    swaps = (
+        number_of_swaps(~np.isnan(comparison.scores[2]), "systems")
+        if has_systems and comparison.scores.size
+        else 0
+    )
+    row = {
+        "n": items.n,
+        "difference": items.difference,
+        "p_items": items.p,
+        "p_systems": np.nan,
+        "swaps_of_systems": swaps,
+        "smallest_p_systems": np.nan,
+        "reason": items.reason,
+    }
     if swaps <= 1:
         alone = "one system: nothing to swap" if has_systems else "no systems to swap"
         return row | {"reason": items.reason or alone}
@@ -300,7 +360,13 @@ def _tested(frame, columns, permutations, seed, options, units, has_systems):
 
 def _test(comparison, permutations, seed, units):
     """One test of one comparison, with a generator of its own."""
-    rng = _rng(comparison.scores, seed, comparison.options["level"], comparison.options["coefficient"], units)
+    rng = _rng(
+        comparison.scores,
+        seed,
+        comparison.options["level"],
+        comparison.options["coefficient"],
+        units,
+    )
     return comparison.test(rng=rng, units=units, resamples=permutations)
 
 
@@ -308,7 +374,9 @@ def _bounds(frame, columns, resamples, seed, options, units):
     """The bias-corrected interval of a difference."""
     kind = {name: options[name] for name in ("level", "coefficient")}
     rng = comparison_rng(frame, *columns, seed=seed, units="interval", **kind)
-    return difference(frame, *columns, rng=rng, resamples=resamples, method="bca", units=units, **options)
+    return difference(
+        frame, *columns, rng=rng, resamples=resamples, method="bca", units=units, **options
+    )
 
 
 def _several(value):
@@ -339,7 +407,9 @@ def _named(pairs):
         names = [f"{a} − {b}" for a, b in pairs]
         if len(set(names)) < len(names):
             again = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"the pair {again!r} is given {names.count(again)} times; name each once")
+            raise ValueError(
+                f"the pair {again!r} is given {names.count(again)} times; name each once"
+            )
         pairs = dict(zip(names, pairs))
     seen = {}
     for name, pair in pairs.items():
@@ -348,7 +418,9 @@ def _named(pairs):
             raise ValueError(f"the pair {name!r} has {a!r} on both sides; name two judges")
         before = seen.setdefault(frozenset([a, b]), name)
         if before != name:
-            raise ValueError(f"the pairs {before!r} and {name!r} have the same two judges; name them once")
+            raise ValueError(
+                f"the pairs {before!r} and {name!r} have the same two judges; name them once"
+            )
     return pairs
 
 

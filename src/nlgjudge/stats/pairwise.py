@@ -132,8 +132,9 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     steps, orders, weights, groups = _pairs(x, y)
     n = groups if level == "sample" else x.shape[1]
     if not groups:
-        return PairwiseAccuracy(np.nan, n, units - n, 0, np.nan, np.nan, np.nan,
-                                "no pair of items has both scores")
+        return PairwiseAccuracy(
+            np.nan, n, units - n, 0, np.nan, np.nan, np.nan, "no pair of items has both scores"
+        )
     slack = _ROUNDING * np.nanmax(np.abs(x))
     if epsilon is None:
         epsilon = _calibrated(steps, orders, weights, slack)
@@ -142,7 +143,9 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     value = _share(weights[right])
     human_ties = _share(weights[orders == 0])
     metric_ties = _share(weights[tied])
-    return PairwiseAccuracy(value, n, units - n, len(steps), float(epsilon), human_ties, metric_ties)
+    return PairwiseAccuracy(
+        value, n, units - n, len(steps), float(epsilon), human_ties, metric_ties
+    )
 
 
 def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
@@ -194,7 +197,9 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
     counted = int(shared.sum())
     if not counted:
-        return SoftPairwiseAccuracy(np.nan, 0, pairs, "no two systems share a document with both scores")
+        return SoftPairwiseAccuracy(
+            np.nan, 0, pairs, "no two systems share a document with both scores"
+        )
     first = first[shared]
     second = second[shared]
     signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1

@@ -15,13 +15,15 @@ import scipy  # which imports `scipy.stats` where it is first used, in half a se
 from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.running_sums import running_sums
 
-_CELLS = 1 << 19   # numbers held at once: arrays of this size stay near the processor
-_BLOCK = 256       # resamples are held in blocks of this many
-_TILE = 128        # columns of a tile of a matrix product, at most
-_KEPT = 1 << 24    # numbers of tables that are kept for a next test: 128 MiB
-_ALONE = 1 << 18   # OpenBLAS gives a larger product (rows x inner x columns) to several threads
-_SORTED = 250      # above this group size Spearman's ranks are counted among sorted scores instead of by pairs
-_COLUMNS = 64      # resamples of which ranks are counted at once: their arrays stay in the processor's cache
+_CELLS = 1 << 19  # numbers held at once: arrays of this size stay near the processor
+_BLOCK = 256  # resamples are held in blocks of this many
+_TILE = 128  # columns of a tile of a matrix product, at most
+_KEPT = 1 << 24  # numbers of tables that are kept for a next test: 128 MiB
+_ALONE = 1 << 18  # OpenBLAS gives a larger product (rows x inner x columns) to several threads
+_SORTED = 250  # above this group size Spearman's ranks are counted among sorted scores instead of by pairs
+_COLUMNS = (
+    64  # resamples of which ranks are counted at once: their arrays stay in the processor's cache
+)
 _PAIRWISE = 3_000  # above this group size tables of all pairs take too much memory
 
 
@@ -199,7 +201,9 @@ class Swapped:
         if self.level == "dataset":
             bits = bits.reshape(1, -1, bits.shape[-1])
         size = self.there.shape[1]
-        same_in_all_groups = bits.strides[0] == 0 and self.there.all()  # one document's bits, broadcast
+        same_in_all_groups = (
+            bits.strides[0] == 0 and self.there.all()
+        )  # one document's bits, broadcast
         if same_in_all_groups and size > 1 and _is_small(size, bits):
             tables = (table for _, table in self._tables_of(size, np.arange(len(bits))))
             mean = self._mean(tables, 2**size)
@@ -238,7 +242,9 @@ class Swapped:
             else:
                 for some in _together(groups, size, resamples):
                     scores = (self._chosen(part, some, size) for part in self.scores)
-                    yield _of_equal_groups(*scores, self._chosen(bits, some, size), self.coefficient, self.kendall)
+                    yield _of_equal_groups(
+                        *scores, self._chosen(bits, some, size), self.coefficient, self.kendall
+                    )
 
     def _tables_of(self, size, groups):
         """Yield some groups at a time, and A's coefficients of each under every swap, shape (n_groups, 2^n_items)."""
@@ -286,15 +292,21 @@ def _of_systems(x, y, human, bits, coefficient, kendall):
         moved = moved.T
         mean_a = ((x.sum(axis=0) + moved) / rated).round(10)
         mean_b = ((y.sum(axis=0) - moved) / rated).round(10)
-        values.append([_with_human(mean_a, mean_human, coefficient, kendall),
-                       _with_human(mean_b, mean_human, coefficient, kendall)])
+        values.append(
+            [
+                _with_human(mean_a, mean_human, coefficient, kendall),
+                _with_human(mean_b, mean_human, coefficient, kendall),
+            ]
+        )
     return np.concatenate(values, axis=1)
 
 
 def _of_equal_groups(x, y, human, bits, coefficient, kendall):
     """Both correlations of groups with as many items each, shape (n_groups, 2, n_resamples)."""
     statistic, dtype = _statistic(x, y, human, coefficient, kendall)
-    values = [statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, x.shape[1])]
+    values = [
+        statistic(np.unpackbits(chunk, axis=2).astype(dtype)) for chunk in _chunks(bits, x.shape[1])
+    ]
     return np.concatenate(values, axis=2)
 
 
@@ -323,7 +335,7 @@ def _under_every_swap(x, y, human, coefficient, kendall):
         return _from_two_halves(x, y, human, coefficient)
     statistic, dtype = _statistic(x, y, human, coefficient, kendall)
     size = x.shape[1]
-    last_not_swapped = _every_swap_of(size)[:, :2 ** (size - 1)]
+    last_not_swapped = _every_swap_of(size)[:, : 2 ** (size - 1)]
     values = statistic(last_not_swapped.astype(dtype))
     return np.concatenate([values[:, 0], values[:, 1, ::-1]], axis=1)
 
@@ -332,7 +344,9 @@ def _looked_up(table, bits):
     """Both correlations for swap bits, from A's under every swap."""
     last = table.shape[1] - 1
     numbers = _numbers(bits)
-    return np.stack([[of_group[number], of_group[last - number]] for of_group, number in zip(table, numbers)])
+    return np.stack(
+        [[of_group[number], of_group[last - number]] for of_group, number in zip(table, numbers)]
+    )
 
 
 def _numbers(bits):
@@ -341,7 +355,7 @@ def _numbers(bits):
     number = np.zeros((len(bits), swapped.shape[2]), int)
     for first in range(0, swapped.shape[1], 8):
         byte = np.zeros(number.shape, np.uint8)  # several times as fast as shifting long numbers
-        for place, of_item in enumerate(swapped[:, first:first + 8].swapaxes(0, 1)):
+        for place, of_item in enumerate(swapped[:, first : first + 8].swapaxes(0, 1)):
             byte |= of_item << place
         number += byte.astype(int) << first
     return number
@@ -351,7 +365,7 @@ def _chunks(bits, cells):
     """Yield whole blocks of resamples, each of which takes `cells` numbers."""
     step = max(1, _CELLS // (_BLOCK * cells)) * _BLOCK // 8
     for start in range(0, bits.shape[-1], step):
-        yield bits[..., start:start + step]
+        yield bits[..., start : start + step]
 
 
 def _product(matrix, swapped):
@@ -437,7 +451,9 @@ def _comparisons(x, y, human, coefficient, kendall):
     classes = np.array([len(np.unique(one)) for one in human])[:, None] if kendall == "c" else n
     weight, variation = _weights(human, coefficient)
     largest = 2 * n if coefficient == "spearman" else 1  # weight
-    dtype = np.float32 if 4 * largest * n * n < 2**24 else float  # single precision holds these integers
+    dtype = (
+        np.float32 if 4 * largest * n * n < 2**24 else float
+    )  # single precision holds these integers
     start, slopes, bends = _quadratic_forms(x, y, weight)
     in_x, in_y = _tied_values(x, y)
     forms = np.concatenate([bends, slopes, in_y - in_x], axis=1).astype(dtype)
@@ -450,8 +466,10 @@ def _comparisons(x, y, human, coefficient, kendall):
         values = np.empty((len(forms), 2, swapped.shape[-1]))
         for row, sign in enumerate((1, -1)):
             agreement = (start[:, row, None] + products[:, n + row] + bend).astype(float)
-            ties = tied[row].astype(dtype) + sign * products[:, n + 2:]
-            values[:, row] = _ratio(agreement, ties, n, variation[:, None], classes, coefficient, kendall)
+            ties = tied[row].astype(dtype) + sign * products[:, n + 2 :]
+            values[:, row] = _ratio(
+                agreement, ties, n, variation[:, None], classes, coefficient, kendall
+            )
         return values
 
     return statistic, dtype
@@ -492,7 +510,9 @@ def _from_two_halves(x, y, human, coefficient):
     first, others = slice(n // 2), slice(n // 2, n)
     bits, other_bits = (_every_swap_of(number).astype(float) for number in (n // 2, n - n // 2))
     of_first = _quadratic(slopes[:, 0, first], bends[:, first, first], bits)
-    of_others = start[:, :1] + _quadratic(slopes[:, 0, others], bends[:, others, others], other_bits)
+    of_others = start[:, :1] + _quadratic(
+        slopes[:, 0, others], bends[:, others, others], other_bits
+    )
     twice = bends[:, others, first] + bends[:, first, others].swapaxes(1, 2)
     agreement = _product(other_bits.T @ twice, bits) + of_others[:, :, None] + of_first[:, None, :]
     counts = in_x.sum(axis=2)[:, :, None] + step[:, :, others] @ other_bits
@@ -560,7 +580,9 @@ class _RankCounts:
         rank = 2 * scipy.stats.rankdata(human) - self.size - 1
         self.variation = np.array([[4 * (rank * rank).sum()]])
         self.rating = rank[self.order % self.size]
-        self.rank_of_both = (up_to + below)[self.value]  # of a score, if one metric had all; not centred
+        self.rank_of_both = (up_to + below)[
+            self.value
+        ]  # of a score, if one metric had all; not centred
         self.tied = np.flatnonzero(up_to - below > 1)
         self.tied_of_both = (up_to - below)[self.tied, None]
         self.whole = np.int16 if 4 * self.size < 2**15 else np.int64  # holds every rank
@@ -577,13 +599,19 @@ class _RankCounts:
         product = ranked - self.size * taken
         # B has what A has not, and of the scores below one of B's those that A has not. The ratings' ranks sum to 0.
         by_both = self.rating * self.rank_of_both
-        other_product = (by_both.sum() - by_both @ of_a) - (self.rating @ rank - ranked) + self.size * taken
+        other_product = (
+            (by_both.sum() - by_both @ of_a) - (self.rating @ rank - ranked) + self.size * taken
+        )
         ties = (up_to - below)[self.tied]
-        return np.stack([self._ratio(product, ties), self._ratio(other_product, self.tied_of_both - ties)])
+        return np.stack(
+            [self._ratio(product, ties), self._ratio(other_product, self.tied_of_both - ties)]
+        )
 
     def _ratio(self, product, ties):
         agreement = 2 * product[None]
-        return _ratio(agreement, ties[None].astype(float), self.size, self.variation, None, "spearman", None)[0]
+        return _ratio(
+            agreement, ties[None].astype(float), self.size, self.variation, None, "spearman", None
+        )[0]
 
 
 def _gaps(x, y):
@@ -610,7 +638,7 @@ def _tied_values(x, y):
     member = np.zeros((len(x), int(value.max()) + 1, scores.shape[1]), int)
     group, place = np.nonzero(tied)
     member[group, value[group, place], order[group, place]] = 1
-    return member[:, 1:, :x.shape[1]], member[:, 1:, x.shape[1]:]
+    return member[:, 1:, : x.shape[1]], member[:, 1:, x.shape[1] :]
 
 
 def _ratio(agreement, ties, n, variation, classes, coefficient, kendall):

@@ -17,8 +17,20 @@ from nlgjudge.stats.simulation import DrawnStudies, calibrated, fitted, rejectio
 _STEPS = 8  # of the bisection
 
 
-def power(frame, a, b, human, *, documents, systems, rng, samples=1, effect=None, calls_per_item=1,
-          **options):
+def power(
+    frame,
+    a,
+    b,
+    human,
+    *,
+    documents,
+    systems,
+    rng,
+    samples=1,
+    effect=None,
+    calls_per_item=1,
+    **options,
+):
     """Share of simulated studies that tell two judges apart.
 
     Parameters
@@ -80,8 +92,20 @@ def power(frame, a, b, human, *, documents, systems, rng, samples=1, effect=None
     return _table(rows, "difference", calls_per_item)
 
 
-def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=1, power=0.8,
-                        calls_per_item=1, **options):
+def smallest_detectable(
+    frame,
+    a,
+    b,
+    human,
+    *,
+    documents,
+    systems,
+    rng,
+    samples=1,
+    power=0.8,
+    calls_per_item=1,
+    **options,
+):
     """Effect at which a design reaches a given power, by bisection on common random numbers.
 
     Parameters
@@ -125,7 +149,9 @@ def smallest_detectable(frame, a, b, human, *, documents, systems, rng, samples=
             return studies.rejections(_spread(curve, drop))[0]
 
         drops, _ = curve
-        effect, error, reason = _bisected(at, max(0.0, drops[0]), drops[-1], power, study.simulations)
+        effect, error, reason = _bisected(
+            at, max(0.0, drops[0]), drops[-1], power, study.simulations
+        )
         rows.append((*size, effect, power, error, reason))
     return _table(rows, "reason", calls_per_item)
 
@@ -146,10 +172,14 @@ def _designs(study, documents, systems, samples):
         n_documents, n_systems, n_samples = size
         too_small = n_documents < 2 or n_systems < least_systems or n_samples < 1
         if too_small or (n_systems > 1 and most_systems == 1):
-            raise ValueError(f"documents, systems, samples = {size}: expected at least 2, {least_systems} "
-                             f"and 1, and one system where the data have one (they have {most_systems})")
+            raise ValueError(
+                f"documents, systems, samples = {size}: expected at least 2, {least_systems} "
+                f"and 1, and one system where the data have one (they have {most_systems})"
+            )
         if n_samples > 1 and np.isnan(study.sampling):
-            raise ValueError(f"samples={n_samples}: the frame has one sample per item, so give sampling_sd")
+            raise ValueError(
+                f"samples={n_samples}: the frame has one sample per item, so give sampling_sd"
+            )
         if units == "documents" and n_systems > most_systems:
             raise ValueError(_too_many(units, most_systems, n_systems))
         if units == "systems" and n_documents > most_documents:
@@ -158,16 +188,22 @@ def _designs(study, documents, systems, samples):
 
 
 def _too_many(units, most, given):
-    return f"units={units!r} draws the rest without replacement: expected at most {most}, got {given}"
+    return (
+        f"units={units!r} draws the rest without replacement: expected at most {most}, got {given}"
+    )
 
 
 def _spread(curve, drop):
     """Spread of judge b's own noise at which its correlation is lower by `drop`."""
     drops, spreads = curve
     if not drops[0] <= drop <= drops[-1]:
-        raise ValueError(f"effect={drop:.3f}: on these data noise lowers b's correlation by {drops[0]:.3f} "
-                         f"to {drops[-1]:.3f}; choose one between, and an a that agrees with the ratings")
-    return np.sqrt(np.interp(drop, drops, spreads**2))  # a small loss is linear in the noise's variance
+        raise ValueError(
+            f"effect={drop:.3f}: on these data noise lowers b's correlation by {drops[0]:.3f} "
+            f"to {drops[-1]:.3f}; choose one between, and an a that agrees with the ratings"
+        )
+    return np.sqrt(
+        np.interp(drop, drops, spreads**2)
+    )  # a small loss is linear in the noise's variance
 
 
 def _error(share, simulations):

@@ -108,8 +108,15 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     for rater in scores.columns:
         others = scores.drop(columns=rater).mean(axis=1)
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
-        found = correlation(pair, "own", "others", level=level, coefficient=coefficient, constant=constant,
-                            kendall=kendall)
+        found = correlation(
+            pair,
+            "own",
+            "others",
+            level=level,
+            coefficient=coefficient,
+            constant=constant,
+            kendall=kendall,
+        )
         rows.append((rater, *found))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
@@ -191,11 +198,11 @@ def _interval_alpha(scores):
     number = there.sum(axis=1)
     first = np.take_along_axis(scores, there.argmax(axis=1)[:, None], axis=1)
     apart = np.where(there, scores - first, 0)
-    within = number * (apart * apart).sum(axis=1) - apart.sum(axis=1)**2
+    within = number * (apart * apart).sum(axis=1) - apart.sum(axis=1) ** 2
     observed = (within / (number - 1)).sum()
     centred = scores[there] - scores[there].mean()
     every = len(centred)
-    expected = (every * (centred * centred).sum() - centred.sum()**2) / (every - 1)
+    expected = (every * (centred * centred).sum() - centred.sum() ** 2) / (every - 1)
     return 1 - observed / expected
 
 
@@ -231,8 +238,9 @@ def agreement_strata(ratings):
     return pd.DataFrame({"n_raters": count, "spread": spread, "stratum": stratum}).reset_index()
 
 
-def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, similarity="accuracy",
-                               keys=("item_id",), minimum=30):
+def alternative_annotator_test(
+    ratings, judge, *, epsilon=0.2, alpha=0.05, similarity="accuracy", keys=("item_id",), minimum=30
+):
     """Test whether a judge represents the annotators as well as each of them does.
 
     Each annotator is left out in turn: on each instance, whoever is more similar to the others,
@@ -280,19 +288,25 @@ def alternative_annotator_test(ratings, judge, *, epsilon=0.2, alpha=0.05, simil
     """
     check_options(similarity=(similarity, ("accuracy", "rmse")))
     if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:
-        raise ValueError(f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2")
+        raise ValueError(
+            f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2"
+        )
     scores = _by_rater(ratings, list(keys))
     own = _scores(judge, list(keys)).reindex(scores.index)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
     own = own[usable].to_numpy()
     values = scores[usable].to_numpy()
-    rows = [(rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
-            for column, rater in enumerate(scores.columns)]
+    rows = [
+        (rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
+        for column, rater in enumerate(scores.columns)
+    ]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
     p_values = table["p"].to_numpy()
     tested = ~np.isnan(p_values)
     if not tested.any():
-        raise ValueError(f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys")
+        raise ValueError(
+            f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys"
+        )
     adjusted = np.full(len(p_values), np.nan)
     adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
     rejected = adjusted <= alpha
@@ -306,7 +320,9 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
     annotator = values[:, column]
     rated = ~np.isnan(annotator)
-    others = np.delete(values, column, axis=1)[rated]  # every instance has one, or it would not be here
+    others = np.delete(values, column, axis=1)[
+        rated
+    ]  # every instance has one, or it would not be here
     n = len(others)
     if n < minimum:
         return n, np.nan, np.nan, np.nan
@@ -342,11 +358,15 @@ def _scores(frame, keys):
     """The column `score`, indexed by the keys."""
     absent = [column for column in (*keys, "score") if column not in frame.columns]
     if absent:
-        raise ValueError(f"expected columns {[*keys, 'score']}, the frame lacks {absent}; merge the items")
+        raise ValueError(
+            f"expected columns {[*keys, 'score']}, the frame lacks {absent}; merge the items"
+        )
     repeated = frame.duplicated(keys)
     if repeated.any():
-        raise ValueError(f"expected one score per {keys}, got {int(repeated.sum())} repeated, first "
-                         f"{frame.loc[repeated, keys].iloc[0].tolist()}; choose one aspect")
+        raise ValueError(
+            f"expected one score per {keys}, got {int(repeated.sum())} repeated, first "
+            f"{frame.loc[repeated, keys].iloc[0].tolist()}; choose one aspect"
+        )
     if np.isinf(frame["score"].to_numpy(float)).any():
         raise ValueError("infinite scores; use NaN for a missing score")
     return frame.set_index(keys)["score"].astype(float)

@@ -13,8 +13,17 @@ RATER_UNITS = ("raters", "all")
 _CELLS = 50_000  # ratings held at once: arrays of this size stay near the processor
 
 
-def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coefficient="spearman", resamples=1000,
-                   confidence=0.95):
+def rater_interval(
+    ratings,
+    scores,
+    *,
+    rng,
+    units="raters",
+    level="sample",
+    coefficient="spearman",
+    resamples=1000,
+    confidence=0.95,
+):
     """Bootstrap interval of a judge's correlation with people, with the raters drawn anew.
 
     Fewer different raters are drawn than there are, and their mean is noisier: the draws lie below the value, and
@@ -65,8 +74,12 @@ def rater_interval(ratings, scores, *, rng, units="raters", level="sample", coef
     means = people.mean(axis=2)
     value = float(_correlated(judge[None], means[None], level, coefficient)[0])
     step = max(1, _CELLS // people.size)
-    draws = np.concatenate([_draws(judge, people, units, level, coefficient, rng, min(step, resamples - start))
-                            for start in range(0, resamples, step)])
+    draws = np.concatenate(
+        [
+            _draws(judge, people, units, level, coefficient, rng, min(step, resamples - start))
+            for start in range(0, resamples, step)
+        ]
+    )
     draws = draws[~np.isnan(draws)]
     if not len(draws):
         return Interval(value, np.nan, np.nan, 0)
@@ -95,7 +108,9 @@ def _correlated(judge, means, level, coefficient):
     """Each resample's mean over documents, those without variation left out, or its correlation over all items."""
     resamples, _, systems = judge.shape
     groups = (-1, systems) if level == "sample" else (resamples, -1)
-    values = grouped(judge.reshape(groups), means.reshape(groups), coefficient).reshape(resamples, -1)
+    values = grouped(judge.reshape(groups), means.reshape(groups), coefficient).reshape(
+        resamples, -1
+    )
     found = np.full(resamples, np.nan)
     defined = ~np.isnan(values).all(axis=1)
     found[defined] = np.nanmean(values[defined], axis=1)
@@ -105,11 +120,15 @@ def _correlated(judge, means, level, coefficient):
 def _laid_out(ratings, scores):
     """Ratings as documents x systems x raters, and the judge's scores as documents x systems; NaN where none is."""
     keys = ["doc_id", "system_id"]
-    kept = ratings.merge(scores.rename(columns={"score": "judge"}).dropna(subset=["judge"]), on=keys)
+    kept = ratings.merge(
+        scores.rename(columns={"score": "judge"}).dropna(subset=["judge"]), on=keys
+    )
     counts = kept.groupby(keys)["rater"].nunique()
     if not len(kept) or counts.nunique() != 1 or len(kept) != counts.sum():
-        raise ValueError(f"expected as many ratings for every item and a judge's score of some, got {len(kept)} "
-                         f"ratings of {len(counts)} items; give one aspect, and items that all raters rated")
+        raise ValueError(
+            f"expected as many ratings for every item and a judge's score of some, got {len(kept)} "
+            f"ratings of {len(counts)} items; give one aspect, and items that all raters rated"
+        )
     kept = kept.sort_values([*keys, "rater"])
     kept["place"] = kept.groupby(keys).cumcount()
     documents, systems = (sorted(kept[key].unique()) for key in keys)

@@ -92,7 +92,9 @@ def _of_documents(matrices, kept, options):
     if options["level"] == "system":
         return _of_means(matrices, rows, np.tile(np.arange(systems), (len(rows), 1)), **options)
     if not _counted(matrices[0].shape, options):
-        return _drawn_out([np.where(kept[:, :, None], matrix, np.nan) for matrix in matrices], options)
+        return _drawn_out(
+            [np.where(kept[:, :, None], matrix, np.nan) for matrix in matrices], options
+        )
     if options["level"] == "dataset":
         return _by_item_counts(matrices, np.repeat(kept, systems, axis=1).astype(float), **options)
     every_system = np.ones((1, systems))
@@ -102,7 +104,9 @@ def _of_documents(matrices, kept, options):
 def _of_systems(matrices, kept, options):
     """Statistic over the systems that each row of a mask keeps."""
     if not _counted(matrices[0].shape, options):
-        return _drawn_out([np.where(kept[:, None, :], matrix, np.nan) for matrix in matrices], options)
+        return _drawn_out(
+            [np.where(kept[:, None, :], matrix, np.nan) for matrix in matrices], options
+        )
     every_document = np.tile(np.arange(len(matrices[0])), (len(kept), 1))
     return _by_counts(matrices, every_document, kept.astype(float), **options)
 
@@ -161,7 +165,7 @@ def _indices(shape, units, resamples, options, rng):
         chunk = _CELLS // (documents * systems)
     chunk = max(1, chunk)
     for start in range(0, resamples, chunk):
-        yield rows[start:start + chunk], columns[start:start + chunk]
+        yield rows[start : start + chunk], columns[start : start + chunk]
 
 
 def _over_items(x, y, counts, coefficient, constant, kendall):
@@ -176,8 +180,10 @@ def _within(x, y, rows, counts, coefficient, constant, kendall):
     """Mean correlation within the documents of each resample; one vector of counts may serve all."""
     documents, systems = x.shape
     parts = min(documents, 1 + documents * systems * max(len(counts), systems) // _CELLS)
-    found = [weighted(some_x, some_y, counts, coefficient, kendall)
-             for some_x, some_y in zip(np.array_split(x, parts), np.array_split(y, parts))]
+    found = [
+        weighted(some_x, some_y, counts, coefficient, kendall)
+        for some_x, some_y in zip(np.array_split(x, parts), np.array_split(y, parts))
+    ]
     values = np.concatenate([part for part, _ in found], axis=1)
     counted = np.concatenate([part for _, part in found], axis=1)
     if constant == "skip":

@@ -18,7 +18,9 @@ from nlgjudge.stats.influence import PairedZ
 LEVELS = ("sample", "dataset")
 _CELLS = 2_000_000  # numbers held at once
 _KEPT = 4_000_000  # items of simulated studies whose draws are kept, some six numbers for each
-_SPREADS = np.concatenate([[0], np.geomspace(0.03, 30, 32)])  # of b's own noise, a's deviation being 1
+_SPREADS = np.concatenate(
+    [[0], np.geomspace(0.03, 30, 32)]
+)  # of b's own noise, a's deviation being 1
 
 
 class Study(NamedTuple):
@@ -55,8 +57,21 @@ class Study(NamedTuple):
     test: dict
 
 
-def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, level="sample",
-           coefficient="spearman", units="both", sampling_sd=None, shared=None):
+def fitted(
+    frame,
+    a,
+    b,
+    human,
+    *,
+    compare=False,
+    alpha=0.05,
+    simulations=200,
+    level="sample",
+    coefficient="spearman",
+    units="both",
+    sampling_sd=None,
+    shared=None,
+):
     """Split a judge's scores into the parts of a `Study`.
 
     Parameters
@@ -75,12 +90,20 @@ def fitted(frame, a, b, human, *, compare=False, alpha=0.05, simulations=200, le
     ValueError
         For unknown options, missing columns, infinite scores, undefined correlations.
     """
-    check_options(level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS), units=(units, UNITS))
-    if not (0 < alpha < 1 and simulations >= 1 and (sampling_sd or 0) >= 0 and 0 <= (shared or 0) <= 1):
-        raise ValueError(f"alpha={alpha}, simulations={simulations}, sampling_sd={sampling_sd}, "
-                         f"shared={shared}: expected a share in (0, 1), at least 1, at least 0, in [0, 1]")
+    check_options(
+        level=(level, LEVELS), coefficient=(coefficient, COEFFICIENTS), units=(units, UNITS)
+    )
+    if not (
+        0 < alpha < 1 and simulations >= 1 and (sampling_sd or 0) >= 0 and 0 <= (shared or 0) <= 1
+    ):
+        raise ValueError(
+            f"alpha={alpha}, simulations={simulations}, sampling_sd={sampling_sd}, "
+            f"shared={shared}: expected a share in (0, 1), at least 1, at least 0, in [0, 1]"
+        )
     judges = [a] if b is None else [a, b]
-    absent = [column for column in ("doc_id", "system_id", human, *judges) if column not in frame.columns]
+    absent = [
+        column for column in ("doc_id", "system_id", human, *judges) if column not in frame.columns
+    ]
     if absent:
         raise ValueError(f"the frame lacks {absent}")
     if compare and b is None:
@@ -203,8 +226,10 @@ def _studies(study, size, rng):
 
 def _tested(study, parts, spread):
     """Share of significant studies and mean difference, with this spread of judge b's own noise."""
-    found = [against.test(_second(study, base, residual, spread, own) + error_b)
-             for against, base, residual, own, error_b in parts]
+    found = [
+        against.test(_second(study, base, residual, spread, own) + error_b)
+        for against, base, residual, own, error_b in parts
+    ]
     difference, p_value = np.concatenate(found, axis=1)
     share = float((p_value <= study.alpha).mean())
     defined = difference[~np.isnan(difference)]
@@ -216,7 +241,9 @@ def _resampled(study, size, replicates, rng):
     documents, systems, samples = size
     units = study.test["units"]
     rows = _drawn(study.human.shape[0], documents, replicates, units != "systems", rng)[:, :, None]
-    columns = _drawn(study.human.shape[1], systems, replicates, units != "documents", rng)[:, None, :]
+    columns = _drawn(study.human.shape[1], systems, replicates, units != "documents", rng)[
+        :, None, :
+    ]
     base = study.base[rows, columns]
     residual = study.residual[rows, columns]
     human = study.human[rows, columns]
@@ -243,7 +270,9 @@ def _matrix(frame, column):
     """Mean score of each item, as documents x systems."""
     if np.isinf(frame[column].to_numpy(float)).any():
         raise ValueError(f"infinite scores in {column!r}; use NaN for a missing score")
-    return frame.groupby(["doc_id", "system_id"])[column].mean().unstack("system_id").to_numpy(float)
+    return (
+        frame.groupby(["doc_id", "system_id"])[column].mean().unstack("system_id").to_numpy(float)
+    )
 
 
 class _Parts(NamedTuple):

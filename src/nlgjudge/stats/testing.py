@@ -99,9 +99,22 @@ class WilliamsTest(NamedTuple):
     reason: str = ""
 
 
-def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="spearman", units="both",
-                     resamples=999, constant="skip", kendall="b", alternative="two-sided",
-                     exact_up_to=ENUMERATED):
+def permutation_test(
+    frame,
+    a,
+    b,
+    human,
+    *,
+    rng,
+    level="sample",
+    coefficient="spearman",
+    units="both",
+    resamples=999,
+    constant="skip",
+    kendall="b",
+    alternative="two-sided",
+    exact_up_to=ENUMERATED,
+):
     """Test the difference between two metrics' correlations with human ratings.
 
     Only items with all three scores count. Each metric is standardised over them, since swapped
@@ -155,8 +168,9 @@ def permutation_test(frame, a, b, human, *, rng, level="sample", coefficient="sp
     (0.4, 0.125, 8, True)
     """
     options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
-    return Comparison(frame, a, b, human, **options).test(rng=rng, units=units, resamples=resamples,
-                                                          alternative=alternative, exact_up_to=exact_up_to)
+    return Comparison(frame, a, b, human, **options).test(
+        rng=rng, units=units, resamples=resamples, alternative=alternative, exact_up_to=exact_up_to
+    )
 
 
 class Comparison:
@@ -195,8 +209,24 @@ class Comparison:
     [0.125, 0.125]
     """
 
-    def __init__(self, frame, a, b, human, *, level="sample", coefficient="spearman", constant="skip", kendall="b"):
-        self.options = {"level": level, "coefficient": coefficient, "constant": constant, "kendall": kendall}
+    def __init__(
+        self,
+        frame,
+        a,
+        b,
+        human,
+        *,
+        level="sample",
+        coefficient="spearman",
+        constant="skip",
+        kendall="b",
+    ):
+        self.options = {
+            "level": level,
+            "coefficient": coefficient,
+            "constant": constant,
+            "kendall": kendall,
+        }
         seen = _observed(frame, a, b, human, **self.options)
         self.difference = seen.value_a - seen.value_b
         self.n = seen.n
@@ -204,7 +234,9 @@ class Comparison:
         self.scores = seen.items.scores
         self._swapped = None
 
-    def test(self, *, rng, units="both", resamples=999, alternative="two-sided", exact_up_to=ENUMERATED):
+    def test(
+        self, *, rng, units="both", resamples=999, alternative="two-sided", exact_up_to=ENUMERATED
+    ):
         """Swap the two metrics' scores as `permutation_test` does, which says what the parameters are.
 
         Returns
@@ -229,7 +261,7 @@ class Comparison:
             if alternative != "two-sided":
                 draws = np.concatenate([draws, -draws])
         else:
-            draws = found[1:resamples + 1]
+            draws = found[1 : resamples + 1]
         p_value, defined = _share(found[0], draws, alternative, exact)
         reason = "" if defined else "undefined in every resample"
         return PermutationTest(self.difference, p_value, defined, self.n, reason, exact)
@@ -264,13 +296,15 @@ def williams(r_a, r_b, r_ab, n):
     """
     determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
     if n < 4 or max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
-        raise ValueError(f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected the correlations of three "
-                         "variables and at least 4 observations")
+        raise ValueError(
+            f"r_a={r_a}, r_b={r_b}, r_ab={r_ab}, n={n}: expected the correlations of three "
+            "variables and at least 4 observations"
+        )
     denominator = (n - 1) * (1 + r_ab)
     if denominator == 0:
         return Williams(np.nan, np.nan)
     of_determinant = 2 * max(determinant, 0) * (n - 1) / (n - 3)
-    of_mean = ((r_a + r_b) / 2)**2 * (1 - r_ab)**3
+    of_mean = ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3
     variance = (of_determinant + of_mean) / denominator
     if not variance > 1e-15:
         return Williams(np.nan, np.nan)
@@ -379,7 +413,11 @@ def _observed(frame, a, b, human, *, level, coefficient, constant, kendall):
     # What is undefined without a policy must not become 0 through one, so "skip" is asked first.
     for policy in dict.fromkeys(("skip", constant)):
         found = [summary(values, level, policy, n, used=n) for values in several]
-        reasons = [f"{metric} with {human}: {one.reason}" for metric, one in zip((a, b), found) if one.reason]
+        reasons = [
+            f"{metric} with {human}: {one.reason}"
+            for metric, one in zip((a, b), found)
+            if one.reason
+        ]
         if reasons:
             return _Observed(items, np.nan, np.nan, n, "; ".join(reasons))
     return _Observed(items, found[0].value, found[1].value, n, "")

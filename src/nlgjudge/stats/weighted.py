@@ -131,7 +131,9 @@ def _kendall_of_items(x, y, counts, kendall):
 
 def _agreement(x, y, counts):
     """Pairs of items drawn in the same order by both scores, less those in opposite order."""
-    small = np.float32  # sums of counts are whole numbers below 2^24: exact in half the memory and time
+    small = (
+        np.float32
+    )  # sums of counts are whole numbers below 2^24: exact in half the memory and time
     signs = (_order(x) * _order(y)).astype(small)
     return np.einsum("bi,bi->b", counts.astype(small) @ signs, counts, dtype=float) / 2
 
@@ -163,7 +165,7 @@ def _untied(scores, counts):
     """Number of pairs of items drawn that have different scores."""
     distinct, group = np.unique(scores, return_inverse=True)
     members = _together(counts, group) if len(distinct) < len(group) else counts
-    return (counts.sum(axis=1)**2 - (members * members).sum(axis=1)) / 2
+    return (counts.sum(axis=1) ** 2 - (members * members).sum(axis=1)) / 2
 
 
 def _signs(scores, both):
@@ -175,12 +177,16 @@ def _signs(scores, both):
 def _spearman(signs_x, signs_y, present, counts):
     """Spearman's coefficient; NaN where the systems drawn do not vary."""
     # Whole numbers, and the largest sum is less than the third power of how many systems were drawn.
-    exact = np.float32 if counts.sum(axis=1).max()**3 < 2**24 else float
+    exact = np.float32 if counts.sum(axis=1).max() ** 3 < 2**24 else float
     counts = counts.T.astype(exact)
     parts = math.ceil(present.size * counts.shape[1] / _CACHED)
     documents = np.array_split(np.arange(len(present)), max(1, min(parts, len(present))))
-    values = [_spearman_of_documents(signs_x[some].astype(exact), signs_y[some].astype(exact), present[some], counts)
-              for some in documents]
+    values = [
+        _spearman_of_documents(
+            signs_x[some].astype(exact), signs_y[some].astype(exact), present[some], counts
+        )
+        for some in documents
+    ]
     return np.concatenate(values).T
 
 
@@ -253,7 +259,9 @@ def _ranks(scores, counts):
     """
     if not len(scores):
         return counts
-    small = 2 * counts.sum(axis=0).max() < 2**15  # a doubled rank fits into two bytes, which take a third of the time
+    small = (
+        2 * counts.sum(axis=0).max() < 2**15
+    )  # a doubled rank fits into two bytes, which take a third of the time
     _, group = np.unique(scores, return_inverse=True)
     order = np.argsort(group, kind="stable")
     last = np.searchsorted(group[order], np.arange(group.max() + 1), side="right") - 1
@@ -286,7 +294,7 @@ def _pairs_of_table(signs_x, signs_y, both, present, counts):
     classes_x = _distinct(signs_x, both, weights, counts)
     classes_y = _distinct(signs_y, both, weights, counts)
     fewer = np.minimum(classes_x, classes_y)
-    return weights.sum(axis=2)**2 * (fewer - 1) / fewer / 2
+    return weights.sum(axis=2) ** 2 * (fewer - 1) / fewer / 2
 
 
 def _distinct(signs, both, weights, counts):

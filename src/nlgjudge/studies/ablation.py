@@ -76,8 +76,10 @@ class Ablation(NamedTuple):
     @property
     def change(self):
         """The settings that differ, in words, as ``estimator: mode against mean``."""
-        parts = [f"{name}: {_brief(row['variant'])} against {_brief(row['baseline'])}"
-                 for name, row in self.parameters.iterrows()]
+        parts = [
+            f"{name}: {_brief(row['variant'])} against {_brief(row['baseline'])}"
+            for name, row in self.parameters.iterrows()
+        ]
         return "; ".join(parts)
 
     def findings(self):
@@ -99,8 +101,21 @@ class Ablation(NamedTuple):
         return path
 
 
-def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), limit=None, level="sample",
-           coefficient="spearman", units="both", resamples=1000, permutations=999):
+def ablate(
+    benchmark,
+    baseline,
+    variant,
+    *,
+    rng,
+    aspects=None,
+    leave_out=(),
+    limit=None,
+    level="sample",
+    coefficient="spearman",
+    units="both",
+    resamples=1000,
+    permutations=999,
+):
     """Compare two setups of a judge on one benchmark.
 
     Both setups are checked before either is asked: names, values, prompts against the benchmark, and what a
@@ -156,7 +171,9 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
     frame = _with_both_scores(benchmark, scores)
     draws = {"rng": rng, "units": units}
     kind = {"level": level, "coefficient": coefficient}
-    tests = paired_tests(frame, [("variant", "baseline")], aspects, permutations=permutations, **kind)
+    tests = paired_tests(
+        frame, [("variant", "baseline")], aspects, permutations=permutations, **kind
+    )
     result = [_compared(frame, test, kind, resamples, **draws) for test in tests.to_dict("records")]
     result = pd.DataFrame(result)
     shifts = [_shift(frame, aspect, resamples=resamples, **draws) for aspect in aspects]
@@ -167,7 +184,8 @@ def ablate(benchmark, baseline, variant, *, rng, aspects=None, leave_out=(), lim
         result=result,
         cost=pd.DataFrame(costs.values(), costs.keys()).convert_dtypes(),
         digests=digests(arms),
-        sample=benchmark.is_sample)
+        sample=benchmark.is_sample,
+    )
 
 
 def _aspects(benchmark, aspects):
@@ -187,7 +205,11 @@ def _check_statistics(rng, leave_out, level, coefficient, units, resamples, perm
         raise ValueError(f"rng={rng!r}: expected a generator, as numpy.random.default_rng(0)")
     if isinstance(leave_out, str):
         raise ValueError(f"leave_out={leave_out!r}: expected a list of systems, as [{leave_out!r}]")
-    choices = {"level": (level, LEVELS), "coefficient": (coefficient, COEFFICIENTS), "units": (units, UNITS)}
+    choices = {
+        "level": (level, LEVELS),
+        "coefficient": (coefficient, COEFFICIENTS),
+        "units": (units, UNITS),
+    }
     for kind, (chosen, known) in choices.items():
         if chosen not in known:
             raise ValueError(unknown(kind, chosen, known))
@@ -233,10 +255,18 @@ def _compared(frame, test, kind, resamples, **draws):
     baseline = interval(shared, f"baseline:{aspect}", aspect, **bootstrap)
     variant = interval(shared, f"variant:{aspect}", aspect, **bootstrap)
     apart = difference(shared, *pair, **bootstrap)
-    return row | {"n": test["n"], **_bounded("baseline", baseline), **_bounded("variant", variant),
-                  "difference": apart.value, "ci_low": apart.low, "ci_high": apart.high,
-                  "p": test["p_items"], "holm": test["holm_items"],
-                  "p_systems": test["p_systems"], "holm_systems": test["holm_systems"]}
+    return row | {
+        "n": test["n"],
+        **_bounded("baseline", baseline),
+        **_bounded("variant", variant),
+        "difference": apart.value,
+        "ci_low": apart.low,
+        "ci_high": apart.high,
+        "p": test["p_items"],
+        "holm": test["holm_items"],
+        "p_systems": test["p_systems"],
+        "holm_systems": test["holm_systems"],
+    }
 
 
 def _shift(frame, aspect, **bootstrap):

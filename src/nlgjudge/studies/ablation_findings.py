@@ -59,8 +59,10 @@ def significance(result):
     if not items and not systems:
         return "No difference is significant at 5% after Holm's correction, with items or with systems swapped."
     where = [_where(found, result) if found else "nowhere" for found in (items, systems)]
-    return (f"After Holm's correction the difference is significant at 5% {where[0]} with items swapped (other items "
-            f"of these systems), and {where[1]} with systems swapped (other systems).")
+    return (
+        f"After Holm's correction the difference is significant at 5% {where[0]} with items swapped (other items "
+        f"of these systems), and {where[1]} with systems swapped (other systems)."
+    )
 
 
 def beyond_zero(result):
@@ -96,8 +98,10 @@ def moved(shifts):
     most = shifts["shift"].abs().max()
     if np.isnan(most):
         return "No item was scored by both setups."
-    return (f"Mean scores move by at most {most:.2f}. The baseline takes {_span(shifts['baseline_values'])} "
-            f"distinct scores in an aspect, the variant {_span(shifts['variant_values'])}.")
+    return (
+        f"Mean scores move by at most {most:.2f}. The baseline takes {_span(shifts['baseline_values'])} "
+        f"distinct scores in an aspect, the variant {_span(shifts['variant_values'])}."
+    )
 
 
 def _span(numbers):

@@ -108,14 +108,19 @@ def complete(name, given):
     damage = setup["perturb"]
     price = setup["price"]
     if not isinstance(words, dict):
-        raise ValueError(f"words={words!r}: expected a dict of old to new wording, as "
-                         "{'carefully': 'with care'}")
+        raise ValueError(
+            f"words={words!r}: expected a dict of old to new wording, as "
+            "{'carefully': 'with care'}"
+        )
     if not isinstance(damage, (list, tuple)) or len(damage) not in (0, 3):
-        raise ValueError(f"perturb={damage!r}: expected name, degree and number of edits, as "
-                         "['typos', '', 5]")
+        raise ValueError(
+            f"perturb={damage!r}: expected name, degree and number of edits, as ['typos', '', 5]"
+        )
     if not isinstance(price, (list, tuple)) or len(price) not in (0, 2):
-        raise ValueError(f"price={price!r}: expected two numbers, of a million prompt and completion tokens, "
-                         "as [1.0, 4.0]")
+        raise ValueError(
+            f"price={price!r}: expected two numbers, of a million prompt and completion tokens, "
+            "as [1.0, 4.0]"
+        )
     return setup
 
 
@@ -153,7 +158,9 @@ def prepared(benchmark, items, setups, aspects):
     for arm in arms.values():
         if hasattr(arm.judge, "submit"):
             for tasks in _tasks(arm):
-                arm.judge.submit(tasks)  # a batch stops while replies are missing, so all go out first
+                arm.judge.submit(
+                    tasks
+                )  # a batch stops while replies are missing, so all go out first
     return arms
 
 
@@ -184,8 +191,14 @@ def run(arm):
     any_score = False
     for tasks in _tasks(arm):
         new_calls = judge.plan(tasks)["calls"] if hasattr(judge, "plan") else 0
-        replies = judge_items(arm.items, tasks.prompt, judge, samples=setup["samples"],
-                              sampling=arm.sampling, policy=setup["policy"])
+        replies = judge_items(
+            arm.items,
+            tasks.prompt,
+            judge,
+            samples=setup["samples"],
+            sampling=arm.sampling,
+            policy=setup["policy"],
+        )
         reasons.update(replies["reason"])
         any_score |= bool(replies["score"].notna().any())
         by_item = replies.groupby("item_id", sort=False)["score"]
@@ -195,8 +208,10 @@ def run(arm):
     del reasons[NOT_ASKED]  # a limit ended the run, and the same call goes on
     if reasons and not any_score:
         often, _ = reasons.most_common(1)[0]
-        raise ValueError(f"{judge.name}: of {reasons.total():,} replies none could be read, most often {often}: there "
-                         "is nothing to compare")
+        raise ValueError(
+            f"{judge.name}: of {reasons.total():,} replies none could be read, most often {often}: there "
+            "is nothing to compare"
+        )
     scores = {}
     for aspect, prompts in arm.asked.items():
         scores[aspect] = sum(by_prompt[_key(one)] for one in prompts) / len(prompts)
@@ -236,16 +251,19 @@ def _judge(setup, items, judges):
     made_for = (name, setup["max_cost"], tuple(setup["price"]))
     if made_for not in judges:
         options = {"missing": "keep"} if name.startswith("replay:") else {}
-        judges[made_for] = get_judge(name, items=items, price=setup["price"] or None,
-                                     max_cost=setup["max_cost"], **options)
+        judges[made_for] = get_judge(
+            name, items=items, price=setup["price"] or None, max_cost=setup["max_cost"], **options
+        )
     return judges[made_for]
 
 
 def _check_unchanged(holds, setup):
     """Refuse other words or texts for a recording."""
     if setup["words"] or setup["perturb"]:
-        raise ValueError(f"{holds}: these are answers to what was asked then, so words and perturb cannot "
-                         "change; take another recording, surface or a live judge")
+        raise ValueError(
+            f"{holds}: these are answers to what was asked then, so words and perturb cannot "
+            "change; take another recording, surface or a live judge"
+        )
 
 
 def _perturbed(items, wanted):
@@ -255,8 +273,10 @@ def _perturbed(items, wanted):
     versions = perturb(items, [Perturbation(*wanted)])
     made = versions.items[versions.items["perturbation"] != "original"]
     if not len(made):
-        raise ValueError(f"perturb={list(wanted)}: not one text has room for it "
-                         f"({versions.left_out['reason'].iloc[0]}); take fewer edits")
+        raise ValueError(
+            f"perturb={list(wanted)}: not one text has room for it "
+            f"({versions.left_out['reason'].iloc[0]}); take fewer edits"
+        )
     return made.assign(item_id=made["original"])
 
 
@@ -281,8 +301,10 @@ def _prompts(setup, judge, aspect):
 def _reworded(prompts, old, new):
     lacking = [one.name for one in prompts if old not in one.body]
     if lacking:
-        raise ValueError(f"prompt {', '.join(lacking)} has no {old!r} to replace; `nlgjudge prompts "
-                         "show` prints its words")
+        raise ValueError(
+            f"prompt {', '.join(lacking)} has no {old!r} to replace; `nlgjudge prompts "
+            "show` prints its words"
+        )
     return [one._replace(body=one.body.replace(old, new), exact=False) for one in prompts]
 
 
@@ -294,7 +316,9 @@ def _prompt(given, aspect, scale):
         except (KeyError, IndexError, ValueError) as error:
             if "{" not in given or "{aspect" in given:
                 raise
-            raise ValueError(f"prompt={given!r}: expected {{aspect}} as the only place to fill") from error
+            raise ValueError(
+                f"prompt={given!r}: expected {{aspect}} as the only place to fill"
+            ) from error
     if isinstance(given, str):
         given = given.replace("{aspect}", aspect)
     found = as_prompt(given, aspect=aspect, scale=scale)

@@ -276,7 +276,7 @@ def halves(units, rng, share=0.5):
     """
     names, codes = np.unique(np.asarray(units), return_inverse=True)
     chosen = np.zeros(len(names), dtype=bool)
-    chosen[rng.permutation(len(names))[:round(share * len(names))]] = True
+    chosen[rng.permutation(len(names))[: round(share * len(names))]] = True
     return chosen[codes]
 
 

@@ -134,7 +134,11 @@ def _table2(line, statistics):
     sizes = _sizes(task, name, level)
     ours = "; ".join(dict.fromkeys("k=" + "/".join(of_one) for of_one in sizes.values()))
     if made_by == "L":
-        return ours, "stand_in", "the stand-in's sizes are ours; nj.dhp.rewrite asks any live judge instead"
+        return (
+            ours,
+            "stand_in",
+            "the stand-in's sizes are ours; nj.dhp.rewrite asks any live judge instead",
+        )
     if not line.printed:
         return ours, "not_run", line.note
     printed = ["".join(pair) for pair in re.findall(r"k=(\w+)|Add (\d+)", line.printed)]
@@ -148,8 +152,11 @@ def _table2(line, statistics):
 
 def _sizes(task, name, level):
     """By dataset of a task, how many edits our plan makes under a printed name."""
-    own_names = [own for own, printed in _NAMES.items()
-                 if printed == name and LEVELS.get(own, "sentence") == level]
+    own_names = [
+        own
+        for own, printed in _NAMES.items()
+        if printed == name and LEVELS.get(own, "sentence") == level
+    ]
     kind, *_ = DATASETS[_TASKS[task]]
     sizes = {}
     for dataset, (of_kind, *_) in DATASETS.items():

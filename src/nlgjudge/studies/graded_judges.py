@@ -73,15 +73,24 @@ def judges(benchmark, rng):
     recorded = _recorded(benchmark, RECORDED)
     if not recorded:
         human = benchmark.human()
-        return {f"planted, error {error}": {aspect: planted(human[aspect], rng, error=error)
-                                            for aspect in benchmark.aspects} for error in ERRORS}, pd.DataFrame()
+        return {
+            f"planted, error {error}": {
+                aspect: planted(human[aspect], rng, error=error) for aspect in benchmark.aspects
+            }
+            for error in ERRORS
+        }, pd.DataFrame()
     found_judges = {}
     outside = {}
     for judge, replies in recorded.items():
         found = distributions(replies)
-        found_judges[judge] = {aspect: one for (aspect, _), one in _laid_out(found, benchmark).items()}
-        outside[judge] = {"median": found["outside"].median(), "largest": found["outside"].max(),
-                          "unread": int(found[1].isna().sum())}
+        found_judges[judge] = {
+            aspect: one for (aspect, _), one in _laid_out(found, benchmark).items()
+        }
+        outside[judge] = {
+            "median": found["outside"].median(),
+            "largest": found["outside"].max(),
+            "unread": int(found[1].isna().sum()),
+        }
     return found_judges, pd.DataFrame(outside).T
 
 
@@ -102,8 +111,12 @@ def prompts(benchmark, rng):
     if not recorded:
         human = benchmark.human()
         name = f"planted, error {ERRORS[0]}"
-        return {name: {aspect: [planted(human[aspect], rng, error=ERRORS[0]) for _ in RATINGS]
-                       for aspect in benchmark.aspects}}
+        return {
+            name: {
+                aspect: [planted(human[aspect], rng, error=ERRORS[0]) for _ in RATINGS]
+                for aspect in benchmark.aspects
+            }
+        }
     found_prompts = {}
     for judge, replies in recorded.items():
         found = _laid_out(distributions(replies), benchmark)
@@ -128,4 +141,7 @@ def _laid_out(found, benchmark):
     """An array for each aspect and prompt, in the order of the benchmark's items."""
     order = benchmark.human()["item_id"]
     parts = found[list(RATINGS)].groupby(level=["aspect", "sample_index"], sort=False)
-    return {key: part.droplevel(["aspect", "sample_index"]).reindex(order).to_numpy() for key, part in parts}
+    return {
+        key: part.droplevel(["aspect", "sample_index"]).reindex(order).to_numpy()
+        for key, part in parts
+    }

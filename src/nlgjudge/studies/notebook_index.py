@@ -129,13 +129,15 @@ def contents(paper):
             verdict = f"None of its cells was run; most need {printed['note'].mode()[0]}."
         elif len(printed) and book:
             verdict = book.fails
-        lines.append({
-            "Table or figure": re.sub(r"(\d+)", r" \1", item["artefact"]).title(),
-            "what it shows": item["what"],
-            "notebook": book.link if book else "",
-            "cells": _counts(printed),
-            "verdict": first_sentence(verdict),
-        })
+        lines.append(
+            {
+                "Table or figure": re.sub(r"(\d+)", r" \1", item["artefact"]).title(),
+                "what it shows": item["what"],
+                "notebook": book.link if book else "",
+                "cells": _counts(printed),
+                "verdict": first_sentence(verdict),
+            }
+        )
     return pd.DataFrame(lines).set_index("Table or figure")
 
 
@@ -156,8 +158,18 @@ def counts(names):
     ledger = ledger[ledger["published"] != ""]
     groups = _groups(ledger)
     of_paper = ledger["paper"].str.removesuffix("_v1")
-    lines = {name: groups[of_paper == key].value_counts() for key, name in names.items() if key in set(of_paper)}
-    table = pd.DataFrame(lines).T.reindex(columns=COUNTS).fillna(0).astype(int).rename_axis(columns=None)
+    lines = {
+        name: groups[of_paper == key].value_counts()
+        for key, name in names.items()
+        if key in set(of_paper)
+    }
+    table = (
+        pd.DataFrame(lines)
+        .T.reindex(columns=COUNTS)
+        .fillna(0)
+        .astype(int)
+        .rename_axis(columns=None)
+    )
     table.insert(0, "printed", table.sum(axis=1))
     return table
 

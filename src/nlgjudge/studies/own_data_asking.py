@@ -114,7 +114,9 @@ def protocols(benchmark, task="", *, prompts=None, scale=(1, 5), samples=None, s
         task = "dialogue" if has_context else "summarization"
     if task not in TASKS:
         raise ValueError(unknown("task", task, TASKS))
-    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, int) or samples < 1):
+    if samples is not None and (
+        isinstance(samples, bool) or not isinstance(samples, int) or samples < 1
+    ):
         raise ValueError(f"samples={samples!r}: expected a whole number of at least 1")
     settings = settings or {}
     asked = {}
@@ -122,14 +124,29 @@ def protocols(benchmark, task="", *, prompts=None, scale=(1, 5), samples=None, s
         for label, protocol in PROTOCOLS.items():
             found = _protocol_prompt(benchmark, task, aspect, protocol.prompt)
             if found is not None:
-                asked[aspect, label] = (found, samples or protocol.samples, protocol.sampling | settings)
+                asked[aspect, label] = (
+                    found,
+                    samples or protocol.samples,
+                    protocol.sampling | settings,
+                )
     for aspect, label, found in _own_prompts(benchmark, prompts, scale):
         asked[aspect, label] = (found, samples or 1, _REASONING | settings)
     return task, asked
 
 
-def plan(benchmark, *, task="", judge=None, price=None, limit=None, prompts=None, scale=(1, 5), samples=None,
-         settings=None, **options):
+def plan(
+    benchmark,
+    *,
+    task="",
+    judge=None,
+    price=None,
+    limit=None,
+    prompts=None,
+    scale=(1, 5),
+    samples=None,
+    settings=None,
+    **options,
+):
     """Say what an evaluation with these arguments of `evaluate` takes.
 
     Returns
@@ -147,7 +164,9 @@ def plan(benchmark, *, task="", judge=None, price=None, limit=None, prompts=None
     6
     """
     benchmark = limited(benchmark, limit)
-    _, asked = protocols(benchmark, task, prompts=prompts, scale=scale, samples=samples, settings=settings)
+    _, asked = protocols(
+        benchmark, task, prompts=prompts, scale=scale, samples=samples, settings=settings
+    )
     judges = {"": None}
     if judge is not None:
         judges = named_judges(judge, benchmark.items, options)
@@ -155,9 +174,18 @@ def plan(benchmark, *, task="", judge=None, price=None, limit=None, prompts=None
     for name, one in judges.items():
         for (aspect, label), (found, n, sampling) in asked.items():
             tasks = Tasks(benchmark.items, found, n=n, **sampling)
-            rows.append({"aspect": aspect, "method": method_name(label, name, judges), "judge": name,
-                         **cost_of(tasks, one, price), **_left(tasks, one, price)})
-    return pd.DataFrame(rows, columns=["aspect", "method", "judge", *COSTS, "calls_left", "cost_left"])
+            rows.append(
+                {
+                    "aspect": aspect,
+                    "method": method_name(label, name, judges),
+                    "judge": name,
+                    **cost_of(tasks, one, price),
+                    **_left(tasks, one, price),
+                }
+            )
+    return pd.DataFrame(
+        rows, columns=["aspect", "method", "judge", *COSTS, "calls_left", "cost_left"]
+    )
 
 
 def _left(tasks, judge, price):
@@ -198,7 +226,9 @@ def _protocol_prompt(benchmark, task, aspect, name):
     if name.startswith("upstream:") and task != "dialogue":  # upstream's words are about a dialogue
         return None
     name = name.format(task=task, aspect=aspect)
-    if not name.startswith("upstream:") and name not in names():  # nobody is told which names come near
+    if (
+        not name.startswith("upstream:") and name not in names()
+    ):  # nobody is told which names come near
         return None
     try:
         found = prompt(name)
@@ -227,10 +257,14 @@ def _own_prompts(benchmark, prompts, scale):
             asked = as_prompt(one, aspect=aspect, scale=scale)
             about = aspect or asked.aspect
             if not about:
-                raise ValueError(f"prompt {asked.name}: which aspect does it ask about? Name one of "
-                                 f"{', '.join(benchmark.aspects)}, as {benchmark.aspects[0]}=...")
+                raise ValueError(
+                    f"prompt {asked.name}: which aspect does it ask about? Name one of "
+                    f"{', '.join(benchmark.aspects)}, as {benchmark.aspects[0]}=..."
+                )
             if about not in benchmark.aspects:
-                raise ValueError(f"prompt {asked.name}: {unknown('aspect', about, benchmark.aspects)}")
+                raise ValueError(
+                    f"prompt {asked.name}: {unknown('aspect', about, benchmark.aspects)}"
+                )
             _check_fields(asked, benchmark.items)
             taken = [label for of, label, _ in found if of == about]
             found.append((about, _own_label(asked, taken), asked._replace(aspect=about)))
@@ -249,8 +283,10 @@ def _check_fields(asked, items):
     for field, column in {"reference": "references", "context": "context"}.items():
         empty = int((items[column].map(len) == 0).sum())
         if empty and field in asked.slots.values():
-            raise ValueError(f"prompt {asked.name} shows a {field}, and {empty} of {len(items)} outputs have "
-                             f"none: fill the column {column}, or leave the slot out")
+            raise ValueError(
+                f"prompt {asked.name} shows a {field}, and {empty} of {len(items)} outputs have "
+                f"none: fill the column {column}, or leave the slot out"
+            )
 
 
 def named_judges(judge, items, options):
@@ -345,8 +381,13 @@ def cost_of(tasks, judge, price):
             counted = _estimated_tokens(task, judge)
         prompted += counted[0]
         completed += counted[1]
-    return {"calls": calls, "prompt_tokens": prompted, "completion_tokens": completed,
-            "cost": _price_of(prompted, completed, price), "estimated": estimated}
+    return {
+        "calls": calls,
+        "prompt_tokens": prompted,
+        "completion_tokens": completed,
+        "cost": _price_of(prompted, completed, price),
+        "estimated": estimated,
+    }
 
 
 def _counted_tokens(task, judge):
@@ -357,8 +398,10 @@ def _counted_tokens(task, judge):
     replies = [*judge.store.get(digest).values()][:n]
     if len(replies) < n or any(reply["prompt_tokens"] is None for reply in replies):
         return None
-    return (sum(reply["prompt_tokens"] for reply in replies),
-            sum(reply["completion_tokens"] for reply in replies))
+    return (
+        sum(reply["prompt_tokens"] for reply in replies),
+        sum(reply["completion_tokens"] for reply in replies),
+    )
 
 
 def _estimated_tokens(task, judge):

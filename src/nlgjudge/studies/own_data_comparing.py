@@ -90,7 +90,9 @@ def shared_outputs(frame, methods, metrics):
     coarse = [method for method in metrics if ties.get(method, 0) > (1 - COVERAGE) * documents]
     if coarse and len(coarse) < len(compared):
         for method in coarse:
-            left_out[method] = f"the same score for all outputs in {ties[method]} of {documents} documents"
+            left_out[method] = (
+                f"the same score for all outputs in {ties[method]} of {documents} documents"
+            )
         compared = [method for method in compared if method not in coarse]
         outputs = rated.dropna(subset=compared)
     return _at_a_level(rated, outputs, compared, left_out)
@@ -118,11 +120,15 @@ def _at_a_level(rated, outputs, compared, left_out):
     if rated.groupby("doc_id").size().max() == 1:
         why = "each document has one rated output"
     elif outputs.groupby("doc_id").size().max() < RANKED:
-        why = (f"no document has {RANKED} shared outputs, and the ranks of two can only agree or disagree: "
-               "every correlation would be 1 or -1")
+        why = (
+            f"no document has {RANKED} shared outputs, and the ranks of two can only agree or disagree: "
+            "every correlation would be 1 or -1"
+        )
     else:
         why = f"sample level would leave {lost} of {documents} documents out: {ranking.causes}"
-    return Shared(outputs, compared, left_out, "dataset", why, len(outputs), len(rated) - len(outputs))
+    return Shared(
+        outputs, compared, left_out, "dataset", why, len(outputs), len(rated) - len(outputs)
+    )
 
 
 def _scored(rated, methods):
@@ -138,8 +144,10 @@ def _scored(rated, methods):
         outputs = rated.dropna(subset=compared)
         if len(outputs) < enough:
             fewest = min(compared, key=lambda method: counts[method])
-            left_out[fewest] = (f"scores for {counts[fewest]} of {len(rated)} rated outputs, too few of them "
-                                "shared with the others")
+            left_out[fewest] = (
+                f"scores for {counts[fewest]} of {len(rated)} rated outputs, too few of them "
+                "shared with the others"
+            )
         else:
             constant = [method for method in compared if outputs[method].nunique() < 2]
             if not constant:
@@ -197,23 +205,42 @@ def compared(frame, methods, metrics, resamples, permutations, rng):
         The rows of the frame that it rests on.
     """
     shared = shared_outputs(frame, methods, metrics)
-    left_out = pd.DataFrame({"method": list(shared.left_out), "reason": list(shared.left_out.values())})
-    fixed = {"level": shared.level, "why": shared.why, "n": shared.n, "n_skipped": shared.n_skipped,
-             "documents": shared.frame["doc_id"].nunique()}
+    left_out = pd.DataFrame(
+        {"method": list(shared.left_out), "reason": list(shared.left_out.values())}
+    )
+    fixed = {
+        "level": shared.level,
+        "why": shared.why,
+        "n": shared.n,
+        "n_skipped": shared.n_skipped,
+        "documents": shared.frame["doc_id"].nunique(),
+    }
     if not shared.methods:
-        table = left_out.assign(ours=np.nan, ci_low=np.nan, ci_high=np.nan, p=np.nan, p_systems=np.nan, **fixed)
+        table = left_out.assign(
+            ours=np.nan, ci_low=np.nan, ci_high=np.nan, p=np.nan, p_systems=np.nan, **fixed
+        )
         return table, shared.frame
-    cells = correlation_table(shared.frame, shared.methods, ["human"], levels=[shared.level],
-                              coefficients=["spearman"])
+    cells = correlation_table(
+        shared.frame, shared.methods, ["human"], levels=[shared.level], coefficients=["spearman"]
+    )
     units = "both" if shared.level == "sample" else "documents"
     cells = interval_table(shared.frame, cells, rng=rng, resamples=resamples, units=units)
-    cells = cells.rename(columns={"metric": "method"})[["method", "ours", "ci_low", "ci_high", "reason"]]
+    cells = cells.rename(columns={"metric": "method"})[
+        ["method", "ours", "ci_low", "ci_high", "reason"]
+    ]
     cells = cells.sort_values("ours", ascending=False, ignore_index=True, kind="stable")
     best, *others = cells["method"]
     # All scores of a document are swapped together: the claim is about other documents of these systems. Swapped
     # systems are the other question.
-    tests = paired_tests(shared.frame, [(best, other) for other in others], ["human"], level=shared.level,
-                         permutations=permutations, seed=int(rng.integers(2**31)), items="documents")
+    tests = paired_tests(
+        shared.frame,
+        [(best, other) for other in others],
+        ["human"],
+        level=shared.level,
+        permutations=permutations,
+        seed=int(rng.integers(2**31)),
+        items="documents",
+    )
     cells["p"] = [np.nan, *tests["holm_items"]]
     cells["p_systems"] = [np.nan, *tests["holm_systems"]]
     return pd.concat([cells, left_out], ignore_index=True).assign(**fixed), shared.frame
@@ -239,8 +266,10 @@ def notes_on(table, absent):
     if first["why"]:
         notes.append(f"dataset level, because {first['why']}" if at_dataset_level else first["why"])
     if at_dataset_level and first["n_skipped"]:
-        notes.append(f"{first['n_skipped']} rated outputs lack a score of some method and are left out for "
-                     "all")
+        notes.append(
+            f"{first['n_skipped']} rated outputs lack a score of some method and are left out for "
+            "all"
+        )
     for _, row in table[table["ours"].isna()].iterrows():
         if row["method"] not in absent:
             notes.append(f"{row['method']} is not compared: {row['reason']}")
@@ -264,7 +293,12 @@ def raters(benchmark, aspect, outputs, level):
         `raters, ceiling, ceiling_n, alpha`, as columns of `Evaluation.table`.
     """
     ratings = benchmark.ratings[benchmark.ratings["aspect"] == aspect]
-    found = {"raters": ratings["rater"].nunique(), "ceiling": np.nan, "ceiling_n": np.nan, "alpha": np.nan}
+    found = {
+        "raters": ratings["rater"].nunique(),
+        "ceiling": np.nan,
+        "ceiling_n": np.nan,
+        "alpha": np.nan,
+    }
     shared = ratings.merge(outputs[["item_id", "doc_id", "system_id"]], on="item_id")
     if shared["rater"].nunique() < 2:
         return found

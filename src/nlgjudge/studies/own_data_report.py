@@ -124,13 +124,22 @@ def page(evaluation, path, *, title="Which judge agrees with your raters?", note
     table = evaluation.table
     said = verdicts(evaluation)
     low = _lowest_tenth(table)
-    sections = [_section(aspect, rows, said[aspect], low)
-                for aspect, rows in table.groupby("aspect", sort=False)]
+    sections = [
+        _section(aspect, rows, said[aspect], low)
+        for aspect, rows in table.groupby("aspect", sort=False)
+    ]
     told = [f"<li>{escape(note)}" for note in [*notes, *evaluation.notes]] or ["<li>none"]
-    template = Template(files("nlgjudge").joinpath("studies/your_own_data.html").read_text(encoding="utf-8"))
+    template = Template(
+        files("nlgjudge").joinpath("studies/your_own_data.html").read_text(encoding="utf-8")
+    )
     settings = {name: escape(str(value)) for name, value in evaluation.settings.items()}
-    text = template.substitute(settings, title=escape(title), sections="".join(sections),
-                               notes="".join(told), ranked=RANKED)
+    text = template.substitute(
+        settings,
+        title=escape(title),
+        sections="".join(sections),
+        notes="".join(told),
+        ranked=RANKED,
+    )
     path = Path(path)
     path.write_text(text, encoding="utf-8")
     return path
@@ -148,10 +157,12 @@ def _section(aspect, rows, said, low):
     """An aspect: the verdict, what it rests on, and a table with a line for each method."""
     lines = "".join(_line(row, low) for _, row in rows.iterrows())
     first = rows.iloc[0]
-    return (f"<section><h2>{escape(aspect)}</h2><p><strong>{escape(said)}</strong> "
-            f"{escape(_ceiling(first))}</p><p>{escape(_basis(first))}</p>"
-            f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1"
-            f"<th>p against the best<th>p for other systems<th>cost<tbody>{lines}</table></section>")
+    return (
+        f"<section><h2>{escape(aspect)}</h2><p><strong>{escape(said)}</strong> "
+        f"{escape(_ceiling(first))}</p><p>{escape(_basis(first))}</p>"
+        f"<table><thead><tr><th>method<th>correlation, 95% interval<th>{low:g} to 1"
+        f"<th>p against the best<th>p for other systems<th>cost<tbody>{lines}</table></section>"
+    )
 
 
 def _verdict(rows):
@@ -175,8 +186,10 @@ def _first_place(compared):
         return f"Only {in_order} can be compared, so that nothing comes first."
     enough = needed(len(compared))
     if best["documents"] < enough:
-        return (f"{cannot}: to tell one of {len(compared)} methods from the others takes {enough} documents "
-                f"or more, and {best['documents']} are compared. Highest first: {in_order}.")
+        return (
+            f"{cannot}: to tell one of {len(compared)} methods from the others takes {enough} documents "
+            f"or more, and {best['documents']} are compared. Highest first: {in_order}."
+        )
     if pd.isna(best["ci_low"]):
         return f"{cannot}: the interval of the highest, {best['method']}, is undefined."
     if best["ci_low"] <= 0:
@@ -223,9 +236,11 @@ def _above_the_raters(compared):
     if pd.isna(limit) or above.empty:
         return ""
     verb = "agrees" if len(above) == 1 else "agree"
-    return (f" {listed(above)} {verb} with the raters' mean more than a rater does with the mean of the "
-            f"others ({limit:.2f}): that mean is of one rater fewer and so less exact, and this does not "
-            "show that a method is better than a person.")
+    return (
+        f" {listed(above)} {verb} with the raters' mean more than a rater does with the mean of the "
+        f"others ({limit:.2f}): that mean is of one rater fewer and so less exact, and this does not "
+        "show that a method is better than a person."
+    )
 
 
 def _ceiling(row):
@@ -235,9 +250,11 @@ def _ceiling(row):
     if pd.isna(row["ceiling"]):
         return "The raters have too little in common for a correlation with each other."
     units = "documents" if row["level"] == "sample" else "outputs"
-    return (f"A rater attains {row['ceiling']:.2f} against the mean of the others (dashed; {row['raters']} "
-            f"raters, each on at least {row['ceiling_n']:.0f} of {row['n']} {units}; Krippendorff's alpha "
-            f"{row['alpha']:.2f}).")
+    return (
+        f"A rater attains {row['ceiling']:.2f} against the mean of the others (dashed; {row['raters']} "
+        f"raters, each on at least {row['ceiling_n']:.0f} of {row['n']} {units}; Krippendorff's alpha "
+        f"{row['alpha']:.2f})."
+    )
 
 
 def _basis(row):
@@ -257,6 +274,7 @@ def _interval(row):
 
 def _line(row, low):
     """A method's line, with its interval as a strip from `low` to 1."""
+
     def place(value):
         return f"{100 * (value - low) / (1 - low):.1f}"
 
@@ -270,7 +288,9 @@ def _line(row, low):
     strip = "".join(f'<path class="{kind}" d="{drawn}"/>' for kind, drawn in marks.items())
     p_values = ["" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in ("p", "p_systems")]
     label = escape(shown(row))
-    return (f'<tr><th>{escape(row["method"])}<td data-label="correlation">{label}<td><svg role="img" '
-            f'viewBox="0 0 100 10" preserveAspectRatio="none" aria-label="{label}">{strip}</svg>'
-            f'<td data-label="p against the best">{p_values[0]}'
-            f'<td data-label="p for other systems">{p_values[1]}<td data-label="cost">{spent(row)}')
+    return (
+        f'<tr><th>{escape(row["method"])}<td data-label="correlation">{label}<td><svg role="img" '
+        f'viewBox="0 0 100 10" preserveAspectRatio="none" aria-label="{label}">{strip}</svg>'
+        f'<td data-label="p against the best">{p_values[0]}'
+        f'<td data-label="p for other systems">{p_values[1]}<td data-label="cost">{spent(row)}'
+    )

@@ -115,7 +115,17 @@ def shared_baselines(cells=None):
     equal = _equal_rows(cells)
     for line, group in pairs.groupby([*row, *other_row], sort=False):
         pairs.loc[group.index, "cause"] = _cause(line, group["difference"].abs().max(), equal)
-    columns = ["metric", *KEY[1:], *row, "value", *other_row, "value_other", "difference", "largest", "cause"]
+    columns = [
+        "metric",
+        *KEY[1:],
+        *row,
+        "value",
+        *other_row,
+        "value_other",
+        "difference",
+        "largest",
+        "cause",
+    ]
     return pairs[columns].reset_index(drop=True)
 
 
@@ -167,8 +177,10 @@ def _cause(line, worst, equal):
             what = "relabelled"
             if found.level != found.level_other:
                 what = f"level {found.level} as {found.level_other}"
-            return (f"{what}: {found.row} of {found.paper} equals {found.row_other} of {found.paper_other} "
-                    f"in {found.cells} cells")
+            return (
+                f"{what}: {found.row} of {found.paper} equals {found.row_other} of {found.paper_other} "
+                f"in {found.cells} cells"
+            )
     cause = "other variant or subset"
     if row in STATED and "coascore" in (paper, other):
         cause += f"; coascore states {STATED[row]}"

@@ -10,7 +10,16 @@ from nlgjudge.metrics.lexical import over_references, rouge
 from nlgjudge.stats.correlations import correlation_table
 
 ROWS = {"rouge1-f": "ROUGE-1", "rouge2-f": "ROUGE-2", "rougeL-f": "ROUGE-L"}
-DATASETS = ["summeval", "newsroom", "realsumm", "bagel", "openmeva", "topical_chat", "qags_cnn", "qags_xsum"]
+DATASETS = [
+    "summeval",
+    "newsroom",
+    "realsumm",
+    "bagel",
+    "openmeva",
+    "topical_chat",
+    "qags_cnn",
+    "qags_xsum",
+]
 
 
 def default_rouge(benchmark):
@@ -36,7 +45,12 @@ def default_rouge(benchmark):
     by_reference = rouge(benchmark.items, stemmer="none", split="whole")
     scores = over_references(by_reference, "max")[["item_id", *ROWS]].rename(columns=ROWS)
     levels = ("sample", "dataset") if benchmark.items["system_id"].nunique() > 1 else ("dataset",)
-    found = correlation_table(benchmark.with_scores(scores), list(ROWS.values()), benchmark.aspects, levels=levels,
-                              dataset=benchmark.name)
+    found = correlation_table(
+        benchmark.with_scores(scores),
+        list(ROWS.values()),
+        benchmark.aspects,
+        levels=levels,
+        dataset=benchmark.name,
+    )
     found = found.rename(columns={"metric": "row"})
     return pd.DataFrame(found[["row", "dataset", "aspect", "level", "coefficient", "ours"]])

@@ -4,8 +4,17 @@ import numpy as np
 import pandas as pd
 
 
-def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.5, of_systems=0.2,
-            of_documents=0.2, step=0.0):
+def planted(
+    rng,
+    *,
+    documents=40,
+    systems=10,
+    correlations=(0.5, 0.5),
+    shared=0.5,
+    of_systems=0.2,
+    of_documents=0.2,
+    step=0.0,
+):
     """Draw a study: human ratings and judges that correlate with them as planted.
 
     Every score is a normal variable with a part of its document, of its system and of the
@@ -46,9 +55,11 @@ def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.
     shares = np.array([of_systems, of_documents, 1 - of_systems - of_documents])
     wanted = np.asarray(correlations, float)
     if shares.min() < 0 or not 0 <= shared <= 1 or np.abs(wanted).max() > 1 or step < 0:
-        raise ValueError(f"of_systems={of_systems}, of_documents={of_documents}, shared={shared}, "
-                         f"correlations={tuple(wanted)}, step={step}: expected shares in [0, 1] that sum to "
-                         "at most 1, correlations in [-1, 1] and a step of at least 0")
+        raise ValueError(
+            f"of_systems={of_systems}, of_documents={of_documents}, shared={shared}, "
+            f"correlations={tuple(wanted)}, step={step}: expected shares in [0, 1] that sum to "
+            "at most 1, correlations in [-1, 1] and a step of at least 0"
+        )
     of_human = wanted[:, None, None]
     of_rest = np.sqrt(1 - wanted**2)[:, None, None]
     columns = 0
@@ -60,6 +71,8 @@ def planted(rng, *, documents=40, systems=10, correlations=(0.5, 0.5), shared=0.
     if step:
         columns = step * np.round(columns / step)
     names = ["human", *(chr(ord("a") + place) for place in range(len(wanted)))]
-    keys = {"doc_id": np.repeat(np.arange(documents), systems),
-            "system_id": np.tile(np.arange(systems), documents)}
+    keys = {
+        "doc_id": np.repeat(np.arange(documents), systems),
+        "system_id": np.tile(np.arange(systems), documents),
+    }
     return pd.DataFrame(keys | dict(zip(names, columns.reshape(len(names), -1))))

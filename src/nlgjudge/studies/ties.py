@@ -17,11 +17,21 @@ from nlgjudge.stats.correlations import with_numbered_keys
 ASPECTS = ["naturalness", "coherence", "engagingness", "groundedness"]
 SCALES = {aspect: (0, 1) if aspect == "groundedness" else (1, 3) for aspect in ASPECTS}
 FORMS = {"with steps": "closer_look/geval", "rating, reasons": "closer_look/rate_explain"}
-PANEL = [f"alttest/{model}" for model in ("gpt-4o", "gpt-4o-mini", "gemini_pro", "gemini_flash", "llama-31",
-                                          "mistral-v03")]
+PANEL = [
+    f"alttest/{model}"
+    for model in ("gpt-4o", "gpt-4o-mini", "gemini_pro", "gemini_flash", "llama-31", "mistral-v03")
+]
 KINDS = ("one", "mean", "rounded")
-COEFFICIENTS = ("tau-a", "tau-b, skip", "tau-b, zero", "tau-c, skip", "Spearman, skip", "Spearman, zero",
-                "accuracy, plain", "accuracy, calibrated")
+COEFFICIENTS = (
+    "tau-a",
+    "tau-b, skip",
+    "tau-b, zero",
+    "tau-c, skip",
+    "Spearman, skip",
+    "Spearman, zero",
+    "accuracy, plain",
+    "accuracy, calibrated",
+)
 
 
 class Scores(NamedTuple):
@@ -83,12 +93,20 @@ def scores(source="auto", grade=1):
     recorded = not (chats.is_sample or summaries.is_sample) and available(*FORMS.values(), *PANEL)
     replies = _recorded(chats) if recorded else _of_the_rule(chats, summaries)
     width = grade if recorded else grade / 20
-    humans = {"Topical-Chat": chats.human()[lambda f: f["system_id"] != "Original Ground Truth"],
-              "SummEval": summaries.human()}
+    humans = {
+        "Topical-Chat": chats.human()[lambda f: f["system_id"] != "Original Ground Truth"],
+        "SummEval": summaries.human(),
+    }
     humans = {name: with_numbered_keys(rated) for name, rated in humans.items()}
     people = {name: humans[name.split(",")[0]] for name in replies}
-    aspects = {name: [a for a in people[name] if a in found["aspect"].unique()] for name, found in replies.items()}
-    frames = {name: people[name].merge(three(found, width), on="item_id") for name, found in replies.items()}
+    aspects = {
+        name: [a for a in people[name] if a in found["aspect"].unique()]
+        for name, found in replies.items()
+    }
+    frames = {
+        name: people[name].merge(three(found, width), on="item_id")
+        for name, found in replies.items()
+    }
     for frame in frames.values():
         columns = [column for column in frame if ":" in column]
         frame[columns] = frame[columns].where(frame[columns].notna().all(axis=1))
@@ -98,8 +116,10 @@ def scores(source="auto", grade=1):
 
 def _recorded(chats):
     """Replies of gpt-3.5-turbo to two prompts; six models' scores of SummEval, as six replies of a panel."""
-    replies = {f"Topical-Chat, {form}": responses(recording(name, chats.items), scale=SCALES)
-               for form, name in FORMS.items()}
+    replies = {
+        f"Topical-Chat, {form}": responses(recording(name, chats.items), scale=SCALES)
+        for form, name in FORMS.items()
+    }
     votes = [recording(name).assign(sample_index=i) for i, name in enumerate(PANEL)]
     replies["SummEval, six judges"] = responses(pd.concat(votes))
     return replies
@@ -108,8 +128,10 @@ def _recorded(chats):
 def _of_the_rule(chats, summaries):
     dialogue = [f"geval/dialogue/{aspect}" for aspect in ASPECTS]
     news = [f"geval/summarization/{aspect}" for aspect in summaries.aspects]
-    return {"Topical-Chat, surface": judge_items(chats.items, dialogue, "surface"),
-            "SummEval, surface": judge_items(summaries.items, news, "surface")}
+    return {
+        "Topical-Chat, surface": judge_items(chats.items, dialogue, "surface"),
+        "SummEval, surface": judge_items(summaries.items, news, "surface"),
+    }
 
 
 def three(replies, width, samples=None):
@@ -166,15 +188,24 @@ def by_document(frame, metric, aspect):
     >>> {name: float(found[name][0].round(2)) for name in ("tau-a", "tau-b, skip", "judge")}
     {'tau-a': 0.67, 'tau-b, skip': 0.82, 'judge': 0.33}
     """
-    x, y = (frame.pivot(index="doc_id", columns="system_id", values=column).to_numpy() for column in (metric, aspect))
+    x, y = (
+        frame.pivot(index="doc_id", columns="system_id", values=column).to_numpy()
+        for column in (metric, aspect)
+    )
     first, second = np.triu_indices(x.shape[1], 1)
     dx, dy = ((matrix[:, first] - matrix[:, second]).round(9) for matrix in (x, y))
     near = abs(dx) <= pairwise_accuracy(frame, metric, aspect).epsilon + 1e-9
-    shares = {"tau-a": np.sign(dx * dy),
-              "accuracy, calibrated": np.where(near, dy == 0, dx * dy > 0),
-              "accuracy, plain": np.where(dx == 0, dy == 0, dx * dy > 0),
-              "judge": dx == 0, "people": dy == 0}
-    found = {name: np.nanmean(np.where(np.isnan(dx), np.nan, share), axis=1) for name, share in shares.items()}
+    shares = {
+        "tau-a": np.sign(dx * dy),
+        "accuracy, calibrated": np.where(near, dy == 0, dx * dy > 0),
+        "accuracy, plain": np.where(dx == 0, dy == 0, dx * dy > 0),
+        "judge": dx == 0,
+        "people": dy == 0,
+    }
+    found = {
+        name: np.nanmean(np.where(np.isnan(dx), np.nan, share), axis=1)
+        for name, share in shares.items()
+    }
     found["tau-b, skip"] = grouped(x, y, "kendall")
     found["tau-c, skip"] = grouped(x, y, "kendall", kendall="c")
     found["Spearman, skip"] = grouped(x, y)

@@ -13,14 +13,32 @@ import pandas as pd
 from nlgjudge.stats.correlations import COEFFICIENTS, CONSTANT, LEVELS, correlation
 
 FACTORS = ("policy", "constant", "level", "coefficient", "kendall", "subset")
-_COUNTS = ["universes", "a_beats", "b_beats", "tied", "undefined", "share_a", "share_b", "share_undefined",
-           "flips"]
+_COUNTS = [
+    "universes",
+    "a_beats",
+    "b_beats",
+    "tied",
+    "undefined",
+    "share_a",
+    "share_b",
+    "share_undefined",
+    "flips",
+]
 _FLIPS = ["a", "b", "factor", "option", *_COUNTS, "separation", "switches", "decides"]
 _TIE = 1e-12  # values closer than this differ by rounding only
 
 
-def multiverse(frames, metrics, human, *, levels=LEVELS, coefficients=COEFFICIENTS, constants=CONSTANT,
-               kendalls=("b", "c"), subsets=None):
+def multiverse(
+    frames,
+    metrics,
+    human,
+    *,
+    levels=LEVELS,
+    coefficients=COEFFICIENTS,
+    constants=CONSTANT,
+    kendalls=("b", "c"),
+    subsets=None,
+):
     """Correlate each metric with human ratings under every combination of choices.
 
     Parameters
@@ -58,19 +76,30 @@ def multiverse(frames, metrics, human, *, levels=LEVELS, coefficients=COEFFICIEN
     >>> len(found), list(found.columns[:3])
     (18, ['policy', 'constant', 'level'])
     """
-    _check(frames=frames, metrics=metrics, levels=levels, coefficients=coefficients, constants=constants,
-           kendalls=kendalls, subsets=subsets if subsets is not None else ["all"])
+    _check(
+        frames=frames,
+        metrics=metrics,
+        levels=levels,
+        coefficients=coefficients,
+        constants=constants,
+        kendalls=kendalls,
+        subsets=subsets if subsets is not None else ["all"],
+    )
     kinds = []  # a coefficient, and of Kendall's the variant
     for coefficient in coefficients:
         variants = kendalls if coefficient == "kendall" else [""]
         kinds += [(coefficient, variant) for variant in variants]
     rows = []
     for policy, subset in product(frames, subsets or {"all": None}):
-        frame = frames[policy] if subsets is None else _kept(frames, policy, subset, subsets[subset])
+        frame = (
+            frames[policy] if subsets is None else _kept(frames, policy, subset, subsets[subset])
+        )
         for level, kind, metric in product(levels, kinds, metrics):
             found = _by_constant(frame, metric, human, level, *kind, constants)
-            rows += [(policy, constant, level, *kind, subset, metric, *found[constant])
-                     for constant in constants]
+            rows += [
+                (policy, constant, level, *kind, subset, metric, *found[constant])
+                for constant in constants
+            ]
     return pd.DataFrame(rows, columns=[*FACTORS, "metric", "value", "n", "n_skipped", "reason"])
 
 
@@ -118,15 +147,35 @@ def flips(universe):
         factors = {factor: _by_option(winner, factor) for factor in FACTORS}
         separations = {factor: _separation(options) for factor, options in factors.items()}
         largest = np.nanmax([*separations.values(), 0.0])
-        rows.append({"a": a, "b": b, "factor": "", "option": "", **total, "separation": np.nan,
-                     "switches": np.nan, "decides": False})
+        rows.append(
+            {
+                "a": a,
+                "b": b,
+                "factor": "",
+                "option": "",
+                **total,
+                "separation": np.nan,
+                "switches": np.nan,
+                "decides": False,
+            }
+        )
         for factor, options in factors.items():
             separation = separations[factor]
             decides = bool(total["flips"] and largest > 0 and separation >= largest - _TIE)
             switches = _switches(winner, factor)
             for option, part in options.items():
-                rows.append({"a": a, "b": b, "factor": factor, "option": option, **_counts(part),
-                             "separation": separation, "switches": switches, "decides": decides})
+                rows.append(
+                    {
+                        "a": a,
+                        "b": b,
+                        "factor": factor,
+                        "option": option,
+                        **_counts(part),
+                        "separation": separation,
+                        "switches": switches,
+                        "decides": decides,
+                    }
+                )
     return pd.DataFrame(rows, columns=_FLIPS)
 
 
@@ -168,13 +217,20 @@ def curve(universe, a, b):
 
 def _check(**choices):
     """Refuse what is empty, given twice or unknown in any of the choices."""
-    allowed = {"levels": LEVELS, "coefficients": COEFFICIENTS, "constants": CONSTANT, "kendalls": ("b", "c")}
+    allowed = {
+        "levels": LEVELS,
+        "coefficients": COEFFICIENTS,
+        "constants": CONSTANT,
+        "kendalls": ("b", "c"),
+    }
     for name, values in choices.items():
         if isinstance(values, str) or not len(values) or len(set(values)) < len(values):
             raise ValueError(f"{name}={values!r}: expected at least one entry and none twice")
         unknown = [value for value in values if value not in allowed.get(name, values)]
         if unknown:
-            raise ValueError(f"{name}: unknown {unknown}, expected some of {', '.join(allowed[name])}")
+            raise ValueError(
+                f"{name}: unknown {unknown}, expected some of {', '.join(allowed[name])}"
+            )
 
 
 def _kept(frames, policy, name, subset):
@@ -183,7 +239,9 @@ def _kept(frames, policy, name, subset):
     ids = list(subset(frame) if callable(subset) else subset)
     known = {system for one in frames.values() for system in one["system_id"]}
     if not ids or not known.issuperset(ids):
-        raise ValueError(f"subset {name!r}: expected some of the systems {sorted(known)}, got {ids}")
+        raise ValueError(
+            f"subset {name!r}: expected some of the systems {sorted(known)}, got {ids}"
+        )
     return frame[frame["system_id"].isin(ids)]
 
 
@@ -193,8 +251,10 @@ def _by_constant(frame, metric, human, level, coefficient, kendall, constants):
     strict = correlation(frame, metric, human, constant="nan", **options)
     if not np.isnan(strict.value):
         return dict.fromkeys(constants, strict)
-    return {constant: correlation(frame, metric, human, constant=constant, **options)
-            for constant in constants}
+    return {
+        constant: correlation(frame, metric, human, constant=constant, **options)
+        for constant in constants
+    }
 
 
 def _wide(universe):

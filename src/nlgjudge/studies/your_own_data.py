@@ -35,12 +35,33 @@ from nlgjudge.studies.own_data_asking import (
 from nlgjudge.studies.own_data_comparing import LEVEL, compared, needed, notes_on, raters
 from nlgjudge.studies.own_data_report import page, shown, spent, verdicts
 
-__all__ = ["TASKS", "Evaluation", "evaluate", "limited", "needed", "page", "plan", "protocols", "shown",
-           "spent", "verdicts"]
+__all__ = [
+    "TASKS",
+    "Evaluation",
+    "evaluate",
+    "limited",
+    "needed",
+    "page",
+    "plan",
+    "protocols",
+    "shown",
+    "spent",
+    "verdicts",
+]
 
 # What the rule is shown beside source and context: the reference, where there is one.
-_RULE = Prompt(name="surface", paper="", source="", exact=False, aspect="", scale=(0, 1), form="number",
-               slots={"[text]": "reference"}, body="[text]", constants={})
+_RULE = Prompt(
+    name="surface",
+    paper="",
+    source="",
+    exact=False,
+    aspect="",
+    scale=(0, 1),
+    form="number",
+    slots={"[text]": "reference"},
+    body="[text]",
+    constants={},
+)
 _KEYS = ["item_id", "doc_id", "system_id"]
 
 
@@ -74,8 +95,23 @@ class Evaluation(NamedTuple):
     scores: pd.DataFrame
 
 
-def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5), samples=None, settings=None,
-             policy="nan", limit=None, price=None, resamples=1000, permutations=999, seed=0, **options):
+def evaluate(
+    benchmark,
+    *,
+    task="",
+    judge="surface",
+    prompts=None,
+    scale=(1, 5),
+    samples=None,
+    settings=None,
+    policy="nan",
+    limit=None,
+    price=None,
+    resamples=1000,
+    permutations=999,
+    seed=0,
+    **options,
+):
     """Judge a benchmark's items in every way there is, and compare with its ratings.
 
     Parameters
@@ -131,10 +167,14 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
     if policy not in POLICIES:
         raise ValueError(unknown("policy", policy, POLICIES))
     if resamples < 1 or permutations < 1:
-        raise ValueError(f"resamples={resamples}, permutations={permutations}: expected at least 1 of each")
+        raise ValueError(
+            f"resamples={resamples}, permutations={permutations}: expected at least 1 of each"
+        )
     benchmark = limited(benchmark, limit)
     items = benchmark.items
-    task, asked = protocols(benchmark, task, prompts=prompts, scale=scale, samples=samples, settings=settings)
+    task, asked = protocols(
+        benchmark, task, prompts=prompts, scale=scale, samples=samples, settings=settings
+    )
     judges = named_judges(judge, items, options)
     submit(judges, asked, items)
     lexical, notes = _lexical(items)
@@ -145,8 +185,10 @@ def evaluate(benchmark, *, task="", judge="surface", prompts=None, scale=(1, 5),
     for aspect in benchmark.aspects:
         own = {label: how for (of, label), how in asked.items() if of == aspect}
         if not own:
-            notes.append(f"{aspect}: no prompt of {task} asks about it, so no judge was asked; give one of "
-                         "your own in `prompts`")
+            notes.append(
+                f"{aspect}: no prompt of {task} asks about it, so no judge was asked; give one of "
+                "your own in `prompts`"
+            )
         judged, costs = _judged(aspect, own, items, judges, price, policy, answered, notes)
         frame, methods = _scored(benchmark, aspect, judged, lexical)
         table, outputs = compared(frame, methods, [*lexical], resamples, permutations, rng)
@@ -196,8 +238,10 @@ def _aspect_notes(aspect, table, lexical, permutations):
     notes = notes_on(table, absent)
     others = table["ours"].count() - 1
     if others / (permutations + 1) >= LEVEL:
-        notes.append(f"{permutations} permutations are too few to tell one of {others + 1} methods from the "
-                     f"others; it takes {round(others / LEVEL)}")
+        notes.append(
+            f"{permutations} permutations are too few to tell one of {others + 1} methods from the "
+            f"others; it takes {round(others / LEVEL)}"
+        )
     return [f"{aspect}: {note}" for note in notes]
 
 
@@ -221,7 +265,9 @@ def _judged(aspect, own, items, judges, price, policy, answered, notes):
             method = method_name(label, name, judges)
             replies = {"unparsed": np.nan, "missing": np.nan}
             if not is_rule(name):
-                responses = judge_items(items, [found], judge, samples=n, sampling=sampling, policy=policy)
+                responses = judge_items(
+                    items, [found], judge, samples=n, sampling=sampling, policy=policy
+                )
                 absent = responses["text"] == ""
                 if not absent.all():
                     answered.add(name)
@@ -230,8 +276,10 @@ def _judged(aspect, own, items, judges, price, policy, answered, notes):
                 replies = {"unparsed": int(unparsed.sum()), "missing": int(absent.sum())}
                 if absent.any():
                     reason = _most_common(responses.loc[absent, "reason"]) or "empty"
-                    notes.append(f"{aspect}, {method}: {absent.sum()} of {len(responses)} replies were not "
-                                 f"given ({reason})")
+                    notes.append(
+                        f"{aspect}, {method}: {absent.sum()} of {len(responses)} replies were not "
+                        f"given ({reason})"
+                    )
                 scores[method] = item_scores(responses).set_index("item_id")["score"]
             cost = cost_of(Tasks(items, found, n=n, **sampling), judge, price)
             costs.append({"method": method, "judge": name, **cost, **replies})
@@ -271,8 +319,12 @@ def _with_costs(table, costs):
     joined = table.merge(costs, on="method", how="left")
     rest = costs[~costs["method"].isin(table["method"])]
     if len(rest):
-        fixed = {name: table[name].iloc[0] for name in ("level", "why", "n", "n_skipped", "documents")}
+        fixed = {
+            name: table[name].iloc[0] for name in ("level", "why", "n", "n_skipped", "documents")
+        }
         reason = "the rule `surface` stood in for a model, to show what it would cost"
         empty = dict.fromkeys(("ours", "ci_low", "ci_high", "p", "p_systems"), np.nan)
-        joined = pd.concat([joined, rest.assign(reason=reason, **empty, **fixed)], ignore_index=True)
+        joined = pd.concat(
+            [joined, rest.assign(reason=reason, **empty, **fixed)], ignore_index=True
+        )
     return joined.assign(judge=joined["judge"].fillna(""))

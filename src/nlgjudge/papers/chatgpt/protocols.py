@@ -35,14 +35,42 @@ PROTOCOLS = (
 )
 
 SCOPES = (
-    Scope(("table1", "table4"), "summeval", "summeval", "summarization",
-          same("coherence", "relevance", "consistency", "fluency"), source="section 4.2"),
-    Scope(("table2", "table5"), "newsroom", "newsroom", "newsroom",
-          same("coherence", "relevance", "informativeness", "fluency"), source="section 4.2"),
-    Scope(("table3",), "realsumm", "realsumm", "realsumm", same("pyramid_recall"), source="section 4.2",
-          note="24 systems in the released file, 25 in the paper"),
+    Scope(
+        ("table1", "table4"),
+        "summeval",
+        "summeval",
+        "summarization",
+        same("coherence", "relevance", "consistency", "fluency"),
+        source="section 4.2",
+    ),
+    Scope(
+        ("table2", "table5"),
+        "newsroom",
+        "newsroom",
+        "newsroom",
+        same("coherence", "relevance", "informativeness", "fluency"),
+        source="section 4.2",
+    ),
+    Scope(
+        ("table3",),
+        "realsumm",
+        "realsumm",
+        "realsumm",
+        same("pyramid_recall"),
+        source="section 4.2",
+        note="24 systems in the released file, 25 in the paper",
+    ),
     Scope(("table6",), "openmeva", "openmeva", "story", same("overall"), source="section 4.4"),
-    Scope(("table7",), "bagel", "bagel", "data_to_text", same("informativeness", "naturalness", "quality"),
-          not_asked={row: ("informativeness",) for row in ("ChatGPT (DA w/o ref)", "ChatGPT (Stars w/o ref)")},
-          source="section 4.5", note="informativeness is defined by the reference, so it was not asked without one"),
+    Scope(
+        ("table7",),
+        "bagel",
+        "bagel",
+        "data_to_text",
+        same("informativeness", "naturalness", "quality"),
+        not_asked={
+            row: ("informativeness",) for row in ("ChatGPT (DA w/o ref)", "ChatGPT (Stars w/o ref)")
+        },
+        source="section 4.5",
+        note="informativeness is defined by the reference, so it was not asked without one",
+    ),
 )

@@ -56,8 +56,11 @@ def _few(row, artefact, prompt, temperature, source, note=_TOP_P):
     return _protocol(row, (artefact,), prompt, source, samples=5, sampling=sampling, note=note)
 
 
-_THREE = {"auto CoT, score only": "auto_cot_score_only", "rate-explain": "rate_explain",
-          "analyze-rate": "analyze_rate"}
+_THREE = {
+    "auto CoT, score only": "auto_cot_score_only",
+    "rate-explain": "rate_explain",
+    "analyze-rate": "analyze_rate",
+}
 _PERSONAS = {"human annotator": "human", "HHH": "hhh"}
 _MAIN = ("table1", "table2", "table4")
 
@@ -70,20 +73,57 @@ PROTOCOLS = (
     _protocol("rate-explain", (*_MAIN, "table3"), "rate_explain", "section 3.2"),
     _protocol("auto CoT, rate-explain", ("table3",), "auto_cot_rate_explain", "appendix B.1"),
     _protocol("analyze-rate", _MAIN, "analyze_rate", "section 3.2"),
-    *(_few(f"T = {temperature}, {row}", "table5", prompt, temperature, "section 3.4.1 and appendix D")
-      for temperature in (0.3, 0.7) for row, prompt in _THREE.items()),
-    *(_protocol(f"T = 1.0, {row}", ("table5",), prompt, "section 3.4.1 and Table 5(c)",
-                note="Table 5 says that these are the results of Table 1, so of twenty replies")
-      for row, prompt in _THREE.items()),
-    *(_few(f"{persona}, {row}", "table6", f"{name}_{prompt}", 1, "section 3.4.2 and appendix D",
-           "the temperature is not stated and taken to be that of the other tables; so is top-p")
-      for persona, name in _PERSONAS.items() for row, prompt in _THREE.items()),
+    *(
+        _few(
+            f"T = {temperature}, {row}",
+            "table5",
+            prompt,
+            temperature,
+            "section 3.4.1 and appendix D",
+        )
+        for temperature in (0.3, 0.7)
+        for row, prompt in _THREE.items()
+    ),
+    *(
+        _protocol(
+            f"T = 1.0, {row}",
+            ("table5",),
+            prompt,
+            "section 3.4.1 and Table 5(c)",
+            note="Table 5 says that these are the results of Table 1, so of twenty replies",
+        )
+        for row, prompt in _THREE.items()
+    ),
+    *(
+        _few(
+            f"{persona}, {row}",
+            "table6",
+            f"{name}_{prompt}",
+            1,
+            "section 3.4.2 and appendix D",
+            "the temperature is not stated and taken to be that of the other tables; so is top-p",
+        )
+        for persona, name in _PERSONAS.items()
+        for row, prompt in _THREE.items()
+    ),
 )
 
 SCOPES = (
-    Scope(("table1", "table5", "table6"), "summeval", "summeval", "summarization",
-          same("coherence", "consistency", "fluency", "relevance"), source="appendices C and E.1"),
-    Scope(("table2", "table3", "table4"), "topical_chat", "topical_chat", "dialogue",
-          same("naturalness", "coherence", "engagingness", "groundedness"), source="appendices C and E.2",
-          note="all 360 responses, the original one of each dialogue among them"),
+    Scope(
+        ("table1", "table5", "table6"),
+        "summeval",
+        "summeval",
+        "summarization",
+        same("coherence", "consistency", "fluency", "relevance"),
+        source="appendices C and E.1",
+    ),
+    Scope(
+        ("table2", "table3", "table4"),
+        "topical_chat",
+        "topical_chat",
+        "dialogue",
+        same("naturalness", "coherence", "engagingness", "groundedness"),
+        source="appendices C and E.2",
+        note="all 360 responses, the original one of each dialogue among them",
+    ),
 )

@@ -40,7 +40,9 @@ def scored(benchmark, *, policy="nan", rows=None):
     >>> len(frame), len(counts)  # no row is asked for: people's ratings alone
     (50, 0)
     """
-    wanted = {row: name for row, name in RECORDED[benchmark.name].items() if rows is None or row in rows}
+    wanted = {
+        row: name for row, name in RECORDED[benchmark.name].items() if rows is None or row in rows
+    }
     read = {}
     for name in dict.fromkeys(wanted.values()):
         replies = if_available(name, benchmark.items) if recorded_files(name) else None
@@ -50,7 +52,9 @@ def scored(benchmark, *, policy="nan", rows=None):
         return benchmark.human(), pd.DataFrame(columns=["items", "replies", "unread"])
     by_row = {row: name for row, name in wanted.items() if name in read}
     scores = {row: read[name][0] for row, name in by_row.items()}
-    counts = pd.concat({row: read[name][1] for row, name in by_row.items()}, names=["row", "aspect"])
+    counts = pd.concat(
+        {row: read[name][1] for row, name in by_row.items()}, names=["row", "aspect"]
+    )
     return benchmark.with_scores(wide(scores)), counts
 
 
@@ -59,9 +63,11 @@ def _read(replies, name, policy):
     parsed = responses(replies, scale=recorded(name).scales, policy=policy)
     scores = item_scores(parsed)
     unread = (parsed["reason"] != "").groupby(parsed["aspect"], sort=False).sum()
-    counts = pd.DataFrame({
-        "items": scores.groupby("aspect", sort=False).size(),
-        "replies": parsed.groupby("aspect", sort=False).size(),
-        "unread": unread,
-    })
+    counts = pd.DataFrame(
+        {
+            "items": scores.groupby("aspect", sort=False).size(),
+            "replies": parsed.groupby("aspect", sort=False).size(),
+            "unread": unread,
+        }
+    )
     return scores, counts

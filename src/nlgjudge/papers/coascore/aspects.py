@@ -25,15 +25,22 @@ from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.coascore.protocols import SAMPLING, SCOPES
 
-_WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-          "seventeen eighteen nineteen twenty")
-_STEP_BY_STEP = "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
+_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+)
+_STEP_BY_STEP = (
+    "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
+)
 NUMBERS = dict(enumerate(_WORDS.split(), 1))
 # A line of a list: perhaps a mark or a number, a name of up to 62 characters, perhaps a remark in brackets, a
 # colon or a dash, and what is said of it. No part is tried twice (*+), so that a long reply takes no longer by the
 # square; what stands at the end of a line is taken off afterwards for the same reason.
-_LINE = re.compile(r"^[ \t>#*•–-]*+(?:\d+[.)])?+[ \t*_\"'-]*+([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*+"
-                   r"(?:\([^)\n]*\)[ \t*_]*+)?+(?::|(?<=[ \t])[–-])[ \t*_\"']*+(\S.*)$", re.MULTILINE)
+_LINE = re.compile(
+    r"^[ \t>#*•–-]*+(?:\d+[.)])?+[ \t*_\"'-]*+([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*+"
+    r"(?:\([^)\n]*\)[ \t*_]*+)?+(?::|(?<=[ \t])[–-])[ \t*_\"']*+(\S.*)$",
+    re.MULTILINE,
+)
 _END = " \t*_\"',"
 # How judges call the parts of an aspect in JSON.
 _NAME_KEYS = ("aspect", "name")
@@ -138,12 +145,16 @@ def stage(name, task, aspect, scale=(1, 5)):
     if name == "llmscore_cot":
         alone = stage("llmscore", task, aspect, scale)
         body = alone.body.rpartition("\n\n")[0]
-        return alone._replace(name=f"coascore/{name}/{task}/{aspect}", body=f"{body}\n\n{_STEP_BY_STEP}", exact=False)
+        return alone._replace(
+            name=f"coascore/{name}/{task}/{aspect}", body=f"{body}\n\n{_STEP_BY_STEP}", exact=False
+        )
     asked = prompt(f"coascore/{name}")
     printed = _task("dialogue")
     wanted = _task(task)
     if aspect not in wanted["aspects"]:
-        raise KeyError(f"no words for aspect {aspect!r} of {task}; there are {', '.join(wanted['aspects'])}")
+        raise KeyError(
+            f"no words for aspect {aspect!r} of {task}; there are {', '.join(wanted['aspects'])}"
+        )
     exchange = dict(zip(_words(printed, "overall", (1, 5)), _words(wanted, aspect, scale)))
     longest_first = sorted(exchange, key=len, reverse=True)
     pattern = "|".join(re.escape(words) for words in longest_first)
@@ -183,13 +194,26 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     asked = stage("aspects", task, aspect)
     text = asked.render({"n": NUMBERS.get(n, n)})
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    asking = Task("relevant aspects", aspect, text, {"n": str(n)}, (), "text", 1, settings or SAMPLING,
-                  prompt=asked.name, digest=asked.digest, check=_names_none)
-    reply, = judge.replies([asking])
+    asking = Task(
+        "relevant aspects",
+        aspect,
+        text,
+        {"n": str(n)},
+        (),
+        "text",
+        1,
+        settings or SAMPLING,
+        prompt=asked.name,
+        digest=asked.digest,
+        check=_names_none,
+    )
+    (reply,) = judge.replies([asking])
     found = parse_aspects(reply.text)[:n]
     if not found:
-        raise ValueError(f"{judge.name} named no aspect, expected {n}, one 'Name: definition' a line; got "
-                         f"{reply.reason or reply.text[:80]!r}")
+        raise ValueError(
+            f"{judge.name} named no aspect, expected {n}, one 'Name: definition' a line; got "
+            f"{reply.reason or reply.text[:80]!r}"
+        )
     if len(found) < n:
         warnings.warn(f"{judge.name} named {len(found)} of {n} aspects of {aspect}", stacklevel=2)
     return found
@@ -223,10 +247,21 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     for reply in judge.replies(tasks):
         scores, keys, extra = read(reply.text)
         for name, (score, reason) in scores.items():
-            rows.append((reply.item_id, name, reply.sample_index, reply.text, score, reply.reason or reason,
-                         keys.get(name, "")))
+            rows.append(
+                (
+                    reply.item_id,
+                    name,
+                    reply.sample_index,
+                    reply.text,
+                    score,
+                    reply.reason or reason,
+                    keys.get(name, ""),
+                )
+            )
         for name in extra:
-            rows.append((reply.item_id, name, reply.sample_index, reply.text, np.nan, "extra_aspect", name))
+            rows.append(
+                (reply.item_id, name, reply.sample_index, reply.text, np.nan, "extra_aspect", name)
+            )
     return pd.DataFrame(rows, columns=[*COLUMNS, "reply_key"]).astype({"score": float})
 
 
@@ -362,8 +397,20 @@ def item_tasks(items, asked, settings, extra=None):
         fields = fields_of(item)
         for field, values in (extra or {}).items():
             fields[field] = values[item.item_id]
-        tasks.append(Task(item.item_id, asked.aspect, asked.render(fields), fields, asked.scale, asked.form,
-                          1, settings or SAMPLING, prompt=asked.name, digest=digest))
+        tasks.append(
+            Task(
+                item.item_id,
+                asked.aspect,
+                asked.render(fields),
+                fields,
+                asked.scale,
+                asked.form,
+                1,
+                settings or SAMPLING,
+                prompt=asked.name,
+                digest=digest,
+            )
+        )
     return tasks
 
 
@@ -380,7 +427,7 @@ def _pairs(text, value_keys):
     end = max(text.rfind("}"), text.rfind("]"))
     try:
         # An object is read as its pairs, because a reply may name one aspect twice.
-        return list(_flat(json.loads(text[start:end + 1], object_pairs_hook=list), value_keys))
+        return list(_flat(json.loads(text[start : end + 1], object_pairs_hook=list), value_keys))
     except (ValueError, RecursionError):  # a ValueError also for a number of thousands of digits
         if "{" in text:  # broken JSON: each of its parts is a line
             text = re.sub(r'[{}]|,\s*(?=")', "\n", text)

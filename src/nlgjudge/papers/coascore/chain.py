@@ -79,8 +79,20 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     return _ask(judge, item_tasks(items, asked, settings), asked)
 
 
-def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", final="judge", scale=(1, 5),
-             settings=None, rng=None):
+def coascore(
+    items,
+    judge,
+    task,
+    aspect,
+    *,
+    n=5,
+    aspects=None,
+    scores="judged",
+    final="judge",
+    scale=(1, 5),
+    settings=None,
+    rng=None,
+):
     """Score items by the chain of aspects (Table 11).
 
     Parameters
@@ -121,19 +133,25 @@ def coascore(items, judge, task, aspect, *, n=5, aspects=None, scores="judged", 
     (3, [3, 3])
     """
     if scores not in SCORES or final not in FINAL or (scores == "none" and final == "average"):
-        raise ValueError(f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
-                         "and scores to average")
+        raise ValueError(
+            f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
+            "and scores to average"
+        )
     judge = get_judge(judge) if isinstance(judge, str) else judge
     if isinstance(aspects, str):
         if aspects != "inter":
-            raise ValueError(f"aspects={aspects!r}: expected a list of aspects, or 'inter' for the other rated ones")
+            raise ValueError(
+                f"aspects={aspects!r}: expected a list of aspects, or 'inter' for the other rated ones"
+            )
         aspects = other_rated_aspects(task, aspect)
     aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
     if scores == "judged":
         found = score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
     else:
         found = _unjudged(items, aspects, scale, scores, rng)
-    table = found[found["reason"] != "extra_aspect"].pivot(index="item_id", columns="aspect", values="score")
+    table = found[found["reason"] != "extra_aspect"].pivot(
+        index="item_id", columns="aspect", values="score"
+    )
     table = table.reindex(index=items["item_id"], columns=[one.name for one in aspects])
     if final == "average":
         end = _averaged(table, aspect)
@@ -219,8 +237,11 @@ def _shown(aspects, table, *, with_scores):
     shown = {}
     for position, item in enumerate(table.index):
         scored = [(definition, scores[position]) for definition, scores in columns]
-        shown[item] = "\n\n".join(f"{definition}\n\nScore: {float(score)}" for definition, score in scored
-                                  if pd.notna(score))
+        shown[item] = "\n\n".join(
+            f"{definition}\n\nScore: {float(score)}"
+            for definition, score in scored
+            if pd.notna(score)
+        )
     return shown
 
 
@@ -230,7 +251,9 @@ def _final_prompt(task, aspect, scale, *, with_scores):
     if with_scores:
         return asked
     body = asked.body.replace("some scores for different", "some different")
-    return asked._replace(body=body.replace("the scores for different", "the different"), exact=False)
+    return asked._replace(
+        body=body.replace("the scores for different", "the different"), exact=False
+    )
 
 
 def _chained(items, judge, asked, shown, settings):
@@ -252,8 +275,16 @@ def _averaged(table, aspect):
 
 def _without(ids, aspect):
     """Rows of items that have no scored aspect."""
-    return pd.DataFrame({"item_id": ids, "aspect": aspect, "sample_index": 0, "text": "", "score": np.nan,
-                         "reason": "no_aspect_scores"})
+    return pd.DataFrame(
+        {
+            "item_id": ids,
+            "aspect": aspect,
+            "sample_index": 0,
+            "text": "",
+            "score": np.nan,
+            "reason": "no_aspect_scores",
+        }
+    )
 
 
 def _ask(judge, tasks, asked):

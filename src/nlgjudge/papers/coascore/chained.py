@@ -63,7 +63,7 @@ class Chained:
 
     def _text(self, task):
         if task.form == "text":  # stage 1
-            named = self.aspects[:int(task.fields["n"])]
+            named = self.aspects[: int(task.fields["n"])]
             return "\n".join(f"{one.name}: {one.definition}" for one in named)
         if "aspects" in task.fields:  # stage 2
             names = _names(task.fields["aspects"])
@@ -73,7 +73,7 @@ class Chained:
         return answer((self.own * view + math.fsum(shown)) / (self.own + len(shown)), task)
 
     def _view(self, task, aspect):
-        reply, = self.judge.replies([task._replace(aspect=aspect, form="number")])
+        (reply,) = self.judge.replies([task._replace(aspect=aspect, form="number")])
         return _number(reply.text, task.scale)
 
 
@@ -88,7 +88,9 @@ def _names(definitions):
     return tuple(one.name for one in parse_aspects(definitions))
 
 
-def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, random=False, scale=(1, 5)):
+def expected_chain(
+    n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, random=False, scale=(1, 5)
+):
     """Correlation that the chain of a `Chained` judge should have with the ratings.
 
     View and aspect scores are the rating plus errors, those of the aspects in part one error
@@ -120,7 +122,9 @@ def expected_chain(n, *, own=5.0, rating=0.6, view=0.8, aspect=0.8, shared=0.0, 
     low, high = scale
     levels = high - low + 1
     informative = 0 if random else n
-    variance = (levels**2 - 1) / 12 if random else aspect**2  # of an aspect's score, given the rating
+    variance = (
+        (levels**2 - 1) / 12 if random else aspect**2
+    )  # of an aspect's score, given the rating
     weight = (own + informative) / (own + n)  # of what view and aspects have in common
     noise = (own * view) ** 2 + n * variance
     in_common = weight**2 * (rating**2 + shared**2)

@@ -44,18 +44,23 @@ def originals(benchmark, n=100, *, seed=0):
     items = benchmark.items.drop_duplicates("doc_id").assign(wrong="")
     if benchmark.name == "summeval":
         longest = items["references"].map(_most_sentences)
-        items["references"] = [[text for text in texts if text != chosen]
-                               for texts, chosen in zip(items["references"], longest)]
+        items["references"] = [
+            [text for text in texts if text != chosen]
+            for texts, chosen in zip(items["references"], longest)
+        ]
         items["hypothesis"] = longest
     elif benchmark.name == "story_cloze":
         endings = benchmark.items.pivot(index="doc_id", columns="system_id", values="hypothesis")
-        items = items.assign(hypothesis=items["doc_id"].map(endings["right_ending"]),
-                             wrong=items["doc_id"].map(endings["wrong_ending"]))
+        items = items.assign(
+            hypothesis=items["doc_id"].map(endings["right_ending"]),
+            wrong=items["doc_id"].map(endings["wrong_ending"]),
+        )
     elif benchmark.name == "answer_equivalence":
         items = items.assign(hypothesis=items["references"].str[0])
     elif benchmark.name == "sumpubmed" and not benchmark.is_sample:
-        items = items.assign(hypothesis=items["hypothesis"].map(_background),
-                             source=items["source"].map(_background))
+        items = items.assign(
+            hypothesis=items["hypothesis"].map(_background), source=items["source"].map(_background)
+        )
     elif benchmark.name == "wmt22_de_en" and not benchmark.is_sample:
         items = _joined(items, 4)
     items = items.assign(item_id=items["doc_id"])
@@ -117,5 +122,6 @@ def _background(text):
 def _joined(items, size):
     """Join so many neighbours to one text each, under the first one's keys."""
     blocks = items.groupby(pd.RangeIndex(len(items)) // size)
-    return blocks.first().assign(source=blocks["source"].agg(" ".join),
-                                 hypothesis=blocks["hypothesis"].agg(" ".join))
+    return blocks.first().assign(
+        source=blocks["source"].agg(" ".join), hypothesis=blocks["hypothesis"].agg(" ".join)
+    )

@@ -108,7 +108,9 @@ def signed_rank(original, damaged, *, zeros="wilcox", method="auto"):
     original = np.asarray(original, float)
     damaged = np.asarray(damaged, float)
     if original.shape != damaged.shape or original.ndim != 1:
-        raise ValueError(f"expected two lists of one length, got shapes {original.shape} and {damaged.shape}")
+        raise ValueError(
+            f"expected two lists of one length, got shapes {original.shape} and {damaged.shape}"
+        )
     differences = original - damaged
     n = int(np.isfinite(differences).sum())
     equal = int((differences == 0).sum())
@@ -142,7 +144,9 @@ def log_p(differences, *, zeros="wilcox", method="auto"):
     array([0.03125, 1.     ])
     """
     if zeros not in ZEROS or method not in METHODS:
-        raise ValueError(f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}")
+        raise ValueError(
+            f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}"
+        )
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)
     counted = ((differences != 0) & ~np.isnan(differences)).sum(axis=-1)
@@ -165,8 +169,14 @@ def _normal(differences, zeros):
         differences = np.where(np.isnan(differences), 0, differences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # rows without an unequal pair
-        test = scipy.stats.wilcoxon(differences, zero_method=zeros, alternative="greater", method="asymptotic",
-                                    axis=-1, nan_policy="omit")
+        test = scipy.stats.wilcoxon(
+            differences,
+            zero_method=zeros,
+            alternative="greater",
+            method="asymptotic",
+            axis=-1,
+            nan_policy="omit",
+        )
     # Not the logarithm of its p, which is 0 from about 1,900 differences of one sign on.
     return scipy.stats.norm.logsf(test.zstatistic)
 
@@ -183,7 +193,7 @@ def _exact(differences, zeros):
     signed = np.where(ranks > 0, np.sign(differences) * ranks, 0).sum(axis=-1)
     longest = (ranks > 0).sum(axis=-1).max()
     doubled = np.rint(2 * ranks).astype(int)  # midranks become whole numbers
-    doubled = np.sort(doubled, axis=-1)[:, -max(longest, 1):]
+    doubled = np.sort(doubled, axis=-1)[:, -max(longest, 1) :]
     total = doubled.sum(axis=-1)
     least = np.rint(total / 2 + signed).astype(int)  # twice the sum of positive ranks
     parts = max(1, len(doubled) * (total.max() + 1) // _CELLS)
@@ -286,14 +296,16 @@ def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", meth
     shares = _weights(weights, levels.index, aspects)
     equal = (differences == 0).sum(axis=-1)
     pairs = np.isfinite(differences).sum(axis=-1)
-    table = pd.DataFrame({
-        "level": levels,
-        "D": _d(harmonic_mean_p(logs, form=form)),
-        "D_EW": _d(harmonic_mean_p(logs, shares)),
-        "n": pairs.min(axis=1),
-        "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
-        "note": [_note(aspects, all_equal) for all_equal in equal == pairs],
-    })
+    table = pd.DataFrame(
+        {
+            "level": levels,
+            "D": _d(harmonic_mean_p(logs, form=form)),
+            "D_EW": _d(harmonic_mean_p(logs, shares)),
+            "n": pairs.min(axis=1),
+            "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
+            "note": [_note(aspects, all_equal) for all_equal in equal == pairs],
+        }
+    )
     own = pd.DataFrame(_d(logs), levels.index, [f"D:{aspect}" for aspect in aspects])
     return table.join(own)
 
@@ -328,8 +340,18 @@ def overall_discernment(table):
     return pd.Series(found, STATISTICS)
 
 
-def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidence=0.95, form="normalised",
-                         zeros="wilcox", method="auto", each=False):
+def discernment_interval(
+    scores,
+    weights=None,
+    *,
+    rng,
+    resamples=1000,
+    confidence=0.95,
+    form="normalised",
+    zeros="wilcox",
+    method="auto",
+    each=False,
+):
     """Percentile bootstrap over texts of the four overall scores, or of each perturbation's D.
 
     A resample repeats texts, and D follows the sample's size and not only the judge, so an interval is
@@ -367,8 +389,10 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     D_min_EW  1.851   1.157    2.435
     """
     if resamples < 1 or not 0 < confidence < 1:
-        raise ValueError(f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
-                         "in (0, 1)")
+        raise ValueError(
+            f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
+            "in (0, 1)"
+        )
     differences, levels, aspects = _differences(scores)
     shares = _weights(weights, levels.index, aspects)
     texts = differences.shape[-1]
@@ -376,7 +400,9 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     draws = []
     for count in np.diff(np.linspace(0, resamples, parts + 1, dtype=int)):
         drawn = rng.integers(texts, size=(count, texts))
-        resampled = np.moveaxis(differences[..., drawn], -2, 0)  # resample, perturbation, metric, text
+        resampled = np.moveaxis(
+            differences[..., drawn], -2, 0
+        )  # resample, perturbation, metric, text
         logs = log_p(resampled, zeros=zeros, method=method)
         plain = _d(harmonic_mean_p(logs, form=form))
         if each:
@@ -388,22 +414,30 @@ def discernment_interval(scores, weights=None, *, rng, resamples=1000, confidenc
     low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
     table = discernment(scores, weights, form=form, zeros=zeros, method=method)
     value = table["D"] if each else overall_discernment(table)
-    return pd.DataFrame({"value": value, "ci_low": np.fmin(low, value), "ci_high": np.fmax(high, value)})
+    return pd.DataFrame(
+        {"value": value, "ci_low": np.fmin(low, value), "ci_high": np.fmax(high, value)}
+    )
 
 
 def _differences(scores):
     """Array of perturbation x metric x text, the perturbations' levels, and the metrics."""
     wide = scores.pivot(index="original", columns=["perturbation", "aspect"], values="score")
     if "original" not in wide.columns.get_level_values(0):
-        raise ValueError("expected rows with perturbation 'original' to compare with, got "
-                         f"{sorted(scores['perturbation'].unique())}")
-    levels = scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
+        raise ValueError(
+            "expected rows with perturbation 'original' to compare with, got "
+            f"{sorted(scores['perturbation'].unique())}"
+        )
+    levels = (
+        scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
+    )
     aspects = list(dict.fromkeys(scores["aspect"]))
     rated = dict(zip(wide.columns, wide.to_numpy(float).T))
     values = np.empty((len(levels), len(aspects), len(wide)))
     for row, perturbation in enumerate(levels.index):
         for column, aspect in enumerate(aspects):
-            values[row, column] = rated["original", aspect] - rated.get((perturbation, aspect), np.nan)
+            values[row, column] = rated["original", aspect] - rated.get(
+                (perturbation, aspect), np.nan
+            )
     return values, levels, aspects
 
 
@@ -415,7 +449,9 @@ def _weights(weights, perturbations, aspects):
     absent = sorted(set(names) - set(weights.index))
     absent += [aspect for aspect in aspects if aspect not in weights]
     if absent:
-        raise ValueError(f"expected weights for every perturbation and aspect; {', '.join(absent)} have none")
+        raise ValueError(
+            f"expected weights for every perturbation and aspect; {', '.join(absent)} have none"
+        )
     return weights.loc[names, aspects].to_numpy(float)
 
 
@@ -427,8 +463,14 @@ def _d(logs):
 def _overall(plain, weighted, levels):
     """The four `STATISTICS` of D and of D with weights; perturbations are the last axis."""
     levels = np.asarray(levels)
-    return np.stack([_level_average(plain, levels), plain.min(axis=-1),
-                     _level_average(weighted, levels), weighted.min(axis=-1)])
+    return np.stack(
+        [
+            _level_average(plain, levels),
+            plain.min(axis=-1),
+            _level_average(weighted, levels),
+            weighted.min(axis=-1),
+        ]
+    )
 
 
 def _level_average(values, levels):

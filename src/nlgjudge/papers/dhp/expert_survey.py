@@ -35,8 +35,10 @@ def survey(task, metrics, issues, path):
     """
     import ipywidgets
 
-    head = [ipywidgets.HTML(f"<b>{html.escape(metric)}</b>: {html.escape(definition)}")
-            for metric, definition in metrics.items()]
+    head = [
+        ipywidgets.HTML(f"<b>{html.escape(metric)}</b>: {html.escape(definition)}")
+        for metric, definition in metrics.items()
+    ]
     choices = {}
     rows = []
     for name, description in issues.items():
@@ -50,8 +52,13 @@ def survey(task, metrics, issues, path):
         if unanswered:
             said.value = f"no metric chosen yet for {', '.join(unanswered)}"
             return
-        votes = pd.DataFrame({"task": task, "perturbation": list(choices),
-                              "metric": [choice.value for choice in choices.values()]})
+        votes = pd.DataFrame(
+            {
+                "task": task,
+                "perturbation": list(choices),
+                "metric": [choice.value for choice in choices.values()],
+            }
+        )
         new = not pd.io.common.file_exists(path)
         spreadsheets.write(votes, path, mode="a", header=new, lineterminator="\n")
         said.value = f"{len(votes)} votes added to {path}"
@@ -89,6 +96,10 @@ def expert_weights(votes, metrics):
     """
     votes = votes[["perturbation", "metric"]].map(spreadsheets.plain)
     if not set(votes["metric"]) <= set(metrics):
-        raise ValueError(f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}")
-    counts = pd.crosstab(votes["perturbation"], votes["metric"]).reindex(columns=metrics, fill_value=0)
+        raise ValueError(
+            f"expected votes for {', '.join(metrics)}, got {sorted(set(votes['metric']))}"
+        )
+    counts = pd.crosstab(votes["perturbation"], votes["metric"]).reindex(
+        columns=metrics, fill_value=0
+    )
     return counts.div(counts.sum(axis=1), axis=0)

@@ -22,14 +22,34 @@ from nlgjudge.data.choices import unknown
 # that a model makes in the paper ("one or more") are ours, and so is the 5 of a story's deletions, lost
 # from the text at hand: its typos have 5.
 _SIZES = {
-    "summarization": {"fictional entities": (1, 4), "grammatical errors": (2, 6), "reordering": (2, 0),
-                      "rewriting and insertion": (1, 2)},
-    "story": {"deletions": (5,), "typos": (5,), "fictional entities": (1,), "grammatical errors": (1,),
-              "random ending": (1,), "wrong ending": (1,)},
-    "question_answering": {"deletions": (5, 25), "typos": (5, 25), "fictional entities": (1, 4),
-                           "grammatical errors": (1, 4), "random answer": (1,)},
-    "translation": {"deletions": (10, 50), "typos": (10, 50), "word deletions": (5, 25),
-                    "fictional entities": (1, 4), "grammatical errors": (2, 6)},
+    "summarization": {
+        "fictional entities": (1, 4),
+        "grammatical errors": (2, 6),
+        "reordering": (2, 0),
+        "rewriting and insertion": (1, 2),
+    },
+    "story": {
+        "deletions": (5,),
+        "typos": (5,),
+        "fictional entities": (1,),
+        "grammatical errors": (1,),
+        "random ending": (1,),
+        "wrong ending": (1,),
+    },
+    "question_answering": {
+        "deletions": (5, 25),
+        "typos": (5, 25),
+        "fictional entities": (1, 4),
+        "grammatical errors": (1, 4),
+        "random answer": (1,),
+    },
+    "translation": {
+        "deletions": (10, 50),
+        "typos": (10, 50),
+        "word deletions": (5, 25),
+        "fictional entities": (1, 4),
+        "grammatical errors": (2, 6),
+    },
 }
 DATASETS = {
     "summeval": ("summarization", {"deletions": (10, 50), "typos": (10, 50)}),
@@ -43,16 +63,37 @@ DATASETS = {
 _ALL_SIZES = [*_SIZES.values(), *(own for _, own in DATASETS.values())]
 NAMES = sorted({name for sizes in _ALL_SIZES for name in sizes})
 DEGREES = ("minor", "major", "")
-LEVELS = {"deletions": "character", "typos": "character", "word deletions": "word",
-          "fictional entities": "word", "grammatical errors": "word"}  # any other: sentence
+LEVELS = {
+    "deletions": "character",
+    "typos": "character",
+    "word deletions": "word",
+    "fictional entities": "word",
+    "grammatical errors": "word",
+}  # any other: sentence
 # Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
 _TYPOS = {"missing_char": 2, "char_swap": 2, "extra_char": 1, "nearby_char": 1}
 # Words that are wrong in each other's place. A word of two pairs is replaced by that of the last.
 _CONFUSED = [
-    ("is", "are"), ("was", "were"), ("has", "have"), ("does", "do"), ("he", "him"), ("she", "her"),
-    ("they", "them"), ("we", "us"), ("a", "an"), ("in", "at"), ("to", "for"), ("of", "from"), ("on", "into"),
-    ("with", "by"), ("who", "which"), ("this", "these"), ("that", "those"), ("their", "them"),
-    ("his", "him"), ("and", "but"),
+    ("is", "are"),
+    ("was", "were"),
+    ("has", "have"),
+    ("does", "do"),
+    ("he", "him"),
+    ("she", "her"),
+    ("they", "them"),
+    ("we", "us"),
+    ("a", "an"),
+    ("in", "at"),
+    ("to", "for"),
+    ("of", "from"),
+    ("on", "into"),
+    ("with", "by"),
+    ("who", "which"),
+    ("this", "these"),
+    ("that", "those"),
+    ("their", "them"),
+    ("his", "him"),
+    ("and", "but"),
 ]
 _WRONG = {}
 for _first, _second in _CONFUSED:
@@ -136,7 +177,9 @@ def perturbations(dataset):
     ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
     """
     if dataset not in DATASETS:
-        raise KeyError("DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS))
+        raise KeyError(
+            "DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS)
+        )
     task, own = DATASETS[dataset]
     found = []
     for name, sizes in (own | _SIZES[task]).items():
@@ -179,7 +222,11 @@ def perturb(items, plan, *, seed=0):
     """
     for wanted in plan:
         _check(wanted, items)
-    rows = [items.assign(original=items["item_id"], perturbation="original", level="", origin="original")]
+    rows = [
+        items.assign(
+            original=items["item_id"], perturbation="original", level="", origin="original"
+        )
+    ]
     left_out = []
     for wanted in plan:
         texts = {}
@@ -190,14 +237,16 @@ def perturb(items, plan, *, seed=0):
             except TooShort as error:
                 left_out.append((item.item_id, wanted.label, str(error)))
         made = items.loc[list(texts)]
-        rows.append(made.assign(
-            item_id=made["item_id"] + "#" + wanted.label,
-            hypothesis=pd.Series(texts, dtype=object),
-            original=made["item_id"],
-            perturbation=wanted.label,
-            level=wanted.level,
-            origin=wanted.origin,
-        ))
+        rows.append(
+            made.assign(
+                item_id=made["item_id"] + "#" + wanted.label,
+                hypothesis=pd.Series(texts, dtype=object),
+                original=made["item_id"],
+                perturbation=wanted.label,
+                level=wanted.level,
+                origin=wanted.origin,
+            )
+        )
     reasons = pd.DataFrame(left_out, columns=["original", "perturbation", "reason"])
     return Versions(pd.concat(rows, ignore_index=True), reasons)
 
@@ -208,10 +257,14 @@ def _check(wanted, items):
     if wanted.degree not in DEGREES:
         raise ValueError(unknown("degree of a perturbation", wanted.degree, DEGREES))
     if isinstance(wanted.k, bool) or not isinstance(wanted.k, int) or wanted.k < 0:
-        raise ValueError(f"perturbation {wanted.name!r}: expected a whole number of edits, got {wanted.k!r}")
+        raise ValueError(
+            f"perturbation {wanted.name!r}: expected a whole number of edits, got {wanted.k!r}"
+        )
     if wanted.name == "wrong ending" and "wrong" not in items:
-        raise ValueError("perturbation 'wrong ending' needs a column `wrong` with each item's wrong ending; "
-                         "nlgjudge.originals gives it for story_cloze")
+        raise ValueError(
+            "perturbation 'wrong ending' needs a column `wrong` with each item's wrong ending; "
+            "nlgjudge.originals gives it for story_cloze"
+        )
 
 
 def _edited(item, items, wanted, rng):
@@ -220,7 +273,7 @@ def _edited(item, items, wanted, rng):
     if wanted.name.startswith("random "):
         elsewhere = (items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis)
         others = items.loc[elsewhere, "hypothesis"]
-        place, = _chosen(range(len(others)), 1, rng, "other texts")
+        (place,) = _chosen(range(len(others)), 1, rng, "other texts")
         return others.iloc[place]
     return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
 
@@ -276,8 +329,8 @@ def delete_words(text, k, rng):
         raise TooShort(f"expected more than {k} words, got {len(words)}")
     first = rng.randrange(len(words) - k + 1)
     last = first + k - 1
-    before = text[:words[first].start()]
-    after = text[words[last].end():]
+    before = text[: words[first].start()]
+    after = text[words[last].end() :]
     return before + after if after else before.rstrip()
 
 
@@ -295,7 +348,9 @@ def reorder(text, k, rng):
         places = rng.sample(range(len(parts)), k or len(parts))
         new = rng.sample(places, len(places))
         if [parts[place] for place in new] != [parts[place] for place in places]:
-            return _replaced(text, [(*spans[place], parts[other]) for place, other in zip(places, new)])
+            return _replaced(
+                text, [(*spans[place], parts[other]) for place, other in zip(places, new)]
+            )
 
 
 def invent_entities(text, k, rng):
@@ -317,7 +372,7 @@ def _names_something(word, text):
     """Whether a match in a text is a number, or capitalised without beginning a sentence."""
     if word[0][0].isdigit():
         return True
-    begins_sentence = re.search(r"(^|[.!?]\W*)$", text[:word.start()])
+    begins_sentence = re.search(r"(^|[.!?]\W*)$", text[: word.start()])
     return word[0][0].isupper() and not begins_sentence
 
 

@@ -56,7 +56,9 @@ def judges_of_rows(judge, *, price=None, max_cost=None, **options):
         named = [("", one) for one in several]
     for row, _ in named:
         if row and row not in MODELS:
-            raise ValueError(f"dhp: {unknown('printed row of a model', row, MODELS, most=len(MODELS))}")
+            raise ValueError(
+                f"dhp: {unknown('printed row of a model', row, MODELS, most=len(MODELS))}"
+            )
     given = {"price": price, "max_cost": max_cost} | options
     given = {name: value for name, value in given.items() if value is not None}
     made = {}
@@ -114,7 +116,9 @@ def rate(versions, prompts, judges, *, samples=None, temperature=None):
         for label, judge in judges.items():
             count, settings = _request(judge, samples, temperature)
             try:
-                replies = judge_items(items, prompts[dataset], judge, samples=count, sampling=settings)
+                replies = judge_items(
+                    items, prompts[dataset], judge, samples=count, sampling=settings
+                )
             except Waiting as error:
                 waiting.append(error)
                 continue
@@ -162,7 +166,9 @@ def rating_plan(versions, prompts, judges, *, samples=None, temperature=None, pr
     index = pd.MultiIndex.from_tuples(lines, names=["judge", "dataset"])
     table = pd.DataFrame(list(lines.values()), index=index, columns=list(COUNTS))
     if price:
-        table["cost"] = table[["prompt_tokens", "completion_tokens"]].astype(float) @ list(price) / 1e6
+        table["cost"] = (
+            table[["prompt_tokens", "completion_tokens"]].astype(float) @ list(price) / 1e6
+        )
     return table
 
 

@@ -68,12 +68,17 @@ def rewrite(versions, task, judge, **settings):
         asked = _tasks(part["item_id"], before, label, task, judge, settings)
         replies = list(judge.replies(asked))
         reasons = [_refused(reply, old) for reply, old in zip(replies, before, strict=True)]
-        made = part.assign(hypothesis=[reply.text.strip() for reply in replies], origin=f"llm:{judge.name}")
+        made = part.assign(
+            hypothesis=[reply.text.strip() for reply in replies], origin=f"llm:{judge.name}"
+        )
         parts.append(made[[reason == "" for reason in reasons]])
-        left_out += [(key, label, reason) for key, reason in zip(part["original"], reasons) if reason]
+        left_out += [
+            (key, label, reason) for key, reason in zip(part["original"], reasons) if reason
+        ]
     more = pd.DataFrame(left_out, columns=versions.left_out.columns)
-    return Versions(pd.concat(parts, ignore_index=True),
-                    pd.concat([versions.left_out, more], ignore_index=True))
+    return Versions(
+        pd.concat(parts, ignore_index=True), pd.concat([versions.left_out, more], ignore_index=True)
+    )
 
 
 def _refused(reply, old):
@@ -98,8 +103,20 @@ def _tasks(keys, texts, label, task, judge, settings):
     tasks = []
     for key, text in zip(keys, texts):
         shown = fields | {"steps": steps, "hypothesis": text, "reference": text}
-        tasks.append(Task(key, "", asked.render(shown), shown, (), "text", 1, settings,
-                          prompt=asked.name, digest=asked.digest))
+        tasks.append(
+            Task(
+                key,
+                "",
+                asked.render(shown),
+                shown,
+                (),
+                "text",
+                1,
+                settings,
+                prompt=asked.name,
+                digest=asked.digest,
+            )
+        )
     return tasks
 
 
@@ -115,8 +132,21 @@ def _fields(label, task):
 def _steps(fields, label, judge, settings):
     """Ask the judge for the steps of an adjustment (Auto-CoT)."""
     request = prompt("dhp/perturb/auto_cot").render(fields)
-    reply, = judge.replies([Task("adjustment steps", "", request, {}, (), "text", 1, settings,
-                                 prompt="dhp/perturb/auto_cot")])
+    (reply,) = judge.replies(
+        [
+            Task(
+                "adjustment steps",
+                "",
+                request,
+                {},
+                (),
+                "text",
+                1,
+                settings,
+                prompt="dhp/perturb/auto_cot",
+            )
+        ]
+    )
     steps = reply.text.strip()
     if not steps:
         raise ValueError(f"{judge.name} gave no steps for {label!r}: {reply.reason}")

@@ -33,7 +33,7 @@ def evaluation_steps(judge, task, criteria, **settings):
     """
     judge = get_judge(judge) if isinstance(judge, str) else judge
     text = prompt("geval/auto_cot").render({"task": task, "criteria": criteria})
-    reply, = judge.replies([Task("evaluation steps", "", text, {}, (), "text", 1, settings)])
+    (reply,) = judge.replies([Task("evaluation steps", "", text, {}, (), "text", 1, settings)])
     if not reply.text.strip():
         raise ValueError(f"{judge.name} gave no evaluation steps: {reply.reason}")
     return reply.text.strip()
