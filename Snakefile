@@ -1,38 +1,66 @@
-# Runs every notebook that changed, or whose data, modules or printed tables changed, then
-# merges the ledger. Start it with `make reproduce`, which finds the data first.
+# `make reproduce` runs every notebook with papermill and merges the ledger. `make sweep` runs one over a grid.
 import shlex
+from pathlib import Path
 
-from nlgjudge.data.paths import results
-from nlgjudge.repo import workflow as plan
+import pandas as pd
+import yaml
+from snakemake.utils import Paramspace
 
-# What the notebooks make goes there, and from there into the repository by `make refresh` alone.
-shell.prefix(f"export NLGJUDGE_OUT={shlex.quote(str(results()))}; ")
+from nlgjudge import workflow as plan
+
 NAMES = plan.notebooks()
-EXECUTED = expand("build/executed/{name}.ipynb", name=NAMES)
+PAPERMILL = "papermill --no-progress-bar --no-request-save-on-cell-execute --autosave-cell-every 0 --cwd notebooks"
 
 
 rule all:
-    # The executed copies too: one that was deleted is made again.
-    input: EXECUTED, "build/coverage.txt"
+    input: "build/ledger.txt"
 
 
+# New outputs in a notebook are no reason to run it; changed cells are, through the digest.
 rule notebook:
-    # The notebook is ancient: writing outputs back into it must not run it again. A change
-    # of its cells does, through the digest. Of the files that it used, the newest decides.
     input:
         notebook=ancient("notebooks/{name}.ipynb"),
-        used=lambda wildcards: plan.last_changed(wildcards.name),
+        used=plan.inputs(),
     output: "build/executed/{name}.ipynb"
+    log: "build/log/{name}.txt"
     params:
         cells=lambda wildcards: plan.source_digest(wildcards.name),
         data=lambda wildcards: plan.data(wildcards.name),
-    shell: "nlgjudge run {input.notebook:q} --output {output:q}"
+    shell: f"NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} > {{log:q}} 2>&1"
 
 
 rule ledger:
-    input:
-        EXECUTED,
-        "paper_tables/needs.csv",
-    output: "build/coverage.txt"
-    params: names=NAMES
-    shell: "nlgjudge finish > {output:q}"
+    input: expand("build/executed/{name}.ipynb", name=NAMES)
+    output: "build/ledger.txt"
+    shell: "nlgjudge ledger > {output:q}"
+
+
+if "grid" in config:
+    BOOK = Path("notebooks", config["notebook"]).with_suffix(".ipynb")
+    # A row of the CSV file is a cell of the grid; a value is YAML, such as 5, null or [coherence, fluency].
+    GRID = Paramspace(pd.read_csv(config["grid"], dtype=str, keep_default_na=False))
+    FOLDER = f"build/sweeps/{BOOK.stem}/"
+    CELLS = {cell: row for cell, row in zip(GRID.instance_patterns, GRID.dataframe.to_dict("records"))}
+    VALUES = {cell: {name: yaml.safe_load(text) for name, text in row.items()} for cell, row in CELLS.items()}
+    for values in VALUES.values():
+        plan.check_parameters(BOOK, values)
+
+    rule sweep:
+        input: expand(FOLDER + "{cell}/executed.ipynb", cell=CELLS)
+        output: FOLDER + "results.csv"
+        localrule: True
+        run:
+            found = [
+                pd.read_csv(table).assign(**row)
+                for cell, row in CELLS.items()
+                for kind in ("ablation", "ledger")
+                for table in sorted(Path(FOLDER, cell).rglob(f"{kind}/*.csv"))
+            ]
+            pd.concat(found).to_csv(output[0], index=False)
+
+    rule cell:
+        input: str(BOOK), plan.inputs()
+        output: FOLDER + GRID.wildcard_pattern + "/executed.ipynb"
+        log: FOLDER + GRID.wildcard_pattern + "/log.txt"
+        params: given=lambda wildcards, output: yaml.dump(VALUES[Path(output[0]).parent.relative_to(FOLDER).as_posix()])
+        shell: f"NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} {{output:q}} -y {{params.given:q}} > {{log:q}} 2>&1"

@@ -1,13 +1,11 @@
-"""METEOR's Java program: what it is given, where Java is looked for, and one program for many processes.
+"""METEOR's Java program: what it is given, and where Java is looked for.
 
 A script stands in for Java, and scores a pair by the words that both texts have. Rows that papers print are
 checked with the real one in `test_meteor_versions.py`.
 """
 
 import os
-import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,7 +17,6 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.metrics import java_meteor
 
-COMMAND = [sys.executable, "-m", "nlgjudge.repo.cli"]
 # Speaks as METEOR 1.5 does with `-stdio`: a line for each pair, then a line for all pairs' values and their mean.
 STAND_IN = """#!{python}
 import os, sys, time
@@ -51,7 +48,6 @@ def java(tmp_path, monkeypatch):
     program.write_text(STAND_IN.format(python=sys.executable, folder=str(tmp_path)), "utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join([str(program.parent), os.environ["PATH"]]))
-    monkeypatch.delenv(java_meteor.LENT, raising=False)
     java_meteor._program.cache_clear()  # that of an earlier test, in this process
     yield tmp_path
     java_meteor._program.cache_clear()
@@ -96,72 +92,6 @@ def test_after_an_interrupt_nobody_gets_the_answers_that_were_left(java):
         signal.signal(signal.SIGUSR1, before)
     (java / "go on").touch()
     assert java_meteor.java_scores([("a b", "a b")]) == [2]
-
-
-# In one piece, for two of them write to one pipe.
-ASKS = """import os, sys
-from nlgjudge.metrics.java_meteor import java_scores
-try:
-    said = " ".join(map(str, java_scores([pair.split("/") for pair in sys.argv[1:]])))
-except RuntimeError as error:
-    said = f"broke off: {error}"
-os.write(1, f"{said}\\n".encode())"""
-ASK = f"{sys.executable} -c '{ASKS}'"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
-def test_one_program_is_lent_to_all_processes_of_a_command(java):
-    """One asker ends before it has its answer: the next one gets its own, not the other's."""
-    ends = (
-        f"{sys.executable} -c 'import os, signal, sys; os.kill(int(sys.argv[1]), signal.SIGKILL)'"
-    )
-    script = "\n".join(
-        [
-            f"{ASK} 'a b/a b' 'a/b' & {ASK} 'a b c/c b a' & wait %1 %2",
-            f"{ASK} 'wait/wait' 'a b c d/a b c d' & asker=$!",
-            f"until grep -q wait {java / 'given'}; do sleep 0.05; done",
-            f"{ends} $asker; touch '{java / 'go on'}'",
-            f"{ASK} 'a/a'",
-            f"{ASK} 'break off/a'",
-            f"{ASK} 'a b/a b'",
-        ]
-    )
-    done = subprocess.run([*COMMAND, "serve", "sh", "-c", script], text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    first, second, *rest = done.stdout.splitlines()
-    assert {first, second} == {"2.0 0.0", "3.0"}
-    assert rest[0] == "1.0" and rest[1].startswith("broke off: ") and rest[2:] == ["2.0"]
-    started = (java / "started").read_text().split()
-    assert len(started) == 2  # one, and one after it broke off
-    assert not any(Path("/proc", number).exists() for number in started)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
-def test_a_lender_that_is_gone_is_not_waited_for(java, monkeypatch):
-    done = subprocess.run(
-        [*COMMAND, "serve", "sh", "-c", f'echo "${java_meteor.LENT}"'],
-        text=True,
-        capture_output=True,
-        check=True,
-    )
-    monkeypatch.setenv(java_meteor.LENT, done.stdout.strip())
-    assert re.search(r"nlgjudge-.*/meteor$", done.stdout.strip())
-    assert java_meteor.java_scores([("a", "a")]) == [1]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
-def test_the_lender_ends_at_whatever_moment_it_is_told_to():
-    """Told right before it waited for somebody to ask, as by a command that ends at once, it waited for ever."""
-    lends = "\n".join(
-        [
-            "import time",
-            "from nlgjudge.repo.lending import lending",
-            "for step in range(400):",
-            "    with lending():",
-            "        time.sleep(step % 60 * 5e-5)",
-        ]
-    )
-    subprocess.run([sys.executable, "-c", lends], check=True, timeout=600)
 
 
 def test_a_java_runtime_from_a_package_serves(monkeypatch):

@@ -145,7 +145,7 @@ def read(entry):
     advice = "Give a network, or a mirror folder in NLGJUDGE_MIRROR, or copy the file to the cache."
     if os.environ.get("NLGJUDGE_OFFLINE"):
         advice += (
-            " `nlgjudge resolve` fetches, before the notebooks run, what their metadata declares: "
+            " `nlgjudge data fetch --declared` fetches what the notebooks' metadata declare: "
             "benchmarks, recordings, prompts."
         )
     lines = [f"{entry.path} of {entry.repository} ({entry.benchmark}) could not be had:"]

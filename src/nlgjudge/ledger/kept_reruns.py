@@ -6,7 +6,7 @@ Judges stand side by side there, and none overwrites another.
 import pandas as pd
 
 from nlgjudge.data.paths import out, root, use
-from nlgjudge.ledger.ledger import CELL, changes, read, save
+from nlgjudge.ledger.ledger import CELL, read, save
 
 # Printed rows of a judge whose own predictions were released, and no language model that was prompted.
 PRINTED_JUDGES = ["UniEval"]
@@ -96,30 +96,6 @@ def printed_judges(rows):
         if len(cells):
             found[row.lower()] = cells
     return found
-
-
-def differences(made):
-    """Compare the files of a run with those that are committed.
-
-    Parameters
-    ----------
-    made : pathlib.Path
-        Folder of the run's files.
-
-    Returns
-    -------
-    list of str
-        A line for each file that is new or has another content.
-    """
-    lines = []
-    for path in sorted(made.glob("*.csv")):
-        committed = folder() / path.name
-        if not committed.is_file():
-            lines.append(f"paper_tables/reruns/{path.name}: not committed")
-        elif committed.read_bytes() != path.read_bytes():
-            cells = changes(read(committed), read(path))
-            lines.append(f"paper_tables/reruns/{path.name}: {len(cells)} cells differ")
-    return lines
 
 
 def kept_cells():

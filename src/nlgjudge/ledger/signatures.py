@@ -1,14 +1,9 @@
 """The signature of a result: what it was made from, and with what."""
 
 import ast
-import json
-import os
 import platform
-import sys
 from importlib.metadata import version
-from pathlib import Path
 
-from nlgjudge.data.paths import root, used
 from nlgjudge.judging.heard import refuse_silence
 from nlgjudge.ledger.cited import cited
 
@@ -17,8 +12,6 @@ _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 
 def signature(*benchmarks, **settings):
     """Describe a result, as the last output of a notebook.
-
-    Also notes, for the workflow, which files and modules the notebook used.
 
     Parameters
     ----------
@@ -45,7 +38,6 @@ def signature(*benchmarks, **settings):
     ('sample', {'level': 'sample'})
     """
     refuse_silence()
-    _note_dependencies()
     data = {}
     for benchmark in benchmarks:
         entry = {
@@ -103,35 +95,3 @@ def recorded(book):
         if {"data", "settings", "versions"} <= found.keys():
             return found
     return None
-
-
-def modules():
-    """List the source files of the package that this process has imported.
-
-    Returns
-    -------
-    list of pathlib.Path
-        Sorted.
-    """
-    package = Path(__file__).resolve().parents[1]
-    found = []
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name.split(".")[0] == "nlgjudge" and file:
-            path = Path(file).resolve()
-            if path.is_relative_to(package):
-                found.append(path)
-    return sorted(found)
-
-
-def _note_dependencies():
-    target = os.environ.get("NLGJUDGE_DEPENDENCIES")
-    if not target:
-        return
-    paths = []
-    for path in (*used(), *modules()):
-        if path.is_relative_to(root()):
-            path = path.relative_to(root())
-        # Files outside the checkout (a mirror) stay absolute: this note is never committed.
-        paths.append(str(path))
-    Path(target).write_text(json.dumps(paths, indent=1), encoding="utf-8")

@@ -1,20 +1,10 @@
-"""METEOR 1.5, the Java program, and one of it for many processes.
-
-Before its first score the program reads five million paraphrases, which takes longer than most of its work.
-A command that starts many notebooks therefore lends them one: it calls `lend` in a process of its own, and
-names the address to the others by the variable `LENT`. Where none is lent, a process starts its own program.
-"""
+"""METEOR 1.5, the Java program that `pycocoevalcap` ships."""
 
 import os
 import shutil
-import signal
-import socket
-import sys
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-
-LENT = "NLGJUDGE_METEOR"  # the variable that holds the address
 
 
 def java_folder():
@@ -64,72 +54,6 @@ def java_scores(pairs):
     """
     if not pairs:
         return []
-    lent = _ask_the_lender(pairs)
-    return _own(pairs) if lent is None else lent
-
-
-def lend(listener):
-    """Score the pairs that other processes send, one request after the other, until SIGTERM ends this process.
-
-    Parameters
-    ----------
-    listener : socket.socket
-        Of the Unix family, whose address the others find in the variable `LENT`.
-    """
-    from multiprocessing.connection import Connection, wait
-
-    # A signal that arrives right before this process waits is not seen by the wait itself: it leaves a byte to read.
-    noticed, notice = socket.socketpair()
-    notice.setblocking(False)
-    signal.set_wakeup_fd(notice.fileno())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    try:
-        while noticed not in wait([listener, noticed]):
-            accepted, _ = listener.accept()
-            with Connection(accepted.detach()) as connection:
-                try:
-                    connection.send(_answer(connection.recv()))
-                except (EOFError, OSError):  # who asked has ended
-                    continue
-    finally:
-        if _program.cache_info().currsize:
-            program = _program(os.getpid()).meteor_p
-            program.kill()
-            program.wait()
-
-
-def _answer(pairs):
-    """Scores, or what went wrong, in words."""
-    try:
-        return _own(pairs)
-    except RuntimeError as error:
-        return str(error)
-
-
-def _ask_the_lender(pairs):
-    """Scores from the program that is lent; None where none is."""
-    from multiprocessing.connection import Client
-
-    address = os.environ.get(LENT)
-    if not address:
-        return None
-    try:
-        connection = Client(address)
-    except OSError:
-        return None
-    with connection:
-        try:
-            connection.send(pairs)
-            answer = connection.recv()
-        except (EOFError, OSError) as error:
-            raise RuntimeError(f"the process that lends it ended ({error})") from error
-    if isinstance(answer, str):
-        raise RuntimeError(answer)
-    return answer
-
-
-def _own(pairs):
-    """Scores from this process's program."""
     given = {}
     judged = {}
     for number, (hypothesis, reference) in enumerate(pairs):

@@ -72,8 +72,7 @@ def parser():
         prog="nlgjudge",
         description="Check, cell by cell, what papers printed about language models as judges.",
         epilog="example:\n  nlgjudge judge topical_chat surface --prompts geval/dialogue/\n\n"
-        "`nlgjudge COMMAND --help` has an example of each. "
-        "`make` calls resolve, finish, refresh and validate; you need not.",
+        "`nlgjudge COMMAND --help` has an example of each.",
         formatter_class=_Help,
     )
     made.add_argument("--version", action="version", version=f"nlgjudge {version('nlgjudge')}")
@@ -84,13 +83,12 @@ def parser():
     _add_judge(commands)
     _add_replies(commands)
     _add_rerun(commands)
-    _add_run(commands)
+    _add_ledger(commands)
     _add_new(commands)
     _add_cite(commands)
     _add_crate(commands)
     _add_evaluate(commands)
     _add_reproducibility(commands)
-    _add_steps_of_make(commands)
     return made
 
 
@@ -164,6 +162,12 @@ def _add_data(commands):
     ):
         action = _command(actions, name, text, example)
         action.add_argument("benchmarks", nargs="*", help="default: all")
+        if name == "fetch":
+            action.add_argument(
+                "--declared",
+                action="store_true",
+                help="what the notebooks declare; where no code host is reachable, the sample replaces it",
+            )
         _does(action, "data_files", work)
 
 
@@ -390,34 +394,21 @@ def _add_weights(command):
     )
 
 
-def _add_run(commands):
-    run = _command(
+def _add_ledger(commands):
+    ledger = _command(
         commands,
-        "run",
-        "execute one notebook, strictly, with parameters of yours",
-        "nlgjudge run notebooks/geval_table2_topical_chat.ipynb -p samples 5",
-        description="Execute a notebook. What it makes goes to a folder of its own below build/runs/, one "
-        "for each set of parameters; nothing that is committed changes.",
+        "ledger",
+        "merge the notebooks' results, and compare the ledger with the committed one",
+        "nlgjudge ledger",
+        description="Merge what the notebooks of the last `make reproduce` computed into "
+        "build/results/ledger.csv, and report every cell that differs from the committed ledger.",
     )
-    run.add_argument("notebook", type=Path, help="its path")
-    run.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="the executed copy; default: in the run's folder",
+    ledger.add_argument(
+        "--refresh",
+        action="store_true",
+        help="copy outputs, figures, tables and ledger of that run into the repository instead",
     )
-    run.add_argument(
-        "-p",
-        "--parameter",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "VALUE"),
-        dest="parameters",
-        help="a value for a name in the notebook's parameters cell; may be given several times",
-    )
-    _does(run, "running", "run")
+    _does(ledger, "data_files", "ledger")
 
 
 def _add_new(commands):
@@ -656,60 +647,6 @@ def _seconds(text):
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected seconds, as 60, got {text}")
     return seconds
-
-
-def _add_steps_of_make(commands):
-    examples = {"draw": "nlgjudge draw notebooks/ablation_samples.yaml"}
-    for name, home, text in (
-        (
-            "resolve",
-            "data_files",
-            "fetch what the notebooks declare, and say what of it can be had",
-        ),
-        (
-            "finish",
-            "running",
-            "merge the notebooks' results into this run's ledger, and draw summaries",
-        ),
-        ("draw", "running", "join what the cells of a sweep left, and draw it"),
-        (
-            "refresh",
-            "notebooks",
-            "copy the last run's results into the repository, and say what changed",
-        ),
-        (
-            "validate",
-            "notebooks",
-            "check that every notebook runs, and its outputs where the data is here",
-        ),
-    ):
-        step = _command(
-            commands,
-            name,
-            text,
-            examples.get(name, f"nlgjudge {name}"),
-            listed=False,
-            description=f"{text[0].upper()}{text[1:]}. `make` calls it.",
-        )
-        _does(step, home, name)
-    commands.choices["draw"].add_argument(
-        "grid", type=Path, help="the file that the sweep was started with"
-    )
-    commands.choices["validate"].add_argument(
-        "--with-data", action="store_true", help="only the notebooks that declare data"
-    )
-    serve = _command(
-        commands,
-        "serve",
-        "run a command, and its notebooks in processes that start at once",
-        "nlgjudge serve snakemake --cores all",
-        listed=False,
-        description="Run a command. Each `nlgjudge run` in it is done by a copy of this process, "
-        "which has imported what notebooks need. Within another `nlgjudge serve` "
-        "that one does them. `make` calls it.",
-    )
-    serve.add_argument("command", nargs=argparse.REMAINDER, help="and its arguments")
-    _does(serve, "serving", "serve")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""What the commands on upstream files do: `data list`, `data fetch`, `data verify` and `resolve`."""
+"""What the commands on upstream files do: `data list`, `data fetch`, `data verify`; and `ledger`."""
 
 import sys
 from collections import Counter
 
 from nlgjudge.data import fetch as files
 from nlgjudge.data.registry import entries
-from nlgjudge.repo import exits, workflow
+from nlgjudge import workflow
+from nlgjudge.repo import exits
 
 
 def show(benchmarks):
@@ -34,14 +35,24 @@ def show(benchmarks):
     )
 
 
-def fetch(benchmarks):
+def fetch(benchmarks, declared=False):
     """Download what is neither cached nor mirrored, and say whom to cite.
+
+    Parameters
+    ----------
+    benchmarks : list of str
+        Empty for all.
+    declared : bool
+        Fetch what the notebooks declare, and report what each of their needs resolves to.
 
     Returns
     -------
     int
         One of `nlgjudge.repo.exits`: failed where a file could not be had.
     """
+    if declared:
+        workflow.fetch_declared()
+        return exits.DONE
     chosen = _chosen(benchmarks)
     terms = {(entry.licence, entry.citation, entry.repository) for entry in chosen}
     for licence, citation, repository in sorted(terms):
@@ -77,10 +88,18 @@ def verify(benchmarks):
     return exits.FAILED if bad or not checked else exits.DONE
 
 
-def resolve():
-    """Fetch what the notebooks declare, and say what of it can be had."""
-    print("data:")
-    workflow.resolve()
+def ledger(refresh):
+    """Merge the last run's results and compare them with the committed ledger, or copy them.
+
+    Parameters
+    ----------
+    refresh : bool
+        Copy them into the repository.
+    """
+    if refresh:
+        workflow.refresh()
+    else:
+        workflow.build_ledger()
 
 
 def _chosen(benchmarks):
