@@ -4,7 +4,7 @@ SHELL := bash
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
-EXTRAS := $(if $(filter test lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site) $(if $(filter crate,$(GOALS)),crate)
+EXTRAS := $(if $(filter test lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
 ifneq ($(GOALS),)
   ifneq ($(shell test -w . && echo writable),writable)
     $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
@@ -31,12 +31,14 @@ export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
 # The same for WordNet, which METEOR reads; elsewhere it is fetched as a registered file.
 export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(BIN):$(PATH)
+# Modules are compiled once, not by each process.
+export PYTHONDONTWRITEBYTECODE :=
 # Whatever the locale: texts are UTF-8.
 export PYTHONUTF8 := 1
-SNAKEMAKE := snakemake --quiet rules --rerun-incomplete --show-failed-logs
+SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test sweep refresh site crate bench lint lock clean
+.PHONY: help reproduce test sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -73,9 +75,6 @@ site: $(READY) ## build the site from the notebooks as committed: build/site/htm
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
-crate: $(READY) ## ledger, reruns, notebooks and signatures as an RO-Crate that names upstream's files: build/crate/
-	@nlgjudge crate
-
 bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
 	@python benchmarks/run.py
 
@@ -85,7 +84,7 @@ lint: $(READY) ## style of the code and of the notebooks
 
 lock: ## pin the default set and the development tools again
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
-	  --extra crate --extra dev --extra site pyproject.toml -o requirements.lock
+	  --extra dev --extra site pyproject.toml -o requirements.lock
 
 clean: ## remove what a run made; downloads in data/cache stay
 	rm -rf build .snakemake

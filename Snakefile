@@ -1,5 +1,4 @@
 # `make reproduce` runs every notebook with papermill and merges the ledger. `make sweep` runs one over a grid.
-import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +9,8 @@ from nlgjudge import workflow as plan
 
 NAMES = plan.notebooks()
 PAPERMILL = "papermill --no-progress-bar --no-request-save-on-cell-execute --autosave-cell-every 0 --cwd notebooks"
+
+SHOW_FAILURE = "> {log:q} 2>&1 || {{ tail -n 25 {log:q} >&2; exit 1; }}"
 
 
 rule all:
@@ -26,7 +27,7 @@ rule notebook:
     params:
         cells=lambda wildcards: plan.source_digest(wildcards.name),
         data=lambda wildcards: plan.data(wildcards.name),
-    shell: f"NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} > {{log:q}} 2>&1"
+    shell: f"NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} {SHOW_FAILURE}"
 
 
 rule ledger:
@@ -63,4 +64,4 @@ if "grid" in config:
         output: FOLDER + GRID.wildcard_pattern + "/executed.ipynb"
         log: FOLDER + GRID.wildcard_pattern + "/log.txt"
         params: given=lambda wildcards, output: yaml.dump(VALUES[Path(output[0]).parent.relative_to(FOLDER).as_posix()])
-        shell: f"NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} {{output:q}} -y {{params.given:q}} > {{log:q}} 2>&1"
+        shell: f"NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} {{output:q}} -y {{params.given:q}} {SHOW_FAILURE}"

@@ -4,58 +4,23 @@ import contextlib
 import csv
 import dataclasses
 import functools
-import gc
 import os
 import shutil
-import ssl
+import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import papermill
 import pytest
 
-import nlgjudge.repo  # noqa: F401  before nbformat: it saves the grammar that jsonschema builds at import
 from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, registry
 from nlgjudge.judging.store import Store
-from served import Served
-
-# Hundreds of processes import the same modules, and pytest rewrites those of the tests: once, not by each of them.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-
-# The judges' client reads the machine's certificates each time it is made, which takes longer than the calls of a
-# test on the loopback. No test looks at certificates by this way.
-ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
-
-# What is imported and collected stays: a search for unused cycles in it finds nothing.
-gc.disable()
 
 # They import what only some machines have, and hold no tests.
 collect_ignore = ["tiny_model.py", "tiny_models.py"]
-
-
-def pytest_configure(config):
-    """Where several workers run the tests, one process serves all of them: its imports take longer than most tests."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        config.served = Served()
-        config.served.__enter__()
-        config.add_cleanup(lambda: config.served.__exit__(None, None, None))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Tell a worker of that process."""
-    node.workerinput["served"] = node.config.served.address
-
-
-def pytest_collection_finish():
-    """Look for unused cycles seldom, and not among what has been imported by now: it is a twentieth of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
-    gc.enable()
 
 
 KEY = "sk-loopback-9f2c71d40b"
@@ -77,8 +42,9 @@ def isolated(checkout, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_ROOT", str(checkout))
     if mirror := os.environ.get("NLGJUDGE_MIRROR"):
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(Path(mirror).absolute()))
-    elif (REPOSITORY / "data" / "cache").is_dir():
-        monkeypatch.setenv("NLGJUDGE_MIRROR", str(REPOSITORY / "data" / "cache"))
+    else:
+        cache = Path(os.environ.get("NLGJUDGE_CACHE", REPOSITORY / "data" / "cache"))
+        monkeypatch.setenv("NLGJUDGE_MIRROR", str(cache.absolute()))
     for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT", "NLGJUDGE_CACHE"):
         monkeypatch.delenv(name, raising=False)
 
@@ -121,11 +87,32 @@ def _or_skip(function, *arguments):
         pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
 
 
-@pytest.fixture(scope="session")
-def served(pytestconfig):
-    """`nlgjudge` in copies of one process, for tests that run many commands or notebooks (`Served`)."""
-    with Served(address=getattr(pytestconfig, "workerinput", {}).get("served", "")) as made:
-        yield made
+class Commands:
+    """Programs, `nlgjudge` commands and notebooks in processes of their own."""
+
+    def run(self, *arguments, **environment):
+        """Run `nlgjudge`, or a program after ``-c``, with further variables in its environment."""
+        start = [] if arguments[0] == "-c" else ["-m", "nlgjudge.repo.cli"]
+        return subprocess.run(
+            [sys.executable, *start, *map(str, arguments)],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def notebook(self, path, output, parameters):
+        """Execute a notebook with papermill, in its folder."""
+        output.parent.mkdir(parents=True, exist_ok=True)
+        return papermill.execute_notebook(
+            str(path), str(output), parameters, cwd=str(path.parent), progress_bar=False
+        )
+
+
+@pytest.fixture
+def commands():
+    """Run programs, commands and notebooks (`Commands`)."""
+    return Commands()
 
 
 class Tree:

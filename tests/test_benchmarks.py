@@ -35,10 +35,10 @@ def written(target):
     return (target / "build/bench.md").read_text("utf-8"), pd.read_csv(target / "build/bench.csv")
 
 
-def test_every_benchmark_hands_over_its_ratios(tmp_path, served):
+def test_every_benchmark_hands_over_its_ratios(tmp_path, commands):
     """In a copy of a process that has imported what they do."""
     before = {path: path.stat().st_mtime_ns for path in FOLDER.glob("*.png")}
-    done = served.run(
+    done = commands.run(
         "-c",
         AS_A_SCRIPT,
         str(FOLDER / "run.py"),

@@ -88,13 +88,10 @@ def folder(tmp_path):
     return folder
 
 
-def put_python(folder, name, compiled="--enable-optimizations", version=(3, 12)):
-    """A Python of this name that says of itself how it was compiled and what version it has."""
+def put_python(folder, name, version=(3, 12)):
+    """A Python of this name that reports this version."""
     script = folder / name
-    said = (
-        f"import sys, sysconfig; sysconfig.get_config_vars()['CONFIG_ARGS'] = '{compiled}'; "
-        f"sysconfig.get_scheme_names = tuple; sys.version_info = {version}; exec(sys.argv[2])"
-    )
+    said = f"import sys; sys.version_info = {version}; exec(sys.argv[2])"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{said}" "$@"\n')
     script.chmod(0o755)
     return script
@@ -117,24 +114,6 @@ def test_the_first_python_that_can_make_an_environment_is_taken(folder):
     put_python(folder, "python3.11")
     first = put_python(folder, "python3.12")
     assert chosen(folder) == (str(first), "")
-
-
-def test_a_python_without_optimisations_is_taken_where_there_is_no_other(folder):
-    slow = put_python(folder, "python3", compiled="--enable-shared")
-    put_python(folder, "python3.13", compiled="")
-    assert chosen(folder) == (str(slow), "")
-
-
-def test_an_optimised_python_is_preferred_unless_another_is_named(folder):
-    slow = put_python(folder, "python3", compiled="--enable-shared")
-    fast = put_python(folder, "python3.11")
-    taken, said = chosen(folder)
-    assert taken == str(fast)
-    assert (
-        said.startswith(f".venv is made of {fast}, since {slow} was compiled")
-        and f"make PYTHON='{slow}'" in said
-    )
-    assert chosen(folder, str(slow)) == (str(slow), "")
 
 
 def test_without_a_python_that_fits_it_is_said_what_is_needed(folder):

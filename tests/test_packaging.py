@@ -45,16 +45,14 @@ def lock():
 
 
 def test_the_extras_exist():
-    assert {"neural", "cluster", "crate", "site", "dev"} <= set(EXTRAS)
+    assert {"neural", "cluster", "site", "dev"} <= set(EXTRAS)
     assert all(specifiers(lines) for lines in EXTRAS.values())
     assert "torch" not in specifiers(PROJECT["dependencies"])
 
 
 def test_the_lock_pins_every_default_and_development_package():
     pins = lock()
-    for name, specifier in specifiers(
-        [*PROJECT["dependencies"], *EXTRAS["crate"], *EXTRAS["dev"]]
-    ).items():
+    for name, specifier in specifiers([*PROJECT["dependencies"], *EXTRAS["dev"]]).items():
         assert name in pins, name
         assert all(specifier.contains(version) for version in pins[name]), (
             name,
@@ -91,7 +89,7 @@ def test_the_conda_environment_names_the_same_packages():
 
 
 def test_what_the_package_imports_is_declared():
-    wanted = [*PROJECT["dependencies"], *EXTRAS["neural"], *EXTRAS["excel"], *EXTRAS["crate"]]
+    wanted = [*PROJECT["dependencies"], *EXTRAS["neural"], *EXTRAS["excel"]]
     declared = {"nlgjudge", *specifiers(wanted)}
     homes, undeclared = packages_distributions(), set()
     for path in (root() / "src").rglob("*.py"):

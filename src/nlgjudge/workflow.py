@@ -10,10 +10,6 @@ import os
 import sys
 from contextlib import contextmanager
 
-import nbformat
-import papermill
-from nbconvert.preprocessors import CoalesceStreamsPreprocessor
-
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 
@@ -255,10 +251,12 @@ def check_parameters(path, parameters):
 
     Examples
     --------
-    >>> check_parameters(root() / "notebooks" / "00_tour.ipynb", {"sample": 1})
+    >>> check_parameters(root() / "notebooks" / "00_tour.ipynb", {"seed": "one"})
     Traceback (most recent call last):
-    ValueError: 00_tour.ipynb: no parameter 'sample': did you mean 'samples'? There are source, judge, samples, limit, seed
+    ValueError: 00_tour.ipynb: seed='one': expected a number, as 0
     """
+    import papermill
+
     known = papermill.inspect_notebook(str(path))
     for name, value in parameters.items():
         if name not in known:
@@ -287,8 +285,8 @@ def _other_kind(value, default):
 def build_ledger(say=print):
     """Merge the notebooks' parts into this run's ledger and report how it differs from the committed one.
 
-    Writes `build/results/ledger.csv`, the summary figures, and `build/results/differences.csv`
-    where cells differ. A cell whose notebook lacked data keeps its committed value.
+    Writes `build/results/ledger.csv`, the summary figures and `build/results/differences.csv`.
+    A cell whose notebook lacked data keeps its committed value.
 
     Parameters
     ----------
@@ -328,12 +326,15 @@ def build_ledger(say=print):
     ):
         say(f"The notebooks used {SAMPLE_NOTICE}.")
     changed = ledger.changes(before, rows)
-    for row in changed.itertuples():
+    changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
+    for row in changed.head(20).itertuples():
         cell = f"{row.paper} {row.artefact} {row.row}, {row.aspect} {row.coefficient}"
         say(f"  {cell}: {row.what} {row.committed} -> {row.here}")
-    count = (
-        f"{len(changed):,} differ from the committed ledger" if len(changed) else "all as committed"
-    )
+    if len(changed) > 20:
+        say(f"  and {len(changed) - 20:,} more in build/results/differences.csv")
+    count = "all as committed"
+    if len(changed):
+        count = f"{len(changed):,} differ from the committed ledger"
     say(f"{len(rows):,} cells: {count}")
 
 
@@ -397,6 +398,9 @@ def refresh(say=print):
 
 def _with_outputs(name):
     """A committed notebook with the outputs of its executed copy, without papermill's traces."""
+    import nbformat
+    from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+
     book = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
     executed = nbformat.read(root() / "build" / "executed" / f"{name}.ipynb", as_version=4)
     executed, _ = CoalesceStreamsPreprocessor().preprocess(executed, {})

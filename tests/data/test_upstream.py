@@ -377,7 +377,7 @@ QAGS = ("qags_cnn", "qags_xsum")
 
 
 def test_a_notebook_runs_offline_after_a_fetch_of_everything(
-    whole, tmp_path, monkeypatch, capsys, served
+    whole, tmp_path, monkeypatch, capsys, commands
 ):
     """The table of QAGS, with the scores that the mirror lacks: verified like any other file, they reach the ledger."""
     for name in ("notebooks", "paper_tables"):
@@ -394,7 +394,7 @@ def test_a_notebook_runs_offline_after_a_fetch_of_everything(
     executed = tmp_path / "executed.ipynb"
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    served.notebook(
+    commands.notebook(
         tmp_path / "notebooks" / "geval_table3_qags.ipynb",
         executed,
         {"resamples": 2, "stemmers": ["porter_original"]},

@@ -77,7 +77,7 @@ def waits(judge, asked, message):
         next(judge.replies(asked))
 
 
-def test_another_process_collects(api, served, tmp_path):
+def test_another_process_collects(api, commands, tmp_path):
     path, asked = tmp_path / "replies.sqlite", tasks("a", "b", n=3, temperature=1)
     with Store(path) as store:
         waits(
@@ -86,10 +86,10 @@ def test_another_process_collects(api, served, tmp_path):
             "batch:m: 2 requests are waiting for batch_0; run the same call",
         )
     program = ["-c", COLLECT, str(path), json.dumps([t._asdict() for t in asked])]
-    early = served.run(*program)
+    early = commands.run(*program)
     assert early.returncode == 1 and "2 requests are waiting for batch_0" in early.stderr
     api.finish("batch_0")
-    late = served.run(*program)
+    late = commands.run(*program)
     assert late.returncode == 0, late.stderr
     assert [(r[0], r[2], r[3], r[4]) for r in json.loads(late.stdout)] == [
         reply(p, i) for p in "ab" for i in range(3)

@@ -87,9 +87,9 @@ def leaks(folder):
     return [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_script_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
+def test_a_script_leaves_the_key_nowhere(server, commands, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = served.run("-c", WORK, **environment(server, tmp_path))
+    done = commands.run("-c", WORK, **environment(server, tmp_path))
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
     for expected in (
         "the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
@@ -105,7 +105,7 @@ def test_a_script_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
     assert leaks(tmp_path) == []
 
 
-def test_a_notebook_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch):
+def test_a_notebook_leaves_the_key_nowhere(server, commands, tmp_path, monkeypatch):
     """Its outputs are kept: replies, warnings, and at the end an error that stops it."""
     stop = 'list(Live("m", store).replies([Task("a", "b", "wrong key 1", {}, (1, 5), "form")]))'
     notebook = new_notebook(
@@ -119,7 +119,7 @@ def test_a_notebook_leaves_the_key_nowhere(server, served, tmp_path, monkeypatch
         "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
     )
     monkeypatch.chdir(tmp_path)
-    done = served.run("-c", code, **environment(server, tmp_path))
+    done = commands.run("-c", code, **environment(server, tmp_path))
     assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
     kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     assert (

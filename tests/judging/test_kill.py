@@ -37,7 +37,7 @@ def stored(path):
         ]
 
 
-def test_kills_and_resumption(tmp_path, served):
+def test_kills_and_resumption(tmp_path, commands):
     path, number, sent, left = tmp_path / "replies.sqlite", tmp_path / "pid", {}, []
     rng = random.Random(20240229)
     moments = sorted(rng.sample(range(1, CALLS - 100), KILLS))
@@ -51,7 +51,7 @@ def test_kills_and_resumption(tmp_path, served):
 
     def run():
         """A run in a process of its own; what it returned."""
-        return served.run(
+        return commands.run(
             "-c",
             RUN,
             str(path),

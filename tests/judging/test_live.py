@@ -669,7 +669,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("where", ["loop", "plain"])
-def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, served, tmp_path, where):
+def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, commands, tmp_path, where):
     def slower(called, *call):
         """Calls behind the sixtieth take a minute, so that the run lasts until it is interrupted."""
         return 200, right(called, *call), {"delay": 0.01 if called <= 60 else 60}
@@ -678,7 +678,7 @@ def test_an_interrupt_ends_a_run_and_keeps_what_is_stored(serve, served, tmp_pat
     path = tmp_path / "replies.sqlite"
     number = tmp_path / "pid"
     with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(served.run, "-c", INTERRUPTED, str(path), where, str(number))
+        ended = pool.submit(commands.run, "-c", INTERRUPTED, str(path), where, str(number))
         while len(server.requests) < 40 and not ended.done():
             time.sleep(0.01)
         os.kill(int(number.read_text()), signal.SIGINT)

@@ -251,7 +251,7 @@ def test_many_replies_are_read_where_nothing_can_be_kept(tmp_path, monkeypatch):
     assert parse_all(MANY)["score"].tolist()[7:14:6] == [1.0, 1.0]
 
 
-def test_kept_readings_hold_for_the_source_that_read_them(tmp_path, served):
+def test_kept_readings_hold_for_the_source_that_read_them(tmp_path, commands):
     package = tmp_path / "nlgjudge"
     shutil.copytree(
         Path(parsing.__file__).parents[1], package
@@ -265,7 +265,7 @@ def test_kept_readings_hold_for_the_source_that_read_them(tmp_path, served):
     for change in ("", "# another way of stating a rating\n"):
         with (package / "judging" / "tiers.py").open("a", encoding="utf-8") as source:
             source.write(change)
-        done = served.run("-c", count, **environment)
+        done = commands.run("-c", count, **environment)
         assert done.returncode == 0, done.stderr
         made.append(len(list((tmp_path / "cache" / "readings").glob("*.npz"))))
     assert made == [1, 2]

@@ -59,9 +59,9 @@ def asked(server):
     return samples
 
 
-def test_two_runs_at_once_pay_once_and_both_have_all(serve, served, tmp_path):
+def test_two_runs_at_once_pay_once_and_both_have_all(serve, commands, tmp_path):
     server = serve(right, delay=0.05)
-    both = served.run("-c", RUN, str(tmp_path / "replies.sqlite"), "360", "2")
+    both = commands.run("-c", RUN, str(tmp_path / "replies.sqlite"), "360", "2")
     assert both.stdout == "360\n" * 2, both.stderr
     assert asked(server) == {f"Rate text {i}.": 1 for i in range(360)}
 
@@ -117,11 +117,11 @@ def test_a_limit_does_not_wait_for_another_run(serve, store):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="elsewhere a claim has to expire")
-def test_a_killed_run_blocks_nobody(serve, served, tmp_path):
+def test_a_killed_run_blocks_nobody(serve, commands, tmp_path):
     server = serve(right, delay=30)
     path = tmp_path / "replies.sqlite"
     with ThreadPoolExecutor(1) as pool:
-        killed = pool.submit(served.run, "-c", RUN, str(path), "10", "1")
+        killed = pool.submit(commands.run, "-c", RUN, str(path), "10", "1")
         while not server.requests:
             assert not killed.done()
             time.sleep(0.01)

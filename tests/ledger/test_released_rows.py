@@ -233,10 +233,10 @@ SLOW = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("name", ["bagel", pytest.param("summeval", marks=SLOW)])
-def test_released_scores_fill_their_rows_and_no_other(checkout, served, name):
+def test_released_scores_fill_their_rows_and_no_other(checkout, commands, name):
     notebook, tables, write, rule, rows = CASES[name]
     where = checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    served.notebook(
+    commands.notebook(
         REPOSITORY / "notebooks" / f"{notebook}.ipynb",
         where / "out.ipynb",
         {"resamples": 2, "permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]},
@@ -257,10 +257,10 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, served, name):
     assert not (others["verdict"] == "exact").all()
 
 
-def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, served):
+def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, commands):
     notebook, tables, write, rule, _ = CASES["bagel"]
     where = checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    served.notebook(
+    commands.notebook(
         REPOSITORY / "notebooks" / f"{notebook}.ipynb",
         where / "out.ipynb",
         {"resamples": 2, "permutations": 9, "limit": 8, "stemmers": ["porter"]},

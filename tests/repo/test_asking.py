@@ -392,7 +392,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path, served):
+def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path, commands):
     arguments = [
         "judge",
         "summeval",
@@ -442,7 +442,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
         )
         assert stored >= 8
         before, server.answer = len(server.requests), right
-        done = served.run(*arguments, **environment)
+        done = commands.run(*arguments, **environment)
         assert done.returncode == exits.DONE
         assert (
             len(server.requests) - before == len(set(server.requests)) - stored

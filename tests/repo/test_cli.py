@@ -34,8 +34,8 @@ def examples(text):
 
 def test_the_commands_are_those_of_the_readme():
     named = {prog.split()[1] for prog in COMMANDS if " " in prog}
-    assert {"data", "prompts", "judge", "replies", "run", "new", "evaluate"} <= named
-    assert {"nlgjudge data fetch", "nlgjudge replies forget", "nlgjudge resolve"} <= set(COMMANDS)
+    assert {"data", "prompts", "judge", "replies", "rerun", "ledger", "new", "evaluate"} <= named
+    assert {"nlgjudge data fetch", "nlgjudge replies forget"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("prog", COMMANDS)
@@ -78,7 +78,7 @@ def test_help_reads_none_of_the_heavy_modules():
 def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(monkeypatch, capsys):
     from nlgjudge.repo import data_files
 
-    def refuse(benchmarks):
+    def refuse(benchmarks, declared):
         raise OSError(errno.EROFS, "Read-only file system", "data/cache/x")
 
     monkeypatch.setattr(data_files, "fetch", refuse)

@@ -10,12 +10,12 @@ from functools import cache
 
 import nbformat
 import pytest
+from papermill.exceptions import PapermillExecutionError
 
 import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
-from nlgjudge.repo.notebooks import NotebookError
 
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
@@ -55,7 +55,7 @@ def lexical(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch, lexical, served):
+def ask(tmp_path, monkeypatch, lexical, commands):
     """Run a notebook on the sample with models that answer so, each named as what it does, and the first `MODEL` too.
 
     Gives the notebook's copy and the requests.
@@ -92,7 +92,7 @@ def ask(tmp_path, monkeypatch, lexical, served):
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            served.notebook(
+            commands.notebook(
                 root() / "notebooks" / f"{name}.ipynb",
                 output,
                 {"source": "sample", "judge": JUDGE, **parameters},
@@ -202,7 +202,7 @@ def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(
         paid.append(text)
         return "1"
 
-    with pytest.raises(NotebookError, match=message):
+    with pytest.raises(PapermillExecutionError, match=message):
         ask(name, count, limit=2, **parameters)
     assert paid == []
 
@@ -245,7 +245,8 @@ def test_a_row_is_refused_before_a_call_is_paid(ask):
         return "1"
 
     with pytest.raises(
-        NotebookError, match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"
+        PapermillExecutionError,
+        match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/",
     ):
         ask("chatgpt_table7_bagel", count, judge={"ChatGPT": JUDGE}, stemmers=["porter"], **QUICK)
     assert paid == []

@@ -65,11 +65,11 @@ def people(targets, limit=0):
 
 
 @pytest.fixture
-def run(house, served):
+def run(house, commands):
     """Run the command, in a process of its own."""
 
     def command(server, *arguments):
-        return served.run(
+        return commands.run(
             "rerun",
             *arguments,
             NLGJUDGE_ROOT=str(house),

@@ -26,7 +26,7 @@ from nlgjudge.ledger import ledger
 from nlgjudge.ledger.kept_reruns import kept_cells
 from nlgjudge.ledger.printed import KEY, PAPERS, published
 from nlgjudge.ledger.verdicts import OF_OTHERS
-from nlgjudge.repo import cli, forked, site
+from nlgjudge.repo import cli, site
 
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
 needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
@@ -79,12 +79,7 @@ def built(source):
 
 
 def sphinx(*options):
-    """Build in a process of its own: a copy of this one, where copies are made, which has imported the package."""
-    if forked.can_fork():
-        ((_, status, said),) = forked.each(
-            {"sphinx": (import_module("sphinx.cmd.build").main, options)}
-        )
-        return status, said
+    """Build in a process of its own."""
     ran = subprocess.run(
         [sys.executable, "-m", "sphinx", *options], capture_output=True, text=True, check=False
     )

@@ -556,7 +556,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_new_ablation_is_named_empty_runs_and_says_its_own_change(checkout, served, capsys):
+def test_new_ablation_is_named_empty_runs_and_says_its_own_change(checkout, commands, capsys):
     assert cli.main(["new", "ablation", "my_idea"]) == 0
     assert "set `change`" in capsys.readouterr().out
     path = checkout / "notebooks" / "ablation_my_idea.ipynb"
@@ -567,7 +567,7 @@ def test_new_ablation_is_named_empty_runs_and_says_its_own_change(checkout, serv
     assert len(made.cells) >= 2 * len(codes)  # the rule for notebooks: as much prose as code
     assert "data" not in made.metadata["nlgjudge"]
     executed = checkout / "out" / "run.ipynb"
-    served.notebook(
+    commands.notebook(
         path,
         executed,
         {

@@ -1,4 +1,4 @@
-"""What a user chooses by hand: a name out of several, and how many items."""
+"""What a user chooses by hand: a name out of several, and how many documents."""
 
 from difflib import get_close_matches
 from functools import lru_cache
@@ -49,13 +49,14 @@ def _near(name, known):
 
 
 def first(items, limit):
-    """Take the first rows; a limit means the same wherever one is given.
+    """Take the items of the first documents; a limit means the same wherever one is given.
 
     Parameters
     ----------
     items : pandas.DataFrame
+        Without a column `doc_id`, every row is a document.
     limit : int or None
-        Rows to keep; None or 0 keeps all.
+        Documents to keep; None or 0 keeps all.
 
     Returns
     -------
@@ -69,8 +70,8 @@ def first(items, limit):
     Examples
     --------
     >>> import pandas as pd
-    >>> items = pd.DataFrame({"item_id": ["a", "b", "c"]})
-    >>> len(first(items, 2)), len(first(items, 0))
+    >>> items = pd.DataFrame({"item_id": ["a", "b", "c"], "doc_id": ["x", "x", "y"]})
+    >>> len(first(items, 1)), len(first(items, 0))
     (2, 3)
     """
     if limit is None or limit == 0:
@@ -79,4 +80,6 @@ def first(items, limit):
         raise ValueError(
             f"limit={limit!r}: expected a whole number of at least 0; 0 or None takes all"
         )
-    return items.head(limit)
+    if "doc_id" not in items:
+        return items.head(limit)
+    return items[items["doc_id"].isin(items["doc_id"].unique()[:limit])]

@@ -23,7 +23,18 @@ from nlgjudge.stats.correlations import correlation_table
 
 # Papers that print correlations of models, by the name of their module.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
-REPLIES = ["judge", "items", "replies", "read", "unread", "missing"]
+REPLIES = [
+    "judge",
+    "items",
+    "replies",
+    "read",
+    "unread",
+    "missing",
+    "calls",
+    "cost",
+    "sent",
+    "left open",
+]
 # Replies without a rating that a later run may still bring.
 _MISSING = (NOT_ASKED, NOT_ANSWERED)
 
@@ -136,7 +147,7 @@ class PartRun:
     judge : object
     benchmark : nlgjudge.data.schema.Benchmark
     limit : int
-        Take the first so many items; 0 is all.
+        Take the first documents; 0 is all.
     changes : dict
         Of the protocol, as for `nlgjudge.papers.asking.ask`.
 
@@ -158,12 +169,17 @@ class PartRun:
         self.changes = changes
         self.aspects = part.scope.aspects_of(part.row.row)
         self.responses = None
+        self.calls = 0
+        self.cost = 0.0
         self.frame = None
         self.cells = None
 
     def ask(self, judge):
-        """Ask a judge."""
-        return ask(self.part.row, self.part.scope, self.items, judge, **self.changes)
+        """Ask a judge, and count its calls and cost."""
+        calls, cost = _spent(judge)
+        self.responses = ask(self.part.row, self.part.scope, self.items, judge, **self.changes)
+        after = _spent(judge)
+        self.calls, self.cost = after[0] - calls, after[1] - cost
 
     def count(self, dry_run):
         """Count what asking takes."""
@@ -174,6 +190,7 @@ class PartRun:
         missing = self.responses["reason"].isin(_MISSING).sum()
         read = self.responses["score"].notna().sum()
         replies = len(self.responses)
+        sent, left_open = self._departures()
         return {
             "judge": judge_name(self.judge),
             "items": len(self.items),
@@ -181,6 +198,10 @@ class PartRun:
             "read": read,
             "unread": replies - read - missing,
             "missing": missing,
+            "calls": self.calls,
+            "cost": self.cost,
+            "sent": ", ".join(sent),
+            "left open": "; ".join(left_open),
         }
 
     def correlate(self, tables, *, rng, resamples):
@@ -230,22 +251,30 @@ class PartRun:
 
     def _labels(self):
         """Row, evidence, variant and note of the cells."""
-        row = self.part.row
-        samples, sampling = request(row, **self.changes)
-        how = [judge_name(self.judge), "one reply" if samples == 1 else f"{samples} replies"]
-        how += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
-        if sampling.get("logprobs"):
-            how.append("weighed by probability")
-        # What the server turned out not to support, and how it was asked instead.
-        adapted = getattr(getattr(self.judge, "server", None), "notices", [])
-        departures = [text for text in (row.note, self.part.scope.note, *adapted) if text]
+        sent, left_open = self._departures()
         return {
-            "row": row.row,
+            "row": self.part.row.row,
             "judge": judge_name(self.judge),
             "evidence": _evidence(self.judge),
-            "variant": ", ".join(how),
-            "note": "; ".join([f"in the place of {row.model}", *departures]),
+            "variant": ", ".join([judge_name(self.judge), *sent]),
+            "note": "; ".join([f"in the place of {self.part.row.model}", *left_open]),
         }
+
+    def _departures(self):
+        """What was sent, and what the paper left open or the server did not support."""
+        row = self.part.row
+        samples, sampling = request(row, **self.changes)
+        sent = ["one reply" if samples == 1 else f"{samples} replies"]
+        sent += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
+        if sampling.get("logprobs"):
+            sent.append("weighed by probability")
+        adapted = getattr(getattr(self.judge, "server", None), "notices", [])
+        return sent, [text for text in (row.note, self.part.scope.note, *adapted) if text]
+
+
+def _spent(judge):
+    """Calls and cost of a served judge so far."""
+    return getattr(judge, "spent", {}).get("calls", 0), getattr(judge, "cost", 0.0)
 
 
 def compared(paper, runs, *, notebook, sample, rng, resamples):

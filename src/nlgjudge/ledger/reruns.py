@@ -30,8 +30,9 @@ class Rerun(NamedTuple):
         The ledger's columns, a line for each printed cell that the judge reaches, in every printed version of the
         paper.
     counts : pandas.DataFrame
-        By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (replies without a rating) and
-        `missing` (not asked or not answered).
+        By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (replies without a rating),
+        `missing` (not asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper
+        `left open`.
     plan : pandas.DataFrame
         By row, dataset and tables, what is to be asked when the run begins: `judge`, the columns of
         `nlgjudge.judging.dry_run.COUNTS`, and `cost` where a price is given. Empty for a judge that takes no calls.
@@ -109,7 +110,8 @@ def rerun(
         In the place of the protocol's, for all rows. ``logprobs=False`` is for a model that gives no token
         probabilities; G-Eval then estimates them from twenty samples, as the paper does.
     limit : int
-        Judge the first so many items of each dataset: a rehearsal, which enters no ledger. 0 is all.
+        Judge the first documents of each dataset: a rehearsal, which enters no ledger and gets no verdicts.
+        0 is all.
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
     max_cost : float, optional
@@ -144,14 +146,21 @@ def rerun(
     judges = judges_of_rows(paper, artefacts, judge, price=price, max_cost=max_cost, **options)
     runs, benchmarks, absent = _runs(paper, artefacts, judges, source, limit, changes)
     before = _plan([run for run in runs if run.judge is None or hasattr(run.judge, "plan")], price)
+    sample = any(benchmark.is_sample for benchmark in benchmarks.values())
+    if sample and source == "auto" and any(hasattr(one, "spent") for one in judges.values()):
+        raise ValueError(
+            "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
+            "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
+        )
     if judge:
         _ask_all(runs, told)
-    sample = any(benchmark.is_sample for benchmark in benchmarks.values())
     rng = np.random.default_rng(seed)
     asked = [run for run in runs if run.responses is not None]
     for run in asked:
         run.correlate(printed_tables(paper, run.part.artefacts), rng=rng, resamples=resamples)
     cells = compared(paper, asked, notebook=notebook, sample=sample, rng=rng, resamples=resamples)
+    if limit:
+        cells["verdict"] = ""  # a rehearsal proves nothing
     counts = by_part({run.part.key: run.counts() for run in asked}, REPLIES)
     said = _said(judges, counts, changes, sample=sample, limit=limit, absent=absent)
     enters = bool(len(cells)) and _may_enter(judges, counts, changes, sample, limit)
@@ -328,7 +337,7 @@ def _ask_all(runs, told):
     waiting = []
     for run in runs:
         try:
-            run.responses = run.ask(run.judge)
+            run.ask(run.judge)
         except Waiting as error:
             waiting.append(error)
             continue
@@ -367,7 +376,9 @@ def _said(judges, counts, changes, *, sample, limit, absent):
     if names and sample:
         said.append("the items are the sample's, not the papers'")
     if names and limit:
-        said.append(f"a rehearsal on the first {limit} items of each dataset: it enters no ledger")
+        said.append(
+            f"a rehearsal on the first {limit} documents of each dataset: it enters no ledger"
+        )
     own_way = {name: value for name, value in changes.items() if name != "logprobs"}
     if names and own_way:
         shown = ", ".join(f"{name}={value}" for name, value in own_way.items())

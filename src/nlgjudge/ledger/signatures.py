@@ -23,7 +23,7 @@ def signature(*benchmarks, **settings):
     -------
     dict
         Data (with a digest of the blob ids, and the optional files that were not used), settings,
-        versions, and in one line the keys of what to cite, which `nlgjudge cite` prints as BibTeX.
+        versions, and in one line the keys of what to cite, in `data/citations.bib`.
 
     Raises
     ------

@@ -27,6 +27,7 @@ SHOWN = {
     "sign_flipped": ("±", "rgba(218,54,51,.28)", "agrees with the other sign"),
     "misprint": ("!", "rgba(163,113,247,.30)", "the print contradicts its own row"),
     "not_run": ("", "rgba(128,128,128,.10)", "not computed"),
+    "": ("", "none", "a rehearsal, no verdict"),
 }
 # A letter behind the mark says that a value is not ours from the paper's own material.
 LETTERS = {
@@ -142,7 +143,7 @@ class PaperTable:
         said = []
         for verdict, number in self.counts().items():
             mark, _, meaning = SHOWN[verdict]
-            said.append(f"{mark or 'grey'} {meaning} ({number})")
+            said.append(f"{mark or ('grey' if verdict else 'plain')} {meaning} ({number})")
         found = set(self.cells["evidence"])
         said += [
             f"{letter} {meaning}"
@@ -239,7 +240,7 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
     cells = table.merge(best, on=KEY, how="left").assign(paper=paper, artefact=artefact)
     absent = cells["verdict"].isna()
     cells.loc[absent, ["verdict", "evidence", "notebook"]] = ["not_run", "none", ""]
-    cells.loc[absent, "note"] = needs_of(cells[absent].assign(printed=cells["published"]))
+    cells.loc[absent, "note"] = needs_of(cells[absent].rename(columns={"published": "printed"}))
     cells["note"] = cells["note"].fillna("")
     cells = with_misprints(cells, published(paper, artefact), of_others(cells))
     return PaperTable(cells, paper, artefact, SAMPLE_NOTICE if sample else "")

@@ -201,7 +201,7 @@ def told_failures(judge, name=""):
     return exits.FAILED
 
 
-def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **asked):
+def rate(benchmark, judge, prompts, aspect, scale, form, options, output, source, **asked):
     """Let a judge rate a benchmark, and print how well its ratings agree with people's.
 
     Parameters
@@ -211,6 +211,8 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
         As for `nlgjudge.repo.prompts.chosen`; so are `aspect`, `scale`, `form` and `options`.
     output : path-like or None
         A CSV file for the replies; a text that a spreadsheet would compute has an apostrophe in front.
+    source : {"auto", "real", "sample"}
+        With ``auto``, nothing is asked of a served model where only the sample is available.
     **asked
         The attributes of `Asking`.
 
@@ -224,7 +226,15 @@ def rate(benchmark, judge, prompts, aspect, scale, form, options, output, **aske
         raise ValueError(unknown("benchmark", benchmark, READERS, most=len(READERS)))
     if asking.samples < 1:
         raise ValueError(f"--samples {asking.samples}: expected a whole number of at least 1")
-    rated = nj.load(benchmark)
+    rated = nj.load(benchmark, source)
+    if rated.is_sample:
+        print(f"SAMPLE: {rated.notice}; `nlgjudge data fetch {benchmark}` downloads the real data")
+        if source == "auto" and not asking.plan and judge.startswith(("openai:", "batch:")):
+            print(
+                "nlgjudge: nothing was asked. Give --source sample to ask about the sample",
+                file=sys.stderr,
+            )
+            return exits.FAILED
     chosen = named_prompts.chosen(
         prompts, rated.aspects, aspect=aspect, scale=scale, form=form, options=options
     )

@@ -85,8 +85,6 @@ def parser():
     _add_rerun(commands)
     _add_ledger(commands)
     _add_new(commands)
-    _add_cite(commands)
-    _add_crate(commands)
     _add_evaluate(commands)
     _add_reproducibility(commands)
     return made
@@ -236,7 +234,8 @@ def _add_judge(commands):
         metavar="FILE",
         help="write the replies, a row each, to this CSV file; default: not written",
     )
-    _add_asking(judge, "items")
+    _add_source(judge)
+    _add_asking(judge, "documents")
     _does(judge, "asking", "rate")
 
 
@@ -351,7 +350,7 @@ def _add_rerun(commands):
         type=int,
         default=0,
         metavar="N",
-        help="the first so many items of each dataset: a rehearsal; 0 is all",
+        help="the first N documents of each dataset: a rehearsal, without verdicts; 0 is all",
     )
     rerun.add_argument(
         "--keep", action="store_true", help="copy a whole run to paper_tables/reruns/"
@@ -359,9 +358,20 @@ def _add_rerun(commands):
     rerun.add_argument(
         "--without-notebooks", action="store_true", help="leave out the tables' notebooks"
     )
+    _add_source(rerun)
     _add_weights(rerun)
     _add_spending(rerun)
     _does(rerun, "metrics_rerunning", "rerun_papers")
+
+
+def _add_source(command):
+    """Add the option that says which data are asked about."""
+    command.add_argument(
+        "--source",
+        choices=("auto", "real", "sample"),
+        default="auto",
+        help="auto asks a served model about real data only; sample asks, and pays, about the sample",
+    )
 
 
 def _add_weights(command):
@@ -418,35 +428,6 @@ def _add_new(commands):
     new.add_argument("kind", choices=["ablation"], help="the template")
     new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
     _does(new, "new_notebook", "new")
-
-
-def _add_cite(commands):
-    cite = _command(
-        commands,
-        "cite",
-        "BibTeX for what a notebook rests on",
-        "nlgjudge cite geval_table2_topical_chat",
-        description="Print BibTeX for the papers, benchmarks and judges behind a notebook. The entries stand in "
-        "data/citations.bib.",
-    )
-    cite.add_argument(
-        "notebook", help="a name, as geval_table2_topical_chat, or the path of an executed copy"
-    )
-    _does(cite, "citing", "cite")
-
-
-def _add_crate(commands):
-    crate = _command(
-        commands,
-        "crate",
-        "pack ledger, reruns, notebooks and signatures as an RO-Crate",
-        "nlgjudge crate",
-        description="Write a folder with what is committed here and a ro-crate-metadata.json about it, in which every "
-        "upstream file is named by repository, commit, path and Software Heritage's identifier. Nothing "
-        "of upstream's content is in it. It needs the extra crate.",
-    )
-    crate.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="default: build/crate")
-    _does(crate, "crate", "pack")
 
 
 def _add_evaluate(commands):
@@ -585,7 +566,7 @@ def _add_asking(command, counted, protocols=False):
         type=int,
         default=0,
         metavar="N",
-        help=f"use the first so many {counted}; 0 is all",
+        help=f"use the first N {counted}; 0 is all",
     )
     _add_spending(command)
 

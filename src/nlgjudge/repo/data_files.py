@@ -3,9 +3,9 @@
 import sys
 from collections import Counter
 
+from nlgjudge import workflow
 from nlgjudge.data import fetch as files
 from nlgjudge.data.registry import entries
-from nlgjudge import workflow
 from nlgjudge.repo import exits
 
 

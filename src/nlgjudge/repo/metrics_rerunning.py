@@ -1,17 +1,20 @@
 """What `rerun --metrics` does: the rows of the papers' tables that need weights, computed and set beside the print."""
 
+import html
 import sys
 
 import pandas as pd
 from tqdm import tqdm
 
+import nlgjudge as nj
 from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import root
+from nlgjudge.ledger import ledger
 from nlgjudge.ledger.metric_runs import metric_parts, rows_of, run_metrics
 from nlgjudge.metrics import neural
 from nlgjudge.repo import exits
-from nlgjudge.repo.rerunning import rerun, slug, summary, wanted, write_cells
+from nlgjudge.repo.rerunning import PAGE, place, rerun, summary, wanted
 
 _PLAN = [
     "paper",
@@ -27,7 +30,7 @@ _PLAN = [
 ]
 
 # Options of calls that have a value where none is given, so that nobody need have given it.
-_WITH_DEFAULTS = ("concurrency", "timeout", "deadline")
+_WITH_DEFAULTS = ("concurrency", "timeout", "deadline", "source")
 
 
 def rerun_papers(targets, metrics, limit, plan, weights, batch_size, device, model, **asked):
@@ -127,24 +130,23 @@ def rerun_metrics(targets, weights, batch_size, device, model, limit, plan):
     found = {paper: one for paper, one in found.items() if len(one.cells)}
     if not found:
         return exits.FAILED if missing else exits.DONE
-    name = slug(
-        [one.rpartition("/")[2] for one in dict.fromkeys(chosen.values())] or ["papers-models"],
-        {},
-        limit,
-    )
+    models_named = [one.rpartition("/")[2] for one in dict.fromkeys(chosen.values())]
+    name = place(models_named or ["papers-models"], {}, limit, False).name
     folder = root() / "build" / "reruns" / "metrics" / name
     cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
     said = {
         paper: one.said or "the papers' models, on all items; this command writes to no ledger"
         for paper, one in found.items()
     }
-    write_cells(
-        cells,
-        folder,
-        "The papers' rows that need weights, computed anew",
-        "Each cell: this run, its 95% interval, and the printed value in brackets. "
-        + "; ".join(dict.fromkeys(said.values())),
-    )
+    folder.mkdir(parents=True, exist_ok=True)
+    ledger.save(cells, folder / "cells.csv")
+    tables = [
+        nj.ledger.paper_table(rows, *table, elsewhere=False)._repr_html_()
+        for table, rows in cells.groupby(["paper", "artefact"], sort=False)
+    ]
+    notes = [f"<p>{html.escape(text)}</p>" for text in dict.fromkeys(said.values())]
+    page = PAGE.format(title="The papers' rows that need weights", parts="\n".join(notes + tables))
+    (folder / "index.html").write_text(page, encoding="utf-8")
     spreadsheets.write(whole, folder / "plan.csv", lineterminator="\n")
     print(
         summary(cells).rename(columns={"this judge": "this run"}).to_string(index=False, na_rep="")

@@ -1,47 +1,57 @@
-"""What `rerun` does: the rows of a model in the papers' tables, asked of a judge of one's own.
+"""What `rerun` does: ask a judge for the papers' rows, and write cells, notebooks and one index page.
 
-All replies are asked for first, with bars and limits. The notebooks of the tables run when the replies are there,
-so that no cell of a notebook waits for a server.
+All replies are requested first, with a progress bar and limits. The notebooks of the tables run
+afterwards and read the stored replies.
 """
 
-import hashlib
 import html
-import json
 import os
 import re
 import sys
 from collections import Counter
 from pathlib import Path
 
+import nbformat
 import pandas as pd
+import papermill
+from nbconvert import HTMLExporter
+from nbconvert.preprocessors import TagRemovePreprocessor
+from nbformat.v4 import new_code_cell
 from tqdm import tqdm
 
 import nlgjudge as nj
+from nlgjudge import workflow
 from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.paths import root
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.errors import AllWaiting, Waiting
-from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, endpoint
 from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
-from nlgjudge.repo import exits, notebooks, workflow
+from nlgjudge.repo import exits
 from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
 
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>{title}</title>
+BASELINE = "surface"  # the rule-based judge that every model is compared with
+# What identifies a line of `replies.csv` and the cells that a later run replaces.
+_LINE = ["paper", "row", "dataset", "tables"]
+_ROW = ["paper", "artefact", "row"]
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem }}
-div {{ overflow-x: auto }} table {{ border-collapse: collapse }}
-th, td {{ border-bottom: 1px solid #ccc; padding: .2rem .6rem; text-align: right }}
-</style>
-<h1>{title}</h1><p>{said}</p>
-{tables}
-</html>
+div {{ overflow-x: auto }} table.plain {{ border-collapse: collapse; font-size: 14px }}
+table.plain th, table.plain td {{ border-bottom: 1px solid #ccc; padding: .2rem .6rem; text-align: right }}
+</style></head><body>
+<h1>{title}</h1>
+{parts}
+</body></html>
 """
 
 
-def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_notebooks, **asked):
-    """Ask a judge for the papers' rows, write what came of it, and print it beside the printed values.
+def rerun(
+    targets, judge, samples, temperature, without_logprobs, keep, without_notebooks, source, **asked
+):
+    """Ask a judge for the papers' rows, write the results, and print them next to the published values.
 
     Parameters
     ----------
@@ -50,13 +60,15 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
     judge : list of str
         A judge for all rows, or ``ROW=JUDGE`` for single ones.
     samples, temperature : optional
-        In the place of the protocols'.
+        Override the protocols' values.
     without_logprobs : bool
         Whether the model gives no token probabilities.
     keep : bool
         Copy a whole run into `paper_tables/reruns/`.
     without_notebooks : bool
-        Leave the notebooks out.
+        Do not run the tables' notebooks.
+    source : {"auto", "real", "sample"}
+        With ``auto``, nothing is asked of a served model where only the sample is available.
     **asked
         The attributes of `nlgjudge.repo.asking.Asking` that are not named above.
 
@@ -81,6 +93,15 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     named = judges(judge, tables)
+    tables, sample = _available(tables, named, source)
+    if sample:
+        print(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
+        if source == "auto" and not asking.plan and any(map(_is_served, named.values())):
+            print(
+                "nlgjudge: nothing was asked. Give --source sample to ask about the sample",
+                file=sys.stderr,
+            )
+            return exits.FAILED
     with store_of_run(asking.store) as store:
         opened = {
             name: open_judge(name, asking, store=store) for name in dict.fromkeys(named.values())
@@ -91,20 +112,21 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
             }
             for paper, artefacts in tables.items()
         }
+        settings = {"limit": asking.limit, "price": asking.price, "source": source, **changes}
         plans = {
-            paper: reruns.plan(
-                paper, artefacts, by_paper[paper], limit=asking.limit, price=asking.price, **changes
-            )
+            paper: reruns.plan(paper, artefacts, by_paper[paper], **settings)
             for paper, artefacts in tables.items()
             if by_paper[paper]
         }
         tell_plan(plans)
         if asking.plan:
             return exits.DONE
-        found = _asked(tables, by_paper, plans, asking, changes)
-        folder = place([*opened], changes, asking.limit)
-        write(found, folder, ", ".join(opened))
-        print(summary(_cells(found)).to_string(index=False, na_rep=""))
+        found = _asked(tables, by_paper, plans, settings)
+        folder = place([*opened], changes, asking.limit, sample)
+        cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
+        counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
+        add(cells, counts.reset_index(), folder, baseline(tables, named, asking.limit, source))
+        print(summary(cells).to_string(index=False, na_rep=""))
         status = max(told_failures(one, name) for name, one in opened.items())
         if not any(one.counts["read"].any() for one in found.values()):
             print(
@@ -125,7 +147,9 @@ def rerun(targets, judge, samples, temperature, without_logprobs, keep, without_
             "the notebooks are left out: they read replies from the usual store, and --store names another"
         )
     elif status == exits.DONE and not without_notebooks:
-        _run_notebooks(tables, named, changes, asking, folder)
+        given = {"limit": asking.limit, "source": source, **changes}
+        run_notebooks(tables, named, given, folder)
+    write_index(folder)
     print(f"all tables side by side: {folder / 'index.html'}")
     if keep:
         return _keep(found, folder)
@@ -156,6 +180,12 @@ def wanted(targets):
     found = {}
     for target in targets or model_rows.PAPERS:
         paper, _, artefact = target.partition("/")
+        if paper == "dhp":
+            raise ValueError(
+                "dhp publishes no correlations to rerun. Its notebooks take a judge: "
+                "papermill notebooks/dhp_figure4_figure5_figure6_discernment.ipynb out.ipynb "
+                "--cwd notebooks -p judge openai:MODEL"
+            )
         if paper not in model_rows.PAPERS:
             raise ValueError(f"{target}: {unknown('paper', paper, model_rows.PAPERS)}")
         known = model_rows.tables_of(paper)
@@ -195,9 +225,7 @@ def judges(given, tables):
     """
     known = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
     found = {}
-    for text in sorted(
-        given, key=lambda one: "=" in one
-    ):  # single rows go before what is said of all
+    for text in sorted(given, key=lambda one: "=" in one):  # a judge for one row overrides
         row, equals, name = text.rpartition("=")
         if equals and row not in known:
             raise ValueError(
@@ -211,8 +239,28 @@ def judges(given, tables):
     return found
 
 
+def _is_served(name):
+    return name.startswith(("openai:", "batch:"))
+
+
+def _available(tables, named, source):
+    """The tables to run, and whether only the sample is available for them."""
+    real = {}
+    for paper, artefacts in tables.items():
+        parts = [part for part in model_rows.parts_of(paper, artefacts) if part.row.row in named]
+        found, _ = reruns.benchmarks_of(parts, source)
+        if not any(benchmark.is_sample for benchmark in found.values()):
+            real[paper] = artefacts
+    absent = [paper for paper in tables if paper not in real]
+    if not real:
+        return tables, True
+    if absent:
+        print(f"left out because the data are not here: {', '.join(absent)}")
+    return real, False
+
+
 def tell_plan(plans):
-    """Print, row by row, what is to be asked.
+    """Print, row by row, what will be asked.
 
     Parameters
     ----------
@@ -234,125 +282,181 @@ def tell_plan(plans):
     print(f"plan: {', '.join(said)}")
 
 
-def place(names, changes, limit):
-    """Folder of a run: one for each judge, endpoint and set of changes, so that no run touches another's.
+def place(names, changes, limit, sample):
+    """Folder of the runs of some judges.
 
     Parameters
     ----------
     names : list of str
         Of the judges.
     changes : dict
+        Values that differ from the papers' protocols.
     limit : int
+    sample : bool
 
     Returns
     -------
     pathlib.Path
-        Below `build/reruns/`.
-    """
-    return root() / "build" / "reruns" / slug(names, changes, limit)
-
-
-def slug(names, changes=None, limit=0):
-    """A file's name for the run of some judges.
-
-    Parameters
-    ----------
-    names : list of str
-    changes : dict, optional
-    limit : int
-
-    Returns
-    -------
-    str
-        Of the judges' names; another endpoint than the usual one, and changes, add a digest.
+        Below `build/reruns/`. A rehearsal, a run on the sample and a run with other settings
+        have folders of their own.
 
     Examples
     --------
-    >>> slug(["replay:closer_look/geval"])
-    'replay-closer_look-geval'
+    >>> place(["openai:gpt-4o"], {"temperature": 0}, 20, False).name
+    'gpt-4o-temperature0-limit20'
     """
-    words = "+".join(re.sub(r"[^\w.]+", "-", name.removeprefix("openai:")) for name in names)
-    apart = dict(changes or {})
-    if limit:
-        apart["limit"] = limit
-    server = endpoint(os.environ.get("OPENAI_BASE_URL", ""))
-    if any(name.startswith(("openai:", "batch:")) for name in names) and server != DEFAULT_ENDPOINT:
-        apart["endpoint"] = server
-    if not apart:
-        return words
-    digest = hashlib.sha256(json.dumps(apart, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{words}-{digest}"
+    words = [re.sub(r"[^\w.]+", "-", name.removeprefix("openai:")) for name in names]
+    apart = [f"-{name}{value}" for name, value in changes.items()]
+    apart += [f"-limit{limit}"] * bool(limit) + ["-sample"] * sample
+    return root() / "build" / "reruns" / "".join(["+".join(words), *apart])
 
 
-def write(found, folder, name):
-    """Write what came of a run: cells, counts of replies, and one page with all tables.
+def baseline(tables, named, limit, source):
+    """Cells of the rule-based judge under the same protocols.
 
     Parameters
     ----------
-    found : dict of str to nlgjudge.ledger.reruns.Rerun
-        By paper.
-    folder : pathlib.Path
-    name : str
-        Of the judges.
-    """
-    said = "; ".join(dict.fromkeys(one.said for one in found.values() if one.said))
-    lead = "Each cell: this judge, its 95% interval, and the printed value in brackets."
-    write_cells(
-        _cells(found), folder, f"The papers' rows, asked of {name}", f"{lead} {said}".strip()
-    )
-    counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
-    spreadsheets.write(counts.reset_index(), folder / "replies.csv", lineterminator="\n")
-
-
-def write_cells(cells, folder, title, said):
-    """Write cells as a table, and as one page with all printed tables.
-
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        The ledger's columns.
-    folder : pathlib.Path
-    title, said : str
-        Of the page.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    ledger.save(cells, folder / "cells.csv")
-    parts = []
-    for (paper, artefact), rows in cells.groupby(["paper", "artefact"], sort=False):
-        number = artefact.removeprefix("table")
-        parts.append(
-            f"<h2>{html.escape(PAPERS[paper])}, Table {number}</h2>\n"
-            f"<div>{nj.ledger.side_by_side(rows).T.to_html()}</div>"
-        )
-    page = _PAGE.format(title=html.escape(title), said=html.escape(said), tables="\n".join(parts))
-    (folder / "index.html").write_text(page, encoding="utf-8")
-
-
-def _cells(found):
-    return pd.concat([one.cells for one in found.values()], ignore_index=True)
-
-
-def summary(cells):
-    """Printed and rerun values, row by row.
-
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        The ledger's columns.
+    tables : dict of str to list of str
+    named : dict of str to str
+        A judge for each row; only these rows are computed.
+    limit : int
+    source : str
 
     Returns
     -------
     pandas.DataFrame
-        `paper, table, row, coefficient, cells, printed, this judge`: means over the same cells, without averages.
+        The ledger's columns.
     """
-    cells = cells[cells["aspect"] != "AVG"].assign(printed=pd.to_numeric(cells["published"]))
-    cells = cells.dropna(subset=["printed", "ours"])
-    lines = cells.groupby(["paper", "artefact", "row", "level", "coefficient"], sort=False)
-    means = lines.agg(cells=("ours", "size"), printed=("printed", "mean"), ours=("ours", "mean"))
-    return means.round(3).reset_index().rename(columns={"artefact": "table", "ours": "this judge"})
+    found = []
+    for paper, artefacts in tables.items():
+        rows = {row: BASELINE for row in rows_of(paper, artefacts) if row in named}
+        found.append(
+            nj.rerun(paper, artefacts, rows, limit=limit, source=source, resamples=0).cells
+        )
+    return pd.concat(found, ignore_index=True)
 
 
-def _asked(tables, by_paper, plans, asking, changes):
+def add(cells, counts, folder, rules):
+    """Add the results of a run to a judge's folder, and write the index page.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        The ledger's columns. Rows of the same paper and table replace those of an earlier run.
+    counts : pandas.DataFrame
+        Columns of `nlgjudge.ledger.reruns.Rerun.counts`, and `paper, row, dataset, tables`.
+    folder : pathlib.Path
+    rules : pandas.DataFrame
+        From `baseline`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, new in (("cells.csv", cells), (f"{BASELINE}.csv", rules)):
+        path = folder / name
+        if path.exists():
+            new = _added(ledger.read(path), new, _ROW)
+        ledger.save(new[ledger.COLUMNS], path)
+    path = folder / "replies.csv"
+    if path.exists():
+        counts = _added(pd.read_csv(path, keep_default_na=False), counts, _LINE)
+    spreadsheets.write(counts, path, lineterminator="\n")
+    write_index(folder)
+
+
+def _added(before, new, key):
+    """Lines of earlier runs that the new ones do not replace, and the new ones."""
+    replaced = pd.MultiIndex.from_frame(before[key]).isin(pd.MultiIndex.from_frame(new[key]))
+    return pd.concat([before[~replaced], new], ignore_index=True)
+
+
+def write_index(folder):
+    """Write the page of all tables that a judge was run on so far.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        With `cells.csv`, `replies.csv` and perhaps `executed/`.
+    """
+    cells = ledger.read(folder / "cells.csv")
+    counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
+    others = {name: part for name, part in kept_reruns.kept_cells().groupby("judge")}
+    others[BASELINE] = ledger.read(folder / f"{BASELINE}.csv")
+    parts = [f"<p>{html.escape(text)}</p>" for text in _lead(folder, cells)]
+    parts.append("<p><a href='cells.csv'>cells.csv</a> <a href='replies.csv'>replies.csv</a></p>")
+    for (paper, artefact), rows in cells.groupby(["paper", "artefact"], sort=False):
+        parts += _table(folder, paper, artefact, rows, counts, others)
+    page = PAGE.format(
+        title=html.escape(f"The papers' rows, asked of {folder.name}"), parts="\n".join(parts)
+    )
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+def _lead(folder, cells):
+    """Sentences above the tables."""
+    if folder.name.endswith("-sample"):
+        yield f"SAMPLE: {SAMPLE_NOTICE}."
+    if cells["verdict"].eq("").any():
+        yield "A rehearsal on the first documents of each dataset: it has no verdicts."
+    yield (
+        "Each cell shows the published value and this judge's value below it. The second table lists "
+        "what was asked; the third compares means over the same cells with recorded judges and with "
+        f"{BASELINE}, a rule-based judge."
+    )
+
+
+def _table(folder, paper, artefact, rows, counts, others):
+    """One published table: coloured cells, requests, comparison, notebooks."""
+    key = next(name for name in model_rows.PAPERS if paper in model_rows.PAPERS[name].VERSIONS)
+    asked = counts[
+        (counts["paper"] == key)
+        & counts["row"].isin(rows["row"])
+        & counts["tables"].map(lambda tables: artefact in tables.split("|"))
+    ]
+    shown = asked.drop(columns=["paper", "tables"]).rename(columns={"unread": "unparsed"})
+    pages = [
+        f"<a href='executed/{name}.html'>{name}</a>"
+        for name in notebooks_of(key, [artefact])
+        if (folder / "executed" / f"{name}.html").exists()
+    ]
+    yield f"<h2>{html.escape(PAPERS[paper])}, Table {artefact.removeprefix('table')}</h2>"
+    yield nj.ledger.paper_table(rows, paper, artefact, elsewhere=False)._repr_html_()
+    for frame in (shown, summary(rows, others)):
+        text = frame.to_html(index=False, na_rep="", classes="plain", border=0)
+        yield f"<div>{text}</div>"
+    if pages:
+        yield f"<p>Notebook: {', '.join(pages)}</p>"
+
+
+def summary(cells, others=None):
+    """Published and rerun values, row by row.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        The ledger's columns.
+    others : dict of str to pandas.DataFrame, optional
+        By name, cells of other judges. A mean is shown where a judge has all cells of the line.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `paper, table, row, level, coefficient, cells, published, this judge` and a column for each
+        other judge that has a value: means over the same cells, without averages.
+    """
+    cells = cells[cells["aspect"] != "AVG"].assign(published=pd.to_numeric(cells["published"]))
+    cells = cells.dropna(subset=["published", "ours"])
+    wide = cells[[*ledger.CELL, "published"]].assign(**{"this judge": cells["ours"]})
+    for name, other in (others or {}).items():
+        own = other.loc[other["ours"].notna(), [*ledger.CELL, "ours"]]
+        wide = wide.merge(own.rename(columns={"ours": name}), on=ledger.CELL, how="left")
+    lines = wide.groupby(["paper", "artefact", "row", "level", "coefficient"], sort=False)
+    values = [name for name in wide if name not in ledger.CELL]
+    means = lines[values].agg(lambda column: column.mean(skipna=False)).round(3)
+    means.insert(0, "cells", lines.size())
+    means = means.dropna(axis="columns", how="all").reset_index()
+    return means.rename(columns={"artefact": "table"})
+
+
+def _asked(tables, by_paper, plans, settings):
     """Ask for all rows of all papers, under one bar."""
     total = sum(int(plan["samples"].sum()) for plan in plans.values())
     found = {}
@@ -373,14 +477,7 @@ def _asked(tables, by_paper, plans, asking, changes):
         for paper in plans:  # a batch is submitted for each before anything is waited for
             try:
                 found[paper] = nj.rerun(
-                    paper,
-                    tables[paper],
-                    by_paper[paper],
-                    limit=asking.limit,
-                    price=asking.price,
-                    notebook="rerun",
-                    told=told,
-                    **changes,
+                    paper, tables[paper], by_paper[paper], notebook="rerun", told=told, **settings
                 )
             except Waiting as error:
                 waiting.append(error)
@@ -390,15 +487,26 @@ def _asked(tables, by_paper, plans, asking, changes):
 
 
 def _most_often(judges):
-    """Why replies are of no use, most often, as the end of a sentence."""
+    """Why replies are unusable, most often, as the end of a sentence."""
     reasons = Counter()
     for judge in judges:
         reasons.update(reason for reason in getattr(judge, "asked_again", {}).values() if reason)
     return f": most often {reasons.most_common(1)[0][0]}" if reasons else ""
 
 
-def _run_notebooks(tables, named, changes, asking, folder):
-    """Execute the notebooks of the tables with the judge, whose replies are all stored."""
+def run_notebooks(tables, named, given, folder):
+    """Execute the tables' notebooks with the judge, whose replies are stored, and write their pages.
+
+    Parameters
+    ----------
+    tables : dict of str to list of str
+    named : dict of str to str
+        A judge for each row.
+    given : dict
+        Other parameters of the notebooks.
+    folder : pathlib.Path
+    """
+    (folder / "executed").mkdir(exist_ok=True)
     before = os.environ.get("NLGJUDGE_OUT")
     os.environ["NLGJUDGE_OUT"] = str(folder)
     try:
@@ -406,19 +514,41 @@ def _run_notebooks(tables, named, changes, asking, folder):
             rows = rows_of(paper, artefacts)
             judge = {row: name for row, name in named.items() if row in rows}
             for name in notebooks_of(paper, artefacts):
-                parameters = {"judge": judge, "limit": asking.limit, **changes}
-                notebooks.run(
-                    root() / "notebooks" / f"{name}.ipynb",
-                    folder / "executed" / f"{name}.ipynb",
-                    parameters,
-                    timeout=None,
-                )
+                _run_notebook(name, {"judge": judge, **given}, folder / "executed")
                 print(f"ran {name}")
     finally:
-        if before is None:
-            del os.environ["NLGJUDGE_OUT"]
-        else:
+        del os.environ["NLGJUDGE_OUT"]
+        if before is not None:
             os.environ["NLGJUDGE_OUT"] = before
+
+
+def _run_notebook(name, parameters, folder):
+    """Execute one notebook and write its page without the paragraphs about the committed run."""
+    path = root() / "notebooks" / f"{name}.ipynb"
+    book = nbformat.read(path, as_version=4)
+    if "logprobs" not in papermill.inspect_notebook(str(path)):
+        parameters = {key: value for key, value in parameters.items() if key != "logprobs"}
+    workflow.check_parameters(path, parameters)
+    note = (
+        f"This run has other settings: {', '.join(parameters)}. "
+        "The sentences in this notebook describe the committed run."
+    )
+    book.cells.insert(0, new_code_cell(f"print({note!r})"))
+    executed = folder / path.name
+    papermill.execute_notebook(
+        book,
+        str(executed),
+        parameters,
+        cwd=str(path.parent),
+        kernel_name="python3",
+        progress_bar=False,
+        request_save_on_cell_execute=False,
+        autosave_cell_every=0,
+    )
+    pages = HTMLExporter()
+    pages.register_preprocessor(TagRemovePreprocessor(remove_cell_tags={"default-run"}), True)
+    page, _ = pages.from_filename(str(executed))
+    executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
 def notebooks_of(paper, artefacts):
@@ -447,6 +577,7 @@ def _keep(found, folder):
         for paper, said in refused.items():
             print(f"nlgjudge: {paper} is not kept: {said}", file=sys.stderr)
         return exits.FAILED
-    path = kept_reruns.keep(folder.name, _cells(found))
+    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
+    path = kept_reruns.keep(folder.name, cells)
     print(f"kept in {Path(path).relative_to(root())}")
     return exits.DONE
