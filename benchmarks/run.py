@@ -4,9 +4,7 @@ With ``--quick``, whose figures say nothing, these processes are copies of one t
 
 Writes ``build/bench.md``, with the machine's description, and ``build/bench.csv``; a failure is named,
 the other benchmarks still run, the exit status is 1. Each full run is added to ``benchmarks/history.csv``.
-What the commands of the README cost is measured by a run of them (``commands.py --record``); the last figure
-of each is shown below the table, with its date and commit.
-``python benchmarks/run.py [--quick] [--long]``
+``python benchmarks/run.py [--quick]``
 """
 
 import argparse
@@ -38,7 +36,6 @@ def options(doc):
     """A benchmark's parser, with the flags that all have."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="sizes that show that it runs, not how fast")
-    parser.add_argument("--long", action="store_true", help="also what takes many minutes")
     return parser
 
 
@@ -76,21 +73,6 @@ def remember(table, described, of_commit):
     rows = table.assign(date=datetime.now(UTC).date().isoformat(), commit=of_commit, machine=where)
     rows = rows[["date", "commit", "machine", *COLUMNS]]
     rows.to_csv(HISTORY, mode="a", header=not HISTORY.exists(), index=False, float_format="%.4g")
-
-
-def last_recorded():
-    """The newest figure of each command in the history, as lines of Markdown; none where it has none."""
-    if not HISTORY.exists():
-        return []
-    history = pd.read_csv(HISTORY)
-    of_commands = history[(history["benchmark"] == "commands") & history["theirs"].isna()]
-    newest = of_commands.drop_duplicates("what", keep="last")
-    if newest.empty:
-        return []
-    rows = [f"| {one.what} | {shown(one.ours, 3)} | {one.date} | {one.commit} | {one.machine} |"
-            for one in newest.itertuples()]
-    return ["## Commands, as last recorded", "\n".join(["| what | s | date | commit | machine |",
-                                                       "| -- | -: | -- | -- | -- |", *rows])]
 
 
 def machine():
@@ -137,7 +119,7 @@ def shown(figure, digits):
 def main():
     chosen = options(__doc__).parse_args()
     quick = chosen.quick
-    flags = ["--quick"] * quick + ["--long"] * chosen.long
+    flags = ["--quick"] * quick
     described = machine()
     of_commit = commit()
     failed = []
@@ -155,12 +137,11 @@ def main():
     lines = ["| " + " | ".join(c) + " |" for c in (COLUMNS, ["--", "--", "-:", "-:", "--", "-:"], *cells)]
     if not quick:
         remember(table, described, of_commit)
-    recorded = [] if quick else last_recorded()
     note = ("Above 1: ours is better. Measured side by side, save ideals; loops for a few resamples or items,"
             " scaled up." + " Small sizes: they show that it runs, not how fast." * bool(quick))
     (build := Path(os.environ.get("NLGJUDGE_OUT") or root()) / "build").mkdir(parents=True, exist_ok=True)
     table.to_csv(build / "bench.csv", index=False, float_format="%.6g")
-    text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines), *recorded]) + "\n"
+    text = "\n\n".join(["# Benchmarks", described, note, *failed, "\n".join(lines)]) + "\n"
     (build / "bench.md").write_text(text, encoding="utf-8")
     print("\n".join([*failed, "written: build/bench.md, build/bench.csv"]))
     return min(len(failed), 1)

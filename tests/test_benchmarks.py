@@ -91,29 +91,3 @@ def test_a_failing_benchmark_is_named_and_the_others_run(tmp_path):
     (tmp_path / "b.py").unlink()
     status, text, rows = run(tmp_path, tmp_path)
     assert status == 1 and text.count(" failed**") == 3 and rows.empty
-
-
-RECORDS = """
-import sys
-import commands, run
-fails = [sys.executable, "-c", "raise SystemExit(3)"]
-works = [sys.executable, "-c", "sum(range(3_000_000))"]
-print(commands.keep("a failure", fails), commands.keep("a sum", works))
-print(*run.last_recorded())
-"""
-
-
-def test_a_recorded_command_enters_the_history_and_what_is_shown_of_it(tmp_path):
-    for name in ("run.py", "commands.py"):
-        shutil.copy(FOLDER / name, tmp_path)
-    (tmp_path / "records.py").write_text(RECORDS, "utf-8")
-    done = subprocess.run(
-        [sys.executable, tmp_path / "records.py"], text=True, capture_output=True, check=True
-    )
-    assert (
-        re.search(r"^a sum: [\d.]+ s of processor time", done.stdout) and "\n3 0\n" in done.stdout
-    )
-    assert "a failure: status 3, nothing is recorded" in done.stderr
-    history = pd.read_csv(tmp_path / "history.csv")
-    assert history["what"].tolist() == ["CPU of a sum"] and (history["ours"] > 0).all()
-    assert "## Commands, as last recorded" in done.stdout and "| CPU of a sum | " in done.stdout

@@ -57,7 +57,7 @@ def planned(checkout, **environment):
 @pytest.mark.parametrize("variable", ["VIRTUAL_ENV", "CONDA_PREFIX"])
 def test_an_active_environment_with_the_packages_is_used(checkout, variable):
     said = planned(checkout, **{variable: sys.prefix}, PYTHONPATH=str(checkout / "src"))
-    assert said.startswith("ruff check")
+    assert said.startswith("ruff format")
 
 
 def test_an_environment_without_the_packages_is_not_used(checkout, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import all_published
-from nlgjudge.repo import default_run
 from prose_numbers import shown, unshown
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
@@ -163,9 +162,9 @@ def test_the_search_for_asserts_about_a_judge(code, found):
 def test_a_paragraph_about_the_default_run_is_prose(notebook):
     """The tag is spelt as the runner knows it, and a title or a heading never has it."""
     tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
-    assert tags <= {"parameters", "nbval-ignore-output", "template-only", default_run.TAG}
+    assert tags <= {"parameters", "nbval-ignore-output", "template-only", "default-run"}
     for cell in notebook.cells:
-        if default_run.TAG in cell.metadata.get("tags", []):
+        if "default-run" in cell.metadata.get("tags", []):
             assert cell.cell_type == "markdown" and not cell.source.startswith("#")
 
 

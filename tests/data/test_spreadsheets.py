@@ -13,7 +13,7 @@ OF_OWN_WORDS = {
     "ledger/printed_settings.py",
     "ledger/qra_defaults.py",
     "repo/reach.py",
-    "repo/workflow.py",
+    "workflow.py",
 }
 
 

@@ -241,15 +241,15 @@ def test_the_command_lists_batches_and_gives_one_up(api, judge, store, capsys):
 def test_the_judge_command_names_the_batch_and_goes_on_where_it_is_told_to(api, tmp_path, capsys):
     asked = live_too(api)
     prompts = ["--prompts", "geval/dialogue/naturalness", "geval/dialogue/coherence"]
-    common = ["--limit", "2", "--store", str(tmp_path / "s.sqlite")]
+    common = ["--limit", "1", "--source", "sample", "--store", str(tmp_path / "s.sqlite")]
     batched = ["judge", "topical_chat", "batch:m", *prompts[:2], *common]
     assert main(batched) == Waiting.status
     live = ["judge", "topical_chat", "openai:m", *prompts, *common]
     assert main(live) == Waiting.status
-    assert "2 requests are waiting for batch_0; batch:m submitted them" in capsys.readouterr().err
-    assert len(set(asked)) == 2  # the other prompt was asked
+    assert "5 requests are waiting for batch_0; batch:m submitted them" in capsys.readouterr().err
+    assert len(set(asked)) == 5  # the other prompt was asked
     main([*live, "--despite-batches"])
-    assert len(set(asked)) == 4
+    assert len(set(asked)) == 10
 
 
 def test_nothing_stored_is_asked_for_again(api, judge, store, monkeypatch):

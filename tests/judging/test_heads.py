@@ -169,10 +169,10 @@ class Likely:
 def test_a_live_judge_takes_the_same_heads():
     import nlgjudge as nj
 
-    items = nj.load("summeval", "sample").items
+    items = nj.load("summeval", "sample").items.head(2)
     asked = {
         head: judge_items(
-            items, "geval/summarization/coherence", Likely(), logprobs=True, limit=2, head=head
+            items, "geval/summarization/coherence", Likely(), logprobs=True, head=head
         )
         for head in heads.HEADS
     }

@@ -72,7 +72,7 @@ def test_kills_and_resumption(tmp_path, commands):
             os.kill(int(number.read_text()), signal.SIGKILL)
             left.append(ended.result(600))
         left.append(run())
-    assert left == [signal.SIGKILL] * KILLS + [0]
+    assert left == [-signal.SIGKILL] * KILLS + [0]
     rows, answers = stored(path), set(sent.values())
     assert (
         len(rows) == CALLS == len({prompt for prompt, *_ in rows})

@@ -116,8 +116,8 @@ def test_surface_on_the_sample(items):
     assert (item_scores(frame)["parsed"] == 2).all()
 
 
-@pytest.mark.parametrize("limit, expected", [(None, None), (5, 5), (0, None)])
-def test_limit_takes_the_first_items(items, limit, expected):
+@pytest.mark.parametrize("limit, expected", [(None, None), (2, 12), (0, None)])
+def test_limit_takes_the_first_documents(items, limit, expected):
     frame = judge_items(items, [prompt(FLUENCY)], "surface", limit=limit)
     assert frame["item_id"].tolist() == items["item_id"].tolist()[:expected]
     assert list(frame) == COLUMNS
@@ -178,7 +178,7 @@ def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
     text = "Rate the fluency from 1 to 5.\n{{hypothesis}}"
     judge = fake(("4", "", []))
     asked = as_prompt(text, aspect="fluency")
-    frame = judge_items(items, [text, asked], judge, limit=1)
+    frame = judge_items(items.head(1), [text, asked], judge)
     assert frame[["aspect", "score"]].values.tolist() == [["", 4], ["fluency", 4]]
     assert [t.text for t in judge.tasks] == [
         f"Rate the fluency from 1 to 5.\n{items['hypothesis'][0]}"
@@ -189,7 +189,7 @@ def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
 
 def test_what_an_unread_reply_counts_as(items):
     judge = fake(("4", "", []), ("no idea", "", []))
-    frame = judge_items(items, FLUENCY, judge, limit=2, policy="store_3")
+    frame = judge_items(items.head(2), FLUENCY, judge, policy="store_3")
     assert frame["score"].tolist() == [4, 3] and frame["reason"].tolist() == ["", "no_rating"]
 
 

@@ -81,7 +81,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
         pytest.skip(f"{RECORDING} is not here")
     chats = nj.load("topical_chat")
     (row,) = [one for one in nj.closer_look.PROTOCOLS if one.row == "auto CoT, score only"]
-    items = chats.items.head(30)
+    items = chats.items[chats.items["doc_id"].isin(chats.items["doc_id"].unique()[:5])]
     held = nj.recording(RECORDING, items)
     by_item = held.sort_values("sample_index").groupby(["item_id", "aspect"])["text"]
     replies = {key: texts.tolist() for key, texts in by_item}
@@ -105,7 +105,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
             "closer_look",
             "table4",
             {row.row: "openai:m"},
-            limit=len(items),
+            limit=5,
             resamples=0,
             store=Store(tmp_path / "replies.sqlite"),
         )

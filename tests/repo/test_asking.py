@@ -1,6 +1,7 @@
 """`nlgjudge judge` and `nlgjudge replies` as a user types them, against a server on loopback."""
 
 import csv
+import dataclasses
 import json
 import os
 import re
@@ -23,12 +24,25 @@ OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"
 
 
 @pytest.fixture(autouse=True)
-def sample(monkeypatch):
-    """The sample's 72 summaries, wherever the test runs."""
+def sample(request, monkeypatch):
+    """The sample's 72 summaries, wherever the test runs; unless marked, each is a document of its own."""
     from nlgjudge.data import benchmarks, sample
 
+    read = sample.read
+
+    def apart(name):
+        found = read(name)
+        return dataclasses.replace(found, items=found.items.assign(doc_id=found.items["item_id"]))
+
     monkeypatch.setitem(benchmarks.READERS, "summeval", "sample:read")
+    if "whole_documents" not in request.fixturenames:
+        monkeypatch.setattr(sample, "read", apart)
     assert len(sample.read("summeval").items) == 72
+
+
+@pytest.fixture
+def whole_documents():
+    """Six summaries of each of twelve articles."""
 
 
 def words(body):
@@ -50,6 +64,8 @@ def judge(tmp_path, *options, name="openai:m", prompts=(FLUENCY,)):
             *prompts,
             "--store",
             str(tmp_path / "s.sqlite"),
+            "--source",
+            "sample",
             *options,
         ]
     )
@@ -92,6 +108,24 @@ def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
         assert "plan: tasks 72" in capsys.readouterr().out
     assert judge(tmp_path, "--limit", "-1") == exits.FAILED
     assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("whole_documents")
+def test_a_limit_counts_documents(serve, tmp_path, capsys):
+    """The sample has six summaries of each article."""
+    server = serve(right)
+    assert judge(tmp_path, "--limit", "2") == exits.DONE
+    assert len(server.requests) == 12
+
+
+def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, capsys):
+    server = serve(right)
+    assert judge(tmp_path, "--source", "auto") == exits.FAILED
+    said = capsys.readouterr()
+    assert said.out.startswith("SAMPLE: ") and "Give --source sample" in said.err
+    assert judge(tmp_path, "--source", "auto", "--plan") == exits.DONE
+    assert capsys.readouterr().out.startswith("SAMPLE: ")
+    assert not server.requests
 
 
 def test_a_plan_asks_nothing(serve, tmp_path, capsys):
@@ -399,6 +433,8 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
         "openai:m",
         "--prompts",
         FLUENCY,
+        "--source",
+        "sample",
         "--concurrency",
         "2",
         "--limit",

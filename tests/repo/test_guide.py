@@ -101,6 +101,8 @@ def test_a_command_of_the_guide_exists(page, line):
     elif program == "make":
         assert re.search(f"^{arguments[0]}:", (root() / "Makefile").read_text("utf-8"), re.M)
         named = [one.partition("=")[2] for one in arguments if one.startswith("GRID=")]
+    elif program == "papermill":
+        named = arguments[:1]
     elif program == "pip":
         project = tomllib.loads((root() / "pyproject.toml").read_text("utf-8"))["project"]
         extras = re.findall(r"\[(\w+)\]", arguments[-1])

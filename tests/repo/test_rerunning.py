@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from functools import cache
+from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 
@@ -31,11 +33,12 @@ def house(tmp_path):
         "data/registry.csv",
         "data/sample",
         "data/README.md",
-        "paper_tables/published",
-        "paper_tables/needs.csv",
         "notebooks",
         "site",
+        *(f"paper_tables/{one.name}" for one in (root() / "paper_tables").iterdir()),
     ):
+        if name == "paper_tables/reruns":  # the tests keep reruns of their own
+            continue
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).symlink_to(root() / name)
     return made
@@ -68,10 +71,12 @@ def people(targets, limit=0):
 def run(house, commands):
     """Run the command, in a process of its own."""
 
-    def command(server, *arguments):
+    def command(server, *arguments, source="sample"):
         return commands.run(
             "rerun",
             *arguments,
+            "--source",
+            source,
             NLGJUDGE_ROOT=str(house),
             NLGJUDGE_OFFLINE="1",
             NLGJUDGE_MIRROR="",
@@ -94,7 +99,7 @@ def start(house, server, *arguments):
         "NO_PROXY": "127.0.0.1",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments],
+        [sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments, "--source", "sample"],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -130,35 +135,94 @@ def between_two_grades(rating):
 TARGETS = ["geval/table2", "chatgpt/table6", "coascore/table6"]
 
 
-def test_one_table_of_each_paper_over_http(house, run):
-    """The judge's cells over HTTP are those in one process, and the page and the folder are the judge's own."""
-    texts, expected = people(TARGETS, limit=10)
-    arguments = [
-        *TARGETS,
-        "--judge",
-        "openai:m",
-        "--price",
-        "1",
-        "2",
-        "--limit",
-        "10",
-        "--without-notebooks",
-    ]
-    with answering(texts) as server:
-        found = run(server, *arguments)
-        paid = len(server.requests)
-        again = run(server, *arguments)
-        assert len(server.requests) == paid  # everything is stored
-    assert found.returncode == exits.DONE == again.returncode, found.stderr
+def test_reruns_of_one_judge_accumulate_on_one_page(house, run):
+    """The judge's cells over HTTP are those in one process; a second run adds its tables to the first's."""
+    price = ["--price", "1", "2", "--without-notebooks"]
+    calls = 0
+    for targets in (TARGETS[:2], TARGETS[2:]):
+        texts, _ = people(targets)
+        with answering(texts) as server:
+            found = run(server, *targets, "--judge", "openai:m", *price)
+            paid = len(server.requests)
+            calls += paid
+            again = run(server, *targets, "--judge", "openai:m", *price)
+            assert len(server.requests) == paid > 0  # everything is stored
+        assert found.returncode == exits.DONE == again.returncode, found.stderr
+        assert found.stdout.startswith("SAMPLE: ")
     (folder,) = (house / "build" / "reruns").iterdir()
-    assert folder.name.startswith("m-") and "G-EVAL-4" in (folder / "index.html").read_text()
-    cells = pd.read_csv(folder / "cells.csv")
-    assert (
-        cells["verdict"] == "not_run"
-    ).all()  # the sample's values are shown, and enter no ledger
+    assert folder.name == "m-sample"
+    _, expected = people(TARGETS)
+    cells = ledger.read(folder / "cells.csv")
+    tables = expected[["paper", "artefact"]].drop_duplicates()
+    assert set(map(tuple, cells[["paper", "artefact"]].values)) == set(map(tuple, tables.values))
     means = rerunning.summary(expected)
     assert len(means) and (means["this judge"] > 0.9).all()
-    assert means.to_string(index=False, na_rep="") in found.stdout
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert page.count("nj-paper-table") > 3 and "CoAScore, Table 6" in page and "surface" in page
+    replies = pd.read_csv(folder / "replies.csv")
+    assert set(replies["paper"]) == {"geval", "chatgpt", "coascore"}
+    assert calls - len(TARGETS) <= replies["calls"].sum() <= calls and replies["cost"].sum() > 0
+    assert (replies["replies"] == replies["read"]).all() and replies["sent"].notna().all()
+
+
+def test_on_the_sample_nothing_is_asked_unless_it_is_requested(house, run):
+    with answering({}) as server:
+        arguments = ["chatgpt/table6", "--judge", "openai:m"]
+        plan = run(server, *arguments, "--plan", source="auto")
+        refused = run(server, *arguments, source="auto")
+        assert not server.requests
+    assert plan.stdout.startswith("SAMPLE: ") and plan.returncode == exits.DONE
+    assert refused.stdout.startswith("SAMPLE: ") and refused.returncode == exits.FAILED
+    assert "Give --source sample" in refused.stderr and not (house / "build").exists()
+
+
+def test_a_notebook_does_not_ask_a_served_model_about_the_sample(tree, monkeypatch):
+    repository = Path(__file__).resolve().parents[2]
+    shutil.copytree(repository / "data" / "sample", tree.root / "data" / "sample")
+    (tree.root / "paper_tables").symlink_to(repository / "paper_tables")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    shutil.copy(repository / "data" / "registry.csv", tree.root / "data" / "registry.csv")
+    with pytest.raises(ValueError, match="^SAMPLE: .* pass source='sample'"):
+        nj.rerun("chatgpt", "table6", "openai:m")
+
+
+def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook(house, run):
+    """Two dialogues of five responses each; the page leaves out what describes the committed run."""
+    texts, _ = people(["geval/table2"])
+    with answering(texts) as server:
+        found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "2")
+        prompts = {json.loads(body)["messages"][-1]["content"] for body in server.requests}
+    assert found.returncode == exits.DONE, found.stderr
+    assert len(prompts) == 2 * 5 * 4
+    (folder,) = (house / "build" / "reruns").iterdir()
+    assert folder.name == "m-limit2-sample"
+    cells = ledger.read(folder / "cells.csv")
+    assert len(cells) and (cells["verdict"] == "").all()
+    page = (folder / "executed" / "geval_table2_topical_chat.html").read_text(encoding="utf-8")
+    book = nbformat.read(folder / "executed" / "geval_table2_topical_chat.ipynb", as_version=4)
+    (first, *_) = [cell for cell in book.cells if cell.cell_type == "code"]
+    assert "The sentences in this notebook describe the committed run." in first.outputs[0]["text"]
+    assert "describe the committed run." in page
+    left_out = [c.source for c in book.cells if "default-run" in c.metadata.get("tags", [])]
+    assert left_out and all(text.split("\n")[0][:30] not in page for text in left_out)
+
+
+@pytest.mark.parametrize("paper", list(model_rows.PAPERS))
+def test_a_judge_that_fills_every_cell_of_every_table_has_a_page(paper, real, tmp_path):
+    """Real data where they are here; every value stands on the page of all tables."""
+    tables = model_rows.tables_of(paper)
+    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, tables))
+    benchmarks = [nj.load(name) for name in names]
+    judge = People([one for one in benchmarks if not one.is_sample] or benchmarks)
+    found = nj.rerun(paper, tables, judge, resamples=0)
+    assert len(found.cells) > 150 and found.cells["ours"].notna().all()
+    counts = found.counts.reset_index().assign(paper=paper)
+    rerunning.add(found.cells, counts, tmp_path, found.cells)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    written = found.cells[["paper", "artefact"]].drop_duplicates()
+    assert page.count("<h2>") == len(written)
+    wanted = found.cells["ours"].map("<small>{:.3f}".format)
+    assert all(text in page for text in wanted)
 
 
 def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
@@ -187,6 +251,7 @@ def test_a_plan_asks_nothing(house, run):
         assert not server.requests
     assert found.returncode == exits.DONE
     # 72 summaries, four aspects, six rows; 50 responses, four aspects, two rows; the sample's 72 summaries twice
+    assert found.stdout.startswith("SAMPLE: ")
     assert re.search(r"G-EVAL-4 - CoT +summeval +table1 +288 +5760 +0 +288", found.stdout)
     assert re.search(r"plan: [\d,]+ calls, .* cost \d", found.stdout)
 
@@ -222,7 +287,7 @@ def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
     assert found.returncode == exits.FAILED
     assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
     assert (
-        "of 16 replies none could be read: it enters no ledger" in found.stdout
+        "replies none could be read: it enters no ledger" in found.stdout
         and "ran " not in found.stdout
     )
 
@@ -250,12 +315,10 @@ def test_a_row_without_one_readable_reply_is_named():
 
 
 def tables_of(house):
-    """What the only run below a checkout wrote."""
+    """What the only run below a checkout wrote, without what it paid."""
     (folder,) = (house / "build" / "reruns").iterdir()
-    return {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in ("cells.csv", "replies.csv", "index.html")
-    }
+    replies = pd.read_csv(folder / "replies.csv").drop(columns=["calls", "cost"])
+    return (folder / "cells.csv").read_text(encoding="utf-8"), replies.to_csv()
 
 
 def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_path):
@@ -338,6 +401,7 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     "arguments, message",
     [
         (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
+        (["dhp", "--judge", "openai:m"], "papermill notebooks/dhp_figure4_figure5_figure6"),
         (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
         (
             ["geval", "--judge", "G-EVAL4=openai:m"],
@@ -373,7 +437,9 @@ def test_a_rehearsal_and_a_rule_are_not_kept(house, run):
             "--without-notebooks",
             "--keep",
         )
-    assert found.returncode == exits.FAILED and "a rehearsal on the first 5 items" in found.stderr
+    assert (
+        found.returncode == exits.FAILED and "a rehearsal on the first 5 documents" in found.stderr
+    )
     assert not (house / "paper_tables" / "reruns").exists()
 
 

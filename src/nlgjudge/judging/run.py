@@ -148,7 +148,7 @@ def judge_items(
     head : str
         Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
     limit : int, optional
-        Judge the first so many items; None or 0 is all.
+        Judge the first documents; None or 0 is all.
     price, max_cost, **options
         For `get_judge`.
 
@@ -166,7 +166,7 @@ def judge_items(
     --------
     >>> import nlgjudge as nj
     >>> items = nj.load("summeval", "sample").items
-    >>> nj.judge_items(items, "geval/summarization/fluency", "surface", limit=2)["score"].tolist()
+    >>> nj.judge_items(items, "geval/summarization/fluency", "surface", limit=1)["score"].tolist()[:2]
     [3.62, 3.65]
     """
     items = first(items, limit)

@@ -43,7 +43,7 @@ def ask(row, scope, items, judge, *, samples=None, temperature=None, logprobs=No
     aspects = scope.aspects_of(row.row)
     wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
     parts = []
-    if row.scoring in _CHAINS:
+    if row.scoring in CHAINS:
         for printed, (asked, _) in aspects.items():
             found = _chained(row, scope, items, judge, asked, wanted, sampling)
             parts.append(found.assign(aspect=printed))
@@ -67,7 +67,7 @@ def count(row, scope, items, dry_run, *, samples=None, temperature=None, logprob
         As for `ask`.
     dry_run : nlgjudge.judging.dry_run.DryRun
     """
-    if row.scoring in _CHAINS:  # its later requests show earlier replies
+    if row.scoring in CHAINS:  # its later requests show earlier replies
         ask(row, scope, items, dry_run, samples=samples, temperature=temperature, logprobs=logprobs)
         return
     wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
@@ -187,7 +187,7 @@ def _chained(row, scope, items, judge, aspect, samples, sampling):
     return found.responses.drop(columns="used")
 
 
-_CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
+CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
 
 
 def _highest(row, scope):

@@ -86,7 +86,6 @@ def parser():
     _add_ledger(commands)
     _add_new(commands)
     _add_evaluate(commands)
-    _add_reproducibility(commands)
     return made
 
 
@@ -501,29 +500,6 @@ def _add_evaluate(commands):
     )
     _add_asking(evaluate, "documents", protocols=True)
     _does(evaluate, "evaluating", "evaluate")
-
-
-def _add_reproducibility(commands):
-    made = _command(
-        commands,
-        "reproducibility",
-        "how reproducible each paper is, in the terms of QRA++",
-        "nlgjudge reproducibility chatgpt --tables",
-        description="Show CV*, correlations and the order of rows between printed cells and ours, by "
-        "kind of evidence, from the committed ledger. Kinds of evidence are never pooled.",
-    )
-    made.add_argument(
-        "papers", nargs="*", metavar="PAPER", help="keys, as geval or chatgpt; default: all"
-    )
-    made.add_argument("--tables", action="store_true", help="by table, not by paper")
-    made.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="write every paper's record (JSON) and badge (SVG) below it; default: nothing is written",
-    )
-    _does(made, "register", "show")
 
 
 def _add_asking(command, counted, protocols=False):

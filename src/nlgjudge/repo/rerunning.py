@@ -27,6 +27,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.papers.asking import CHAINS
 from nlgjudge.repo import exits
 from nlgjudge.repo.asking import Asking, open_judge, store_of_run, told_failures
 
@@ -312,7 +313,7 @@ def place(names, changes, limit, sample):
 
 
 def baseline(tables, named, limit, source):
-    """Cells of the rule-based judge under the same protocols.
+    """Cells of the rule-based judge under the same protocols; it cannot answer a chain of prompts.
 
     Parameters
     ----------
@@ -327,12 +328,14 @@ def baseline(tables, named, limit, source):
     pandas.DataFrame
         The ledger's columns.
     """
-    found = []
+    found = [pd.DataFrame(columns=ledger.COLUMNS)]
     for paper, artefacts in tables.items():
-        rows = {row: BASELINE for row in rows_of(paper, artefacts) if row in named}
-        found.append(
-            nj.rerun(paper, artefacts, rows, limit=limit, source=source, resamples=0).cells
-        )
+        parts = model_rows.parts_of(paper, artefacts)
+        asked = [part.row for part in parts if part.row.row in named]
+        rows = {row.row: BASELINE for row in asked if row.scoring not in CHAINS}
+        if rows:
+            asked = nj.rerun(paper, artefacts, rows, limit=limit, source=source, resamples=0)
+            found.append(asked.cells)
     return pd.concat(found, ignore_index=True)
 
 
@@ -344,7 +347,8 @@ def add(cells, counts, folder, rules):
     cells : pandas.DataFrame
         The ledger's columns. Rows of the same paper and table replace those of an earlier run.
     counts : pandas.DataFrame
-        Columns of `nlgjudge.ledger.reruns.Rerun.counts`, and `paper, row, dataset, tables`.
+        Columns of `nlgjudge.ledger.reruns.Rerun.counts`, and `paper, row, dataset, tables`. Calls and cost
+        are added to those of earlier runs.
     folder : pathlib.Path
     rules : pandas.DataFrame
         From `baseline`.
@@ -357,7 +361,10 @@ def add(cells, counts, folder, rules):
         ledger.save(new[ledger.COLUMNS], path)
     path = folder / "replies.csv"
     if path.exists():
-        counts = _added(pd.read_csv(path, keep_default_na=False), counts, _LINE)
+        before = pd.read_csv(path, keep_default_na=False)
+        paid = before.set_index(_LINE)[["calls", "cost"]].reindex(counts[_LINE]).fillna(0)
+        counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
+        counts = _added(before, counts, _LINE)
     spreadsheets.write(counts, path, lineterminator="\n")
     write_index(folder)
 
