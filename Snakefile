@@ -57,6 +57,8 @@ if "grid" in config:
                 for kind in ("ablation", "ledger")
                 for table in sorted(Path(FOLDER, cell).rglob(f"{kind}/*.csv"))
             ]
+            if not found:
+                raise ValueError(f"{BOOK} wrote no ablation/*.csv or ledger/*.csv: there is nothing to join")
             pd.concat(found).to_csv(output[0], index=False)
 
     rule cell:

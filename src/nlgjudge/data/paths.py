@@ -1,7 +1,6 @@
 """Where things lie: the repository's root and the folders below it.
 
-Every file that the package reads is noted, so that the workflow can rerun exactly what
-depends on a file that changed.
+Every file that the package reads is noted, so that a signature can name what to cite.
 """
 
 import os
@@ -59,8 +58,8 @@ def results():
 def out(sample=False):
     """Return the folder that this run's ledger, figures and settings go to; never a committed one.
 
-    `NLGJUDGE_OUT` names it: the workflow sets it to `results`, `nlgjudge run` to a folder for each set
-    of parameters. A notebook that is run by hand in an editor writes to `build/scratch/`.
+    `NLGJUDGE_OUT` names it: the workflow sets it to `results`. A notebook that is run by hand writes to
+    `build/scratch/`.
 
     Parameters
     ----------

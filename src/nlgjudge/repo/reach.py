@@ -50,7 +50,10 @@ def refresh():
             return False
         amounts = reruns.plan(paper, tables)[AMOUNTS].sum()
         lines.append({"paper": paper, **amounts.to_dict(), "without": "|".join(on_request)})
-    pd.DataFrame(lines).to_csv(path(), index=False, lineterminator="\n")
+    text = pd.DataFrame(lines).to_csv(index=False, lineterminator="\n")
+    if path().read_text(encoding="utf-8") == text:
+        return False
+    path().write_text(text, encoding="utf-8")
     return True
 
 

@@ -425,9 +425,13 @@ def _table(folder, paper, artefact, rows, counts, others):
         if (folder / "executed" / f"{name}.html").exists()
     ]
     yield f"<h2>{html.escape(PAPERS[paper])}, Table {artefact.removeprefix('table')}</h2>"
-    yield nj.ledger.paper_table(rows, paper, artefact, elsewhere=False)._repr_html_()
+    whole = nj.ledger.paper_table(rows, paper, artefact, elsewhere=False)
+    whole.cells = whole.cells[whole.cells["row"].isin(rows["row"])]
+    yield whole._repr_html_()
     for frame in (shown, summary(rows, others)):
-        text = frame.to_html(index=False, na_rep="", classes="plain", border=0)
+        text = frame.to_html(
+            index=False, na_rep="", classes="plain", border=0, float_format="{:.4g}".format
+        )
         yield f"<div>{text}</div>"
     if pages:
         yield f"<p>Notebook: {', '.join(pages)}</p>"
