@@ -25,11 +25,6 @@ else
   READY := .venv/stamp
   BIN := $(CURDIR)/.venv/bin
 endif
-MIRROR := $(wildcard ../shared/data/github)
-# An empty NLGJUDGE_MIRROR in the environment switches the mirror off.
-export NLGJUDGE_MIRROR ?= $(abspath $(MIRROR))
-# The same for WordNet, which METEOR reads; elsewhere it is fetched as a registered file.
-export NLTK_DATA ?= $(abspath $(wildcard ../shared/data/nltk_data))
 export PATH := $(BIN):$(PATH)
 # Modules are compiled once, not by each process.
 export PYTHONDONTWRITEBYTECODE :=

@@ -16,7 +16,7 @@ import papermill
 import pytest
 
 from loopback import Loopback
-from nlgjudge.data import benchmarks, fetch, registry
+from nlgjudge.data import benchmarks, fetch, paths, registry
 from nlgjudge.judging.store import Store
 
 # They import what only some machines have, and hold no tests.
@@ -39,12 +39,12 @@ def checkout(tmp_path_factory):
 @pytest.fixture
 def isolated(checkout, monkeypatch):
     """Run in that copy; without a mirror, the repository's cache is read as one (same layout)."""
-    monkeypatch.setenv("NLGJUDGE_ROOT", str(checkout))
-    if mirror := os.environ.get("NLGJUDGE_MIRROR"):
+    if mirror := paths.mirror():
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(Path(mirror).absolute()))
     else:
         cache = Path(os.environ.get("NLGJUDGE_CACHE", REPOSITORY / "data" / "cache"))
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(cache.absolute()))
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(checkout))
     for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT", "NLGJUDGE_CACHE"):
         monkeypatch.delenv(name, raising=False)
 

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nlgjudge import workflow
-from nlgjudge.data import fetch
+from nlgjudge.data import fetch, paths
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import comparison, ledger, verdicts
 from nlgjudge.ledger.printed import KEY, all_published, published
@@ -88,7 +88,7 @@ class House:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """The copy after a run on real data, whose ledger is committed; skip where they are not here."""
-    mirror = os.environ.get("NLGJUDGE_MIRROR", "")
+    mirror = paths.mirror()
     cached = os.environ.get("NLGJUDGE_CACHE", str(REPOSITORY / "data" / "cache"))
     made = House(tmp_path_factory.mktemp("house"))
     made.mirror = mirror or cached

@@ -1,13 +1,12 @@
 """The registry: what it lists, and that its blob ids are git's."""
 
 import csv
-import os
 import re
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from nlgjudge.data import fetch, registry
+from nlgjudge.data import fetch, paths, registry
 
 # Files per benchmark of the design's table; Story Cloze and IWSLT14 come from the user.
 FILES = {
@@ -72,7 +71,7 @@ def test_unknown_names_list_the_known(arguments):
 
 
 def test_registry_states_the_manifests_facts():
-    manifest = Path(os.environ.get("NLGJUDGE_MIRROR") or "none").parent / "MANIFEST.csv"
+    manifest = Path(paths.mirror() or "none").parent / "MANIFEST.csv"
     if not manifest.is_file():
         pytest.skip("needs the mirror: no MANIFEST.csv beside NLGJUDGE_MIRROR")
     with open(manifest, newline="", encoding="utf-8") as handle:

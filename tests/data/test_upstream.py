@@ -16,7 +16,7 @@ import pytest
 
 import nlgjudge as nj
 import realistic
-from nlgjudge.data import benchmarks, fetch, registry
+from nlgjudge.data import benchmarks, fetch, paths, registry
 from nlgjudge.data.bartscore import unpickle
 from nlgjudge.ledger import ledger
 from nlgjudge.repo.cli import main
@@ -299,9 +299,9 @@ def test_other_tensors_are_refused(change, options, message):
 
 @pytest.fixture(scope="module")
 def mirrored():
-    if not os.environ.get("NLGJUDGE_MIRROR"):
+    if not paths.mirror():
         pytest.skip("needs the mirror: the made files are about its items")
-    return Path(os.environ["NLGJUDGE_MIRROR"])
+    return Path(paths.mirror())
 
 
 @pytest.fixture(scope="module")

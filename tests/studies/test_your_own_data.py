@@ -29,6 +29,7 @@ LEXICAL = ["ROUGE1", "ROUGE2", "ROUGEL", "BLEU", "METEOR"]
 def without_wordnet(tmp_path, monkeypatch):
     """Without METEOR on any machine, so that the number of methods is the same on each."""
     monkeypatch.delenv("NLTK_DATA", raising=False)
+    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "no_wordnet")
 

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from nlgjudge.data.paths import cache, use
+from nlgjudge.data.paths import cache, mirror, use
 from nlgjudge.data.registry import blob_id
 
 UPSTREAM = "https://raw.githubusercontent.com"
@@ -205,9 +205,8 @@ def read_all(wanted, *, label="fetch"):
 def local(entry):
     """Return where a registered file lies on this machine, unverified, or None."""
     folders = [cache()]
-    mirror = os.environ.get("NLGJUDGE_MIRROR", "")
-    if mirror:
-        folders.append(Path(mirror))
+    if mirror():
+        folders.append(Path(mirror()))
     for folder in folders:
         path = _inside(folder, entry.location)
         if path.is_file():
@@ -220,7 +219,7 @@ def _from_cache(entry):
 
 
 def _from_mirror(entry):
-    folder = os.environ.get("NLGJUDGE_MIRROR", "")
+    folder = mirror()
     if not folder:
         return None, "mirror: NLGJUDGE_MIRROR is not set"
     if not Path(folder).is_dir():

@@ -50,6 +50,22 @@ def cache():
     return Path(named) if named else root() / "data" / "cache"
 
 
+def mirror():
+    """Return the folder with copies of upstream files, laid out owner/repository/commit/path.
+
+    Returns
+    -------
+    str
+        `NLGJUDGE_MIRROR`; where it is not set, `../shared/data/github` beside the repository if that
+        folder exists. Empty for none: an empty variable switches the mirror off.
+    """
+    named = os.environ.get("NLGJUDGE_MIRROR")
+    if named is not None:
+        return named
+    beside = root().parent / "shared" / "data" / "github"
+    return str(beside) if beside.is_dir() else ""
+
+
 def results():
     """Return the folder of what `make reproduce` computes; `make refresh` alone copies from it."""
     return root() / "build" / "results"

@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.fetch import local
+from nlgjudge.data.paths import mirror
 from nlgjudge.data.registry import entries
 from nlgjudge.metrics import cached, java_meteor
 
@@ -146,15 +147,22 @@ def meteor_variants(items):
 
 
 def _wordnet_is_near():
-    """Whether WordNet lies in a folder of NLTK_DATA; seen without importing NLTK, which takes a second."""
-    folders = os.environ.get("NLTK_DATA", "").split(os.pathsep)
+    """Whether WordNet lies in a folder of NLTK_DATA or beside the mirror; seen without importing NLTK."""
+    folders = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), _beside_mirror()]
     return any(Path(folder, "corpora", "wordnet").is_dir() for folder in folders if folder)
+
+
+def _beside_mirror():
+    """The folder of NLTK's data beside the mirror; empty without a mirror."""
+    return str(Path(mirror()).parent / "nltk_data") if mirror() else ""
 
 
 def _wordnet_home():
     """Where WordNet is: a name in NLTK's data folders, Debian's folder, the registered file, or None."""
     import nltk
 
+    if _beside_mirror() and _beside_mirror() not in nltk.data.path:
+        nltk.data.path.append(_beside_mirror())
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
             nltk.data.find(name)
