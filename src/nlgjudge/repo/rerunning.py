@@ -11,12 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import nbformat
 import pandas as pd
-import papermill
-from nbconvert import HTMLExporter
-from nbconvert.preprocessors import TagRemovePreprocessor
-from nbformat.v4 import new_code_cell
 from tqdm import tqdm
 
 import nlgjudge as nj
@@ -522,9 +517,7 @@ def run_notebooks(tables, named, given, folder):
     os.environ["NLGJUDGE_OUT"] = str(folder)
     try:
         for paper, artefacts in tables.items():
-            rows = rows_of(paper, artefacts)
-            judge = {row: name for row, name in named.items() if row in rows}
-            for name in notebooks_of(paper, artefacts):
+            for name, judge in judges_of_notebooks(paper, artefacts, named).items():
                 _run_notebook(name, {"judge": judge, **given}, folder / "executed")
                 print(f"ran {name}")
     finally:
@@ -535,6 +528,12 @@ def run_notebooks(tables, named, given, folder):
 
 def _run_notebook(name, parameters, folder):
     """Execute one notebook and write its page without the paragraphs about the committed run."""
+    import nbformat
+    import papermill
+    from nbconvert import HTMLExporter
+    from nbconvert.preprocessors import TagRemovePreprocessor
+    from nbformat.v4 import new_code_cell
+
     path = root() / "notebooks" / f"{name}.ipynb"
     book = nbformat.read(path, as_version=4)
     if "logprobs" not in papermill.inspect_notebook(str(path)):
@@ -579,6 +578,33 @@ def notebooks_of(paper, artefacts):
         for name in workflow.notebooks()
         if name.startswith(f"{paper}_") and {*artefacts} & {*name.split("_")}
     ]
+
+
+def judges_of_notebooks(paper, artefacts, named):
+    """The judge of each row that a notebook can ask about, for the notebooks of some tables.
+
+    Parameters
+    ----------
+    paper : str
+    artefacts : list of str
+    named : dict of str to str
+        A judge for each row.
+
+    Returns
+    -------
+    dict of str to dict
+        By notebook, a judge for each row of its own tables.
+
+    Examples
+    --------
+    >>> judges_of_notebooks("geval", ["table2"], {"G-EVAL-4": "surface", "G-EVAL-4 - CoT": "surface"})
+    {'geval_table2_topical_chat': {'G-EVAL-4': 'surface'}}
+    """
+    found = {}
+    for name in notebooks_of(paper, artefacts):
+        own = [table for table in artefacts if table in name.split("_")]
+        found[name] = {row: named[row] for row in rows_of(paper, own) if row in named}
+    return found
 
 
 def _keep(found, folder):
