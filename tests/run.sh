@@ -6,6 +6,7 @@ ruff format --check --quiet src tests site
 ruff check --quiet src tests notebooks site benchmarks
 pytest="python -m pytest -q -n auto --dist loadfile"
 $pytest -p no:nbval --doctest-modules src/nlgjudge tests
+mkdir -p build
 nlgjudge data fetch --declared > build/declared.txt
 export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/validated"
 comparable=$(python -m nlgjudge.workflow comparable)

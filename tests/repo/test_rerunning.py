@@ -18,10 +18,11 @@ import pytest
 import nlgjudge as nj
 from batch_api import Api
 from loopback import Loopback, completion
+from nlgjudge.data import paths
 from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger import ledger, model_rows
-from nlgjudge.repo import exits, rerunning
+from nlgjudge.repo import cli, exits, rerunning
 from planted_judges import People
 
 
@@ -68,22 +69,23 @@ def people(targets, limit=0):
 
 
 @pytest.fixture
-def run(house, commands):
-    """Run the command, in a process of its own."""
+def run(house, monkeypatch, capsys):
+    """Run the command, as a user who has the sample and no other data."""
+    for name, value in (
+        ("NLGJUDGE_ROOT", str(house)),
+        ("NLGJUDGE_OFFLINE", "1"),
+        ("NLGJUDGE_MIRROR", ""),
+        ("OPENAI_API_KEY", "none"),
+        ("NO_PROXY", "127.0.0.1"),
+    ):
+        monkeypatch.setenv(name, value)
 
     def command(server, *arguments, source="sample"):
-        return commands.run(
-            "rerun",
-            *arguments,
-            "--source",
-            source,
-            NLGJUDGE_ROOT=str(house),
-            NLGJUDGE_OFFLINE="1",
-            NLGJUDGE_MIRROR="",
-            OPENAI_API_KEY="none",
-            OPENAI_BASE_URL=server.url,
-            NO_PROXY="127.0.0.1",
-        )
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        capsys.readouterr()
+        status = cli.main(["rerun", *arguments, "--source", source])
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, status, said.out, said.err)
 
     return command
 
@@ -448,6 +450,8 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
     chats = nj.load("topical_chat")
     if chats.is_sample:
         pytest.skip("Topical-Chat is not here")
+    monkeypatch.setenv("NLGJUDGE_MIRROR", paths.mirror())
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(paths.cache()))
     monkeypatch.setenv("NLGJUDGE_ROOT", str(house))
     from nlgjudge.ledger import kept_reruns
 
