@@ -218,6 +218,7 @@ def test_a_judge_that_fills_every_cell_of_every_table_has_a_page(paper, real, tm
     judge = People([one for one in benchmarks if not one.is_sample] or benchmarks)
     found = nj.rerun(paper, tables, judge, resamples=0)
     assert len(found.cells) > 150 and found.cells["ours"].notna().all()
+    assert found.table().notna().all(axis=None)
     counts = found.counts.reset_index().assign(paper=paper)
     rerunning.add(found.cells, counts, tmp_path, found.cells)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
