@@ -143,7 +143,8 @@ def rerun(
             "the notebooks are left out: they read replies from the usual store, and --store names another"
         )
     elif status == exits.DONE and not without_notebooks:
-        given = {"limit": asking.limit, "source": source, **changes}
+        given = {"limit": asking.limit or None, "source": source if sample else None, **changes}
+        given = {name: value for name, value in given.items() if value is not None}
         run_notebooks(tables, named, given, folder)
     write_index(folder)
     print(f"all tables side by side: {folder / 'index.html'}")
@@ -423,7 +424,8 @@ def _table(folder, paper, artefact, rows, counts, others):
     whole = nj.ledger.paper_table(rows, paper, artefact, elsewhere=False)
     whole.cells = whole.cells[whole.cells["row"].isin(rows["row"])]
     yield whole._repr_html_()
-    for frame in (shown, summary(rows, others)):
+    means = summary(rows, others).drop(columns=["paper", "table"])
+    for frame in (shown, means):
         text = frame.to_html(
             index=False, na_rep="", classes="plain", border=0, float_format="{:.4g}".format
         )
