@@ -41,6 +41,7 @@ help: ## list the targets
 .venv/stamp: pyproject.toml requirements.lock
 	$(if $(FOUND),$(info $(NOT_USED)))
 	python=$$(bash tests/interpreter.sh $(if $(PYTHON),"$(PYTHON)")) && "$$python" -m venv --clear .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --upgrade pip
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
@@ -77,8 +78,11 @@ lint: $(READY) ## style of the code and of the notebooks
 	ruff format --check src tests site
 	ruff check src tests notebooks site benchmarks
 
+# Without rfc3987-syntax, which is optional: jsonschema compiles its grammar at every import, for formats that
+# notebooks do not use.
 lock: ## pin the default set and the development tools again
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
+	  --no-emit-package rfc3987-syntax --no-emit-package lark \
 	  --extra dev --extra site pyproject.toml -o requirements.lock
 
 clean: ## remove what a run made; downloads in data/cache stay

@@ -1,7 +1,6 @@
-"""The site: what its pages are made from, the pages themselves, and what a browser makes of them."""
+"""The site: what its pages are made from, and the pages themselves."""
 
 import inspect
-import json
 import os
 import re
 import runpy
@@ -17,7 +16,6 @@ import nbformat
 import pandas as pd
 import pytest
 
-import chromium
 import nlgjudge
 from nlgjudge.data import fetch
 from nlgjudge.data.benchmarks import READERS, load
@@ -29,7 +27,6 @@ from nlgjudge.repo import cli, site
 
 EXTRA = all(map(find_spec, ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")))
 needs_sphinx = pytest.mark.skipif(not EXTRA, reason="the extra `site` is not installed")
-in_browser = [needs_sphinx, *chromium.MARKS]
 REPOSITORY = {"NLGJUDGE_REPOSITORY": "https://example.org/group/nlgjudge"}
 # Tables and figures that each paper prints.
 PRINTED = {
@@ -39,12 +36,6 @@ PRINTED = {
     "coascore": (15, 4),
     "closer_look": (6, 0),
 }
-
-
-def browser_test(test):
-    for mark in in_browser:
-        test = mark(test)
-    return test
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +74,6 @@ def sphinx(*options):
         [sys.executable, "-m", "sphinx", *options], capture_output=True, text=True, check=False
     )
     return ran.returncode, ran.stdout + ran.stderr
-
-
-@pytest.fixture(scope="module")
-def page():
-    with chromium.browser() as opened:
-        yield opened
 
 
 # ---- what the pages are made from
@@ -463,116 +448,3 @@ def test_benchmark_pages_show_the_sample_and_say_so(built):
         "Sample data, not comparable with the papers" in text
         and "An octopus has three hearts" in text
     )
-
-
-# ---- in a browser
-
-
-OVERFLOW = """[document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    // what begins left of its box cannot be scrolled to
-    [...document.querySelectorAll("div.math math")].filter(
-        (e) => e.getBoundingClientRect().left < 0).length,
-    // a cell of a table that covers the one on its right
-    [...document.querySelectorAll(".cell_output tr")].filter((row) => [...row.cells].some((cell, at) => at &&
-        cell.getBoundingClientRect().left < row.cells[at - 1].getBoundingClientRect().right - 1)).length]"""
-
-
-# Shows another page's body in the place of this one's, when its images are there. What costs most of a page's load
-# are the theme's scripts, which are the same on every page.
-SWAP = """(async (address, text) => {
-    const base = document.head.querySelector("base") ?? document.head.appendChild(document.createElement("base"));
-    base.href = address;
-    const other = new DOMParser().parseFromString(text, "text/html");
-    document.body.replaceWith(document.adoptNode(other.body));
-    const shown = [...document.images].filter((i) => i.checkVisibility());
-    await Promise.all(shown.map((i) => { i.loading = "eager"; return i.decode() }));
-    return [document.querySelectorAll("article").length, shown.length] })"""
-
-
-@browser_test
-def test_pages_load_quietly_and_fit_a_phone(page, built, parsed):
-    """Every page is laid out; those at the top, and the first of each folder, are loaded with their scripts."""
-    page.show(390, 844)
-    wide, images, loaded = [], 0, set()
-    for path in parsed:
-        if path.parent == built or path.parent not in loaded:
-            loaded.add(path.parent)
-            page.open(path.as_uri())
-        else:
-            given = ", ".join(map(json.dumps, (path.as_uri(), path.read_text("utf-8"))))
-            articles, drawn = page.js(f"{SWAP}({given})")
-            assert articles == 1, path
-            images += drawn
-        wide += [(path.name, found) for found in page.js(OVERFLOW) if found]
-    assert not wide
-    assert images > 10
-    assert not page.errors
-    assert not [
-        url for url in page.requests if not url.startswith((built.as_uri(), "data:", "about:"))
-    ]
-
-
-COLUMN = """((name) => { const table = document.querySelector("table.ledger");
-    const at = [...table.tHead.rows[0].cells].findIndex((c) => c.dataset.name === name);
-    return [...table.tBodies[0].rows].filter((r) => r.checkVisibility()).map(
-        (r) => r.cells[at].textContent.trim()) })"""
-
-
-def column(page, name):
-    """Visible texts of a column of the ledger."""
-    return page.js(f"{COLUMN}({json.dumps(name)})")
-
-
-def button(name):
-    """A click on a column's head, as a script."""
-    return f"""document.querySelector('th[data-name="{name}"] button').click()"""
-
-
-def click(page, name):
-    page.js(button(name))
-
-
-def sorted_columns(page, *names):
-    """Each column's visible texts after a click on its head: all at once, for the browser draws the table anew else."""
-    steps = ", ".join(f"({button(name)}, {COLUMN}({json.dumps(name)}))" for name in names)
-    return page.js(f"[{steps}]")
-
-
-def choose(page, **values):
-    """Fill fields of the filter, found by their labels."""
-    for name, value in values.items():
-        page.js(f"""(() => {{ const label = [...document.querySelectorAll(".ledger-filter label")].find(
-            (l) => l.textContent.trim().startsWith("{name}"));
-            const field = label.querySelector("input, select"); field.value = "{value}";
-            field.dispatchEvent(new Event("input", {{bubbles: true}})) }})()""")
-
-
-@browser_test
-def test_the_ledger_filters(page, built, rows):
-    page.show()
-    page.open((built / "ledger.html").as_uri())
-    choose(page, paper="ChatGPT", verdict="exact")
-    chatgpt = rows[(rows["paper"] == "chatgpt") & (rows["verdict"] == "exact")]
-    assert 0 < len(column(page, "row")) == min(len(chatgpt), 250)  # so many are drawn at first
-    assert set(column(page, "paper")) == {"ChatGPT"} and set(column(page, "verdict")) == {"exact"}
-    choose(page, text="rouge-2  KENDALL")
-    expected = chatgpt[(chatgpt["row"] == "ROUGE-2") & (chatgpt["coefficient"] == "kendall")]
-    assert 0 < len(column(page, "row")) == len(expected)
-    assert (
-        page.js("document.querySelector('.ledger-filter output').textContent")
-        == f"{len(expected)} of {len(rows)} cells"
-    )
-    choose(page, text="", paper="", verdict="", aspect="coherence", row="ROUGE-1")
-    expected = rows[(rows["row"] == "ROUGE-1") & (rows["aspect"] == "coherence")]
-    assert 0 < len(column(page, "row")) == len(expected) < 250
-    choose(
-        page, text="fluency", row="", aspect=""
-    )  # notes speak of fluency in rows of other aspects
-    assert set(column(page, "aspect")) == {"fluency"}
-    choose(page, text=chatgpt["notebook"].iloc[0])  # a notebook's name is no part of a cell
-    assert column(page, "row") == []
-    choose(page, text="", paper="", verdict="")
-    page.js(
-        "window.dispatchEvent(new Event('beforeprint'))"
-    )  # a print has every cell that is chosen
-    assert len(column(page, "row")) == len(rows)
