@@ -42,7 +42,7 @@ help: ## list the targets
 	$(if $(FOUND),$(info $(NOT_USED)))
 	python=$$(bash tests/interpreter.sh $(if $(PYTHON),"$(PYTHON)")) && "$$python" -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check --upgrade pip
-	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 

@@ -17,14 +17,15 @@ rule all:
     input: "build/ledger.txt"
 
 
-# New outputs in a notebook are no reason to run it; changed cells are, through the digest.
+# A notebook runs again when its cells, its data, or anything in src, paper_tables or the registry change. New
+# outputs in it are no reason, so that the file itself is ancient.
 rule notebook:
     input:
         notebook=ancient("notebooks/{name}.ipynb"),
-        used=plan.inputs(),
     output: "build/executed/{name}.ipynb"
     log: "build/log/{name}.txt"
     params:
+        shared=plan.shared_digest(),
         cells=lambda wildcards: plan.source_digest(wildcards.name),
         data=lambda wildcards: plan.data(wildcards.name),
     shell: f"NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} {SHOW_FAILURE}"
@@ -62,8 +63,11 @@ if "grid" in config:
             pd.concat(found).to_csv(output[0], index=False)
 
     rule cell:
-        input: str(BOOK), plan.inputs()
+        input: ancient(str(BOOK))
         output: FOLDER + GRID.wildcard_pattern + "/executed.ipynb"
         log: FOLDER + GRID.wildcard_pattern + "/log.txt"
-        params: given=lambda wildcards, output: yaml.dump(VALUES[Path(output[0]).parent.relative_to(FOLDER).as_posix()])
+        params:
+            shared=plan.shared_digest(),
+            cells=plan.source_digest(BOOK.stem),
+            given=lambda wildcards, output: yaml.dump(VALUES[Path(output[0]).parent.relative_to(FOLDER).as_posix()]),
         shell: f"NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} {{output:q}} -y {{params.given:q}} {SHOW_FAILURE}"

@@ -39,18 +39,20 @@ def notebooks():
     return sorted(path.stem for path in (root() / "notebooks").glob("*.ipynb"))
 
 
-def inputs():
-    """Files that every notebook depends on: the package, the tables, the registry.
+def shared_digest():
+    """Digest of the files that every notebook depends on: the package, the tables, the registry.
 
     Returns
     -------
-    list of str
-        Relative to the repository.
+    str
     """
     files = [root() / "data" / "registry.csv"]
     files += sorted((root() / "src").rglob("*.py"))
     files += sorted((root() / "paper_tables").rglob("*.csv"))
-    return [str(path.relative_to(root())) for path in files]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(root())}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def source_digest(name):
@@ -293,6 +295,8 @@ def build_ledger(say=print):
     say : callable
         Called with each line of the report; the last one counts the cells.
     """
+    import matplotlib.pyplot as plt
+
     from nlgjudge.ledger import figures, kept_reruns, ledger, qra_records
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
@@ -309,6 +313,7 @@ def build_ledger(say=print):
     for paper, part in rows.groupby("paper", sort=False):
         drawn = overview.summary(part, title=PAPERS[paper])
         figures.save(drawn, f"summary_{paper}", folder=results())
+        plt.close(drawn)
     qra_records.write_records(rows, results())
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
