@@ -28,6 +28,8 @@ endif
 export PATH := $(BIN):$(PATH)
 # Modules are compiled once, not by each process.
 export PYTHONDONTWRITEBYTECODE :=
+# Notebooks and tests run side by side, so that threads within each would wait for one another.
+export OMP_NUM_THREADS ?= 1
 # Whatever the locale: texts are UTF-8.
 export PYTHONUTF8 := 1
 SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 import threading
@@ -19,6 +20,9 @@ from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, paths, registry
 from nlgjudge.judging import heard
 from nlgjudge.judging.store import Store
+
+# A client reads the machine's certificates each time it is made; no test on the loopback needs them.
+ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 # They import what only some machines have, and hold no tests.
 collect_ignore = ["tiny_model.py", "tiny_models.py"]
@@ -173,6 +177,7 @@ def tree(tmp_path, monkeypatch):
     """An empty checkout, offline and without a mirror until the test says otherwise."""
     made = Tree(tmp_path / "checkout")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(made.root))
+    monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     monkeypatch.setenv("NLGJUDGE_MIRROR", "")
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     return made

@@ -5,7 +5,8 @@ set -e
 ruff format --check --quiet src tests site
 ruff check --quiet src tests notebooks site benchmarks
 pytest="python -m pytest -q -n auto --dist loadfile"
-$pytest -p no:nbval --doctest-modules src/nlgjudge tests
+# The longest files first.
+$pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/repo tests src/nlgjudge
 mkdir -p build
 nlgjudge data fetch --declared > build/declared.txt
 export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/validated"

@@ -68,11 +68,12 @@ class House:
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
 
     def make(self, *arguments, **variables):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("NLGJUDGE_")}
+        others = ("NLGJUDGE_", "MAKE", "MFLAGS")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(others)}
         environment |= {"NLGJUDGE_OFFLINE": "1", "VIRTUAL_ENV": sys.prefix} | variables
         environment["PYTHONPATH"] = str(self.folder / "src")
         return subprocess.run(
-            ["make", *arguments],
+            ["make", "--no-print-directory", *arguments],
             cwd=self.folder,
             env=environment,
             capture_output=True,

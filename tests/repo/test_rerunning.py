@@ -79,6 +79,7 @@ def run(house, monkeypatch, capsys):
         ("NO_PROXY", "127.0.0.1"),
     ):
         monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
 
     def command(server, *arguments, source="sample"):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
