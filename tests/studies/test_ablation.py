@@ -553,6 +553,7 @@ def checkout(tmp_path, monkeypatch):
         ("OUT", str(tmp_path / "out")),
     ):
         monkeypatch.setenv(f"NLGJUDGE_{name}", value)
+    monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     return tmp_path
 
 
