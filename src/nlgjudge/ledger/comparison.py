@@ -331,7 +331,7 @@ def side_by_side(rows):
     Returns
     -------
     pandas.DataFrame
-        Indexed by `row`, columns by table and dataset (where there are several), aspect, level and
+        Indexed by `row`, columns by table (where two share a cell), dataset (where there are several), aspect, level and
         coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
         with our interval between the two where there is one.
 
@@ -347,7 +347,8 @@ def side_by_side(rows):
     """
     printed = rows["published"].map(lambda text: f" ({text or '-'})")
     rows = rows.assign(cell=with_interval(rows, digits=3) + printed)
-    heads = [name for name in ("artefact", *KEY[1:]) if rows[name].nunique() > 1]
+    tables = ["artefact"] if rows.duplicated(KEY).any() else []  # two tables publish the same cell
+    heads = tables + [name for name in KEY[1:] if rows[name].nunique() > 1]
     wide = rows.pivot(index="row", columns=heads, values="cell")
     in_order = list(rows[heads].drop_duplicates().itertuples(index=False, name=None))
     if len(heads) == 1:
