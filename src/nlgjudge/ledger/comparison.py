@@ -331,8 +331,8 @@ def side_by_side(rows):
     Returns
     -------
     pandas.DataFrame
-        Indexed by `row`, columns by table (where two share a cell), dataset (where there are several), aspect, level and
-        coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
+        Indexed by `row`, columns by table (where two share a cell), dataset (where there are several), aspect,
+        level and coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
         with our interval between the two where there is one.
 
     Examples
