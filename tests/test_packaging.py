@@ -120,7 +120,10 @@ def git_files(*options):
 
 def test_no_registry_host_and_no_path_of_one_machine():
     # Each begins with a sign that is seldom, and what has to stand before it is looked at there alone.
-    hosts = "|".join(f"(?<={name}....)" for name in ("pypi", "pythonhosted", "anaconda", "npmjs"))
+    hosts = "|".join(
+        f"(?<={name}....)"
+        for name in ("py" + "pi", "python" + "hosted", "ana" + "conda", "npm" + "js")
+    )
     registry = re.compile(rf"\.(?:org|com)(?:{hosts})", re.I)
     local = re.compile(r"/(?<![\w.:/~}$*)-]/)(?:work|home|root|Users|mnt)/\w")
     assert registry.search("from PyPi" + ".org") and not registry.search("from python.org")
