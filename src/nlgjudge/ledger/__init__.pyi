@@ -9,7 +9,6 @@ from .kept_reruns import kept_cells as kept_cells
 from .kept_reruns import write_rerun as write_rerun
 from .ledger import committed as committed
 from .ledger import write as write
-from .other_run_cells import beside_other_runs as beside_other_runs
 from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings
@@ -24,9 +23,8 @@ from .qra_defaults import with_library_default as with_library_default
 from .qra_records import badge as badge
 from .qra_records import badge_words as badge_words
 from .qra_records import reproducibility_record as reproducibility_record
-from .replayed_rows import replayed as replayed
-from .reruns import rerun as rerun
-from .reruns import with_rerun as with_rerun
+from .rerun import rerun as rerun
+from .rerun import with_rerun as with_rerun
 from .signatures import signature as signature
 from .variants import best as best
 from .variants import left_out as left_out

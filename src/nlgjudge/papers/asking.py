@@ -1,133 +1,138 @@
-"""Ask a judge for a printed row: its paper's prompt, samples and sampling parameters, its way to a score."""
+"""Published rows of a model: which tables have them, and how each is asked, by its paper's protocol."""
+
+from typing import NamedTuple
 
 import pandas as pd
 
+from nlgjudge.data.benchmarks import load
+from nlgjudge.data.choices import first, unknown
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.run import get_judge, judge_items, requests, sampling_settings
+from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_settings
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
+from nlgjudge.papers.protocol import Protocol, Scope
+from nlgjudge.papers.registered import modules
 
-# Prompts whose words a paper prints for one task, and which are put into the words of others.
-_STAGES = "coascore"
+# Papers that publish correlations of models, by the name of their package.
+PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
+CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
+OPTIONS = ("samples", *SAMPLING)
 
 
-def ask(row, scope, items, judge, *, samples=None, temperature=None, logprobs=None):
-    """Ask a judge for a printed row on one dataset.
+class Part(NamedTuple):
+    """A published row on one dataset, in all tables that publish it there."""
+
+    row: Protocol
+    scope: Scope
+    artefacts: tuple
+
+    @property
+    def key(self):
+        """Label of the row, dataset and tables."""
+        return self.row.row, self.scope.dataset, "|".join(self.artefacts)
+
+    @property
+    def aspects(self):
+        """By aspect as published, the aspect that is asked for and the one that people rated."""
+        return self.scope.aspects_of(self.row.row)
+
+
+def tables_of(paper):
+    """Tables of a paper that publish rows of a model.
 
     Parameters
     ----------
-    row : nlgjudge.papers.protocol.Protocol
-    scope : nlgjudge.papers.protocol.Scope
-    items : pandas.DataFrame
-        `item_id, system_id, source, hypothesis, references, context`; those of the scope's `left_out` systems are
-        not asked about.
-    judge : str or object
-        As for `nlgjudge.judging.run.judge_items`.
-    samples, temperature, logprobs : optional
-        In the place of the protocol's. With `logprobs=False` a row that weighs ratings by their probability
-        estimates it from samples, as the paper does for a model that gives none.
+    paper : str
 
     Returns
     -------
-    pandas.DataFrame
-        `item_id, aspect` (as printed), `sample_index, text, score, reason`. A score is high where people's rating
-        should be high.
+    list of str
+
+    Examples
+    --------
+    >>> tables_of("geval")
+    ['table1', 'table2', 'table3']
+    """
+    names = {artefact for scope in PAPERS[paper].SCOPES for artefact in scope.artefacts}
+    return sorted(names, key=lambda name: int(name.removeprefix("table")))
+
+
+def parts_of(paper, artefacts):
+    """The rows of a model in some tables, by dataset.
+
+    Parameters
+    ----------
+    paper : str
+    artefacts : str or list of str
+
+    Returns
+    -------
+    list of Part
 
     Raises
     ------
     ValueError
-        For several samples of a chain, whose every step is one reply.
+        For an unknown paper, or a table without a row of a model.
+
+    Examples
+    --------
+    >>> [part.key for part in parts_of("geval", "table2")]
+    [('G-EVAL-3.5', 'topical_chat', 'table2'), ('G-EVAL-4', 'topical_chat', 'table2')]
     """
-    judge = get_judge(judge) if isinstance(judge, str) else judge
-    items = kept(items, scope)
-    aspects = scope.aspects_of(row.row)
-    wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
-    parts = []
-    if row.scoring in CHAINS:
-        for printed, (asked, _) in aspects.items():
-            found = _chained(row, scope, items, judge, asked, wanted, sampling)
-            parts.append(found.assign(aspect=printed))
-    else:
-        prompts = _prompts(row, scope)
-        by_asked = {one.aspect: printed for printed, one in prompts.items()}
-        found = judge_items(items, list(prompts.values()), judge, samples=wanted, sampling=sampling)
-        parts.append(found.assign(aspect=found["aspect"].map(by_asked)))
-    responses = pd.concat(parts, ignore_index=True)
-    if scope.reversed:
-        responses["score"] = _highest(row, scope) - responses["score"]
-    return responses
+    if paper not in PAPERS:
+        raise ValueError(unknown("paper", paper, PAPERS))
+    wanted = [artefacts] if isinstance(artefacts, str) else list(artefacts)
+    known = tables_of(paper)
+    for artefact in wanted:
+        if artefact not in known:
+            raise ValueError(f"{paper}: {unknown('table', artefact, known)}")
+    found = []
+    for scope in PAPERS[paper].SCOPES:
+        for row in PAPERS[paper].PROTOCOLS:
+            tables = [name for name in wanted if name in scope.artefacts and name in row.artefacts]
+            if tables:
+                found.append(Part(row, scope, tuple(tables)))
+    return found
 
 
-def count(row, scope, items, dry_run, *, samples=None, temperature=None, logprobs=None):
-    """Count what `ask` would ask for.
-
-    Parameters
-    ----------
-    row, scope, items, samples, temperature, logprobs
-        As for `ask`.
-    dry_run : nlgjudge.judging.dry_run.DryRun
-    """
-    if row.scoring in CHAINS:  # its later requests show earlier replies
-        ask(row, scope, items, dry_run, samples=samples, temperature=temperature, logprobs=logprobs)
-        return
-    wanted, sampling = request(row, samples=samples, temperature=temperature, logprobs=logprobs)
-    prompts = list(_prompts(row, scope).values())
-    for tasks in requests(
-        kept(items, scope), prompts, samples=wanted, settings=sampling_settings(sampling=sampling)
-    ):
-        dry_run.count(tasks)
+def rows_of(paper, artefacts):
+    """Labels of the rows of a model in some tables, in the paper's order."""
+    return list(dict.fromkeys(part.row.row for part in parts_of(paper, artefacts)))
 
 
-def kept(items, scope):
-    """Items that a scope asks about.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        With a column `system_id`.
-    scope : nlgjudge.papers.protocol.Scope
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
-    return items[~items["system_id"].isin(scope.left_out)]
+def versions(paper, artefacts):
+    """Tables in all published versions of a paper, as pairs of paper key and table."""
+    return [(version, artefact) for version in PAPERS[paper].VERSIONS for artefact in artefacts]
 
 
-def request(row, *, samples=None, temperature=None, logprobs=None):
+def sent(row, options):
     """Samples and sampling parameters of a row's requests.
 
     Parameters
     ----------
     row : nlgjudge.papers.protocol.Protocol
-    samples, temperature, logprobs : optional
-        As for `ask`.
+    options : dict
+        As for `rerun`.
 
     Returns
     -------
-    samples : int
-    sampling : dict
+    (int, dict)
 
     Examples
     --------
     >>> from nlgjudge.papers import geval
     >>> from nlgjudge.papers.protocol import rows
     >>> row = rows(geval.PROTOCOLS, "table1")["G-EVAL-3.5"]
-    >>> request(row)
+    >>> sent(row, {})
     (1, {'temperature': 0, 'logprobs': True})
-    >>> request(row, logprobs=False)
+    >>> sent(row, {"logprobs": False})
     (20, {'temperature': 1, 'top_p': 1})
     """
-    wanted, sampling = row.samples, dict(row.parameters)
-    if logprobs is False and row.estimate:
-        wanted, sampling = row.estimate[0], dict(row.estimate[1])
-    elif logprobs is not None:
-        sampling.pop("logprobs", None)
-        if logprobs:
-            sampling["logprobs"] = True
-    if temperature is not None:
-        sampling["temperature"] = temperature
-    return samples or wanted, sampling
+    samples, sampling = row.samples, dict(row.parameters)
+    if options.get("logprobs") is False and row.estimate:
+        samples, sampling = row.estimate[0], dict(row.estimate[1])
+    sampling |= {name: value for name, value in options.items() if name != "samples"}
+    return options.get("samples", samples), sampling_settings(sampling=sampling)
 
 
 def row_prompt(row, scope, aspect):
@@ -152,46 +157,125 @@ def row_prompt(row, scope, aspect):
     'geval/hallucination/consistency'
     """
     name = row.prompt.format(task=scope.task, aspect=aspect)
-    paper, _, rest = name.partition("/")
-    if paper == _STAGES:
-        return stage(rest.partition("/")[0], scope.task, aspect)
+    if name.startswith("coascore/"):  # printed for one task, and put into the words of others
+        return stage(name.split("/")[1], scope.task, aspect)
     return prompt(name)
 
 
-def _prompts(row, scope):
-    """A row's prompts, by the printed names of the aspects."""
-    return {
-        printed: row_prompt(row, scope, asked)
-        for printed, (asked, _) in scope.aspects_of(row.row).items()
-    }
+def benchmarks_of(parts, source):
+    """Load what parts read; the sample is never mixed with real data.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+    source : {"auto", "real", "sample"}
+        As for `nlgjudge.load`.
+
+    Returns
+    -------
+    (dict of str to nlgjudge.data.schema.Benchmark, list of str)
+        Benchmarks by name, and names of those that are left out.
+    """
+    names = dict.fromkeys(part.scope.benchmark for part in parts)
+    found = {name: load(name, source) for name in names}
+    if all(one.is_sample for one in found.values()):
+        return found, []
+    real = {name: one for name, one in found.items() if not one.is_sample}
+    return real, [name for name in found if name not in real]
 
 
-def _chained(row, scope, items, judge, aspect, samples, sampling):
+def items_of(part, benchmark, limit=0):
+    """The items that a part asks about.
+
+    Parameters
+    ----------
+    part : Part
+    benchmark : nlgjudge.data.schema.Benchmark
+    limit : int
+        Documents; 0 is all.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    items = benchmark.items
+    return first(items[~items["system_id"].isin(part.scope.left_out)], limit)
+
+
+def count(part, items, walk, options):
+    """Count what `ask` would ask for.
+
+    Parameters
+    ----------
+    part, items, options
+        As for `ask`.
+    walk : nlgjudge.judging.dry_run.DryRun
+    """
+    if part.row.scoring in CHAINS:  # its later requests show earlier replies
+        ask(part, items, walk, options)
+        return
+    samples, sampling = sent(part.row, options)
+    prompts = [row_prompt(part.row, part.scope, asked) for asked, _ in part.aspects.values()]
+    for tasks in requests(items, prompts, samples=samples, settings=sampling):
+        walk.count(tasks)
+
+
+def ask(part, items, judge, options):
+    """Ask a judge for a published row on one dataset.
+
+    Parameters
+    ----------
+    part : Part
+    items : pandas.DataFrame
+        From `items_of`.
+    judge : object
+        As from `nlgjudge.get_judge`.
+    options : dict
+        As for `nlgjudge.rerun`, without None.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, aspect` (as published), `sample_index, text, score, reason`. A score is high where
+        people's rating should be high.
+
+    Raises
+    ------
+    ValueError
+        For several samples of a chain, whose every step is one reply.
+    """
+    samples, sampling = sent(part.row, options)
+    found = []
+    for printed, (asked, _) in part.aspects.items():
+        if part.row.scoring in CHAINS:
+            found.append(_chained(part, items, judge, asked, samples, sampling))
+        else:
+            one = row_prompt(part.row, part.scope, asked)
+            found.append(judge_items(items, one, judge, samples=samples, sampling=sampling))
+        found[-1] = found[-1].assign(aspect=printed)
+    responses = pd.concat(found, ignore_index=True)
+    if part.scope.reversed:
+        (asked, _), *_ = part.aspects.values()
+        low, high = row_prompt(part.row, part.scope, asked).scale or (0, 1)
+        responses["score"] = low + high - responses["score"]
+    return responses
+
+
+def _chained(part, items, judge, aspect, samples, sampling):
     """A chain of relevant aspects: one reply for each step."""
+    row = part.row
     if samples != 1:
         raise ValueError(
             f"{row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
         )
-    final = "average" if row.scoring == "mean of aspects" else "judge"
-    aspects = "inter" if row.scoring == "chain of rated aspects" else None
     found = coascore(
         items,
         judge,
-        scope.task,
+        part.scope.task,
         aspect,
         n=row.aspects,
-        aspects=aspects,
-        final=final,
+        aspects="inter" if row.scoring == "chain of rated aspects" else None,
+        final="average" if row.scoring == "mean of aspects" else "judge",
         settings=sampling,
     )
     return found.responses.drop(columns="used")
-
-
-CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
-
-
-def _highest(row, scope):
-    """What is taken from, so that the opposite's highest score is the lowest."""
-    (asked, _), *_ = scope.aspects.values()
-    low, high = row_prompt(row, scope, asked).scale or (0, 1)
-    return low + high

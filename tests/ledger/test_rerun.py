@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.ledger import model_rows
+from nlgjudge.papers import asking
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
 
@@ -49,7 +49,7 @@ load = cache(nj.load)  # one dataset serves several tables
 
 def benchmarks_of(paper, artefacts, source="auto"):
     """The benchmarks of some tables, without those that are not here."""
-    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
+    names = dict.fromkeys(part.scope.benchmark for part in asking.parts_of(paper, artefacts))
     found = [load(name, source) for name in names]
     return [one for one in found if one.is_sample == (source == "sample")]
 
@@ -127,7 +127,7 @@ def test_all_printed_cells_of_a_model_are_reached():
     """On the sample, which has every dataset, where not all real ones of a table are here."""
     reached = []
     for paper, artefacts in TABLES:
-        wanted = {part.scope.benchmark for part in model_rows.parts_of(paper, artefacts)}
+        wanted = {part.scope.benchmark for part in asking.parts_of(paper, artefacts)}
         here = {one.name for one in benchmarks_of(paper, artefacts)}
         if not here or here == wanted:
             cells = asked_of_people(paper, tuple(artefacts)).cells
@@ -182,7 +182,7 @@ def test_what_may_not_be_kept_says_why():
     asked = {"source": "sample", "resamples": 0}
     assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
     found = nj.rerun(
-        "geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, samples=2, **asked
+        "geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, options={"samples": 2}, **asked
     )
     assert not found.enters
     for reason in (
