@@ -103,7 +103,7 @@ class Commands:
 
     def run(self, *arguments, **environment):
         """Run `nlgjudge`, or a program after ``-c``, with further variables in its environment."""
-        start = [] if arguments[0] == "-c" else ["-m", "nlgjudge.repo.cli"]
+        start = [] if arguments[0] == "-c" else ["-m", "nlgjudge.cli"]
         return subprocess.run(
             [sys.executable, *start, *map(str, arguments)],
             env=os.environ | environment,

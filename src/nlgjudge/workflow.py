@@ -169,7 +169,7 @@ def fetch_declared(say=print):
         for need in needs(name):
             required[need] = required.get(need, False) or need not in optional(name)
     _fetch({need: files_of(need) for need in required}, required, say)
-    with _offline():
+    with _environment("NLGJUDGE_OFFLINE", "1"):
         found = {need: _resolved(need) for need in required}
     for need, (source, _) in found.items():
         say(f"  {need:44} {source}")
@@ -209,16 +209,16 @@ def _fetch(files, required, say):
 
 
 @contextmanager
-def _offline():
-    """Fetch nothing inside the block."""
-    before = os.environ.get("NLGJUDGE_OFFLINE")
-    os.environ["NLGJUDGE_OFFLINE"] = "1"
+def _environment(name, value):
+    """Set an environment variable inside the block."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ["NLGJUDGE_OFFLINE"]
+        del os.environ[name]
         if before is not None:
-            os.environ["NLGJUDGE_OFFLINE"] = before
+            os.environ[name] = before
 
 
 def _resolved(need):
@@ -427,6 +427,76 @@ def _write(path, content, say):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         say(f"{path.relative_to(root())}: changed")
+
+
+def notebooks_of(paper, artefacts):
+    """Notebooks of some tables of a paper, by their names.
+
+    Parameters
+    ----------
+    paper : str
+    artefacts : list of str
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> notebooks_of("geval", ["table2"])
+    ['geval_table2_topical_chat']
+    """
+    return [
+        name
+        for name in notebooks()
+        if name.startswith(f"{paper}_") and {*artefacts} & {*name.split("_")}
+    ]
+
+
+def run_notebook(name, parameters, folder):
+    """Execute a notebook with other parameters, and write its page.
+
+    Parameters
+    ----------
+    name : str
+    parameters : dict
+    folder : pathlib.Path
+        Results go there, the executed copy and its page to `executed/` below it. The page leaves out
+        the paragraphs that are tagged ``default-run``, which describe the committed run.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that the notebook does not have.
+    """
+    import nbformat
+    import papermill
+    from nbconvert import HTMLExporter
+    from nbconvert.preprocessors import TagRemovePreprocessor
+
+    path = root() / "notebooks" / f"{name}.ipynb"
+    check_parameters(path, parameters)
+    book = nbformat.read(path, as_version=4)
+    note = (
+        f"This run has other settings: {', '.join(parameters)}. "
+        "The sentences in this notebook describe the committed run."
+    )
+    book.cells.insert(0, nbformat.v4.new_code_cell(f"print({note!r})"))
+    executed = folder / "executed" / path.name
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    with _environment("NLGJUDGE_OUT", str(folder)):
+        papermill.execute_notebook(
+            book,
+            str(executed),
+            parameters,
+            cwd=str(path.parent),
+            kernel_name="python3",
+            progress_bar=False,
+        )
+    pages = HTMLExporter()
+    pages.register_preprocessor(TagRemovePreprocessor(remove_cell_tags={"default-run"}), True)
+    page, _ = pages.from_filename(str(executed))
+    executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
 def _read(name):

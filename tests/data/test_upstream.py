@@ -19,7 +19,7 @@ import realistic
 from nlgjudge.data import benchmarks, fetch, paths, registry
 from nlgjudge.data.bartscore import unpickle
 from nlgjudge.ledger import ledger
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]

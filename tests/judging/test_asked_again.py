@@ -14,7 +14,7 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 from nlgjudge.judging.usable import IN_VAIN, MOST_TRIES, TRIES
 from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 
 BAD = "It reads well."
 

@@ -19,7 +19,7 @@ from nlgjudge.judging.live import Live
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 
 KEY = "sk-loopback-1234567890"
 COLLECT = """
@@ -27,7 +27,7 @@ import json, sys
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 with Store(sys.argv[1]) as store:
     print(json.dumps(list(Batch("m", store).replies([Task(**t) for t in json.loads(sys.argv[2])]))))
 """

@@ -18,7 +18,7 @@ from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.server import Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 
 # The schema of a store before the endpoint was kept.
 OLD_SCHEMA = """

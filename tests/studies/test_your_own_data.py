@@ -18,7 +18,7 @@ from nlgjudge.data.schema import build
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.metrics import meteor_versions as meteor
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 from nlgjudge.studies.your_own_data import TASKS, limited, page, plan, protocols, verdicts
 
 QUICK = {"resamples": 50, "permutations": 99}

@@ -245,15 +245,23 @@ def ask(part, items, judge, options):
         For several samples of a chain, whose every step is one reply.
     """
     samples, sampling = sent(part.row, options)
-    found = []
-    for printed, (asked, _) in part.aspects.items():
-        if part.row.scoring in CHAINS:
-            found.append(_chained(part, items, judge, asked, samples, sampling))
-        else:
-            one = row_prompt(part.row, part.scope, asked)
-            found.append(judge_items(items, one, judge, samples=samples, sampling=sampling))
-        found[-1] = found[-1].assign(aspect=printed)
-    responses = pd.concat(found, ignore_index=True)
+    if part.row.scoring in CHAINS:
+        chains = [
+            _chained(part, items, judge, asked, samples, sampling).assign(aspect=printed)
+            for printed, (asked, _) in part.aspects.items()
+        ]
+        responses = pd.concat(chains, ignore_index=True)
+    else:
+        prompts = {
+            printed: row_prompt(part.row, part.scope, asked)
+            for printed, (asked, _) in part.aspects.items()
+        }
+        # All prompts in one call, so that a batch of each is submitted before one is waited for.
+        responses = judge_items(
+            items, list(prompts.values()), judge, samples=samples, sampling=sampling
+        )
+        printed = {one.aspect: printed for printed, one in prompts.items()}
+        responses["aspect"] = responses["aspect"].map(printed)
     if part.scope.reversed:
         (asked, _), *_ = part.aspects.values()
         low, high = row_prompt(part.row, part.scope, asked).scale or (0, 1)

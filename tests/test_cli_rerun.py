@@ -2,12 +2,9 @@
 
 import json
 import math
-import os
 import re
 import shutil
 import subprocess
-import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +15,13 @@ import pytest
 import nlgjudge as nj
 from batch_api import Api
 from loopback import Loopback, completion
+from nlgjudge.cli import FAILED, UNFINISHED, main
+from nlgjudge.cli.rerun import wanted
 from nlgjudge.data import paths
 from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.ledger import ledger, model_rows
-from nlgjudge.repo import cli, exits, rerunning
+from nlgjudge.ledger import kept_reruns, ledger, rerun_folder
+from nlgjudge.papers.asking import PAPERS, parts_of, tables_of
 from planted_judges import People
 
 
@@ -48,8 +47,8 @@ def house(tmp_path):
 @cache
 def people_on(target, limit=0):
     """What a judge that answers with people's ratings says to each prompt of one table on the sample, and its cells."""
-    ((paper, artefacts),) = rerunning.wanted([target]).items()
-    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, artefacts))
+    ((paper, artefacts),) = wanted([target]).items()
+    names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, artefacts))
     judge = People([nj.load(name, "sample") for name in names])
     cells = nj.rerun(
         paper, artefacts, judge, source="sample", limit=limit, notebook="rerun", resamples=0
@@ -84,29 +83,11 @@ def run(house, monkeypatch, capsys):
     def command(server, *arguments, source="sample"):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         capsys.readouterr()
-        status = cli.main(["rerun", *arguments, "--source", source])
+        status = main(["rerun", *arguments, "--source", source])
         said = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, status, said.out, said.err)
 
     return command
-
-
-def start(house, server, *arguments):
-    """The command on its way, in a process that can be killed."""
-    environment = os.environ | {
-        "NLGJUDGE_ROOT": str(house),
-        "NLGJUDGE_OFFLINE": "1",
-        "NLGJUDGE_MIRROR": "",
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": server.url,
-        "NO_PROXY": "127.0.0.1",
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "nlgjudge.repo.cli", "rerun", *arguments, "--source", "sample"],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def answering(texts):
@@ -150,7 +131,7 @@ def test_reruns_of_one_judge_accumulate_on_one_page(house, run):
             calls += paid
             again = run(server, *targets, "--judge", "openai:m", *price)
             assert len(server.requests) == paid > 0  # everything is stored
-        assert found.returncode == exits.DONE == again.returncode, found.stderr
+        assert found.returncode == 0 == again.returncode, found.stderr
         assert found.stdout.startswith("SAMPLE: ")
     (folder,) = (house / "build" / "reruns").iterdir()
     assert folder.name == "m-sample"
@@ -158,7 +139,7 @@ def test_reruns_of_one_judge_accumulate_on_one_page(house, run):
     cells = ledger.read(folder / "cells.csv")
     tables = expected[["paper", "artefact"]].drop_duplicates()
     assert set(map(tuple, cells[["paper", "artefact"]].values)) == set(map(tuple, tables.values))
-    means = rerunning.summary(expected)
+    means = rerun_folder.summary(expected)
     assert len(means) and (means["this judge"] > 0.9).all()
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert page.count("nj-paper-table") > 3 and "CoAScore, Table 6" in page and "surface" in page
@@ -174,13 +155,13 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(house, run):
         plan = run(server, *arguments, "--plan", source="auto")
         refused = run(server, *arguments, source="auto")
         assert not server.requests
-    assert plan.stdout.startswith("SAMPLE: ") and plan.returncode == exits.DONE
-    assert refused.stdout.startswith("SAMPLE: ") and refused.returncode == exits.FAILED
+    assert plan.stdout.startswith("SAMPLE: ") and plan.returncode == 0
+    assert refused.stdout.startswith("SAMPLE: ") and refused.returncode == FAILED
     assert "Give --source sample" in refused.stderr and not (house / "build").exists()
 
 
 def test_a_notebook_does_not_ask_a_served_model_about_the_sample(tree, monkeypatch):
-    repository = Path(__file__).resolve().parents[2]
+    repository = Path(__file__).resolve().parents[1]
     shutil.copytree(repository / "data" / "sample", tree.root / "data" / "sample")
     (tree.root / "paper_tables").symlink_to(repository / "paper_tables")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -195,7 +176,7 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     with answering(texts) as server:
         found = run(server, "geval/table2", "--judge", "openai:m", "--limit", "2")
         prompts = {json.loads(body)["messages"][-1]["content"] for body in server.requests}
-    assert found.returncode == exits.DONE, found.stderr
+    assert found.returncode == 0, found.stderr
     assert len(prompts) == 2 * 5 * 4
     (folder,) = (house / "build" / "reruns").iterdir()
     assert folder.name == "m-limit2-sample"
@@ -210,18 +191,18 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     assert left_out and all(text.split("\n")[0][:30] not in page for text in left_out)
 
 
-@pytest.mark.parametrize("paper", list(model_rows.PAPERS))
+@pytest.mark.parametrize("paper", list(PAPERS))
 def test_a_judge_that_fills_every_cell_of_every_table_has_a_page(paper, real, tmp_path):
     """Real data where they are here; every value stands on the page of all tables."""
-    tables = model_rows.tables_of(paper)
-    names = dict.fromkeys(part.scope.benchmark for part in model_rows.parts_of(paper, tables))
+    tables = tables_of(paper)
+    names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, tables))
     benchmarks = [nj.load(name) for name in names]
     judge = People([one for one in benchmarks if not one.is_sample] or benchmarks)
     found = nj.rerun(paper, tables, judge, resamples=0)
     assert len(found.cells) > 150 and found.cells["ours"].notna().all()
     assert found.table().notna().all(axis=None)
     counts = found.counts.reset_index().assign(paper=paper)
-    rerunning.add(found.cells, counts, tmp_path, found.cells)
+    rerun_folder.add(found.cells, counts, tmp_path, found.cells)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     written = found.cells[["paper", "artefact"]].drop_duplicates()
     assert page.count("<h2>") == len(written)
@@ -243,7 +224,7 @@ def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
             "--store",
             str(tmp_path / "own.sqlite"),
         )
-    assert found.returncode == exits.DONE, found.stderr
+    assert found.returncode == 0, found.stderr
     assert "the notebooks are left out" in found.stdout and not list(
         (house / "build").rglob("*.ipynb")
     )
@@ -253,7 +234,7 @@ def test_a_plan_asks_nothing(house, run):
     with answering({}) as server:
         found = run(server, "geval", "--judge", "openai:m", "--plan", "--price", "1", "2")
         assert not server.requests
-    assert found.returncode == exits.DONE
+    assert found.returncode == 0
     # 72 summaries, four aspects, six rows; 50 responses, four aspects, two rows; the sample's 72 summaries twice
     assert found.stdout.startswith("SAMPLE: ")
     assert re.search(r"G-EVAL-4 - CoT +summeval +table1 +288 +5760 +0 +288", found.stdout)
@@ -277,18 +258,18 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
         stopped = run(server, *arguments, "--max-cost", "0.5")
         paid = len(server.requests)
         assert (
-            stopped.returncode == exits.UNFINISHED
+            stopped.returncode == UNFINISHED
             and "the same command goes on from there" in stopped.stderr
         )
         assert 0 < paid < len(texts)
-        assert run(server, *arguments).returncode == exits.DONE
+        assert run(server, *arguments).returncode == 0
         assert len(server.requests) == len(texts)  # each distinct prompt once
 
 
 def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
     with Loopback(lambda *_: completion(["I cannot do that."])) as server:
         found = run(server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
-    assert found.returncode == exits.FAILED
+    assert found.returncode == FAILED
     assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
     assert (
         "replies none could be read: it enters no ledger" in found.stdout
@@ -318,49 +299,6 @@ def test_a_row_without_one_readable_reply_is_named():
     )
 
 
-def tables_of(house):
-    """What the only run below a checkout wrote, without what it paid."""
-    (folder,) = (house / "build" / "reruns").iterdir()
-    replies = pd.read_csv(folder / "replies.csv").drop(columns=["calls", "cost"])
-    return (folder / "cells.csv").read_text(encoding="utf-8"), replies.to_csv()
-
-
-def test_a_killed_run_goes_on_and_ends_like_one_that_was_not(house, run, tmp_path):
-    """Only the calls that were under way at the kill are paid twice."""
-    texts, _ = people(["chatgpt/table6"])
-    arguments = [
-        "chatgpt/table6",
-        "--judge",
-        "openai:m",
-        "--limit",
-        "12",
-        "--concurrency",
-        "4",
-        "--without-notebooks",
-    ]
-    with answering(texts) as server:
-        assert run(server, *arguments).returncode == exits.DONE
-        calls = len(server.requests)
-    whole = tables_of(house)
-    shutil.rmtree(house / "build")
-    with answering(texts) as server:
-        server.delay = 0.3
-        with start(house, server, *arguments, "--store", str(tmp_path / "s.sqlite")) as killed:
-            until = time.monotonic() + 120
-            while len(server.requests) < calls // 2:
-                assert killed.poll() is None and time.monotonic() < until
-                time.sleep(0.01)
-            killed.kill()
-        assert not (house / "build").exists()
-        server.delay = 0
-        found = run(server, *arguments, "--store", str(tmp_path / "s.sqlite"))
-        paid = len(server.requests)
-    assert found.returncode == exits.DONE, found.stderr
-    # The folder's name has the server's address, and nothing in it has.
-    assert tables_of(house) == whole
-    assert calls <= paid <= calls + 4
-
-
 def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     texts, _ = people(["geval/table2", "chatgpt/table6"])
     arguments = [
@@ -379,14 +317,14 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
         names = list(api.batches)
         early = run(server, *arguments)
         for left in (submitted, early):
-            assert left.returncode == exits.UNFINISHED, left.stderr
+            assert left.returncode == UNFINISHED, left.stderr
             assert (
                 "requests are waiting for batch_0" in left.stderr and not (house / "build").exists()
             )
         for name in names:
             api.finish(name)
         found = run(server, *arguments)
-    assert found.returncode == exits.DONE, found.stderr
+    assert found.returncode == 0, found.stderr
     assert list(api.batches) == names  # nothing was submitted twice
     lines = [line for name in names for line in api.batches[name]["lines"]]
     assert len({line["custom_id"] for line in lines}) == len(lines) > 80
@@ -422,9 +360,7 @@ def test_a_slip_is_named_before_a_call(house, run, arguments, message):
         found = run(server, *arguments)
         assert not server.requests
     assert (
-        found.returncode == exits.FAILED
-        and message in found.stderr
-        and "Traceback" not in found.stderr
+        found.returncode == FAILED and message in found.stderr and "Traceback" not in found.stderr
     )
 
 
@@ -441,9 +377,7 @@ def test_a_rehearsal_and_a_rule_are_not_kept(house, run):
             "--without-notebooks",
             "--keep",
         )
-    assert (
-        found.returncode == exits.FAILED and "a rehearsal on the first 5 documents" in found.stderr
-    )
+    assert found.returncode == FAILED and "a rehearsal on the first 5 documents" in found.stderr
     assert not (house / "paper_tables" / "reruns").exists()
 
 
@@ -455,8 +389,6 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_MIRROR", paths.mirror())
     monkeypatch.setenv("NLGJUDGE_CACHE", str(paths.cache()))
     monkeypatch.setenv("NLGJUDGE_ROOT", str(house))
-    from nlgjudge.ledger import kept_reruns
-
     asked = {}
     for name, turned in (("one", False), ("two", True)):
         judge = People([chats], turned=turned)

@@ -15,9 +15,7 @@ from contextlib import closing
 import pytest
 
 from loopback import Loopback, completion, error
-from nlgjudge.judging import parsing
-from nlgjudge.repo import exits
-from nlgjudge.repo.cli import POLICIES, main
+from nlgjudge.cli import FAILED, INTERRUPTED, UNFINISHED, main
 
 FLUENCY = "geval/summarization/fluency"
 OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"
@@ -60,8 +58,7 @@ def judge(tmp_path, *options, name="openai:m", prompts=(FLUENCY,)):
             "judge",
             "summeval",
             name,
-            "--prompts",
-            *prompts,
+            *(word for one in prompts for word in ("--prompts", one)),
             "--store",
             str(tmp_path / "s.sqlite"),
             "--source",
@@ -79,19 +76,14 @@ def rows(path):
 def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys):
     server = serve(right)
     out = tmp_path / "replies.csv"
-    assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == exits.DONE
+    assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == 0
     said = capsys.readouterr().out
-    planned = re.search(
-        r"plan: tasks 12, samples 12, cached 0, calls 12, prompt_tokens (\d+), "
-        r"completion_tokens 60, cost (\d+)",
-        said,
-    )
+    assert "plan: tasks 12, samples 12, cached 0, calls 12, prompt_tokens " in said
+    assert "completion_tokens 60, cost " in said
     assert "5 tokens a reply, assumed for a rating" in said
     # The server counts ten prompt and two completion tokens a call, each at a price of 1.
-    assert (
-        f"spent: calls 12 (12 planned), prompt_tokens 120 ({planned[1]} planned), completion_tokens 24 "
-        f"(60 planned), cost 144.0000 ({planned[2]}.0000 planned)"
-    ) in said
+    spent = "spent: calls 12, prompt_tokens 120, completion_tokens 24, cost 144.0000"
+    assert spent in said
     assert (
         "12 replies read, 0 without a rating" in said
         and "fluency              dataset  Spearman" in said
@@ -104,9 +96,9 @@ def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys)
 def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
     serve(right)
     for options in ((), ("--limit", "0")):
-        assert judge(tmp_path, "--plan", *options) == exits.DONE
+        assert judge(tmp_path, "--plan", *options) == 0
         assert "plan: tasks 72" in capsys.readouterr().out
-    assert judge(tmp_path, "--limit", "-1") == exits.FAILED
+    assert judge(tmp_path, "--limit", "-1") == FAILED
     assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
 
 
@@ -114,16 +106,16 @@ def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
 def test_a_limit_counts_documents(serve, tmp_path, capsys):
     """The sample has six summaries of each article."""
     server = serve(right)
-    assert judge(tmp_path, "--limit", "2") == exits.DONE
+    assert judge(tmp_path, "--limit", "2") == 0
     assert len(server.requests) == 12
 
 
 def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, capsys):
     server = serve(right)
-    assert judge(tmp_path, "--source", "auto") == exits.FAILED
+    assert judge(tmp_path, "--source", "auto") == FAILED
     said = capsys.readouterr()
     assert said.out.startswith("SAMPLE: ") and "Give --source sample" in said.err
-    assert judge(tmp_path, "--source", "auto", "--plan") == exits.DONE
+    assert judge(tmp_path, "--source", "auto", "--plan") == 0
     assert capsys.readouterr().out.startswith("SAMPLE: ")
     assert not server.requests
 
@@ -131,17 +123,14 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, 
 def test_a_plan_asks_nothing(serve, tmp_path, capsys):
     server = serve(right)
     for name in ("openai:m", "batch:m"):
-        assert (
-            judge(tmp_path, "--plan", "--samples", "20", "--price", "1", "2", name=name)
-            == exits.DONE
-        )
+        assert judge(tmp_path, "--plan", "--samples", "20", "--price", "1", "2", name=name) == 0
         said = capsys.readouterr().out
         assert (
             "samples 1440, cached 0, calls 72" in said
             and "completion_tokens 7200, cost 0.0" in said
         )
         assert "a prompt is paid 20 times" in said
-    assert judge(tmp_path, "--plan", name="surface") == exits.DONE
+    assert judge(tmp_path, "--plan", name="surface") == 0
     assert "plan: surface takes no call" in capsys.readouterr().out
     assert server.requests == []
 
@@ -166,7 +155,7 @@ def test_a_plan_asks_nothing(serve, tmp_path, capsys):
 )
 def test_a_run_without_one_readable_reply_fails_and_says_why(serve, tmp_path, capsys, answer, why):
     serve(answer)
-    assert judge(tmp_path, "--limit", "5") == exits.FAILED
+    assert judge(tmp_path, "--limit", "5") == FAILED
     assert f"nlgjudge: {why}" in capsys.readouterr().err
 
 
@@ -176,14 +165,14 @@ def test_a_run_of_which_some_failed_says_how_many(serve, tmp_path, capsys):
             error(400, "too long") if number in (2, 3) else right(number, path, body)
         )
     )
-    assert judge(tmp_path, "--limit", "12") == exits.FAILED
+    assert judge(tmp_path, "--limit", "12") == FAILED
     said = capsys.readouterr()
     assert "10 replies read, 2 without a rating (not answered 2)" in said.out
     assert (
-        "nlgjudge: 2 items failed, most often with: too long; the same command asks for them"
+        "nlgjudge: openai:m: 2 items failed, most often with: too long; the same command asks for them"
         in said.err
     )
-    assert judge(tmp_path, "--limit", "12") == exits.DONE
+    assert judge(tmp_path, "--limit", "12") == 0
 
 
 @pytest.mark.parametrize(
@@ -197,33 +186,32 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys,
     """A call costs twelve, so that five reach a limit of sixty."""
     server, out = serve(right), tmp_path / "replies.csv"
     options = ("--limit", "12", "--price", "1e6", "1e6", "--concurrency", "1", "-o", str(out))
-    assert judge(tmp_path, *options, *limit) == exits.UNFINISHED
+    assert judge(tmp_path, *options, *limit) == UNFINISHED
     said = capsys.readouterr()
     assert "5 replies read, 0 without a rating" in said.out
     assert f"nlgjudge: stopped after 5 of 12 replies: {why}" in said.err
     assert "the same command goes on from there" in said.err and "live.py" not in said.err
     assert [row["reason"] for row in rows(out)] == [""] * 5 + ["not asked"] * 7
-    assert judge(tmp_path, *options) == exits.DONE and len(server.requests) == 12
+    assert judge(tmp_path, *options) == 0 and len(server.requests) == 12
 
 
 def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
     serve(lambda *_: completion(['=HYPERLINK("http://example.com", "Score: 4")']))
     out = tmp_path / "replies.csv"
-    assert judge(tmp_path, "--limit", "2", "-o", str(out)) == exits.DONE
+    assert judge(tmp_path, "--limit", "2", "-o", str(out)) == 0
     assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
 
 
 def test_a_call_ends_at_the_deadline_that_is_named(serve, tmp_path, capsys):
     slow = (429, {"error": {"message": "slow down"}}, {"retry-after": "2"})
     server = serve(lambda number, path, body: right(number, path, body) if number == 1 else slow)
-    assert judge(tmp_path, "--limit", "2", "--deadline", "0.5") == exits.FAILED
+    assert judge(tmp_path, "--limit", "2", "--deadline", "0.5") == FAILED
     assert (
         "1 items failed, most often with: no answer within 0.5 s in all" in capsys.readouterr().err
     )
     assert len(server.requests) == 2
-    with pytest.raises(SystemExit):
-        judge(tmp_path, "--deadline", "0")
-    assert "--deadline: expected seconds, as 60, got 0" in capsys.readouterr().err
+    assert judge(tmp_path, "--deadline", "0") == 2
+    assert "Invalid value for '--deadline'" in capsys.readouterr().err
 
 
 def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
@@ -288,10 +276,10 @@ def test_a_batch_waits_and_then_is_read(serve, tmp_path, capsys):
     )
     assert "a batch cannot be stopped half way: nothing was submitted" in capsys.readouterr().err
     assert "lines" not in sent
-    assert judge(tmp_path, "--limit", "3", name="batch:m") == exits.UNFINISHED
+    assert judge(tmp_path, "--limit", "3", name="batch:m") == UNFINISHED
     assert "3 requests are waiting for b; run the same call again later" in capsys.readouterr().err
     sent["over"] = True
-    assert judge(tmp_path, "--limit", "3", name="batch:m") == exits.DONE
+    assert judge(tmp_path, "--limit", "3", name="batch:m") == 0
     assert "3 replies read, 0 without a rating" in capsys.readouterr().out
 
 
@@ -299,13 +287,11 @@ def test_replies_that_were_asked_again_are_counted_beside_the_results(serve, tmp
     serve(
         lambda number, path, body: completion(["Hm."]) if number == 1 else right(number, path, body)
     )
-    assert judge(tmp_path, "--limit", "3") == exits.DONE
+    assert judge(tmp_path, "--limit", "3") == 0
     assert "because they were of no use: 1, of use now: 1\n" in capsys.readouterr().out
     # As upstream's scripts took it: the first reply, which counts as 0.
     out = tmp_path / "replies.csv"
-    assert (
-        judge(tmp_path, "--limit", "3", "--policy", "leading_or_0", "-o", str(out)) == exits.FAILED
-    )
+    assert judge(tmp_path, "--limit", "3", "--policy", "leading_or_0", "-o", str(out)) == FAILED
     assert rows(out)[0]["text"] == "Hm." and float(rows(out)[0]["score"]) == 0
 
 
@@ -314,7 +300,7 @@ def test_replies_that_were_asked_again_are_counted_beside_the_results(serve, tmp
 
 def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys):
     server = serve(right)
-    assert judge(tmp_path, "--limit", "2", prompts=("geval/summarization/",)) == exits.DONE
+    assert judge(tmp_path, "--limit", "2", prompts=("geval/summarization/",)) == 0
     assert len(server.requests) == 2 * 4  # four aspects
     file = tmp_path / "mine.txt"
     file.write_text(
@@ -337,7 +323,7 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
             str(out),
             prompts=(OWN, str(file)),
         )
-        == exits.DONE
+        == 0
     )
     asked = [words(body) for body in server.requests[8:]]
     assert sum(text.startswith("How fluent is this, from 1 to 5? ") for text in asked) == 2
@@ -357,7 +343,7 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
             [],
             "no prompt .*: did you mean 'geval/summarization/coherence'",
         ),
-        ([OWN], [], "a prompt's own text needs --aspect: say which of .*fluency"),
+        ([OWN], [], "a prompt's own text needs --aspect: .*there are .*fluency"),
         ([OWN], ["--aspect", "fluancy"], "no aspect 'fluancy': did you mean 'fluency'"),
         (
             [OWN],
@@ -371,49 +357,27 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
         ),
         ([OWN + " {{Reply}}"], ["--aspect", "fluency"], "no slot '{{Reply}}'"),
         (["Rate {{source}}"], ["--aspect", "fluency"], "shows nothing to judge"),
-        ([FLUENCY], ["--aspect", "fluency"], "--form and --options are for a prompt's own text"),
+        ([FLUENCY], ["--aspect", "fluency"], "--scale and --form are for a prompt's own text"),
         (
             ["dhp/perturb/"],
             [],
             "none of the prompts that begin with 'dhp/perturb/' asks for a rating of an item",
         ),
-        ([FLUENCY], ["--samples", "0"], "--samples 0: expected a whole number of at least 1"),
     ],
 )
 def test_a_prompt_that_is_none_is_refused_before_a_call(
     serve, tmp_path, capsys, prompts, options, message
 ):
     server = serve(right)
-    assert judge(tmp_path, *options, prompts=prompts) == exits.FAILED
+    assert judge(tmp_path, *options, prompts=prompts) == FAILED
     assert re.search(message, capsys.readouterr().err) and server.requests == []
 
 
 def test_near_matches_for_a_benchmark_and_a_judge(tmp_path, capsys):
-    assert main(["judge", "sumeval", "surface", "--prompts", FLUENCY]) == exits.FAILED
+    assert main(["judge", "sumeval", "surface", "--prompts", FLUENCY]) == FAILED
     assert "no benchmark 'sumeval': did you mean 'summeval'" in capsys.readouterr().err
-    assert judge(tmp_path, name="opnai:m") == exits.FAILED
+    assert judge(tmp_path, name="opnai:m") == FAILED
     assert "no kind of judge 'opnai': did you mean 'openai'" in capsys.readouterr().err
-
-
-def test_help_shows_defaults_and_an_example(capsys):
-    for command in (["judge"], ["replies", "forget"]):
-        with pytest.raises(SystemExit):
-            main([*command, "--help"])
-        said = capsys.readouterr().out
-        assert "None" not in said
-    with pytest.raises(SystemExit):
-        main(["judge", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "replies an item (default: 1)" in said
-        and "(default: nan)" in said
-        and "(default: 64)" in said
-    )
-    assert (
-        "example: nlgjudge judge summeval openai:gpt-4o-mini --prompts geval/summarization/" in said
-    )
-    assert "exit status: 0 all well 1 it failed" in said
-    assert POLICIES == parsing.POLICIES
 
 
 # Ctrl-C.
@@ -421,7 +385,7 @@ def test_help_shows_defaults_and_an_example(capsys):
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-from nlgjudge.repo.cli import main
+from nlgjudge.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -468,7 +432,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
                 said = process.communicate(timeout=600)[1]
             finally:
                 process.kill()
-        assert process.returncode == exits.INTERRUPTED and "Traceback" not in said
+        assert process.returncode == INTERRUPTED and "Traceback" not in said
         with closing(sqlite3.connect(tmp_path / "s.sqlite")) as database:
             (stored,) = database.execute("SELECT count(*) FROM replies").fetchone()
         last = said.splitlines()[-1]
@@ -479,28 +443,7 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
         assert stored >= 8
         before, server.answer = len(server.requests), right
         done = commands.run(*arguments, **environment)
-        assert done.returncode == exits.DONE
+        assert done.returncode == 0
         assert (
             len(server.requests) - before == len(set(server.requests)) - stored
         )  # nothing is paid twice
-
-
-def test_an_interrupt_of_another_command_is_one_line_too(monkeypatch, capsys):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("nlgjudge.judging.prompts.names", interrupted)
-    assert main(["prompts", "list"]) == exits.INTERRUPTED
-    said = capsys.readouterr().err.strip()
-    assert said == (
-        "nlgjudge: interrupted: what was finished or stored stays; the same command goes on from "
-        "there"
-    )
-
-
-def test_totals_name_models_and_endpoints(serve, tmp_path, capsys):
-    server = serve(right)
-    judge(tmp_path, "--limit", "3")
-    capsys.readouterr()
-    assert main(["replies", "totals", "--store", str(tmp_path / "s.sqlite")]) == exits.DONE
-    assert f"m@{server.url}: 3 replies" in capsys.readouterr().out

@@ -1,0 +1,76 @@
+"""The command line: data, prompts, judge, replies, rerun, ledger. Notebooks are run with papermill."""
+
+import sys
+
+import click
+
+FAILED = 1  # wholly or in part; the message says why
+UNFINISHED = 3  # stopped at a limit, or waiting for a batch: the same command goes on
+INTERRUPTED = 130  # 128 and SIGINT, as shells have it
+STATUS = (
+    "Exit status: 0 all well, 1 failed wholly or in part, 2 wrong command line, 3 stopped at a limit "
+    "or waiting for a batch (the same command goes on), 130 interrupted (what is stored stays)."
+)
+
+
+@click.group(epilog="`nlgjudge COMMAND --help` has an example of each command.")
+@click.version_option(package_name="nlgjudge")
+@click.option("--traceback", is_flag=True, help="Show where an error arose.")
+def cli(traceback):
+    """Check, cell by cell, what papers published about language models as judges."""
+
+
+def command(group, name, example, **settings):
+    """Add a command whose help ends with an example.
+
+    Parameters
+    ----------
+    group : click.Group
+    name : str
+    example : str
+        A command line; several lines are shown as they are.
+    **settings
+        For `click.Group.command`.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+    lines = "\n".join(f"  {line}" for line in example.splitlines())
+    return group.command(name, epilog=f"\b\nExample:\n{lines}", **settings)
+
+
+def main(arguments=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit status, as `STATUS` describes it.
+    """
+    from nlgjudge.cli import files, judge, rerun  # noqa: F401  each adds its commands to the group
+
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return cli.main(arguments, prog_name="nlgjudge", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort as abort:  # click's for Ctrl-C
+        said = str(abort.__cause__ or "") or (
+            "interrupted: what was finished or stored stays; the same command goes on from there"
+        )
+        click.echo(f"nlgjudge: {said}", err=True)
+        return INTERRUPTED
+    except Exception as error:
+        if "--traceback" in arguments:
+            raise
+        said = error.args[0] if isinstance(error, KeyError) else error
+        click.echo(f"nlgjudge: {said}", err=True)
+        return getattr(error, "status", FAILED)

@@ -1,0 +1,212 @@
+"""Commands on files and replies: data, prompts, replies, ledger."""
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from nlgjudge import workflow
+from nlgjudge.cli import FAILED, cli, command
+from nlgjudge.data import fetch as files
+from nlgjudge.data.paths import cache
+from nlgjudge.data.registry import entries
+from nlgjudge.judging import pending
+from nlgjudge.judging import prompts as library
+from nlgjudge.judging.forget import matching
+from nlgjudge.judging.store import Store
+from nlgjudge.judging.usable import REASONS
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+BENCHMARKS = click.argument("benchmarks", nargs=-1)
+STORE = click.option(
+    "--store", type=FILE, help="Where replies are stored.  [default: data/cache/replies.sqlite]"
+)
+
+
+@cli.group()
+def data():
+    """Upstream files: list, fetch, verify."""
+
+
+@command(data, "list", "nlgjudge data list summeval openmeva")
+@BENCHMARKS
+def list_data(benchmarks):
+    """List the files by benchmark: how many are here, licence and citation."""
+    registered = Counter()
+    here = Counter()
+    for entry in chosen_entries(benchmarks):
+        kind = (*entry[:3], entry.licence, entry.citation)
+        registered[kind] += 1
+        here[kind] += files.local(entry) is not None
+    click.echo(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
+    for kind, number in sorted(registered.items()):
+        benchmark, role, repository, licence, citation = kind
+        share = f"{here[kind]}/{number}"
+        click.echo(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
+    click.echo(
+        "\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
+        "NLGJUDGE_HUMANMT."
+    )
+
+
+@command(data, "fetch", "nlgjudge data fetch openmeva")
+@BENCHMARKS
+@click.option(
+    "--declared",
+    is_flag=True,
+    help="What the notebooks declare; without a network, the sample replaces it.",
+)
+def fetch_data(benchmarks, declared):
+    """Download what is neither cached nor mirrored, and name what to cite."""
+    if declared:
+        workflow.fetch_declared(click.echo)
+        return 0
+    chosen = chosen_entries(benchmarks)
+    terms = {(entry.licence, entry.citation, entry.repository) for entry in chosen}
+    for licence, citation, repository in sorted(terms):
+        click.echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
+    missing = [error for error in files.read_all(chosen).values() if error]
+    for error in missing:
+        click.echo(str(error).rsplit("\n", 1)[0], err=True)
+    click.echo(f"{len(chosen) - len(missing)} of {len(chosen)} files are here")
+    return FAILED if missing else 0
+
+
+@command(data, "verify", "nlgjudge data verify summeval")
+@BENCHMARKS
+def verify_data(benchmarks):
+    """Check the files that are here against their git blob ids."""
+    chosen = chosen_entries(benchmarks)
+    here = [(entry, path) for entry in chosen if (path := files.local(entry))]
+    bad = 0
+    for entry, path in here:
+        problem = files.check(entry, path.read_bytes())
+        if problem:
+            bad += 1
+            click.echo(f"{path} {problem}", err=True)
+    click.echo(f"{len(here) - bad} files verified, {bad} bad, {len(chosen) - len(here)} not here")
+    return FAILED if bad or not here else 0
+
+
+def chosen_entries(benchmarks):
+    """Registered files of some benchmarks, or of all."""
+    if not benchmarks:
+        return entries()
+    return [entry for name in dict.fromkeys(benchmarks) for entry in entries(name)]
+
+
+@cli.group()
+def prompts():
+    """Prompts: list them, or show one."""
+
+
+@command(prompts, "list", "nlgjudge prompts list")
+def list_prompts():
+    """List the names of all prompts."""
+    click.echo("\n".join(library.names()))
+
+
+@command(prompts, "show", "nlgjudge prompts show geval/summarization/coherence")
+@click.argument("name")
+def show_prompt(name):
+    """Show a prompt's source and text."""
+    found = library.prompt(name)
+    words = "the paper's words" if found.exact else "own words, in the paper's form"
+    click.echo(f"# {found.name}, {words}\n# {found.source}")
+    click.echo(
+        f"# aspect {found.aspect or 'any'}, scale {list(found.scale)}, reply form {found.form}, "
+        f"digest {found.digest}\n\n{found.body}"
+    )
+
+
+@cli.group()
+def replies():
+    """The store of replies: export, import, totals, batches, drop."""
+
+
+def open_store(path):
+    """The store that a command names, or the usual one."""
+    return Store(path or cache() / "replies.sqlite")
+
+
+@command(replies, "export", "nlgjudge replies export replies.jsonl.gz")
+@click.argument("file", type=FILE)
+@STORE
+def export_replies(file, store):
+    """Write all replies as JSON Lines."""
+    with open_store(store) as opened:
+        opened.export(file)
+        click.echo(f"{opened.totals()['replies']} replies in {file}")
+
+
+@command(replies, "import", "nlgjudge replies import replies.jsonl.gz")
+@click.argument("file", type=FILE)
+@STORE
+def import_replies(file, store):
+    """Add the replies of an exported file."""
+    with open_store(store) as opened:
+        opened.load(file)
+        click.echo(f"{opened.totals()['replies']} replies in {opened.path}")
+
+
+@command(replies, "totals", "nlgjudge replies totals")
+@STORE
+def count_replies(store):
+    """Count replies, tokens and cost, and the replies of each model and endpoint."""
+    with open_store(store) as opened:
+        click.echo(", ".join(f"{name} {value}" for name, value in opened.totals().items()))
+        for (model, endpoint), number in opened.endpoints().items():
+            click.echo(f"{model}@{endpoint}: {number} replies")
+
+
+@command(replies, "batches", "nlgjudge replies batches --give-up batch_abc")
+@click.option("--give-up", metavar="BATCH", help="Forget this batch; its requests are sent again.")
+@STORE
+def list_batches(give_up, store):
+    """List submitted batches that are not collected yet, or give one up."""
+    with open_store(store) as opened:
+        if give_up:
+            number = pending.give_up(opened, give_up)
+            click.echo(
+                f"{give_up} is given up: its {number} requests will be sent again. Cancel it at the "
+                "server too, or it may still be charged."
+            )
+            return
+        found = pending.under_way(opened)
+        for batch in found:
+            click.echo(
+                f"{batch['id']} at {batch['endpoint']}: {len(batch['keys'])} requests, attempt "
+                f"{batch['attempt']}"
+            )
+        click.echo(f"{len(found)} batches under way in {opened.path}")
+
+
+@command(replies, "drop", "nlgjudge replies drop --model gpt-4o-mini --reason no_rating --yes")
+@click.option("--model", help="The model that was asked.")
+@click.option("--prompt", help="Name of the prompt, its beginning, or its digest.")
+@click.option("--reason", type=click.Choice(REASONS), help="Why they have no rating.")
+@click.option("--yes", is_flag=True, help="Drop them; without it they are only counted.")
+@STORE
+def drop_replies(model, prompt, reason, yes, store):
+    """Drop the replies that fit all options, so that the next run asks for them again."""
+    if not any((model, prompt, reason)):
+        raise click.UsageError("say which replies: give --model, --prompt or --reason")
+    with open_store(store) as opened:
+        chosen, counts = matching(opened, model=model, endpoint=None, prompt=prompt, reason=reason)
+        for (of_model, at, of_prompt, why), number in counts.most_common():
+            because = f", {why}" if why else ""
+            click.echo(f"{number} of {of_model}@{at}, prompt {of_prompt or 'not noted'}{because}")
+        if yes:
+            opened.drop(chosen)
+    done = "were dropped" if yes else "would be dropped; add --yes to do it"
+    click.echo(f"{len(chosen)} replies {done}")
+
+
+@command(cli, "ledger", "nlgjudge ledger")
+@click.option("--refresh", is_flag=True, help="Copy the run's results into the repository instead.")
+def ledger(refresh):
+    """Merge the last run's results, and report cells that differ from the committed ledger."""
+    if refresh:
+        workflow.refresh(click.echo)
+    else:
+        workflow.build_ledger(click.echo)

@@ -1,0 +1,284 @@
+"""The command `rerun`: a judge asked for the papers' rows, with cells, notebooks and one page of all tables."""
+
+from collections import Counter
+
+import click
+import pandas as pd
+
+import nlgjudge as nj
+from nlgjudge import workflow
+from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
+from nlgjudge.cli.opening import (
+    JUDGES,
+    LIMIT,
+    SOURCE,
+    SPENDING,
+    open_judge,
+    options,
+    refuse_sample,
+    report_failures,
+    store_of_run,
+)
+from nlgjudge.data.choices import unknown
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.judging.run import all_or_waiting
+from nlgjudge.ledger import kept_reruns, rerun_folder
+from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
+
+
+@command(
+    cli,
+    "rerun",
+    "nlgjudge rerun geval chatgpt/table6 --judge openai:gpt-4o-mini --price 0.15 0.60 --plan\n"
+    "nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o",
+    short_help="Ask a judge of yours for the papers' rows.",
+)
+@click.argument("targets", nargs=-1, metavar="[PAPER[/TABLE]]...")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    required=True,
+    metavar="[ROW=]JUDGE",
+    help=f"{JUDGES}; with ROW= for that published row alone. Again for more.",
+)
+@click.option("--samples", type=click.IntRange(1), help="Each protocol's own by default.")
+@click.option("--temperature", type=float, help="Each protocol's own by default.")
+@click.option(
+    "--without-logprobs",
+    is_flag=True,
+    help="The model gives no token probabilities: estimate them from samples, as G-Eval does.",
+)
+@click.option("--keep", is_flag=True, help="Copy a whole run to paper_tables/reruns/.")
+@click.option("--without-notebooks", is_flag=True, help="Don't run the tables' notebooks.")
+@LIMIT
+@SOURCE
+@options(SPENDING)
+def rerun(targets, judges, limit, source, keep, without_notebooks, store, **asked):
+    """Ask a judge for every row that a model produced in the papers' tables.
+
+    Each row is asked under its paper's protocol; the correlations are shown next to the published
+    ones. All tables of all papers by default. Results go to build/reruns/JUDGE/; runs of the same
+    judge add up. --limit 20 is a cheap rehearsal.
+    """
+    planned = asked.pop("plan")
+    given = {name: asked.pop(name) for name in ("samples", "temperature")}
+    given["logprobs"] = False if asked.pop("without_logprobs") else None
+    given = {name: value for name, value in given.items() if value is not None}
+    tables = wanted(targets)
+    named = judges_by_row(judges, tables)
+    tables, sample = available(tables, named, source)
+    if sample:
+        click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
+        if refuse_sample(source, planned, named.values()):
+            return FAILED
+    with store_of_run(store) as opened_store:
+        opened = {
+            name: open_judge(name, opened_store, **asked) for name in dict.fromkeys(named.values())
+        }
+
+        def ask(paper, plan_only=False):
+            rows = [row for row in rows_of(paper, tables[paper]) if row in named]
+            return nj.rerun(
+                paper,
+                tables[paper],
+                {row: opened[named[row]] for row in rows},
+                source=source,
+                limit=limit,
+                price=asked["price"],
+                options=given,
+                notebook="rerun",
+                plan_only=plan_only,
+                report=lambda line: click.echo(f"{paper}: {line}", err=True),
+            )
+
+        report_plan({paper: ask(paper, plan_only=True).plan for paper in tables})
+        if planned:
+            return 0
+        steps = all_or_waiting((lambda paper=paper: (paper, ask(paper))) for paper in tables)
+        found = dict(steps)
+    folder = rerun_folder.place([*opened], given, limit, sample)
+    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
+    counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
+    rules = rerun_folder.baseline(tables, named, limit, source)
+    rerun_folder.add(cells, counts.reset_index(), folder, rules)
+    click.echo(rerun_folder.summary(cells).to_string(index=False, na_rep=""))
+    for paper, one in found.items():
+        if one.said:
+            click.echo(f"{paper}: {one.said}")
+    status = max(report_failures(one) for one in opened.values())
+    if not counts["read"].any():
+        click.echo(f"nlgjudge: no reply could be read{most_often(opened.values())}", err=True)
+        status = FAILED
+    stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
+    if stopped:
+        click.echo(
+            f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", err=True
+        )
+        return UNFINISHED
+    if store and not without_notebooks:
+        click.echo(
+            "the notebooks are left out: they read the usual store, and --store names another"
+        )
+    elif status == 0 and not without_notebooks:
+        settings = {"limit": limit, "options": given, "source": source if sample else ""}
+        settings = {name: value for name, value in settings.items() if value}
+        run_notebooks(tables, named, settings, folder)
+        rerun_folder.write_index(folder)
+    click.echo(f"all tables on one page: {folder / 'index.html'}")
+    return keep_run(found, folder) if keep else status
+
+
+def wanted(targets):
+    """Tables of each paper.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        As ``geval`` or ``chatgpt/table6``; empty for all.
+
+    Returns
+    -------
+    dict of str to list of str
+
+    Raises
+    ------
+    ValueError
+        For an unknown paper or table, with the near ones.
+
+    Examples
+    --------
+    >>> wanted(["geval", "chatgpt/table6"])
+    {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
+    """
+    found = {}
+    for target in targets or PAPERS:
+        paper, _, artefact = target.partition("/")
+        if paper == "dhp":
+            raise ValueError(
+                "dhp publishes no correlations to rerun. Its notebooks take a judge: "
+                "papermill notebooks/dhp_figure4_figure5_figure6_discernment.ipynb out.ipynb "
+                "--cwd notebooks -p judge openai:MODEL"
+            )
+        if paper not in PAPERS:
+            raise ValueError(f"{target}: {unknown('paper', paper, PAPERS)}")
+        known = tables_of(paper)
+        if artefact and artefact not in known:
+            raise ValueError(f"{target}: {unknown('table', artefact, known)}")
+        chosen = found.setdefault(paper, [])
+        chosen += [one for one in ([artefact] if artefact else known) if one not in chosen]
+    return found
+
+
+def judges_by_row(given, tables):
+    """The judge's name for each row.
+
+    Parameters
+    ----------
+    given : sequence of str
+        ``JUDGE`` for all rows, ``ROW=JUDGE`` for one.
+    tables : dict of str to list of str
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    ValueError
+        For a row that the tables do not publish.
+
+    Examples
+    --------
+    >>> judges_by_row(["G-EVAL-4=openai:MODEL"], {"geval": ["table2"]})
+    {'G-EVAL-4': 'openai:MODEL'}
+    """
+    known = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
+    found = {}
+    for text in sorted(given, key=lambda one: "=" in one):  # a judge for one row overrides
+        row, equals, name = text.rpartition("=")
+        if equals and row not in known:
+            raise ValueError(
+                f"--judge {text}: {unknown('printed row of a model', row, known, most=len(known))}"
+            )
+        found |= {row: name} if equals else dict.fromkeys(known, text)
+    return found
+
+
+def available(tables, named, source):
+    """Tables with a named row whose data are here, and whether only the sample is available.
+
+    Parameters
+    ----------
+    tables : dict of str to list of str
+    named : dict of str to str
+        A judge for each row.
+    source : {"auto", "real", "sample"}
+
+    Returns
+    -------
+    (dict of str to list of str, bool)
+    """
+    sample = {}
+    for paper, artefacts in tables.items():
+        parts = [part for part in parts_of(paper, artefacts) if part.row.row in named]
+        if parts:
+            found, _ = benchmarks_of(parts, source)
+            sample[paper] = any(benchmark.is_sample for benchmark in found.values())
+    if all(sample.values()):
+        return {paper: tables[paper] for paper in sample}, True
+    absent = [paper for paper, only_sample in sample.items() if only_sample]
+    if absent:
+        click.echo(f"left out because the data are not here: {', '.join(absent)}")
+    return {paper: tables[paper] for paper in sample if paper not in absent}, False
+
+
+def report_plan(plans):
+    """Print, row by row, what will be asked."""
+    whole = pd.concat(plans, names=["paper"]).reset_index()
+    if not len(whole):
+        click.echo("plan: no call")
+        return
+    shown = whole.drop(columns="judge")
+    click.echo(shown.to_string(index=False, formatters={"cost": "{:.4f}".format}))
+    stored = f"{whole['cached'].sum():,} of {whole['samples'].sum():,}"
+    cost = f"{whole['cost'].sum():.4f}" if "cost" in whole else "unknown (give --price)"
+    click.echo(
+        f"plan: {whole['calls'].sum():,} calls, {whole['prompt_tokens'].sum():,} prompt tokens, "
+        f"{whole['completion_tokens'].sum():,} completion tokens, {stored} replies stored already "
+        f"or shared by two tables, cost {cost}"
+    )
+
+
+def most_often(judges):
+    """Why replies are unusable, most often, as the end of a sentence."""
+    reasons = Counter()
+    for judge in judges:
+        reasons.update(reason for reason in getattr(judge, "asked_again", {}).values() if reason)
+    return f": most often {reasons.most_common(1)[0][0]}" if reasons else ""
+
+
+def run_notebooks(tables, named, settings, folder):
+    """Run the tables' notebooks with the stored replies, each with the judges of its own rows."""
+    for paper, artefacts in tables.items():
+        for name in workflow.notebooks_of(paper, artefacts):
+            own = [table for table in artefacts if table in name.split("_")]
+            judge = {row: named[row] for row in rows_of(paper, own) if row in named}
+            workflow.run_notebook(name, {"judge": judge, **settings}, folder)
+            click.echo(f"ran {name}")
+
+
+def keep_run(found, folder):
+    """Copy a run that may be kept; the exit status."""
+    refused = {paper: one.said for paper, one in found.items() if not one.enters}
+    for paper, said in refused.items():
+        click.echo(f"nlgjudge: {paper} is not kept: {said}", err=True)
+    if refused:
+        return FAILED
+    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
+    path = kept_reruns.keep(folder.name, cells)
+    click.echo(f"kept in {path.relative_to(root())}")
+    return 0
+
+
+rerun.epilog += f"\n\n{STATUS}"

@@ -1,0 +1,100 @@
+"""The command line: an example in each command's help, data, prompts, replies."""
+
+import re
+import shlex
+
+import click
+
+from loopback import completion
+from nlgjudge.cli import INTERRUPTED, cli, main
+from nlgjudge.data.paths import root
+
+NAMES = ("data", "prompts", "judge", "replies", "rerun", "ledger")
+
+
+def commands(group, path=()):
+    """Every command below a group, with its path."""
+    for name, found in group.commands.items():
+        if isinstance(found, click.Group):
+            yield from commands(found, (*path, name))
+        else:
+            yield (*path, name), found
+
+
+def test_the_commands_are_those_of_the_readme(capsys):
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert tuple(sorted(cli.commands)) == tuple(sorted(NAMES))
+    assert all(re.search(rf"^  {name} ", said, re.M) for name in NAMES)
+    named = re.findall(r"(?:^|`)nlgjudge ([a-z]+)", (root() / "README.md").read_text(), re.M)
+    assert named and set(named) <= set(NAMES)
+
+
+def test_each_command_has_an_example_that_it_takes(capsys):
+    main(["--help"])  # loads the commands
+    found = dict(commands(cli))
+    assert len(found) == 13
+    for path, one in found.items():
+        assert main([*path, "--help"]) == 0
+        said = capsys.readouterr().out
+        examples = re.findall(r"^ +nlgjudge (.*)$", said.replace("\\\n", " "), re.M)
+        assert said.count("Example:") == 1 and examples
+        for line in examples:
+            words = shlex.split(line)
+            assert tuple(words[: len(path)]) == path
+            one.make_context(path[-1], words[len(path) :])  # its options are known
+
+
+def test_a_slip_is_named_with_the_near_ones(capsys):
+    assert main(["juge"]) == 2
+    assert "No such command 'juge'" in capsys.readouterr().err
+    assert main(["data", "list", "sumeval"]) == 1
+    assert "benchmarks with files: answer_equivalence" in capsys.readouterr().err
+    assert main(["prompts", "show", "geval/summarization/coherance"]) == 1
+    assert "did you mean 'geval/summarization/coherence'" in capsys.readouterr().err
+
+
+def test_prompts_and_data_are_listed(capsys):
+    main(["prompts", "list"])
+    assert "geval/summarization/coherence\n" in capsys.readouterr().out
+    main(["prompts", "show", "geval/summarization/coherence"])
+    said = capsys.readouterr().out
+    assert said.startswith("# geval/summarization/coherence, the paper's words\n")
+    assert "scale [1, 5]" in said and "{{Document}}" in said
+    main(["data", "list", "openmeva"])
+    assert re.search(r"^openmeva +data +\d/1 ", capsys.readouterr().out, re.M)
+
+
+def test_an_interrupt_is_one_line(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nlgjudge.judging.prompts.names", interrupted)
+    assert main(["prompts", "list"]) == INTERRUPTED
+    said = capsys.readouterr().err.strip()
+    assert said.startswith("nlgjudge: interrupted: ") and said.count("\n") == 0
+
+
+def test_replies_are_counted_exported_and_dropped(serve, tmp_path, capsys):
+    server = serve(lambda number, *_: completion(["Score: 3" if number > 1 else "Hm."]))
+    store = ["--store", str(tmp_path / "s.sqlite")]
+    asked = ["judge", "topical_chat", "openai:m", "--prompts", "geval/dialogue/coherence"]
+    # One document of five responses; a policy of upstream's asks nothing again.
+    asked += ["--limit", "1", "--source", "sample", "--policy", "store_3", *store]
+    assert main(asked) == 0
+    assert len(server.requests) == 5
+    capsys.readouterr()
+    assert main(["replies", "totals", *store]) == 0
+    assert f"m@{server.url}: 5 replies" in capsys.readouterr().out
+    file = str(tmp_path / "replies.jsonl")
+    assert main(["replies", "export", file, *store]) == 0
+    drop = ["replies", "drop", "--reason", "no_rating", *store]
+    assert main(drop) == 0
+    assert "1 replies would be dropped" in capsys.readouterr().out
+    assert main([*drop, "--yes"]) == 0
+    assert main(["replies", "totals", *store]) == 0
+    assert "replies 4" in capsys.readouterr().out
+    assert main(["replies", "import", file, *store]) == 0
+    assert "5 replies in" in capsys.readouterr().out
+    assert main(["replies", "drop", *store]) == 2
+    assert "give --model, --prompt or --reason" in capsys.readouterr().err
