@@ -10,8 +10,4 @@ from .printed_averages import captions as captions
 from .printed_averages import shared_baselines as shared_baselines
 from .printed_averages import versions as versions
 from .reproducibility import default_rouge as default_rouge
-from .statistics_validity import planted as planted
-from .which_choices_flip import curve as curve
-from .which_choices_flip import flips as flips
-from .which_choices_flip import multiverse as multiverse
 from .your_own_data import evaluate as evaluate
