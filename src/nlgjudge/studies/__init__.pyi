@@ -1,5 +1,4 @@
 from . import notebook_index as notebook_index
-from . import ties as ties
 from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
 from .dhp_table2_perturbations import dhp_settings as dhp_settings
