@@ -28,7 +28,7 @@ from scipy import stats
 import nlgjudge as nj
 from nlgjudge.ledger import model_rows, reruns
 from nlgjudge.stats.correlations import grouped
-from nlgjudge.studies.statistics_validity import planted
+from normal_study import planted
 
 CORRELATION = 0.5
 TABLES = {

@@ -20,7 +20,6 @@ from nlgjudge.ledger.figures import (
     deviations,
     intervals,
     save,
-    specification_curve,
 )
 from nlgjudge.ledger.verdicts import OF_OTHERS, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
@@ -563,58 +562,6 @@ def test_deviations_plot_each_value_at_its_label_about_zero(closing):
     assert (
         len({y for dots in two for _, y in dots}) == 3
     )  # the groups of one label lie side by side
-
-
-def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
-    table = pd.DataFrame(
-        [
-            (-0.2, "system", "pearson"),
-            (0.0, "sample", "kendall"),
-            (np.nan, "system", "kendall"),
-            (0.1, "sample", "pearson"),
-            (0.3, "system", ""),
-        ],
-        columns=["difference", "level", "coefficient"],
-    )
-    figure = specification_curve(
-        table,
-        factors=["level", "coefficient"],
-        title="Choices",
-        ylabel="a minus b",
-        notice=SAMPLE_NOTICE,
-    )
-    top, bottom = figure.axes
-    assert figure.get_suptitle() == f"Choices\n({SAMPLE_NOTICE})"
-    assert points(top.collections[0]) == [
-        [0, -0.2],
-        [1, 0],
-        [2, 0.1],
-        [3, 0.3],
-    ]  # not what is undefined
-    colours = hexes(top.collections[0].get_facecolors())
-    assert colours[2] == colours[3] and len(set(colours)) == 3  # below, at and above zero
-    assert [list(line.get_ydata()) for line in top.lines] == [
-        [0, 0]
-    ] and top.get_ylabel() == "a minus b"
-    assert words(bottom.get_yticklabels()) == [
-        "level: sample",
-        "level: system",
-        "coefficient: kendall",
-        "coefficient: pearson",
-    ]
-    assert [points(marks) for marks in bottom.collections] == [
-        [[1, 0], [2, 0]],
-        [[0, 1], [3, 1]],
-        [[1, 2]],
-        [[0, 3], [2, 3]],
-    ]
-    assert [[colours[round(x)] for x, _ in points(marks)] for marks in bottom.collections] == [
-        hexes(marks.get_edgecolors()) for marks in bottom.collections
-    ]
-    assert bottom.yaxis_inverted() and bottom.get_xlabel() == "universes, sorted"
-    assert (
-        top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3
-    )
 
 
 def test_a_long_title_is_broken_when_saved_and_stays_inside_the_figure(tmp_path):

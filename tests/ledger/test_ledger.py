@@ -14,7 +14,7 @@ from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
 from nlgjudge.stats.correlations import correlation_table
-from nlgjudge.studies.statistics_validity import planted
+from normal_study import planted
 
 CELL = ["paper", "artefact", *KEY]
 NONE = (np.nan, np.nan)

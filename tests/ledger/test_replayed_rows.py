@@ -1,16 +1,14 @@
 """Recorded judges beside the printed rows: what is scored by token probabilities, and what the cells say."""
 
-import numpy as np
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data import fetch
 from nlgjudge.judging import heads
 from nlgjudge.ledger.kept_reruns import folder
 from nlgjudge.ledger.ledger import read
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS
-from nlgjudge.studies import graded_judges
 
+JUDGES = ("gpt-4o-mini", "qwen2.5-72b", "deepseek-r1-32b")
 WEIGHED = [one for one in RECORDED_ROWS if one.recording.startswith("uncertainty/")]
 
 
@@ -30,26 +28,23 @@ def test_token_probabilities_stand_beside_the_rows_that_weigh_and_no_others():
 
 @pytest.fixture(scope="module")
 def recorded():
-    """Each recorded judge's distributions, read once for all of them; none where they cannot be had."""
-    try:
-        summaries = nj.load("summeval", "real")
-    except fetch.DataUnavailable:
-        return {}
-    return graded_judges.judges(summaries, np.random.default_rng(0))[0]
+    """Each recorded judge's distributions, read once for all of them."""
+    names = {judge: f"uncertainty/{judge}" for judge in JUDGES}
+    if not nj.data.available(*names.values()):
+        pytest.skip("needs the token probabilities of Sheng et al.")
+    return {judge: nj.judging.distributions(nj.recording(name)) for judge, name in names.items()}
 
 
-@pytest.mark.parametrize("judge", graded_judges.RECORDED)
+@pytest.mark.parametrize("judge", JUDGES)
 def test_a_recorded_judges_cells_are_those_of_the_expected_rating(real, recorded, judge):
     summaries = real("summeval")
-    if judge not in recorded:
-        pytest.skip("needs the token probabilities of Sheng et al.")
     found = nj.ledger.replayed(f"{judge}-weighed", resamples=0)
     cells = found.cells[(found.cells["row"] == "G-EVAL-4") & (found.cells["paper"] == "geval")]
-    distributions = recorded[judge]
     scores = summaries.human()
     values = {}
-    for aspect, p in distributions.items():
-        scores["judge"] = heads.expected(p, graded_judges.RATINGS)
+    for aspect, p in recorded[judge].droplevel("sample_index").groupby(level="aspect"):
+        p = p.droplevel("aspect").reindex(scores["item_id"])[[1, 2, 3, 4, 5]]
+        scores["judge"] = heads.expected(p, [1, 2, 3, 4, 5])
         for coefficient in ("spearman", "kendall"):
             values[aspect, coefficient] = nj.correlation(
                 scores, "judge", aspect, coefficient=coefficient

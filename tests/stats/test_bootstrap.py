@@ -9,7 +9,7 @@ import pytest
 from nlgjudge.stats import resampling
 from nlgjudge.stats.bootstrap import UNITS, column_mean, interval, interval_table, mean_interval
 from nlgjudge.stats.correlations import LEVELS, correlation, correlation_table
-from nlgjudge.studies.statistics_validity import planted
+from normal_study import planted
 from pairwise import pairwise
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]

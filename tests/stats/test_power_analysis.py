@@ -10,7 +10,7 @@ from nlgjudge.stats.correlations import grouped
 from nlgjudge.stats.influence import influence, paired_z
 from nlgjudge.stats.power_analysis import power, smallest_detectable
 from nlgjudge.stats.simulation import fitted, rejections
-from nlgjudge.studies import planted
+from normal_study import planted
 
 
 def rated(documents=60, systems=8, repeats=1, noise=0.0, seed=0):

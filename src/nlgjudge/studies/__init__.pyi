@@ -1,7 +1,4 @@
-from . import beyond_conformal as beyond_conformal
-from . import graded_judges as graded_judges
 from . import notebook_index as notebook_index
-from . import ties as ties
 from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
 from .dhp_table2_perturbations import dhp_settings as dhp_settings
@@ -10,8 +7,4 @@ from .printed_averages import captions as captions
 from .printed_averages import shared_baselines as shared_baselines
 from .printed_averages import versions as versions
 from .reproducibility import default_rouge as default_rouge
-from .statistics_validity import planted as planted
-from .which_choices_flip import curve as curve
-from .which_choices_flip import flips as flips
-from .which_choices_flip import multiverse as multiverse
 from .your_own_data import evaluate as evaluate
