@@ -84,7 +84,6 @@ def parser():
     _add_replies(commands)
     _add_rerun(commands)
     _add_ledger(commands)
-    _add_new(commands)
     _add_evaluate(commands)
     return made
 
@@ -418,15 +417,6 @@ def _add_ledger(commands):
         help="copy outputs, figures, tables and ledger of that run into the repository instead",
     )
     _does(ledger, "data_files", "ledger")
-
-
-def _add_new(commands):
-    new = _command(
-        commands, "new", "a fresh notebook from a template", "nlgjudge new ablation my_idea"
-    )
-    new.add_argument("kind", choices=["ablation"], help="the template")
-    new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
-    _does(new, "new_notebook", "new")
 
 
 def _add_evaluate(commands):
