@@ -10,7 +10,6 @@ from nlgjudge.judging import heads
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.scoring import distributions, expected_score, weighed
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.studies.ablation_setups import ESTIMATORS
 
 RATINGS = [1, 2, 3, 4, 5]
 # Two humps, a tie of the likeliest, halves that meet between 2 and 4, one rating alone, nothing known.
@@ -55,13 +54,14 @@ def test_an_unknown_head_is_refused():
         heads.get_head("means")
 
 
-def test_a_tie_of_modes_is_treated_as_by_the_ablations():
-    """By the mean of the likeliest, for replies and probabilities alike."""
+def test_a_tie_of_modes_is_treated_as_in_the_template():
+    """By the mean of the likeliest, for replies (`template_ablation`) and probabilities alike."""
+    estimators = {"median": "median", "mode": lambda scores: scores.mode().mean()}
     rng = np.random.default_rng(5)
     scores = rng.integers(1, 6, (200, 6)).astype(float)
     frequencies = heads.from_samples(scores, RATINGS)
     for name in ("mode", "median"):
-        of_replies = [pd.Series(row).agg(ESTIMATORS[name]) for row in scores]
+        of_replies = [pd.Series(row).agg(estimators[name]) for row in scores]
         np.testing.assert_allclose(
             heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12
         )
