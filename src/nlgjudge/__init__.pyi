@@ -28,4 +28,3 @@ from .stats import interval as interval
 from .stats import paired_tests as paired_tests
 from .stats import permutation_test as permutation_test
 from .studies import ablate as ablate
-from .studies import evaluate as evaluate

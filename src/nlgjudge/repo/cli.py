@@ -85,7 +85,6 @@ def parser():
     _add_rerun(commands)
     _add_ledger(commands)
     _add_new(commands)
-    _add_evaluate(commands)
     return made
 
 
@@ -427,79 +426,6 @@ def _add_new(commands):
     new.add_argument("kind", choices=["ablation"], help="the template")
     new.add_argument("name", help="as my_idea, for notebooks/ablation_my_idea.ipynb")
     _does(new, "new_notebook", "new")
-
-
-def _add_evaluate(commands):
-    evaluate = _command(
-        commands,
-        "evaluate",
-        "which judge agrees with your own raters",
-        "nlgjudge evaluate my.xlsx --columns hypothesis=summary,source=article \\\n"
-        "    --judge openai:gpt-4o-mini --judge surface --prompts style=@style.txt --price 0.15 0.6 --plan",
-        description="Compare the papers' ways of asking a judge, prompts of your own and metrics with the "
-        "ratings in your file, and write the report as one page.",
-        more="The same line without --plan asks, and writes the report.\n\n" + exits.HELP,
-    )
-    evaluate.add_argument(
-        "file",
-        type=Path,
-        help="CSV, Excel, Parquet, JSON Lines (.jsonl), or a folder of `datasets`: source, "
-        "hypothesis, system, human:ASPECT[:RATER] and perhaps references, context, "
-        "doc_id",
-    )
-    evaluate.add_argument(
-        "--columns",
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME=COLUMN",
-        help="the column of your file that NAME stands for, as hypothesis=summary; again, "
-        "or parted by commas, for more; default: columns of these names",
-    )
-    evaluate.add_argument(
-        "--task",
-        default="",
-        help="whose prompts are asked, as summarization or dialogue; "
-        "default: dialogue where there is a context, else "
-        "summarization",
-    )
-    evaluate.add_argument(
-        "--scale",
-        type=float,
-        nargs=2,
-        default=(1, 5),
-        metavar=("LOW", "HIGH"),
-        help="ratings that a prompt given as text asks for; default: 1 5",
-    )
-    evaluate.add_argument(
-        "--scores",
-        type=Path,
-        metavar="FILE",
-        help="every method's score of every output, and the people's means, as CSV; "
-        "default: not written",
-    )
-    evaluate.add_argument(
-        "--judge", action="append", help=f"{_JUDGES}; again for more; default: surface"
-    )
-    evaluate.add_argument(
-        "--prompts",
-        action="append",
-        nargs="+",
-        metavar="PROMPT",
-        help="ASPECT=NAME, ASPECT=TEXT with slots as {{hypothesis}}, or ASPECT=@FILE; "
-        "default: only the papers' protocols",
-    )
-    evaluate.add_argument("--seed", type=int, default=0, help="of bootstrap and tests")
-    evaluate.add_argument(
-        "-o",
-        "--output",
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="the report; default: report.html",
-    )
-    _add_asking(evaluate, "documents", protocols=True)
-    _does(evaluate, "evaluating", "evaluate")
 
 
 def _add_asking(command, counted, protocols=False):

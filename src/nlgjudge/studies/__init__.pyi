@@ -2,7 +2,6 @@ from . import beyond_conformal as beyond_conformal
 from . import graded_judges as graded_judges
 from . import notebook_index as notebook_index
 from . import ties as ties
-from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
 from .dhp_table2_perturbations import dhp_settings as dhp_settings
 from .dhp_table2_perturbations import highlight as highlight
@@ -14,4 +13,3 @@ from .statistics_validity import planted as planted
 from .which_choices_flip import curve as curve
 from .which_choices_flip import flips as flips
 from .which_choices_flip import multiverse as multiverse
-from .your_own_data import evaluate as evaluate
