@@ -203,7 +203,7 @@ def test_a_method_with_few_scores_or_many_ties_is_left_out(run, planted):
     judges = [Says("mute", mute), Says("good", noisy(truth, 0.5, 1))]
     names, said = run(file=planted(truth, apart_after=2), judges=judges, prompts=STYLE)
     assert "your prompt, mute is not compared: scores for 20 of 48 rated outputs." in said
-    assert "28 of 96 replies have no rating, and 0 are missing." in said
+    assert "**mute:** 28 of 48 replies have no rating, and 0 are missing." in said
     assert "ROUGE2 is not compared: the same score for all outputs of most documents." in said
     assert cells(names).loc["your prompt, good", ["n", "level"]].tolist() == [12, "sample"]
 
@@ -305,7 +305,7 @@ def test_a_served_judge_is_planned_asked_once_and_paid(run, server, articles):
     assert said.index("**Plan:** 28 calls") < said.index("0 of 28 replies have no rating")
     assert "read with decimal commas" in said and len(server.requests) == 28
     # 28 calls of 10 prompt and 2 completion tokens, at 1 and 0.5.
-    assert names["table"].loc["openai:good", ["calls", "cost"]].tolist() == [28, 28 * 11]
+    assert names["took"].loc["openai:good", ["calls", "cost"]].tolist() == [28, 28 * 11]
     assert "**mine, openai:good comes first**, 1.00 [1.00, 1.00]" in said
     table = pd.read_csv("scores.csv")
     assert len(table) == 28 and table["style"].equals(table["mine, openai:good: style"])
@@ -319,7 +319,7 @@ def test_a_limit_on_cost_stops_a_judge(run, server, articles):
     with pytest.warns(UserWarning, match="stopped before the end"):
         names, said = run(**asked)
     assert len(server.requests) < 28
-    row = names["table"].loc["openai:good"]
+    row = names["took"].loc["openai:good"]
     assert row["missing"] > 0 and "the limit on cost was reached" in row["stopped"]
     with pytest.raises(JudgeError, match="a limit on cost needs a price"):
         run(**asked | {"price": None})
