@@ -130,17 +130,13 @@ UNDECIDED = {
     # A simulated judge, whose ratings are planted.
     "abs(weighed - closed).max() < 1e-12",
     "np.allclose(table['distance from equation 1'], expected, rtol=0.2)",
-    "file or limit or (first == 'G-Eval').all()",
-    # What a report may hold, whoever judged.
-    "'http:' not in content and 'https:' not in content and ('<script' not in content)",
-    "file or not any((hypothesis in content for hypothesis in mine.items['hypothesis']))",
 }
 
 
 def test_no_assert_rests_on_what_a_judge_says(notebook):
     """A run with a live judge is paid for; it must not die because the judge saw things otherwise."""
-    if "judge" in parameters(notebook):
-        assert set(depending_on(notebook, "judge")) <= UNDECIDED
+    for name in {"judge", "judges"} & parameters(notebook).keys():
+        assert set(depending_on(notebook, name)) <= UNDECIDED
 
 
 @pytest.mark.parametrize(

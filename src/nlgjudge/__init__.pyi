@@ -4,7 +4,6 @@ from . import ledger as ledger
 from . import metrics as metrics
 from . import papers as papers
 from . import stats as stats
-from . import studies as studies
 from .data import load as load
 from .data import recording as recording
 from .judging import get_judge as get_judge
@@ -27,4 +26,3 @@ from .stats import correlation_table as correlation_table
 from .stats import interval as interval
 from .stats import paired_tests as paired_tests
 from .stats import permutation_test as permutation_test
-from .studies import evaluate as evaluate

@@ -306,7 +306,7 @@ def test_the_command_line_is_the_parsers(source):
     )  # whatever the width
     listed = re.findall(r"^    (\w+)(?: |$)", helps[""], re.M)
     assert (
-        {"data", "judge", "rerun", "new", "evaluate"}
+        {"data", "judge", "rerun", "new"}
         <= set(listed)
         == {name.split()[0] for name in helps if name}
     )

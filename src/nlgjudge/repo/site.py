@@ -467,7 +467,6 @@ def api():
             if modules:  # a namespace may hold nothing but constants
                 spaces[space] = modules
     _add(spaces["ledger"], nlgjudge.figures, _own_functions(nlgjudge.figures))
-    _add(spaces["studies"], nlgjudge.studies.your_own_data, nlgjudge.studies.your_own_data.__all__)
     return spaces
 
 
