@@ -6,10 +6,6 @@ from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
 from .dhp_table2_perturbations import dhp_settings as dhp_settings
 from .dhp_table2_perturbations import highlight as highlight
-from .printed_averages import captions as captions
-from .printed_averages import shared_baselines as shared_baselines
-from .printed_averages import versions as versions
-from .reproducibility import default_rouge as default_rouge
 from .statistics_validity import planted as planted
 from .which_choices_flip import curve as curve
 from .which_choices_flip import flips as flips
