@@ -17,7 +17,6 @@ from nlgjudge.ledger.figures import (
     STYLE,
     comparison,
     curves,
-    deviations,
     intervals,
     save,
     specification_curve,
@@ -366,7 +365,7 @@ def test_nothing_of_a_summary_is_cut(change, summarised):
     assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height
 
 
-# ---- intervals, curves, deviations and specification curves
+# ---- intervals, curves and specification curves
 
 
 @pytest.fixture
@@ -519,50 +518,6 @@ def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
     few, many = figure.axes
     assert few.get_ylabel() == "score" and few.get_ylim() == many.get_ylim()
     assert few.get_ylim()[0] < 2 * (2 - 2**1.5) and few.get_ylim()[1] > 2 * (17 + 2 * 18**0.5)
-
-
-def test_deviations_plot_each_value_at_its_label_about_zero(closing):
-    panels = {
-        "in points": pd.DataFrame(
-            [("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
-            columns=["label", "value", "group"],
-        ),
-        "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"]),
-    }
-    figure = deviations(panels, title="Off by")
-    assert figure.get_suptitle() == "Off by"
-    assert [axis.get_xlabel() for axis in figure.axes] == list(panels)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["", ""]
-    for axis, frame in zip(figure.axes, panels.values()):
-        labels = list(dict.fromkeys(frame["label"]))
-        assert words(axis.get_yticklabels()) == labels
-        assert [
-            list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]
-        ] == [[0, 0]]
-        legend = axis.get_legend()
-        colours = dict(
-            zip(
-                words(legend.get_texts()),
-                hexes(handle.get_markerfacecolor() for handle in legend.legend_handles),
-            )
-        )
-        assert list(colours) == list(dict.fromkeys(frame["group"]))
-        drawn = [
-            (labels[round(y)], x, colour)
-            for dots in axis.collections
-            for (x, y), colour in zip(
-                points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4)))
-            )
-        ]
-        assert sorted(drawn) == sorted(
-            (r.label, r.value, colours[r.group]) for r in frame.itertuples()
-        )
-        low, high = axis.get_xlim()
-        assert low < min(0, frame["value"].min()) and high > frame["value"].max()
-    two = [points(dots) for dots in figure.axes[0].collections if len(points(dots))]
-    assert (
-        len({y for dots in two for _, y in dots}) == 3
-    )  # the groups of one label lie side by side
 
 
 def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
