@@ -297,7 +297,7 @@ def build_ledger(say=print):
     """
     import matplotlib.pyplot as plt
 
-    from nlgjudge.ledger import figures, kept_reruns, ledger, qra_records
+    from nlgjudge.ledger import figures, kept_reruns, ledger
     from nlgjudge.ledger.printed import PAPERS
     from nlgjudge.repo import coverage, overview
 
@@ -314,7 +314,6 @@ def build_ledger(say=print):
         drawn = overview.summary(part, title=PAPERS[paper])
         figures.save(drawn, f"summary_{paper}", folder=results())
         plt.close(drawn)
-    qra_records.write_records(rows, results())
     say(coverage.coverage(rows).to_string())
     say(coverage.different_sentence(rows))
     for source, target in _copies():

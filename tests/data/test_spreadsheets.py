@@ -11,7 +11,6 @@ from nlgjudge.data import spreadsheets
 OF_OWN_WORDS = {
     "ledger/ledger.py",
     "ledger/printed_settings.py",
-    "ledger/qra_defaults.py",
     "repo/reach.py",
     "workflow.py",
 }

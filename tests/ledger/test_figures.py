@@ -17,9 +17,9 @@ from nlgjudge.ledger.figures import (
     STYLE,
     comparison,
     curves,
-    deviations,
     intervals,
     save,
+    specification_curve,
 )
 from nlgjudge.ledger.verdicts import OF_OTHERS, VERDICTS
 from nlgjudge.repo.overview import MARKERS, summary
@@ -365,7 +365,7 @@ def test_nothing_of_a_summary_is_cut(change, summarised):
     assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height
 
 
-# ---- intervals, curves, deviations and specification curves
+# ---- intervals, curves and specification curves
 
 
 @pytest.fixture
@@ -520,48 +520,56 @@ def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
     assert few.get_ylim()[0] < 2 * (2 - 2**1.5) and few.get_ylim()[1] > 2 * (17 + 2 * 18**0.5)
 
 
-def test_deviations_plot_each_value_at_its_label_about_zero(closing):
-    panels = {
-        "in points": pd.DataFrame(
-            [("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
-            columns=["label", "value", "group"],
-        ),
-        "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"]),
-    }
-    figure = deviations(panels, title="Off by")
-    assert figure.get_suptitle() == "Off by"
-    assert [axis.get_xlabel() for axis in figure.axes] == list(panels)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["", ""]
-    for axis, frame in zip(figure.axes, panels.values()):
-        labels = list(dict.fromkeys(frame["label"]))
-        assert words(axis.get_yticklabels()) == labels
-        assert [
-            list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]
-        ] == [[0, 0]]
-        legend = axis.get_legend()
-        colours = dict(
-            zip(
-                words(legend.get_texts()),
-                hexes(handle.get_markerfacecolor() for handle in legend.legend_handles),
-            )
-        )
-        assert list(colours) == list(dict.fromkeys(frame["group"]))
-        drawn = [
-            (labels[round(y)], x, colour)
-            for dots in axis.collections
-            for (x, y), colour in zip(
-                points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4)))
-            )
-        ]
-        assert sorted(drawn) == sorted(
-            (r.label, r.value, colours[r.group]) for r in frame.itertuples()
-        )
-        low, high = axis.get_xlim()
-        assert low < min(0, frame["value"].min()) and high > frame["value"].max()
-    two = [points(dots) for dots in figure.axes[0].collections if len(points(dots))]
+def test_a_specification_curve_plots_each_universe_above_its_choices(closing):
+    table = pd.DataFrame(
+        [
+            (-0.2, "system", "pearson"),
+            (0.0, "sample", "kendall"),
+            (np.nan, "system", "kendall"),
+            (0.1, "sample", "pearson"),
+            (0.3, "system", ""),
+        ],
+        columns=["difference", "level", "coefficient"],
+    )
+    figure = specification_curve(
+        table,
+        factors=["level", "coefficient"],
+        title="Choices",
+        ylabel="a minus b",
+        notice=SAMPLE_NOTICE,
+    )
+    top, bottom = figure.axes
+    assert figure.get_suptitle() == f"Choices\n({SAMPLE_NOTICE})"
+    assert points(top.collections[0]) == [
+        [0, -0.2],
+        [1, 0],
+        [2, 0.1],
+        [3, 0.3],
+    ]  # not what is undefined
+    colours = hexes(top.collections[0].get_facecolors())
+    assert colours[2] == colours[3] and len(set(colours)) == 3  # below, at and above zero
+    assert [list(line.get_ydata()) for line in top.lines] == [
+        [0, 0]
+    ] and top.get_ylabel() == "a minus b"
+    assert words(bottom.get_yticklabels()) == [
+        "level: sample",
+        "level: system",
+        "coefficient: kendall",
+        "coefficient: pearson",
+    ]
+    assert [points(marks) for marks in bottom.collections] == [
+        [[1, 0], [2, 0]],
+        [[0, 1], [3, 1]],
+        [[1, 2]],
+        [[0, 3], [2, 3]],
+    ]
+    assert [[colours[round(x)] for x, _ in points(marks)] for marks in bottom.collections] == [
+        hexes(marks.get_edgecolors()) for marks in bottom.collections
+    ]
+    assert bottom.yaxis_inverted() and bottom.get_xlabel() == "universes, sorted"
     assert (
-        len({y for dots in two for _, y in dots}) == 3
-    )  # the groups of one label lie side by side
+        top.get_xlim() == bottom.get_xlim() and top.get_ylim()[0] < -0.2 and top.get_ylim()[1] > 0.3
+    )
 
 
 def test_a_long_title_is_broken_when_saved_and_stays_inside_the_figure(tmp_path):

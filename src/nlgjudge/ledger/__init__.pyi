@@ -14,15 +14,6 @@ from .printed import published as published
 from .printed_settings import settings as settings
 from .prose_claims import claims as claims
 from .published_by_others import third_party as third_party
-from .qra import conclusions as conclusions
-from .qra import cv_star as cv_star
-from .qra import reproducibility as reproducibility
-from .qra_defaults import keep_library_defaults as keep_library_defaults
-from .qra_defaults import library_defaults as library_defaults
-from .qra_defaults import with_library_default as with_library_default
-from .qra_records import badge as badge
-from .qra_records import badge_words as badge_words
-from .qra_records import reproducibility_record as reproducibility_record
 from .rerun import rerun as rerun
 from .rerun import with_rerun as with_rerun
 from .signatures import signature as signature

@@ -311,60 +311,6 @@ def _fit_title(figure):
         figure.suptitle("\n".join(fitting), fontsize=_TITLE_SIZE)
 
 
-def deviations(panels, *, title):
-    """Draw deviations by label and group, a panel each.
-
-    Parameters
-    ----------
-    panels : dict of str to pandas.DataFrame
-        By the panel's axis label, `label` (a line), `value` (deviation) and `group`
-        (colour), in the order to draw.
-    title : str
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> panel = pd.DataFrame({"label": ["ROUGE-1", "ROUGE-2"], "value": [0.1, -0.2], "group": "SummEval"})
-    >>> figure = deviations({"ours - printed": panel}, title="Two deviations")
-    >>> figure.axes[0].get_xlabel()
-    'ours - printed'
-    """
-    lines = [frame["label"].nunique() for frame in panels.values()]
-    height = 1.5 + 1.1 * len(panels) + 0.27 * sum(lines)
-    with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(panels),
-            1,
-            figsize=(9, height),
-            layout="constrained",
-            squeeze=False,
-            gridspec_kw={"height_ratios": lines},
-        )
-        for axis, (label, frame) in zip(axes.flat, panels.items()):
-            several_groups = frame["group"].nunique() > 1
-            sns.stripplot(
-                frame,
-                x="value",
-                y="label",
-                hue="group",
-                ax=axis,
-                palette="colorblind",
-                size=5,
-                jitter=False,
-                dodge=several_groups,
-                alpha=0.7,
-            )
-            axis.axvline(0, color="#555555", lw=0.8)
-            axis.set(xlabel=label, ylabel="")
-            sns.move_legend(axis, "upper left", bbox_to_anchor=(1.01, 1), title=None, frameon=False)
-        _write_title(figure, title)
-    return figure
-
-
 def curves(frame, *, x, y, hue, column, title, notice=""):
     """Draw curves with bands, a panel for each value of a column.
 

@@ -159,7 +159,8 @@ def merge(parts, kept=None):
     absent = rows["verdict"].isna()
     rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
     rows.loc[absent, "note"] = needs_of(rows[absent])
-    rows = with_misprints(rows, cells, of_others(rows))
+    rest = with_misprints(rows[absent], cells, of_others(rows[absent]))
+    rows.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
     return rows.rename(columns={"printed": "published"})[COLUMNS]
 
 

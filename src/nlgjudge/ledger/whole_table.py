@@ -242,7 +242,8 @@ def paper_table(rows, paper=None, artefact=None, *, elsewhere=True):
     cells.loc[absent, ["verdict", "evidence", "notebook"]] = ["not_run", "none", ""]
     cells.loc[absent, "note"] = needs_of(cells[absent].rename(columns={"published": "printed"}))
     cells["note"] = cells["note"].fillna("")
-    cells = with_misprints(cells, published(paper, artefact), of_others(cells))
+    rest = with_misprints(cells[absent], published(paper, artefact), of_others(cells[absent]))
+    cells.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
     return PaperTable(cells, paper, artefact, SAMPLE_NOTICE if sample else "")
 
 

@@ -2,8 +2,4 @@ from . import notebook_index as notebook_index
 from . import your_own_data as your_own_data
 from .dhp_table2_perturbations import dhp_settings as dhp_settings
 from .dhp_table2_perturbations import highlight as highlight
-from .printed_averages import captions as captions
-from .printed_averages import shared_baselines as shared_baselines
-from .printed_averages import versions as versions
-from .reproducibility import default_rouge as default_rouge
 from .your_own_data import evaluate as evaluate
