@@ -20,7 +20,7 @@ from nlgjudge.data import spreadsheets
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.errors import AllWaiting, Waiting
-from nlgjudge.ledger import kept_reruns, ledger, model_rows, reruns
+from nlgjudge.ledger import ledger, model_rows, reruns
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.papers.asking import CHAINS
 from nlgjudge.repo import exits
@@ -381,7 +381,7 @@ def write_index(folder):
     """
     cells = ledger.read(folder / "cells.csv")
     counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    others = {name: part for name, part in kept_reruns.kept_cells().groupby("judge")}
+    others = {name: part for name, part in ledger.kept_cells().groupby("judge")}
     others[BASELINE] = ledger.read(folder / f"{BASELINE}.csv")
     parts = [f"<p>{html.escape(text)}</p>" for text in _lead(folder, cells)]
     parts.append("<p><a href='cells.csv'>cells.csv</a> <a href='replies.csv'>replies.csv</a></p>")
@@ -617,6 +617,6 @@ def _keep(found, folder):
             print(f"nlgjudge: {paper} is not kept: {said}", file=sys.stderr)
         return exits.FAILED
     cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
-    path = kept_reruns.keep(folder.name, cells)
+    path = ledger.keep(folder.name, cells)
     print(f"kept in {Path(path).relative_to(root())}")
     return exits.DONE

@@ -15,7 +15,7 @@ from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
 from nlgjudge.ledger import qra_records
 from nlgjudge.ledger.average_audit import besides_misprint
-from nlgjudge.ledger.kept_reruns import kept_cells
+from nlgjudge.ledger.ledger import kept_cells
 from nlgjudge.ledger.ledger import CELL
 from nlgjudge.ledger.printed import PAPERS, all_published
 from nlgjudge.ledger.verdicts import MISPRINT, of_others, was_run

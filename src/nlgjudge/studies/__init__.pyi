@@ -1,6 +1,5 @@
 from . import beyond_conformal as beyond_conformal
 from . import graded_judges as graded_judges
-from . import notebook_index as notebook_index
 from . import ties as ties
 from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
