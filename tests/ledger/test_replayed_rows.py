@@ -5,6 +5,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data import fetch
+from nlgjudge.data.paths import root
 from nlgjudge.judging import heads
 from nlgjudge.ledger.ledger import read
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS
