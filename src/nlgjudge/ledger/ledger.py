@@ -320,8 +320,8 @@ def changes(before, after):
     Returns
     -------
     pandas.DataFrame
-        `paper, artefact` and the cell's key; `what` differs first, in the order verdict, our value, other columns;
-        `committed` and `here`, which read ``absent`` for a cell that one ledger lacks.
+        A row for each cell, other verdicts first, then other values, then other columns: `paper, artefact` and the
+        cell's key, `what` differs, `committed` and `here`, which are ``absent`` for a cell that one ledger lacks.
     """
     first = ["verdict", "ours"]
     order = [*first, *(column for column in after if column not in [*CELL, *first])]
