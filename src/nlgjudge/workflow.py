@@ -219,9 +219,9 @@ def check_parameters(path, parameters):
 
     Examples
     --------
-    >>> check_parameters(root() / "notebooks" / "00_tour.ipynb", {"sede": 1})
+    >>> check_parameters(root() / "notebooks" / "00_tour.ipynb", {"sede": 1})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: 00_tour.ipynb: no parameter 'sede': did you mean 'seed'?
+    ValueError: 00_tour.ipynb: no parameter 'sede': did you mean 'seed'? There are ...seed
     """
     import papermill
 

@@ -47,7 +47,7 @@ def summary(rows, *, title):
         for axis in axes[:2]:
             axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
             axis.set(xlabel="published correlation", aspect="equal", xlim=span, ylim=span)
-            axis.legend(loc="upper left", frameon=False)
+            axis.legend(*axis.get_legend_handles_labels(), loc="upper left", frameon=False)
         sizes = rows["group"].value_counts().reindex(PUBLISHED, fill_value=0)
         bars = axes[2].barh(PUBLISHED, sizes, color=BARS)
         axes[2].bar_label(bars, fmt="{:,.0f}", padding=3)
