@@ -166,6 +166,15 @@ def write_rerun(judge, cells):
     Returns
     -------
     pathlib.Path
+
+    Examples
+    --------
+    >>> import os
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest import mock
+    >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
+    ...     write_rerun("my-model", committed().head(1)[COLUMNS]).relative_to(made).as_posix()
+    'reruns/my-model.csv'
     """
     path = out() / "reruns" / f"{judge}.csv"
     save(cells, path)
