@@ -12,10 +12,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger import figures, ledger
+from nlgjudge.ledger import figures, ledger, overview
+from nlgjudge.ledger.counts import PUBLISHED, counts
 from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import OF_OTHERS
-from nlgjudge.repo import coverage, overview, site
+from nlgjudge.repo import site
 
 
 def plain(text):
@@ -37,7 +38,7 @@ def write(folder):
         "books": books,
         "groups": site.GROUPS,
         "names": PAPERS,
-        "counts": site.COUNTS,
+        "counts": PUBLISHED,
         "notice": SAMPLE_NOTICE,
     }
     jinja = Environment(
@@ -62,7 +63,7 @@ def write(folder):
         "index",
         "index.md",
         lines=site.at_a_glance(rows, books),
-        total=coverage.coverage(rows).loc["all"],
+        total=counts(rows).sum(),
         papers=papers,
         others=others,
         rooms=list(api),

@@ -395,10 +395,10 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
         judge.name = f"openai:{name}"
         asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun", resamples=20)
         assert asked[name].enters and set(asked[name].cells["evidence"]) == {"rejudged"}
-        kept_reruns.keep(name, asked[name].cells)
-    kept = kept_reruns.kept_cells()
+        ledger.keep(name, asked[name].cells)
+    kept = ledger.kept_cells()
     assert kept.groupby("judge")["ours"].mean().round(2).to_dict() == {"one": 1.0, "two": -1.0}
-    taken = kept_reruns.by_rank(kept)
+    taken = ledger.by_rank(kept)
     assert len(taken) == 40 and (taken["ours"] > 0.9).all()  # as many cells each: the first by name
     merged = ledger.merge([], taken)
     assert (

@@ -17,12 +17,12 @@ from nlgjudge.ledger.figures import (
     STYLE,
     comparison,
     curves,
+    deviations,
     intervals,
     save,
     specification_curve,
 )
 from nlgjudge.ledger.verdicts import OF_OTHERS, VERDICTS
-from nlgjudge.repo.overview import MARKERS, summary
 
 matplotlib.use("Agg")
 ROWS = pd.DataFrame(
@@ -238,134 +238,7 @@ def test_a_sample_figure_goes_to_its_own_folder(draw, tmp_path, monkeypatch):
     ]
 
 
-LEDGER = pd.DataFrame(
-    [
-        ("A", "0.100", 0.1004, 0.0, 0.2, "exact"),
-        ("A", "0.200", 0.206, 0.1, 0.3, "close"),
-        ("B", "-0.300", 0.3, 0.2, 0.4, "sign_flipped"),
-        ("B", "", np.nan, np.nan, np.nan, "not_run"),
-        ("B", "0.500", 0.1, np.nan, np.nan, "differs"),
-        ("C", "0.900", np.nan, np.nan, np.nan, "not_run"),
-    ],
-    columns=["row", "published", "ours", "ci_low", "ci_high", "verdict"],
-).assign(evidence="recomputed")
-LEDGER["difference"] = LEDGER["ours"] - pd.to_numeric(LEDGER["published"])
-
-
-@pytest.fixture
-def summarised():
-    import matplotlib.pyplot as plt
-
-    yield lambda rows=LEDGER, **options: summary(rows, title="Paper", **options)
-    plt.close("all")
-
-
-def test_a_summary_plots_what_was_compared_by_verdict(summarised):
-    left, right = summarised().axes
-    drawn = {
-        c.get_label(): (np.asarray(c.get_offsets()).tolist(), tuple(c.get_facecolor()[0]))
-        for c in left.collections
-        if len(c.get_offsets()) and not c.get_label().startswith("_")
-    }
-    ran = LEDGER[LEDGER["verdict"] != "not_run"]
-    assert drawn == {
-        r.verdict.replace("_", " "): (
-            [[float(r.published), r.ours]],
-            matplotlib.colors.to_rgba(COLOURS[r.verdict]),
-        )
-        for r in ran.itertuples()
-    }
-    assert len(set(MARKERS.values())) == len(MARKERS) == len(VERDICTS)  # not by colour alone
-    bars = {t.get_text(): b.get_width() for t, b in zip(right.get_yticklabels(), right.patches)}
-    assert bars == {
-        "exact": 1,
-        "close": 1,
-        "within ci": 0,
-        "differs": 1,
-        "sign flipped": 1,
-        "relabelled": 0,
-        "misprint": 0,
-        "not run": 2,
-    }
-
-
-def test_a_summary_shows_intervals_in_full_and_names_what_lies_far_off(summarised):
-    left, _ = summarised().axes
-    ends = [
-        segment[:, 1].tolist()
-        for c in left.collections
-        if hasattr(c, "get_segments")
-        for segment in c.get_segments()
-        if len(segment)
-    ]
-    assert sorted(ends) == [[0.0, 0.2], [0.1, 0.3], [0.2, 0.4]]
-    assert (
-        left.get_xlim() == left.get_ylim()
-        and left.get_xlim()[0] < -0.3
-        and left.get_xlim()[1] > 0.5
-    )
-    (named,) = left.texts  # of row B the cell 0.6 away, not the one 0.4 away; row A is within 0.1
-    assert named.get_text() == "B\n(recomputed)" and named.xy == (-0.3, 0.3)
-
-
-def by_another(rows):
-    """The ledger with row B's cells by another model."""
-    return rows.assign(evidence=rows["row"].map({"A": "recomputed", "B": "rejudged", "C": "none"}))
-
-
-def test_a_summary_draws_another_model_apart_and_in_no_verdicts_colour(summarised):
-    figure = summarised(by_another(LEDGER))
-    own, others, bars = figure.axes
-    assert not colours_of(figure) & {COLOURS["differs"], COLOURS["sign_flipped"]}
-    points = [
-        np.asarray(c.get_offsets()).tolist()
-        for c in others.collections
-        if c.get_label() == ANOTHER["label"]
-    ]
-    assert points == [[[-0.3, 0.3], [0.5, 0.1]]]
-    assert (
-        others.get_legend() and not own.texts
-    )  # what lies far off is no failure, so it is not named
-    assert [t.get_text() for t in own.get_legend().get_texts()] == ["exact", "close"]
-    widths = {t.get_text(): b.get_width() for t, b in zip(bars.get_yticklabels(), bars.patches)}
-    assert widths == {
-        "exact": 1,
-        "close": 1,
-        "within ci": 0,
-        "differs": 0,
-        "sign flipped": 0,
-        "relabelled": 0,
-        "misprint": 0,
-        ANOTHER["label"]: 2,
-        "not run": 2,
-    }
-    assert own.get_xlim() == others.get_xlim()
-    assert figure.get_suptitle() == (
-        "Paper\n6 printed cells, 2 compared, 2 of them exact or close; 2 more are another model's or another run's"
-    )
-
-
-def test_a_cell_that_another_model_meets_is_not_counted_as_reproduced(summarised):
-    rows = LEDGER.assign(evidence="substitute_judge")
-    figure = summarised(rows)
-    assert (
-        "6 printed cells, 0 compared, 0 of them exact or close; 4 more are" in figure.get_suptitle()
-    )
-    assert not colours_of(figure) & (set(COLOURS.values()) - {COLOURS["not_run"]})
-
-
-@pytest.mark.parametrize("change", [lambda rows: rows, by_another])
-def test_nothing_of_a_summary_is_cut(change, summarised):
-    figure = summarised(change(LEDGER), notice=SAMPLE_NOTICE)
-    figure.draw_without_rendering()
-    drawn, (width, height) = (
-        figure.get_tightbbox(),
-        figure.get_size_inches(),
-    )  # of all that is visible
-    assert drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= width and drawn.y1 <= height
-
-
-# ---- intervals, curves and specification curves
+# ---- intervals, curves, deviations and specification curves
 
 
 @pytest.fixture
@@ -518,6 +391,50 @@ def test_curves_plot_means_and_two_standard_deviations_by_panel(closing):
     few, many = figure.axes
     assert few.get_ylabel() == "score" and few.get_ylim() == many.get_ylim()
     assert few.get_ylim()[0] < 2 * (2 - 2**1.5) and few.get_ylim()[1] > 2 * (17 + 2 * 18**0.5)
+
+
+def test_deviations_plot_each_value_at_its_label_about_zero(closing):
+    panels = {
+        "in points": pd.DataFrame(
+            [("A", 0.5, "one"), ("B", -1.0, "two"), ("A", 2.0, "two")],
+            columns=["label", "value", "group"],
+        ),
+        "in thousandths": pd.DataFrame([("C", 7.0, "one")], columns=["label", "value", "group"]),
+    }
+    figure = deviations(panels, title="Off by")
+    assert figure.get_suptitle() == "Off by"
+    assert [axis.get_xlabel() for axis in figure.axes] == list(panels)
+    assert [axis.get_ylabel() for axis in figure.axes] == ["", ""]
+    for axis, frame in zip(figure.axes, panels.values()):
+        labels = list(dict.fromkeys(frame["label"]))
+        assert words(axis.get_yticklabels()) == labels
+        assert [
+            list(line.get_xdata()) for line in axis.lines if list(line.get_ydata()) == [0, 1]
+        ] == [[0, 0]]
+        legend = axis.get_legend()
+        colours = dict(
+            zip(
+                words(legend.get_texts()),
+                hexes(handle.get_markerfacecolor() for handle in legend.legend_handles),
+            )
+        )
+        assert list(colours) == list(dict.fromkeys(frame["group"]))
+        drawn = [
+            (labels[round(y)], x, colour)
+            for dots in axis.collections
+            for (x, y), colour in zip(
+                points(dots), hexes(np.resize(dots.get_facecolors(), (len(points(dots)), 4)))
+            )
+        ]
+        assert sorted(drawn) == sorted(
+            (r.label, r.value, colours[r.group]) for r in frame.itertuples()
+        )
+        low, high = axis.get_xlim()
+        assert low < min(0, frame["value"].min()) and high > frame["value"].max()
+    two = [points(dots) for dots in figure.axes[0].collections if len(points(dots))]
+    assert (
+        len({y for dots in two for _, y in dots}) == 3
+    )  # the groups of one label lie side by side
 
 
 def test_a_specification_curve_plots_each_universe_above_its_choices(closing):

@@ -3,8 +3,12 @@
 import pytest
 
 import nlgjudge as nj
+<<<<<<< HEAD
+=======
+from nlgjudge.data import fetch
+from nlgjudge.data.paths import root
+>>>>>>> count
 from nlgjudge.judging import heads
-from nlgjudge.ledger.kept_reruns import folder
 from nlgjudge.ledger.ledger import read
 from nlgjudge.papers.recorded_rows import RECORDED_ROWS
 
@@ -59,7 +63,7 @@ def test_a_recorded_judges_cells_are_those_of_the_expected_rating(real, recorded
         "replies"
     ].tolist() == [6400, 6400]
     # What is committed is what this gives.
-    kept = read(folder() / f"{judge}-weighed.csv")
+    kept = read(root() / "paper_tables" / "reruns" / f"{judge}-weighed.csv")
     kept = kept[
         (kept["row"] == "G-EVAL-4") & (kept["paper"] == "geval") & (kept["aspect"] != "AVG")
     ]

@@ -5,10 +5,10 @@ from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
 from .entering import is_rule as is_rule
-from .kept_reruns import kept_cells as kept_cells
-from .kept_reruns import write_rerun as write_rerun
 from .ledger import committed as committed
+from .ledger import kept_cells as kept_cells
 from .ledger import write as write
+from .ledger import write_rerun as write_rerun
 from .printed import all_published as all_published
 from .printed import published as published
 from .printed_settings import settings as settings

@@ -1,12 +1,11 @@
-"""The ledger as a file: the notebooks' parts, all of them merged, and what changed."""
-
-import csv
+"""The ledger as a file: parts written by notebooks, kept reruns, both merged, and what changed."""
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
 from nlgjudge.ledger.average_audit import with_misprints
+from nlgjudge.ledger.counts import group
 from nlgjudge.ledger.printed import KEY, all_published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
 
@@ -31,8 +30,7 @@ def write(rows):
     Raises
     ------
     ValueError
-        When a cell that is neither exact nor close has no note, or the rows do not say whether they are
-        of the sample.
+        If a cell that is neither exact nor close has no note, or if the column `sample` is missing.
 
     Examples
     --------
@@ -44,22 +42,22 @@ def write(rows):
     >>> rows = compare("geval", "table1", table, ours, evidence="recomputed", notebook="geval_table1")
     >>> write(rows)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: 5 cells are neither exact nor close and name no cause, ... give a note for their row
+    ValueError: 5 cells are neither exact nor close and have no note, ... Give a note for their row.
     """
     if "sample" not in rows:
         raise ValueError(
-            "the rows have no column `sample`, so nobody knows whether they may enter the ledger: "
-            "give all columns that nj.compare returned"
+            "expected the column `sample`, which says whether the values come from the sample. "
+            "Give all columns that nj.compare returned."
         )
     agrees = rows["verdict"].isin(["exact", "close"])
     silent = rows[~agrees & (rows["note"].str.strip() == "")]
     if len(silent):
         raise ValueError(
-            f"{len(silent)} cells are neither exact nor close and name no cause, "
-            f"first {silent[KEY].iloc[0].tolist()}: give a note for their row"
+            f"{len(silent)} cells are neither exact nor close and have no note, "
+            f"first {silent[KEY].iloc[0].tolist()}. Give a note for their row."
         )
     (notebook,) = rows["notebook"].unique()
-    # All or nothing, because an average may hold values of both; and whatever a note says.
+    # One value of the sample makes the whole part one of the sample, because an average may hold both.
     sample = bool(rows["sample"].any())
     if sample:
         rows = rows.assign(sample=True, verdict="not_run", evidence="none", note=SAMPLE_NOTICE)
@@ -69,7 +67,7 @@ def write(rows):
 
 
 def read(path):
-    """Read a ledger or a part of one.
+    """Read the ledger, a notebook's part of it, or a kept rerun.
 
     Parameters
     ----------
@@ -78,48 +76,49 @@ def read(path):
     Returns
     -------
     pandas.DataFrame
-        `published` and the notes as strings, an absent note as the empty one.
+        The ledger's columns, `published` as a string and a missing note as an empty one. Only the ledger itself has
+        the last column, `group`.
     """
-    texts = ["published", "variant", "notebook", "note", "evidence", "verdict"]
-    numbers = [column for column in COLUMNS if column not in (*texts, *KEY)]
-    # A row or an aspect may be called "NA", so only numbers can be missing.
+    numbers = [*VALUES, *COUNTS]
+    # A row or an aspect may be called "NA", so that only numbers can be missing.
     frame = pd.read_csv(
         path,
-        dtype=dict.fromkeys(texts, str),
+        dtype={column: str for column in [*COLUMNS, "group"] if column not in numbers},
         keep_default_na=False,
         na_values={column: [""] for column in numbers},
     )
-    return frame[COLUMNS]
+    return frame[[column for column in [*COLUMNS, "group"] if column in frame]]
 
 
 def committed():
-    """Read the ledger that is committed, `paper_tables/ledger.csv`.
+    """Read the committed ledger, `paper_tables/ledger.csv`.
 
     Returns
     -------
     pandas.DataFrame
+        As from `read`.
 
     Examples
     --------
-    >>> committed().columns[:3].tolist()
-    ['paper', 'artefact', 'row']
+    >>> committed().groupby(["paper", "group"]).size()["geval"].to_dict()
+    {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 124, 'other': 84}
     """
     return read(use(root() / "paper_tables" / "ledger.csv"))
 
 
 def save(rows, path):
-    """Write a ledger or a part of one, without the values of the sample.
+    """Write the ledger, a part of it, or a kept rerun, without values of the sample.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        With the column `sample` where it is a part; the ledger itself has none and holds nothing of the sample.
+        A part has the column `sample`.
     path : pathlib.Path
     """
     rows = rows.copy()
     for column in VALUES:
         rounded = pd.to_numeric(rows[column]).round(DIGITS)
-        rows[column] = rounded + 0.0  # 0.0 in the place of -0.0
+        rows[column] = rounded + 0.0  # writes -0.0 as 0.0
     for column in COUNTS:
         rows[column] = pd.to_numeric(rows[column]).astype("Int64")
     if "sample" in rows:
@@ -130,26 +129,126 @@ def save(rows, path):
     rows.to_csv(path, index=False, lineterminator="\n")
 
 
-def merge(parts, kept=None):
-    """Join the notebooks' parts, and reruns that are kept, with the cells that nobody ran.
+def keep(judge, cells):
+    """Save a judge's cells in `paper_tables/reruns/`; its cells of other tables stay.
 
     Parameters
     ----------
-    parts : list of pathlib.Path
-        From `write`. A cell that two notebooks ran keeps the better evidence, in the
-        order of `EVIDENCE`.
-    kept : pandas.DataFrame, optional
-        From `nlgjudge.ledger.kept_reruns.by_rank`.
+    judge : str
+        Name of the file without its ending.
+    cells : pandas.DataFrame
+        The ledger's columns.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    path = root() / "paper_tables" / "reruns" / f"{judge}.csv"
+    if path.is_file():
+        before = read(path)
+        table = before["paper"] + " " + before["artefact"]
+        again = table.isin(cells["paper"] + " " + cells["artefact"])
+        cells = pd.concat([before[~again], cells], ignore_index=True)
+    save(cells, path)
+    return path
+
+
+def write_rerun(judge, cells):
+    """Save a judge's cells with the results of a run; `make refresh` copies them to `paper_tables/reruns/`.
+
+    Parameters
+    ----------
+    judge : str
+        Name of the file without its ending.
+    cells : pandas.DataFrame
+        The ledger's columns.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import os
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest import mock
+    >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
+    ...     write_rerun("my-model", committed().head(1)[COLUMNS]).relative_to(made).as_posix()
+    'reruns/my-model.csv'
+    """
+    path = out() / "reruns" / f"{judge}.csv"
+    save(cells, path)
+    return path
+
+
+def kept_cells():
+    """Read all kept reruns, `paper_tables/reruns/<judge>.csv`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per printed cell of all papers, in the papers' order. A printed average that its row contradicts is a
-        `misprint`, also where nobody ran it.
+        The ledger's columns and `judge`, the name of the file.
+
+    Raises
+    ------
+    ValueError
+        If a file has a cell twice.
+
+    Examples
+    --------
+    >>> sorted(kept_cells()["judge"].unique())[-1]
+    'unieval'
+    """
+    parts = []
+    for path in sorted((root() / "paper_tables" / "reruns").glob("*.csv")):
+        rows = read(use(path))
+        if rows.duplicated(CELL).any():
+            raise ValueError(f"{path.name} has {rows.duplicated(CELL).sum()} cells twice.")
+        parts.append(rows.assign(judge=path.stem))
+    if not parts:
+        return pd.DataFrame(columns=[*COLUMNS, "judge"])
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_rank(kept):
+    """Choose the kept cells that may enter the ledger.
+
+    Parameters
+    ----------
+    kept : pandas.DataFrame
+        From `kept_cells`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Cells asked of a live model (evidence `rejudged`), each from the judge that reaches the most cells. Recorded
+        replies enter through the notebook of their table.
+    """
+    live = kept[kept["evidence"] == "rejudged"]
+    reached = live.groupby("judge")["ours"].transform("count")
+    order = live.assign(reached=-reached).sort_values(["reached", "judge"], kind="stable")
+    return order.drop_duplicates(CELL)[COLUMNS]
+
+
+def merge(parts, kept=None):
+    """Join the notebooks' parts and kept reruns with the cells that nobody ran.
+
+    Parameters
+    ----------
+    parts : list of pathlib.Path
+        From `write`. If two notebooks ran a cell, it keeps the better evidence, in the order of `EVIDENCE`.
+    kept : pandas.DataFrame, optional
+        From `by_rank`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each cell of the published tables, in the papers' order, with its `group`. A published average that
+        the cells of its own row contradict is a `misprint`, also if nobody ran it.
     """
     ran = [read(path) for path in parts]
     if kept is not None and len(kept):
-        ran.append(kept[COLUMNS])
+        ran.append(kept)
     ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
     ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     ran = ran.drop_duplicates(CELL).drop(columns="published")
@@ -161,7 +260,8 @@ def merge(parts, kept=None):
     rows.loc[absent, "note"] = needs_of(rows[absent])
     rest = with_misprints(rows[absent], cells, of_others(rows[absent]))
     rows.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
-    return rows.rename(columns={"printed": "published"})[COLUMNS]
+    rows = rows.rename(columns={"printed": "published"})[COLUMNS]
+    return rows.assign(group=group(rows))
 
 
 def needs_of(cells):
@@ -170,25 +270,25 @@ def needs_of(cells):
     Parameters
     ----------
     cells : pandas.DataFrame
-        `paper, artefact, row, printed` and `note_printed`, which says why nothing is printed.
+        `paper, artefact, row, printed`, and `note_printed`, which says why nothing is printed.
 
     Returns
     -------
     list of str
+        The first rule that covers the table and the beginning of the row's name.
     """
-    with open(use(root() / "paper_tables" / "needs.csv"), newline="", encoding="utf-8") as handle:
-        rules = list(csv.DictReader(handle))
+    path = use(root() / "paper_tables" / "needs.csv")
+    rules = list(pd.read_csv(path, keep_default_na=False).itertuples())
     return [_need(cell, rules) for cell in cells.itertuples()]
 
 
 def _need(cell, rules):
-    """What one cell needs: of a printed one, what the first rule says that covers it."""
     if not cell.printed:
         return cell.note_printed
     for rule in rules:
-        of_table = rule["paper"] in ("*", cell.paper) and rule["artefact"] in ("*", cell.artefact)
-        if of_table and cell.row.startswith(rule["row"].rstrip("*")):
-            return rule["needs"]
+        of_table = rule.paper in ("*", cell.paper) and rule.artefact in ("*", cell.artefact)
+        if of_table and cell.row.startswith(rule.row.rstrip("*")):
+            return rule.needs
     raise ValueError(
         f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}"
     )
@@ -210,23 +310,17 @@ def keep_committed(rows, committed, names):
     kept : dict of str to int
         By notebook, how many cells were kept.
     """
-    before = committed.set_index(CELL)
-    index = pd.MultiIndex.from_frame(rows[CELL])
-    notebook = before["notebook"].reindex(index)
-    not_run = ~was_run(rows).to_numpy()
-    absent = not_run & notebook.isin([*names]).to_numpy()
-    old = before.reindex(index)[absent].reset_index()
-    # A cell whose printed value was typed anew has no committed value to keep.
-    same = (old["published"] == rows.loc[absent, "published"].to_numpy()).to_numpy()
-    kept = old[same]
-    chosen = rows.index[absent][same]
-    rows = rows.astype(object)
-    rows.loc[chosen, COLUMNS] = kept[COLUMNS].astype(object).to_numpy()
-    return rows.infer_objects(), kept["notebook"].value_counts().to_dict()
+    # A cell whose published value was corrected has no committed value to keep.
+    before = rows[[*CELL, "published"]].merge(committed, on=[*CELL, "published"], how="left")
+    lost = ~was_run(rows) & before["notebook"].isin([*names])
+    kept = before.loc[lost, rows.columns]
+    if len(kept):
+        rows = pd.concat([rows[~lost], kept]).sort_index()
+    return rows, kept["notebook"].value_counts().to_dict()
 
 
 def changes(before, after):
-    """Cells in which two ledgers differ.
+    """List the cells in which two ledgers differ.
 
     Parameters
     ----------
@@ -236,30 +330,19 @@ def changes(before, after):
     Returns
     -------
     pandas.DataFrame
-        `paper, artefact` and the cell's key; `what` differs (the first of `COLUMNS`, a note last),
-        `committed` and `here`.
+        A row for each cell, other verdicts first, then other values, then other columns: `paper, artefact` and the
+        cell's key, `what` differs, `committed` and `here`, which are ``absent`` for a cell that one ledger lacks.
     """
-    old = before.set_index(CELL)
-    new = after.set_index(CELL)
-    found = []
-    for cell in old.index.union(new.index, sort=False):
-        in_old = "there" if cell in old.index else "absent"
-        in_new = "there" if cell in new.index else "absent"
-        if in_old != in_new:
-            found.append((*cell, "cell", in_old, in_new))
-    shared = old.index.intersection(new.index, sort=False)
-    old = _texts(old.loc[shared])
-    new = _texts(new.loc[shared])
-    differ = old.ne(new)
     first = ["verdict", "ours"]
-    last = ["note"]
-    order = first + [column for column in differ if column not in first + last] + last
-    for cell, row in differ[differ.any(axis=1)].iterrows():
-        what = next(column for column in order if row[column])
-        found.append((*cell, what, old.loc[cell, what], new.loc[cell, what]))
-    return pd.DataFrame(found, columns=[*CELL, "what", "committed", "here"])
+    order = [*first, *(column for column in after if column not in [*CELL, *first])]
+    both = pd.concat({"committed": _long(before, order), "here": _long(after, order)}, axis=1)
+    both = both.fillna("absent").reset_index()
+    both = both[both["committed"] != both["here"]]
+    return both.drop_duplicates(CELL).reset_index(drop=True)
 
 
-def _texts(rows):
-    """Every value as text, a missing one as nothing, so that two missing ones are equal."""
-    return rows.astype(object).where(rows.notna(), "").astype(str)
+def _long(rows, columns):
+    """Each value as text in a row of its own, a missing one as an empty text."""
+    texts = rows.astype(object).where(rows.notna(), "").astype(str)
+    values = texts.melt(CELL, columns, var_name="what")
+    return values.set_index([*CELL, "what"])["value"]

@@ -10,16 +10,17 @@ from unittest import mock
 import pandas as pd
 
 import nlgjudge
+from nlgjudge import workflow
 from nlgjudge.data import sample
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.registry import entries
 from nlgjudge.ledger import qra_records
 from nlgjudge.ledger.average_audit import besides_misprint
-from nlgjudge.ledger.kept_reruns import kept_cells
-from nlgjudge.ledger.ledger import CELL
+from nlgjudge.ledger.counts import counts, group
+from nlgjudge.ledger.ledger import CELL, kept_cells
 from nlgjudge.ledger.printed import PAPERS, all_published
 from nlgjudge.ledger.verdicts import MISPRINT, of_others, was_run
-from nlgjudge.repo import cli, coverage
+from nlgjudge.repo import cli
 
 # The first of these in a notebook's name, and its heading in the table of contents.
 _OF_PAPERS = {key: name.split(" (")[0] for key, name in PAPERS.items() if not key.endswith("_v1")}
@@ -27,7 +28,7 @@ GROUPS = {"": "Start", **_OF_PAPERS, "beyond": "Beyond the papers", "ablation": 
 BRIEF = GROUPS | {"geval_v1": "G-Eval v1", "chatgpt": "ChatGPT"}
 _SHORT_NAMES = "|".join(re.escape(name) for name in [*_OF_PAPERS.values(), "ChatGPT study"])
 _PAPER_IN_TITLE = rf"^({_SHORT_NAMES}), |^Beyond (the papers|DHP): "
-COUNTS = ["exact", "close", "other", "not run"]
+AGREES = ["exact", "close", "sign_flipped", "relabelled"]
 # Ends of the names of benchmarks that are another one with its single raters.
 _SINGLE_RATERS = re.compile(r"_(crowd|crowd_all|raters)$")
 
@@ -50,7 +51,7 @@ def _notebook(path):
     group = _group(path.stem)
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in book["cells"]]
     prose = [text for kind, text in cells if kind == "markdown"]
-    title = prose[0].split("\n")[0].lstrip("# ").replace("`", "")
+    title = workflow.title(path.stem)
     _describe_figures(book, cells, title)
     short = re.sub(_PAPER_IN_TITLE, "", title)
     verdict = prose[1] if len(prose) > 1 and prose[1].startswith("**") else ""
@@ -91,13 +92,9 @@ def _describe_figures(book, cells, title):
             cell["metadata"]["mystnb"] = {"image": {"alt": description}}
 
 
-def _covering(paper, artefact, books):
-    """Notebooks whose name holds a printed table or figure."""
-    return [
-        name
-        for name, book in books.items()
-        if book["group"] == paper.removesuffix("_v1") and artefact in name.split("_")[1:]
-    ]
+def _artefacts():
+    """The papers' tables and figures with their notebooks, as `site/artefacts.csv` lists them."""
+    return pd.read_csv(use(root() / "site" / "artefacts.csv"), keep_default_na=False, dtype=str)
 
 
 def cells(rows, books):
@@ -116,7 +113,11 @@ def cells(rows, books):
         Strings; `notebook` is a list of names: the one that ran the cell, else those of its table.
     """
     tables = list(zip(rows["paper"], rows["artefact"]))
-    covering = {table: _covering(*table, books) for table in set(tables)}
+    listed = _artefacts().set_index(["paper", "artefact"])["notebook"]
+    covering = {
+        (paper, artefact): [listed[paper.removesuffix("_v1"), artefact]]
+        for paper, artefact in set(tables)
+    }
     return (
         _printed_cells(rows)
         .assign(
@@ -208,24 +209,22 @@ def paper(key, rows, books):
     Returns
     -------
     dict
-        `findings` (Markdown) and `artefacts`, a list of dict in the paper's order: `label, what, status`
+        `artefacts`, a list of dict in the paper's order: `label, what, status`
         (`reproduced`, `partly`, `needs`, `nothing to compute`), `needs`, `notebooks`, and of a table of
         correlations `versions` (label and counts), `missing` (note, rows, cells) and `unrun` (rows).
     """
-    listed = pd.read_csv(use(root() / "site" / "artefacts.csv"), keep_default_na=False, dtype=str)
+    listed = _artefacts()
     rows = rows[rows["paper"].str.removesuffix("_v1") == key]
     found = []
     for item in listed[listed["paper"] == key].to_dict("records"):
-        names = _covering(key, item["artefact"], books)
-        if not names and item["notebook"] in books:
-            names = [item["notebook"]]
+        names = [item["notebook"]] if item["notebook"] in books else []
         label = re.sub(r"(\d+)", r" \1", item["artefact"]).title()
         entry = {**item, "notebooks": names, "label": label, "versions": [], "missing": []}
         printed = rows[rows["artefact"] == item["artefact"]]
         if len(printed):
             entry |= _table(printed)
         found.append(entry)
-    return {"findings": coverage.findings(rows, most=99), "artefacts": found}
+    return {"artefacts": found}
 
 
 def publications():
@@ -274,7 +273,7 @@ def at_a_glance(rows, books):
         `verdict` in words, `counts` (cells by verdict; empty for a paper that prints no correlations) and
         `printed`, from `publications`.
     """
-    counts = coverage.coverage(rows).to_dict("index")
+    of_papers = counts(rows.assign(group=group(rows))).to_dict("index")
     places = publications()
     lines = []
     for key, label in PAPERS.items():
@@ -288,7 +287,7 @@ def at_a_glance(rows, books):
                 "verdict": _in_words(own)
                 if len(own)
                 else _by_artefact(paper(page, rows, books)["artefacts"]),
-                "counts": counts.get(label, {}),
+                "counts": of_papers.get(key, {}),
                 "printed": places.get(key, []),
             }
         )
@@ -309,7 +308,7 @@ def _in_words(cells):
     misprinted = (cells["verdict"] == MISPRINT).sum()
     if misprinted:
         text += f"; misprinted: {misprinted}"
-    return f"{text}; not run: {(cells['verdict'] == 'not_run').sum():,}"
+    return f"{text}; not run: {(group(cells) == 'not run').sum():,}"
 
 
 def _by_artefact(artefacts):
@@ -329,7 +328,7 @@ def _table(printed):
     """Status of a printed table, from its cells."""
     full = printed[printed["published"] != ""]
     ran = was_run(full)
-    agrees = full["verdict"].isin(coverage.AGREES) & ~of_others(full)
+    agrees = full["verdict"].isin(AGREES) & ~of_others(full)
     status = "partly"
     if agrees.all():
         status = "reproduced"
@@ -340,13 +339,13 @@ def _table(printed):
         (note, list(dict.fromkeys(part["row"])), len(part))
         for note, part in unrun.groupby(unrun["note"].map(besides_misprint), sort=False)
     ]
-    counts = coverage.by_table(printed).reset_index().to_dict("records")
+    by_version = counts(printed.assign(group=group(printed))).reset_index().to_dict("records")
     return {
         "status": status,
         "missing": missing,
         "unrun": list(dict.fromkeys(unrun["row"])),
         "needs": "; ".join(note for note, *_ in missing),
-        "versions": [(BRIEF[count["paper"]], count) for count in counts],
+        "versions": [(BRIEF[count["paper"]], count) for count in by_version],
     }
 
 

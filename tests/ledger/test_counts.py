@@ -1,0 +1,110 @@
+"""Counts of a small ledger by hand; README, summary figure and index show the counts of the committed one."""
+
+import re
+
+import matplotlib.pyplot as plt
+import nbformat
+import pandas as pd
+import pytest
+
+from nlgjudge import workflow
+from nlgjudge.data.paths import root
+from nlgjudge.ledger.counts import counts, group
+from nlgjudge.ledger.ledger import committed
+from nlgjudge.ledger.overview import summary
+from nlgjudge.ledger.printed import PAPERS
+from nlgjudge.ledger.verdicts import OF_OTHERS
+
+CSV = root() / "paper_tables" / "ledger.csv"
+CELLS = [  # paper, table, published, verdict, evidence, note, group
+    ("geval", "table1", "0.1", "exact", "recomputed", "", "exact"),
+    ("geval", "table1", "0.1", "exact", "released_scores", "", "exact"),
+    ("geval", "table1", "0.1", "close", "recomputed", "", "close"),
+    ("geval", "table1", "0.1", "sign_flipped", "recomputed", "why", "other"),
+    ("geval", "table2", "0.1", "misprint", "none", "why", "misprint"),
+    ("geval", "table2", "0.1", "not_run", "none", "a model", "not run"),
+    ("geval", "table2", "", "not_run", "none", "printed as a dash; level not stated", "dash"),
+    # A value of ours beside a number that was lost is no comparison.
+    ("dhp", "table4", "", "not_run", "recomputed", "lost in extraction; row recovered", "lost"),
+    ("dhp", "table4", "0.1", "relabelled", "recomputed", "why", "other"),
+]
+
+
+@pytest.fixture
+def rows():
+    names = ["paper", "artefact", "published", "verdict", "evidence", "note", "expected"]
+    frame = pd.DataFrame(CELLS, columns=names).assign(row="A")
+    return frame.assign(group=group(frame))
+
+
+def test_each_cell_has_one_group(rows):
+    assert rows["group"].tolist() == rows["expected"].tolist()
+
+
+@pytest.mark.parametrize("evidence", OF_OTHERS)
+def test_a_cell_of_another_model_run_or_author_is_neither_exact_nor_close(rows, evidence):
+    found = group(rows.assign(evidence=evidence))
+    assert found.tolist() == rows["expected"].replace(["exact", "close"], "other").tolist()
+
+
+def test_counts_by_paper_and_table(rows):
+    found = counts(rows)
+    columns = ["cells", "exact", "close", "other", "misprint", "not run", "dash", "lost"]
+    assert list(found) == columns
+    assert found.index.tolist() == ["geval", "dhp"]  # the ledger's order
+    assert found.values.tolist() == [[6, 2, 1, 1, 1, 1, 1, 0], [1, 0, 0, 1, 0, 0, 0, 1]]
+    assert counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1]
+
+
+def test_the_committed_column_is_the_group_of_each_cell():
+    rows = committed()
+    assert rows["group"].tolist() == group(rows).tolist()
+    empty = rows["published"] == ""
+    assert (len(rows), empty.sum()) == (2365 + 62, 62)
+    assert rows.loc[empty, "group"].value_counts().to_dict() == {"dash": 38, "lost": 24}
+
+
+def test_the_readme_has_the_counts_that_pandas_gives():
+    text = (root() / "README.md").read_text(encoding="utf-8")
+    table = text.split(workflow.BEGIN)[1].split(workflow.END)[0].strip().splitlines()
+    shown = [[part.strip() for part in line.strip("|").split("|")] for line in table]
+    shown = pd.DataFrame(shown[2:], columns=shown[0]).set_index("paper")
+    shown = shown.replace(",", "", regex=True).astype(int)
+    sizes = pd.read_csv(CSV).groupby(["paper", "group"]).size().unstack(fill_value=0)
+    assert shown.loc["all"].drop("cells").to_dict() == sizes.sum().to_dict()
+    sizes = sizes.rename(index=PAPERS)
+    assert shown.loc[sizes.index, sizes.columns].equals(sizes.rename_axis(None, axis=1))
+    assert shown.loc["all", "cells"] == 2365
+    exact = committed().query("group == 'exact'")
+    different = exact.drop_duplicates(["dataset", "aspect", "level", "coefficient", "ours"])
+    averages = (different["aspect"] == "AVG").sum()
+    assert (
+        f"The {len(exact)} exact cells are {len(different)} different results "
+        f"({len(different) - averages} without averages)"
+    ) in text
+
+
+@pytest.mark.parametrize("paper", ["chatgpt", "closer_look"])
+def test_the_summary_figure_has_a_bar_for_each_group_and_keeps_others_apart(paper):
+    rows = committed().query("paper == @paper")
+    figure = summary(rows, title="Paper")
+    ours, others, bars = figure.axes
+    assert [bar.get_width() for bar in bars.patches] == counts(rows).iloc[0, 1:6].tolist()
+    drawn = [sum(len(c.get_offsets()) for c in axis.collections[1::2]) for axis in (ours, others)]
+    compared = rows[rows["ours"].notna() & (rows["published"] != "")]
+    of_others = compared["evidence"].isin(OF_OTHERS).sum()
+    assert drawn == [len(compared) - of_others, of_others]
+    plt.close(figure)
+
+
+def test_the_index_links_every_notebook_and_names_every_published_table():
+    book = nbformat.read(root() / "notebooks" / "00_index.ipynb", as_version=4)
+    outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
+    text = "".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
+    linked = set(re.findall(r"\]\((\w+)\.ipynb\)", text))
+    assert linked | {"00_index"} == set(workflow.notebooks())
+    listed = pd.read_csv(root() / "site" / "artefacts.csv")
+    rows = committed()
+    tables = set(zip(rows["paper"].str.removesuffix("_v1"), rows["artefact"]))
+    assert tables <= set(zip(listed["paper"], listed["artefact"]))
+    assert set(listed["notebook"]) <= set(workflow.notebooks())
