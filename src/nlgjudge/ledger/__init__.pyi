@@ -4,7 +4,6 @@ from .comparison import averages as averages
 from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
-from .entering import is_rule as is_rule
 from .kept_reruns import kept_cells as kept_cells
 from .kept_reruns import write_rerun as write_rerun
 from .ledger import committed as committed
@@ -12,9 +11,10 @@ from .ledger import write as write
 from .other_run_cells import beside_other_runs as beside_other_runs
 from .printed import all_published as all_published
 from .printed import published as published
-from .printed_settings import settings as settings
+from .printed import settings as settings
+from .printed import third_party as third_party
 from .prose_claims import claims as claims
-from .published_by_others import third_party as third_party
+from .provenance import signature as signature
 from .qra import conclusions as conclusions
 from .qra import cv_star as cv_star
 from .qra import reproducibility as reproducibility
@@ -27,7 +27,6 @@ from .qra_records import reproducibility_record as reproducibility_record
 from .replayed_rows import replayed as replayed
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
-from .signatures import signature as signature
 from .variants import best as best
 from .variants import left_out as left_out
 from .variants import search as search
