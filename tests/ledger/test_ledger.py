@@ -179,11 +179,11 @@ def test_an_average_inherits_what_its_cells_share():
             {},
             r"two values for \['A', 'd', 'x', 'sample', 'spearman'\]",
         ),
-        (ours_of(A_x=0.1, C_x=0.1), {}, r"^geval, table9: no printed row 'C'; there are A, B$"),
+        (ours_of(A_x=0.1, C_x=0.1), {}, r"^geval, table9: no published row 'C'; there are A, B$"),
         (
             ours_of(A_x=0.1, A_z=0.1),
             {},
-            r"1 cells that the table does not print, first \['A', 'd', 'z'",
+            r"1 cells that the table does not publish, first \['A', 'd', 'z'",
         ),
         (
             ours_of(A_x=0.1),
@@ -193,12 +193,12 @@ def test_an_average_inherits_what_its_cells_share():
         (
             ours_of(A_x=0.1),
             {"evidence": "rejudged", "judge": "surface"},
-            r"^judge 'surface' is a rule, no model",
+            r"^judge 'surface' is a rule, not a model",
         ),
         (
             ours_of(A_x=0.1),
             {"evidence": "rejudged", "judge": Surface()},
-            r"^judge 'surface' is a rule, no model",
+            r"^judge 'surface' is a rule, not a model",
         ),
         (
             ours_of(A_x=0.1).assign(evidence="substitute_judge", judge="simulated"),
@@ -213,7 +213,7 @@ def test_an_average_inherits_what_its_cells_share():
         (
             ours_of(A_x=0.1),
             {"evidence": "substitute_judge", "judge": "chained:surface"},
-            "is a rule, no model",
+            "is a rule, not a model",
         ),
     ],
 )
@@ -253,7 +253,7 @@ def test_the_ledger_has_no_exact_cell_of_another_run():
 def test_a_near_row_is_named():
     table = published("geval", "table2")
     ours = table[table["row"] == "G-EVAL-3.5"][KEY].assign(ours=0.3, row="G-Eval-3.5")
-    message = "geval, table2: no printed row 'G-Eval-3.5': did you mean 'G-EVAL-3.5'"
+    message = "geval, table2: no published row 'G-Eval-3.5': did you mean 'G-EVAL-3.5'"
     with pytest.raises(ValueError, match=message):
         compare(
             "geval", "table2", table, ours, evidence="rejudged", notebook="test", judge="openai:m"

@@ -11,8 +11,7 @@ from nlgjudge.data.choices import first, unknown
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger.comparison import averages, compare
-from nlgjudge.ledger.comparison import is_rule, judge_name
+from nlgjudge.ledger.comparison import averages, compare, is_rule, judge_name
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.papers.asking import ask, count, kept, request

@@ -13,8 +13,7 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.judging.dry_run import COUNTS, DryRun
 from nlgjudge.judging.errors import AllWaiting, Waiting
 from nlgjudge.judging.run import get_judge
-from nlgjudge.ledger.comparison import side_by_side
-from nlgjudge.ledger.comparison import is_rule, judge_name
+from nlgjudge.ledger.comparison import is_rule, judge_name, side_by_side
 from nlgjudge.ledger.model_rows import REPLIES, PartRun, by_part, compared, parts_of, printed_tables
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.verdicts import EVIDENCE
