@@ -8,8 +8,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.surface import Surface
 from nlgjudge.ledger import kept_reruns, ledger
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
-from nlgjudge.ledger.comparison import is_rule
+from nlgjudge.ledger.comparison import averages, compare, is_rule, side_by_side, verdict
 from nlgjudge.ledger.ledger import merge, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run

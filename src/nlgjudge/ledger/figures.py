@@ -44,6 +44,10 @@ ASPECT_COLOURS = [
     "#8c6d31",
     "#7a7acb",
     "#a6a600",
+    "#f2a7cd",
+    "#00505c",
+    "#d8c27a",
+    "#b79ad6",
 ]
 MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
 
