@@ -10,7 +10,7 @@ from nlgjudge.data import spreadsheets
 # These write tables that code finds cells in by their words, which are this project's own.
 OF_OWN_WORDS = {
     "ledger/ledger.py",
-    "ledger/printed_settings.py",
+    "ledger/printed.py",
     "ledger/qra_defaults.py",
     "repo/reach.py",
     "workflow.py",
