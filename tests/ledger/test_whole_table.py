@@ -1,144 +1,81 @@
-"""A printed table is shown whole: every row and column, ours below the print, what nobody ran with its need."""
+"""A published table with our values: every row and column, and what the missing cells need."""
 
-import re
+from io import StringIO
 
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger.ledger import read
+from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.printed import KEY, tables
 from nlgjudge.ledger.verdicts import VERDICTS
 from nlgjudge.ledger.whole_table import SHOWN
 
 
-@pytest.fixture(scope="module")
-def ledger():
-    return read(root() / "paper_tables" / "ledger.csv")
-
-
-def rouge(sample=False):
-    """ROUGE-1's Kendall cells of G-Eval's Table 1 (EMNLP, page 2515), with a value that fits one of them."""
-    table = nj.published("geval", "table1")
+def rouge(value=0.13, artefact="table1", **options):
+    """ROUGE-1's Kendall cells of G-Eval's Table 1 (EMNLP, page 2515), with one value."""
+    table = nj.published("geval", artefact)
     cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    return nj.compare(
-        "geval",
-        "table1",
-        table,
-        table.loc[cells, KEY].assign(ours=0.13),
-        evidence="recomputed",
-        notebook="somebody",
-        sample=sample,
-    )
-
-
-def body(html):
-    """Cells of the table's body by row: (class, hover, print, ours)."""
-    found = {}
-    for line in re.findall(r"<tr>(<th>.+?)</tr>", html):
-        label = re.match(r"<th>(.*?)</th>", line).group(1)
-        cells = re.findall(
-            r"<td class='nj-(\w+)' title=\"(.*?)\">(.*?)<small>(.*?)</small></td>", line
-        )
-        if cells:
-            found[label] = cells
-    return found
+    ours = table.loc[cells, KEY].assign(ours=value)
+    options = {"evidence": "recomputed", "notebook": "somebody", **options}
+    return nj.compare("geval", artefact, table, ours, **options)
 
 
 @pytest.mark.parametrize("paper, artefact", tables())
-def test_every_printed_row_and_column_is_shown(ledger, paper, artefact):
+def test_every_published_row_and_cell_is_shown(paper, artefact):
     printed = nj.published(paper, artefact)
-    shown = nj.ledger.paper_table(ledger, paper, artefact, elsewhere=False)
-    rows = body(shown._repr_html_())
-    assert list(rows) == list(dict.fromkeys(printed["row"].str.replace("&", "&amp;")))
-    texts = [text for cells in rows.values() for _, _, text, _ in cells]
+    ledger = nj.ledger.committed().query("paper == @paper and artefact == @artefact")
+    shown = nj.ledger.paper_table(ledger, paper, artefact)
+    html = shown._repr_html_()
+    assert html == nj.ledger.paper_table(ledger, paper, artefact)._repr_html_()
+    (whole,) = pd.read_html(StringIO(html.replace("<br>", " | ")))
+    assert whole.iloc[:, 0].tolist() == list(printed["row"].unique())
+    texts = [text.partition(" | ")[0] for text in whole.iloc[:, 1:].to_numpy().ravel()]
     assert sorted(texts) == sorted(printed["printed"].replace("", "–"))
-    of_table = ledger[(ledger["paper"] == paper) & (ledger["artefact"] == artefact)]
-    assert shown.counts() == of_table["verdict"].value_counts().to_dict()
-
-
-def test_a_comparison_shows_the_whole_table_and_selects_as_a_plain_frame():
-    rows = rouge()
-    cells = body(rows._repr_html_())
-    assert len(cells) == nj.published("geval", "table1")["row"].nunique()
-    consistency = cells["ROUGE-1"][3]
-    assert consistency[0] == "exact" and consistency[2:] == ("0.130", "0.130 ✓")
-    assert type(rows[rows["verdict"] == "exact"]).__name__ == "DataFrame"
-
-
-def test_what_nobody_ran_names_its_need_on_hover_and_below():
-    shown = nj.ledger.paper_table(rouge(), elsewhere=False)
-    cell = body(shown._repr_html_())["GPTScore"][0]
-    assert cell[0] == "not_run" and cell[3] == "–" and "GPT-3" in cell[1]
-    below = shown._repr_html_().partition("</table>")[2]
-    assert re.search(r"Not computed: <b>[^<]*GPTScore[^<]*</b>. Needs the GPT-3 models", below)
-
-
-def test_cells_of_other_notebooks_come_from_the_ledger_and_not_beside_the_sample(ledger):
-    table2 = nj.published("geval", "table2")
-    cells = table2["row"].eq("ROUGE-L") & table2["aspect"].eq("coherence")
-    options = {"evidence": "recomputed", "notebook": "somebody"}
-    ours = table2.loc[cells, KEY].assign(ours=table2["value"])
-    meteor = ledger.query(
-        "paper == 'geval' and artefact == 'table2' and row == 'METEOR'"
-    ).set_index(KEY)["ours"]
-    assert meteor.notna().all()
-    whole = nj.ledger.paper_table(nj.compare("geval", "table2", table2, ours, **options)).cells
-    assert whole[whole["row"] == "METEOR"].set_index(KEY)["ours"].to_dict() == meteor.to_dict()
-    sample = nj.ledger.paper_table(
-        nj.compare("geval", "table2", table2, ours, sample=True, **options)
+    counts = shown.cells["verdict"].value_counts().to_dict()
+    assert counts == ledger["verdict"].value_counts().to_dict()
+    assert all(
+        f"{SHOWN[verdict][2]} ({number})" in repr(shown) for verdict, number in counts.items()
     )
-    assert sample.cells.loc[sample.cells["row"] == "METEOR", "ours"].isna().all()
+
+
+def test_a_cell_by_hand_and_what_the_others_need():
+    table = nj.ledger.paper_table(rouge(), "geval", "table1")
+    assert (
+        '<td id="T_geval_table1_row0_col3" class="data row0 col3 nj-exact" >0.130<br>0.130 ✓'
+        in (table._repr_html_())
+    )
+    assert "0.130 | 0.130 ✓" in repr(table)
+    assert "GPTScore. Needs: the GPT-3 models" in repr(table)
+
+
+def test_cells_of_other_notebooks_come_from_the_ledger_but_not_next_to_the_sample():
+    meteor = nj.ledger.committed().query("artefact == 'table2' and row == 'METEOR'")
+    meteor = meteor[meteor["paper"] == "geval"].set_index(KEY)["ours"]
+    rows = rouge(artefact="table1")
+    sample = nj.ledger.paper_table(rouge(sample=True), "geval", "table1")
     assert SAMPLE_NOTICE in sample._repr_html_() and SAMPLE_NOTICE in repr(sample)
+    assert set(sample.cells["ours"].dropna()) == {0.13}
+    cells = nj.ledger.paper_table(rows, "geval", "table2").cells
+    assert cells[cells["row"] == "METEOR"].set_index(KEY)["ours"].to_dict() == meteor.to_dict()
 
 
 def test_the_better_evidence_of_a_cell_is_shown():
-    rows = rouge()
-    weaker = rows.assign(evidence="other_run", ours=0.2, verdict="differs")
-    for parts in ([rows, weaker], [weaker, rows]):
-        shown = nj.ledger.paper_table(parts, elsewhere=False).cells
-        assert set(shown.loc[shown["row"] == "ROUGE-1", "ours"].dropna()) == {0.13}
+    weaker = rouge(0.2, evidence="other_run")
+    for parts in ([rouge(), weaker], [weaker, rouge()]):
+        shown = nj.ledger.paper_table(parts, "geval", "table1").cells
+        kendall = (shown["row"] == "ROUGE-1") & (shown["coefficient"] == "kendall")
+        assert set(shown.loc[kendall, "ours"]) == {0.13}
 
 
 def test_an_average_that_its_row_contradicts_is_marked_whoever_ran_it():
-    """The ChatGPT study, Table 2: four cells of ROUGE-2 whose mean is 0.0395, and 0.092 as their average."""
-    table = nj.published("chatgpt", "table2")
-    cells = table["row"].eq("ROUGE-1") & table["aspect"].eq("coherence")
-    rows = nj.compare(
-        "chatgpt",
-        "table2",
-        table,
-        table.loc[cells, KEY].assign(ours=table["value"]),
-        evidence="recomputed",
-        notebook="somebody",
-    )
-    found = nj.ledger.paper_table(rows, elsewhere=False).cells.query("verdict == 'misprint'")
-    assert ("ROUGE-2", "kendall", "0.092") in set(
-        found[["row", "coefficient", "published"]].itertuples(index=False, name=None)
-    )
-    assert (found["aspect"] == "AVG").all() and found["ours"].isna().all()
+    """The ChatGPT study, Table 2: four cells of ROUGE-2 whose mean is 0.0395, and 0.092 as average."""
+    ledger = nj.ledger.committed()
+    cells = nj.ledger.paper_table(ledger[ledger["ours"] > 9], "chatgpt", "table2").cells
+    average = cells.query("row == 'ROUGE-2' and coefficient == 'kendall' and aspect == 'AVG'")
+    assert ("0.092", "misprint") in list(zip(average["published"], average["verdict"]))
 
 
-def test_every_verdict_has_a_mark_of_its_own():
+def test_every_verdict_has_its_own_mark():
     assert set(VERDICTS) <= set(SHOWN)
-    marks = [SHOWN[verdict][0] for verdict in VERDICTS]
-    assert len(set(marks)) == len(marks)
-
-
-def test_a_table_that_nobody_ran_is_shown_with_what_it_needs():
-    """CoAScore's Table 6: its rows are a model's."""
-    shown = nj.ledger.paper_table(rouge(), "coascore", "table6", elsewhere=False)
-    printed = nj.published("coascore", "table6")
-    assert set(shown.counts()) == {"not_run"} and list(body(shown._repr_html_())) == list(
-        printed["row"].unique()
-    )
-    assert "Needs" in shown._repr_html_().partition("</table>")[2]
-
-
-def test_rows_of_several_tables_want_a_name(ledger):
-    with pytest.raises(
-        ValueError, match="rows are of several tables, geval table1.*name the paper"
-    ):
-        nj.ledger.paper_table(ledger)
-    with pytest.raises(ValueError, match="no table 'geval table9'"):
-        nj.ledger.paper_table(ledger, "geval", "table9")
+    assert len({mark for mark, _, _ in SHOWN.values()}) == len(SHOWN)

@@ -1,4 +1,4 @@
-"""A printed table beside ours: a verdict for each cell, averages, and how both are laid out."""
+"""Compare our values with a published table: a verdict per cell, averages, and layout."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,6 @@ import pandas as pd
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.entering import judge_name, refuse_rules
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.verdicts import (
     ANOTHER_MODEL,
@@ -16,13 +15,14 @@ from nlgjudge.ledger.verdicts import (
     THIRD_PARTY,
     of_others,
 )
-from nlgjudge.ledger.whole_table import Comparison
 from nlgjudge.stats.bootstrap import mean_interval
 
 CLOSE = 0.01
-# What an average says of itself where all of its cells say the same.
-_SHARED = ("variant", "evidence", "note", "judge", "relabelled")
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
+# Judges that are no model, by the first part of their names.
+RULES = ["surface", "simulated", "chained"]
+# What an average inherits where all of its cells agree.
+_SHARED = ("variant", "evidence", "note", "judge", "relabelled")
 
 
 def verdict(printed, ours, ci=(np.nan, np.nan)):
@@ -31,17 +31,17 @@ def verdict(printed, ours, ci=(np.nan, np.nan)):
     Parameters
     ----------
     printed : str
-        As printed; empty for a dash or a lost cell.
+        As published; empty for a dash or an unreadable cell.
     ours : float
     ci : (float, float)
-        Interval of ours, NaN where there is none.
+        95% interval of ours, NaN if there is none.
 
     Returns
     -------
     str
-        `exact`: ours rounds to the printed digits. `close`: at most 0.01 away.
-        `sign_flipped`: exact or close after a change of sign. `within_ci`: printed lies in
-        our interval. `differs` otherwise, `not_run` where either value is missing.
+        `exact`: ours rounds to the published digits. `close`: at most 0.01 away.
+        `sign_flipped`: close after a change of sign. `within_ci`: the published value is in our
+        interval. `differs` otherwise; `not_run` if either value is missing.
 
     Examples
     --------
@@ -65,11 +65,11 @@ def verdict(printed, ours, ci=(np.nan, np.nan)):
 
 
 def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, judge=""):
-    """Set our values against a printed table.
+    """Compare our values with a published table.
 
-    A cell of another run of the metric, or computed by others, is at best `close`: it is no reproduction of ours.
-    A printed average that its own row contradicts is a `misprint`, whatever ours is (`with_misprints`), unless ours
-    is `exact`.
+    A cell from another run of the metric, or computed by others, is at best `close`, because we did
+    not reproduce it. A published average that contradicts its own row is a `misprint`
+    (`with_misprints`) unless ours is `exact`.
 
     Parameters
     ----------
@@ -77,31 +77,29 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     table : pandas.DataFrame
         From `nlgjudge.ledger.printed.published`.
     ours : pandas.DataFrame
-        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n,
-        n_skipped, variant, evidence, note, judge`, and `relabelled`, true where `ours` is another
-        coefficient than the column's head says. Printed averages are added if it has none.
+        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n, n_skipped,
+        variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient
+        than the column's label says. Averages are added if it has none.
     evidence : str
-        For rows without their own, one of `EVIDENCE`.
+        One of `EVIDENCE`, for rows without their own.
     notebook : str
-        Name of the notebook that calls.
+        Name of the calling notebook.
     sample : bool
-        Whether the values come from the sample; they are then kept out of the ledger.
+        Whether the values come from the sample; they then stay out of the ledger.
     judge : str or object, optional
-        For rows without their own, the judge whose replies stand for the paper's: its name, or
-        the judge. Needed where the evidence is one of `ANOTHER_MODEL`; it is the variant where
-        none is given.
+        Judge whose replies replace the paper's, for rows without their own. Required if the
+        evidence is one of `ANOTHER_MODEL`; it is the `variant` of rows that have none.
 
     Returns
     -------
-    Comparison
-        A data frame with the ledger's columns and `sample`, a row per printed cell that we have a value for.
-        In a notebook it shows the paper's table whole, as `nlgjudge.ledger.paper_table.paper_table` does.
+    pandas.DataFrame
+        The ledger's columns and `sample`, one row per published cell that has a value of ours.
 
     Raises
     ------
     ValueError
-        For repeated cells, rows or cells that the table does not print, unknown evidence, and
-        another model's cells without its name or with that of a rule.
+        If cells repeat, the table does not publish a row or cell, the evidence is unknown, or the
+        judge of another model's cells is missing or a rule.
 
     Examples
     --------
@@ -113,126 +111,105 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     >>> rows[["aspect", "published", "ours", "verdict"]].head(2).values.tolist()
     [['coherence', '0.126', 0.13, 'close'], ['consistency', '0.130', 0.13, 'exact']]
     """
-    _check(paper, artefact, table, ours, evidence)
     ours = _with_judges(ours, evidence, judge)
+    _check(paper, artefact, table, ours)
     if "AVG" not in set(ours["aspect"]):
         ours = pd.concat([ours, averages(table, ours)], ignore_index=True)
     rows = table.rename(columns={"note": "note_printed"}).merge(ours, on=KEY, validate="1:1")
     rows = rows.assign(paper=paper, artefact=artefact, notebook=notebook, published=rows["printed"])
-    rows = _with_optional_columns(rows, evidence)
+    for column in ("ci_low", "ci_high", "n", "n_skipped"):
+        rows[column] = rows.get(column, np.nan)
+    for column, default in {"variant": "", "note": "", "evidence": evidence}.items():
+        rows[column] = _filled(rows, column, default)
     rows["difference"] = rows["ours"] - rows["value"]
     rows["verdict"] = _verdicts(rows)
-    # Somebody else's run has the printed digits by chance, and a value of others was not computed here.
-    not_ours = rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])
-    rows["verdict"] = rows["verdict"].mask(not_ours & (rows["verdict"] == "exact"), "close")
     rows = with_misprints(rows, table, of_others(rows))
     not_printed = rows["published"] == ""
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
         rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
-    return Comparison(rows.assign(sample=bool(sample))[PART_COLUMNS])
+    return rows.assign(sample=bool(sample))[PART_COLUMNS]
 
 
-def _with_optional_columns(rows, evidence):
-    """Add what a caller may leave out: bounds and counts as NaN, texts as their defaults."""
-    rows = rows.copy()
-    for column in ("ci_low", "ci_high", "n", "n_skipped"):
-        if column not in rows:
-            rows[column] = np.nan
-    for column, default in {"variant": "", "note": "", "evidence": evidence}.items():
-        if column in rows:
-            rows[column] = rows[column].fillna(default)
-        else:
-            rows[column] = default
-    return rows
+def _filled(frame, name, default):
+    """A column with its gaps filled; the default in every row if there is no such column."""
+    if name not in frame:
+        return pd.Series(default, frame.index, dtype=object)
+    return frame[name].astype(object).fillna(default)
+
+
+def _with_judges(ours, evidence, judge):
+    """Check evidence and judges; a judge's name becomes the variant of its rows that have none."""
+    evidences = _filled(ours, "evidence", evidence)
+    strange = set(evidences) - set(EVIDENCE)
+    if strange:
+        raise ValueError(f"evidence {sorted(map(str, strange))}: expected one of {EVIDENCE}")
+    another = evidences.isin(ANOTHER_MODEL)
+    names = _filled(ours, "judge", judge_name(judge)).map(judge_name)
+    if (another & (names == "")).any():
+        raise ValueError(
+            f"evidence {evidences[another].iloc[0]}: name the judge that gave the replies, by "
+            "compare(..., judge=NAME) or in a column `judge`"
+        )
+    refuse_rules(names[another].unique())
+    variants = _filled(ours, "variant", "")
+    ours = ours.assign(variant=variants.mask(another & (variants == ""), names))
+    return ours.drop(columns="judge", errors="ignore")
+
+
+def _check(paper, artefact, table, ours):
+    """Check that each of our cells occurs once, and in the published table."""
+    repeated = ours.duplicated(KEY)
+    if repeated.any():
+        raise ValueError(f"two values for {ours.loc[repeated, KEY].iloc[0].tolist()}")
+    known = list(table["row"].unique())
+    for row in ours["row"].unique():
+        if row not in known:
+            raise ValueError(f"{paper}, {artefact}: {unknown('published row', row, known)}")
+    joined = ours[KEY].merge(table[KEY], how="left", indicator=True)
+    extra = joined[joined["_merge"] == "left_only"]
+    if len(extra):
+        raise ValueError(
+            f"{len(extra)} cells that the table does not publish, "
+            f"first {extra[KEY].iloc[0].tolist()}"
+        )
 
 
 def _verdicts(rows):
-    """A verdict for each cell; one that agrees under another coefficient's name is `relabelled`."""
+    """The verdict of each cell, also from its evidence and its column's label."""
     cells = zip(rows["published"], rows["ours"], rows["ci_low"], rows["ci_high"])
     found = pd.Series(
         [verdict(printed, ours, (low, high)) for printed, ours, low, high in cells],
         index=rows.index,
+        dtype=object,
     )
-    if "relabelled" not in rows:
-        return found
-    agrees = found.isin(["exact", "close"])
-    return found.mask(rows["relabelled"].eq(True) & agrees, "relabelled")
-
-
-def _check(paper, artefact, table, ours, evidence):
-    _check_evidence(evidence, ours)
-    repeated = ours.duplicated(KEY)
-    if repeated.any():
-        raise ValueError(f"two values for {ours.loc[repeated, KEY].iloc[0].tolist()}")
-    printed = list(dict.fromkeys(table["row"]))
-    for row in dict.fromkeys(ours["row"]):
-        if row not in printed:
-            raise ValueError(f"{paper}, {artefact}: {unknown('printed row', row, printed)}")
-    known = set(table[KEY].itertuples(index=False, name=None))
-    extra = [cell for cell in ours[KEY].itertuples(index=False, name=None) if cell not in known]
-    if extra:
-        raise ValueError(
-            f"{len(extra)} cells that the table does not print, first {list(extra[0])}"
-        )
-
-
-def _check_evidence(evidence, ours):
-    named = {evidence}
-    if "evidence" in ours:
-        named |= set(ours["evidence"].dropna())
-    strange = named - set(EVIDENCE)
-    if strange:
-        raise ValueError(f"evidence {sorted(map(str, strange))}: expected one of {EVIDENCE}")
-
-
-def _with_judges(ours, evidence, judge):
-    """Name the judge of each row that rests on another model, as its variant where it has none."""
-    evidences = _column(ours, "evidence", evidence)
-    names = _column(ours, "judge", judge).map(judge_name)
-    variants = _column(ours, "variant", "")
-    ours = ours.drop(columns="judge", errors="ignore")
-    another = evidences.isin(ANOTHER_MODEL)
-    if not another.any():
-        return ours
-    nameless = another & (names == "")
-    if nameless.any():
-        raise ValueError(
-            f"evidence {evidences[nameless].iloc[0]}: name the judge that gave the replies, by "
-            "compare(..., judge=NAME) or in a column `judge`"
-        )
-    refuse_rules(names[another].unique())
-    return ours.assign(variant=variants.mask(another & (variants == ""), names))
-
-
-def _column(frame, name, default):
-    """A column with its gaps filled, or one of the default alone."""
-    if name not in frame:
-        return pd.Series([default] * len(frame), frame.index)
-    filled = [default if pd.isna(value) else value for value in frame[name]]
-    return pd.Series(filled, frame.index)
+    if "relabelled" in rows:
+        agrees = found.isin(["exact", "close"])
+        found = found.mask(rows["relabelled"].eq(True) & agrees, "relabelled")
+    not_ours = rows["evidence"].isin([ANOTHER_RUN, THIRD_PARTY])
+    return found.mask(not_ours & (found == "exact"), "close")
 
 
 def averages(table, ours, frames=None, **options):
-    """Average our cells as the table averages its own.
+    """Average our cells the way the published table averages its own.
 
-    A printed average is the mean of the row's cells at its level and coefficient; QAGS
-    averages over its two parts.
+    A published average is the mean of the row's cells at its level and coefficient. QAGS averages
+    over its two parts.
 
     Parameters
     ----------
     table, ours : pandas.DataFrame
-        As for `compare`; with `frames`, `ours` has the column `metric` too.
+        As for `compare`; with `frames`, `ours` needs the column `metric` too.
     frames : dict of str to pandas.DataFrame, optional
         Scores by dataset, for intervals.
     **options
-        Of `nlgjudge.stats.bootstrap.mean_interval`: `rng` and others.
+        Options of `nlgjudge.stats.bootstrap.mean_interval`, such as `rng`.
 
     Returns
     -------
     pandas.DataFrame
-        `row, dataset, aspect, level, coefficient, ours` of the averages that can be formed, and
-        with `frames` `ci_low, ci_high`.
+        `row, dataset, aspect, level, coefficient, ours` of the averages whose cells are complete;
+        with `frames` also `ci_low, ci_high`.
 
     Examples
     --------
@@ -244,65 +221,47 @@ def averages(table, ours, frames=None, **options):
     >>> dict(zip(found["coefficient"], found["ours"].round(3)))
     {'spearman': 0.192, 'kendall': 0.15}
     """
+    line = ["row", "level", "coefficient"]
     shared = [name for name in _SHARED if name in ours]
-    needed = ["ours", *shared] if frames is None else ["ours", *shared, "metric"]
-    known = ours[[*KEY, *needed]].itertuples(index=False, name=None)
-    values = {cell[: len(KEY)]: dict(zip(needed, cell[len(KEY) :])) for cell in known}
-    lines = {}  # by row, level and coefficient: the printed cells, each with what we have of it, or None
-    for cell in table.loc[table["aspect"] != "AVG", KEY].itertuples(index=False, name=None):
-        row, _, _, level, coefficient = cell
-        lines.setdefault((row, level, coefficient), []).append((cell, values.get(cell)))
-    printed_averages = table[table["aspect"] == "AVG"].drop_duplicates(KEY)
-    formed = []
-    means = []
-    for row, _, _, level, coefficient in printed_averages[KEY].itertuples(index=False, name=None):
-        line = lines.get((row, level, coefficient), [])
-        whole = line and all(own is not None and not np.isnan(own["ours"]) for _, own in line)
-        formed.append(bool(whole))
-        if whole:
-            means.append((line, np.mean([own["ours"] for _, own in line])))
-    found = printed_averages.loc[formed, KEY].reset_index(drop=True)
-    found = found.assign(ours=np.array([mean for _, mean in means], dtype=float))
-    if not means:
-        return found
-    for name in shared:
-        found[name] = [_common([own[name] for _, own in line]) for line, _ in means]
-    if frames is None:
-        return found
-    low = []
-    high = []
-    for line, _ in means:
-        (_, _, _, level, coefficient), _ = line[0]
-        parts = [
-            (frames[dataset], own["metric"], aspect) for (_, dataset, aspect, _, _), own in line
-        ]
-        interval = mean_interval(parts, level=level, coefficient=coefficient, **options)
-        low.append(interval.low)
-        high.append(interval.high)
-    return found.assign(ci_low=low, ci_high=high)
-
-
-def _common(values):
-    """The value that all cells share, or None."""
-    return values[0] if len({None if pd.isna(value) else value for value in values}) == 1 else None
+    cells = table.loc[table["aspect"] != "AVG", KEY].merge(ours, on=KEY, how="left")
+    by_line = dict(list(cells.groupby(line, sort=False)))
+    found = []
+    for average in table[table["aspect"] == "AVG"].drop_duplicates(KEY)[KEY].to_dict("records"):
+        part = by_line.get(tuple(average[name] for name in line))
+        if part is None or part["ours"].isna().any():
+            continue
+        mean = {**average, "ours": part["ours"].mean()}
+        for name in shared:
+            alike = part[name].nunique(dropna=False) == 1
+            mean[name] = part[name].iloc[0] if alike else None
+        if frames is not None:
+            scores = [
+                (frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()
+            ]
+            of_line = {"level": average["level"], "coefficient": average["coefficient"]}
+            interval = mean_interval(scores, **of_line, **options)
+            mean |= {"ci_low": interval.low, "ci_high": interval.high}
+        found.append(mean)
+    columns = found[0] if found else [*KEY, "ours"]
+    return pd.DataFrame(found, columns=list(columns)).astype({"ours": float})
 
 
 def with_interval(rows, value="ours", *, digits=2):
-    """Write values with their intervals.
+    """Format values with their intervals.
 
     Parameters
     ----------
     rows : pandas.DataFrame
-        The value's column and its bounds, `<value>_low` and `<value>_high` or else `ci_low` and
-        `ci_high`; NaN where there is no interval.
+        The value's column and its bounds: `<value>_low` and `<value>_high`, or else `ci_low` and
+        `ci_high`; NaN if there is no interval.
     value : str
     digits : int
-        Of the value; bounds have two.
+        Decimals of the value; bounds have two.
 
     Returns
     -------
     pandas.Series of str
-        As ``0.23 [0.06, 0.39]``.
+        Such as ``0.23 [0.06, 0.39]``.
 
     Examples
     --------
@@ -321,7 +280,7 @@ def with_interval(rows, value="ours", *, digits=2):
 
 
 def side_by_side(rows):
-    """Lay a comparison out as the paper's table, ours before the printed value.
+    """Lay a comparison out like the paper's table, our value before the published one.
 
     Parameters
     ----------
@@ -331,9 +290,8 @@ def side_by_side(rows):
     Returns
     -------
     pandas.DataFrame
-        Indexed by `row`, columns by table (where two share a cell), dataset (where there are several), aspect,
-        level and coefficient; cells as ``0.014 (0.014)``, with ``-`` where the paper prints none, and
-        with our interval between the two where there is one.
+        Indexed by `row`, with the columns that differ among table, dataset, aspect, level and
+        coefficient. A cell reads ``0.014 (0.014)``, with our interval if there is one.
 
     Examples
     --------
@@ -345,12 +303,45 @@ def side_by_side(rows):
     >>> side_by_side(rows).loc["ROUGE-1", "coherence"]
     '0.130 (0.126)'
     """
-    printed = rows["published"].map(lambda text: f" ({text or '-'})")
-    rows = rows.assign(cell=with_interval(rows, digits=3) + printed)
-    tables = ["artefact"] if rows.duplicated(KEY).any() else []  # two tables publish the same cell
-    heads = tables + [name for name in KEY[1:] if rows[name].nunique() > 1]
-    wide = rows.pivot(index="row", columns=heads, values="cell")
-    in_order = list(rows[heads].drop_duplicates().itertuples(index=False, name=None))
+    published = rows["published"].replace("", "-")
+    rows = rows.assign(cell=with_interval(rows, digits=3) + " (" + published + ")")
+    several_tables = rows.duplicated(KEY).any()
+    return laid_out(rows, "cell", ["artefact", *KEY[1:]] if several_tables else KEY[1:])
+
+
+def laid_out(cells, values, heads):
+    """One line per published row, one column per combination of heads that vary, in their order."""
+    heads = [name for name in heads if cells[name].nunique() > 1] or heads[-1:]
+    wide = cells.pivot(index="row", columns=heads, values=values)
+    columns = pd.MultiIndex.from_frame(cells[heads].drop_duplicates())
     if len(heads) == 1:
-        in_order = [name for (name,) in in_order]
-    return wide[in_order].reindex(dict.fromkeys(rows["row"])).fillna("")
+        columns = columns.get_level_values(0)
+    return wide.reindex(index=cells["row"].unique(), columns=columns).fillna("")
+
+
+def judge_name(judge):
+    """The name of a judge; `judge` is a name or an object with a `name`."""
+    if isinstance(judge, str):
+        return judge
+    return str(getattr(judge, "name", type(judge).__name__))
+
+
+def is_rule(judge):
+    """Whether a judge is a rule or a simulation, not a model.
+
+    Examples
+    --------
+    >>> is_rule("surface"), is_rule("chained:surface"), is_rule("openai:MODEL")
+    (True, True, False)
+    """
+    return judge_name(judge).partition(":")[0] in RULES
+
+
+def refuse_rules(judges):
+    """Raise a ValueError for the first judge that is a rule."""
+    for judge in judges:
+        if is_rule(judge):
+            raise ValueError(
+                f"judge {judge_name(judge)!r} is a rule, not a model, so it cannot replace the "
+                "paper's. Show its numbers next to the table"
+            )

@@ -1,30 +1,40 @@
-"""The papers' printed tables, as typed into `paper_tables/published/`."""
+"""Published tables: as typed in `paper_tables/published/`, and what others published about them."""
 
 import re
-from functools import lru_cache
 
 import pandas as pd
 
-from nlgjudge.data.paths import root, use
+from nlgjudge.data.paths import out, root
 from nlgjudge.papers.registered import titles
 
-_asked = set()
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
 PAPERS = titles()
+SETTINGS_COLUMNS = [
+    "paper",
+    "artefact",
+    "row",
+    "column",
+    "published",
+    "ours",
+    "verdict",
+    "notebook",
+    "note",
+]
+SETTINGS_VERDICTS = ("same", "within_range", "differs", "stand_in", "not_run")
 
 
 def tables():
-    """List the printed tables of correlations.
+    """List the published tables of correlations.
 
     Returns
     -------
     list of (str, str)
-        Paper key and artefact key, as ``("geval_v1", "table2")``, in reading order.
+        Paper and artefact, such as ``("geval_v1", "table2")``, in reading order.
 
     Raises
     ------
     ValueError
-        For a table of a paper that no package in `nlgjudge.papers` names.
+        If a table belongs to a paper without a package in `nlgjudge.papers`.
 
     Examples
     --------
@@ -32,45 +42,45 @@ def tables():
     [('geval', 'table1'), ('geval', 'table2')]
     """
     found = []
-    for path in _folder().glob("*_table*.csv"):
-        head = path.read_text(encoding="utf-8").partition("\n")[0]
-        if "coefficient" in head:
+    for path in _folder("published").glob("*_table*.csv"):
+        header = path.read_text(encoding="utf-8").partition("\n")[0]
+        if "coefficient" in header:
             found.append(tuple(path.stem.rsplit("_", 1)))
     unknown = sorted({paper for paper, _ in found} - {*PAPERS})
     if unknown:
         raise ValueError(
-            f"printed tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}; give "
+            f"published tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}. Give "
             "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}"
         )
-    return sorted(found, key=_reading_order)
+    order = list(PAPERS)
+    return sorted(found, key=lambda table: (order.index(table[0]), _number(table[1])))
 
 
-def _reading_order(table):
-    paper, artefact = table
-    return list(PAPERS).index(paper), int(re.sub(r"\D", "", artefact))
+def _number(artefact):
+    return int(re.sub(r"\D", "", artefact))
 
 
 def published(paper, artefact):
-    """Read one printed table.
+    """Read one published table.
 
     Parameters
     ----------
     paper, artefact : str
-        As ``"chatgpt"`` and ``"table6"``.
+        Such as ``"chatgpt"`` and ``"table6"``.
 
     Returns
     -------
     pandas.DataFrame
-        For correlations `row, dataset, aspect, level, coefficient, printed` (as printed,
-        empty where the paper has a dash or the text at hand lost the cell), `note`, and
-        `value` (float, NaN where empty); other tables have `row, column, printed, note`.
+        For correlations `row, dataset, aspect, level, coefficient, printed` (text as published, empty
+        for a dash or an unreadable cell), `note` and `value` (float, NaN where empty). Other tables
+        have `row, column, printed, note`.
 
     Raises
     ------
     FileNotFoundError
-        For a table that was not typed; the message lists those that were.
+        If the table is not in the repository; the message lists those that are.
     ValueError
-        When a key repeats.
+        If a cell repeats.
 
     Examples
     --------
@@ -78,68 +88,144 @@ def published(paper, artefact):
     >>> table.loc[0, ["row", "aspect", "coefficient", "printed"]].tolist(), float(table.loc[0, "value"])
     (['ROUGE-1', 'coherence', 'spearman', '0.167'], 0.167)
     """
-    table = _read(paper, artefact)
-    _asked.add(paper)
+    table = _read("published", paper, artefact, KEY)
+    if "coefficient" in table:
+        table["value"] = pd.to_numeric(table["printed"])
     return table
 
 
-def asked_papers():
-    """Papers of which a printed table was asked for by name in this process.
-
-    Returns
-    -------
-    list of str
-        Their keys, in the order of `PAPERS`.
-
-    Examples
-    --------
-    >>> table = published("dhp", "table2")
-    >>> "dhp" in asked_papers()
-    True
-    """
-    return [paper for paper in PAPERS if paper in _asked]
-
-
-def _read(paper, artefact):
-    path = _folder() / f"{paper}_{artefact}.csv"
-    if not path.is_file():
-        known = sorted(other.stem for other in _folder().glob("*.csv"))
-        raise FileNotFoundError(f"no printed table {path.stem}; there are {', '.join(known)}")
-    known = use(path).stat()
-    # Its own for each caller: pandas copies what one of them changes.
-    return _table(path, known.st_mtime_ns, known.st_size).copy(deep=False)
-
-
-@lru_cache(maxsize=64)
-def _table(path, changed, size):
-    """A printed table, read again when its file has changed."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if "coefficient" not in table:
-        return table
-    repeated = table.duplicated(KEY)
-    if repeated.any():
-        raise ValueError(f"{path.name} repeats {table.loc[repeated, KEY].iloc[0].tolist()}")
-    return table.assign(value=pd.to_numeric(table["printed"]))
-
-
 def all_published():
-    """Stack every printed correlation.
+    """Stack every published correlation.
 
     Returns
     -------
     pandas.DataFrame
-        As `published`, with `paper` and `artefact` behind.
+        Like `published`, with `paper` and `artefact` as last columns.
 
     Examples
     --------
     >>> all_published().loc[0, ["paper", "artefact", "row", "printed"]].tolist()
     ['geval', 'table1', 'ROUGE-1', '0.167']
     """
-    parts = []
-    for paper, artefact in tables():
-        parts.append(_read(paper, artefact).assign(paper=paper, artefact=artefact))
+    parts = [
+        published(paper, artefact).assign(paper=paper, artefact=artefact)
+        for paper, artefact in tables()
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _folder():
-    return root() / "paper_tables" / "published"
+def third_party(paper, artefact):
+    """Read what others published about a table: recomputations, and runs of their own.
+
+    Parameters
+    ----------
+    paper, artefact : str
+        Such as ``"geval"`` and ``"table1"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `source`, `what` (what the numbers are computed from), `row, dataset, aspect, level,
+        coefficient`, `value` (float), `printed` (as they give it), `documents` (number of documents
+        used at the sample level, NaN if not given), `place` and `note`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is known for the table; the message lists the others.
+    ValueError
+        If a source gives a cell twice.
+
+    Examples
+    --------
+    >>> found = third_party("geval", "table1")
+    >>> found.loc[0, ["source", "aspect", "coefficient", "printed"]].tolist()
+    ['benchclaw', 'coherence', 'spearman', '0.571']
+    """
+    table = _read("third_party", paper, artefact, ["source", *KEY])
+    return table.assign(
+        printed=table["value"],
+        value=pd.to_numeric(table["value"]),
+        documents=pd.to_numeric(table["documents"]),
+    )
+
+
+def settings(paper, ours, *, notebook, sample=False):
+    """Compare our values with published tables that hold no correlations, and save the result.
+
+    Such tables list sizes, settings or scores of example cases.
+
+    Parameters
+    ----------
+    paper : str
+    ours : pandas.DataFrame
+        `artefact, row, column, ours, note`, one row per published cell. An optional `verdict`
+        overrides `same` (equal strings) and `differs`: `within_range` of samples, `stand_in` for a
+        rule in place of a model, `not_run` (the note says what it needs).
+    notebook : str
+    sample : bool
+        Whether ours comes from the sample; the result is then stored separately.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As saved in `settings/<notebook>.csv` of this run's results, in the published order.
+
+    Raises
+    ------
+    ValueError
+        If cells are missing, repeated or not published, a verdict is unknown, or one other than
+        `same` has no note.
+
+    Examples
+    --------
+    >>> ours = pd.DataFrame([("table1", "Summarization / Coherence", "nonsense", "", "")],
+    ...                     columns=["artefact", "row", "column", "ours", "note"])
+    >>> settings("dhp", ours, notebook="example")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: expected one row for each published cell of dhp, got ...
+    """
+    key = ["artefact", "row", "column"]
+    printed = pd.concat(
+        [published(paper, name).assign(artefact=name) for name in ours["artefact"].unique()]
+    )
+    cells = printed.drop(columns="note").rename(columns={"printed": "published"})
+    cells = cells.merge(ours, on=key, how="outer", indicator=True, validate="1:1", sort=False)
+    odd = cells["_merge"] != "both"
+    if odd.any():
+        raise ValueError(
+            f"expected one row for each published cell of {paper}, "
+            f"got {cells.loc[odd, [*key, '_merge']].iloc[0].tolist()}"
+        )
+    equal = (cells["published"] == cells["ours"]).map({True: "same", False: "differs"})
+    cells["verdict"] = cells.get("verdict", equal).fillna(equal)
+    unexplained = (cells["verdict"] != "same") & (cells["note"] == "")
+    wrong = unexplained | ~cells["verdict"].isin(SETTINGS_VERDICTS)
+    if wrong.any():
+        raise ValueError(
+            f"expected a verdict of {', '.join(SETTINGS_VERDICTS)}, with a note unless it is same; "
+            f"got {cells.loc[wrong, [*key, 'verdict']].iloc[0].tolist()}"
+        )
+    cells = cells.assign(paper=paper, notebook=notebook)
+    in_order = printed[key].merge(cells, on=key)[SETTINGS_COLUMNS]
+    path = out(sample) / "settings" / f"{notebook}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    in_order.to_csv(path, index=False, lineterminator="\n")
+    return in_order
+
+
+def _folder(name):
+    return root() / "paper_tables" / name
+
+
+def _read(folder, paper, artefact, key):
+    """A table as text; its cells must not repeat."""
+    path = _folder(folder) / f"{paper}_{artefact}.csv"
+    if not path.is_file():
+        known = sorted(other.stem for other in path.parent.glob("*.csv"))
+        raise FileNotFoundError(f"no table {path.stem} in {folder}; there are {', '.join(known)}")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "coefficient" in table and table.duplicated(key).any():
+        repeated = table.loc[table.duplicated(key), key].iloc[0].tolist()
+        raise ValueError(f"{path.name} repeats {repeated}")
+    return table

@@ -1,13 +1,14 @@
-"""Search the documented variants of a metric for the one that a printed row used.
+"""Search the documented variants of a metric for the one that a published row used.
 
-A variant explains a row when every cell of it rounds to the print. Two things can still make that
-wrong. Luck: some variant of many comes as close by chance; its probability is bounded from how far
-apart the variants lie. Siblings: another variant, near in values, rounds to the same digits; no table
-can exclude that, so all the variants that round to the print are named together, as a family, and those
-that come near are listed as rivals.
+A variant explains a row if every cell of it rounds to the published digits. Two things can still
+make that wrong. First, chance: one of many variants may come as close without being right; the
+probability is bounded from how far the variants differ. Second, equivalent variants: another variant
+may round to the same digits, and no table can exclude it. All variants that fit are therefore named
+together, as a family, and those that come near are listed as rivals.
 """
 
 import re
+from os.path import commonprefix
 from typing import NamedTuple
 
 import numpy as np
@@ -16,48 +17,47 @@ import pandas as pd
 from nlgjudge.ledger.printed import KEY
 
 CELL = KEY[1:]
-# Chosen with results in view: at 1% OpenMEVA's rows with three variants (0.6% to 3%) would not count.
+# Chosen with results in view: at 1%, OpenMEVA's rows with three variants (0.6% to 3%) would not count.
 CHANCE = 0.05
-# Of a unit of the last printed digit. Half a unit is rounding; the rest is rounding twice, as when a table
-# of four digits is copied with three: 0.12345 is 0.1235 and then 0.124, which is 0.00055 away.
+# In units of the last published digit. Half a unit is rounding. The rest is rounding twice, as when a
+# table of four digits is copied with three: 0.12345 is 0.1235 and then 0.124, which is 0.00055 away.
 FITS = 0.55
-TOLERANCE = 0.002  # within which a variant is listed among the rivals
+TOLERANCE = 0.002  # largest difference of a variant that is listed among the rivals
 _HAIR = 1e-6  # so that a value on the edge is not lost to binary floats
-_NAMED = 4  # rivals are named up to this number
+_NAMED = 4  # maximum number of rivals named in a note
 
 
 class Search(NamedTuple):
-    """Outcome of a search for one printed row.
+    """Result of the search for one published row.
 
     Attributes
     ----------
     row : str
     variant : str
-        The best variant, whether or not it explains the row; its values go into the ledger.
+        The nearest variant, whether or not it explains the row; its values go into the ledger.
     explained : bool
-        Every cell of the best variant rounds to the print, at once or by way of one digit more, and,
-        where there was a choice, luck is improbable. It does not say that no other variant does the
-        same: see `family`.
+        Every cell of the nearest variant rounds to the published digits, directly or via one more
+        digit, and, if there was a choice, chance is improbable. Other variants may do the same: see
+        `family`.
     worst : float
-        Largest absolute difference of the best variant from the print.
+        Largest absolute difference of the nearest variant from the published row.
     exact : int
-        Cells of it that round to the printed digits at once.
+        Its cells that round directly to the published digits.
     cells : int
-        Printed cells that were compared.
+        Published cells that were compared.
     tried : int
         Variants tried.
     chance : float
-        Bound on the probability that any of them fits as closely by luck; 0 without choice. It is about
-        rows that none of the variants made; a sibling of the true variant is no luck.
+        Bound on the probability that any of them fits as closely by chance, in [0, 1]; 0 without a
+        choice. It holds for rows that none of the variants made, not for equivalent variants.
     runner_up : float
-        Largest absolute difference of the next best variant that is not equal to the best.
+        Largest absolute difference of the next variant with other values.
     family : tuple of str
-        The variants that fit the row in every cell, the best first, those of equal values with it; the
-        print cannot tell them apart. Empty when none fits.
+        The variants that fit every cell, the nearest first. Empty if none fits.
     rivals : tuple of str
-        Variants with other values than the best whose every cell is within the tolerance, nearest first.
+        Variants with other values whose every cell is within the tolerance, nearest first.
     values : pandas.DataFrame
-        `dataset, aspect, level, coefficient, ours, n, n_skipped` of the best variant.
+        `dataset, aspect, level, coefficient, ours, n, n_skipped` of the nearest variant.
     """
 
     row: str
@@ -76,17 +76,17 @@ class Search(NamedTuple):
     @property
     def explanation(self):
         """What the ledger names: the family that fits, or the nearest variant."""
-        if self.explained:
-            return family_name(self.family)
-        return f"nearest: {self.variant}"
+        return family_name(self.family) if self.explained else f"nearest: {self.variant}"
 
     @property
     def note(self):
         """One sentence for the ledger."""
-        near = [name for name in self.rivals if name not in self.family]
-        beside = f"; also within the tolerance: {_first_few(near)}" if near else ""
         if self.tried == 1:
             return f"one score, no variant to choose; {self.worst:.4f} away at worst"
+        near = [name for name in self.rivals if name not in self.family]
+        beside = f"; also within the tolerance: {'; '.join(near[:_NAMED])}" if near else ""
+        if len(near) > _NAMED:
+            beside += f"; and {len(near) - _NAMED} more"
         if not self.explained:
             return (
                 f"no variant explains the row: {self.tried} variants tried, the nearest rounds to "
@@ -95,8 +95,7 @@ class Search(NamedTuple):
             )
         twice = self.cells - self.exact
         text = f"all {self.cells} cells round to the print, {self.worst:.5f} away at worst"
-        if twice:
-            text += f", {twice} of them by way of one digit more"
+        text += f", {twice} of them by way of one digit more" if twice else ""
         text += f"; {self.tried} variants tried"
         if len(self.family) > 1:
             text += f", {len(self.family)} of them fit and the print cannot tell them apart"
@@ -105,18 +104,18 @@ class Search(NamedTuple):
 
 
 def search(table, rows, values, *, tolerance=TOLERANCE):
-    """Find, for each printed row, the variants that reproduce it.
+    """Find the variants that reproduce each published row.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Printed cells, from `published`; averages and empty cells are left out.
+        Published cells, from `published`; averages and empty cells are left out.
     rows : dict of str to list of str
         By row label, the variants to try, in order of preference among equals.
     values : pandas.DataFrame
         `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
     tolerance : float
-        Largest difference in any cell at which a variant is listed among the rivals. What explains a
+        Largest difference in any cell of a variant that is listed among the rivals. What explains a
         row does not depend on it.
 
     Returns
@@ -126,11 +125,11 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
     Raises
     ------
     ValueError
-        When a row has no variant or nothing printed, or a variant lacks a printed cell.
+        If a row has no variant or no published cell, or a variant lacks a published cell.
 
     Examples
     --------
-    Recall gives both printed digits; precision is far away.
+    Recall gives both published digits; precision does not.
 
     >>> cell = {"dataset": "d", "level": "sample", "coefficient": "spearman"}
     >>> table = pd.DataFrame([{"row": "R", "aspect": a, **cell, "printed": p, "value": float(p)}
@@ -144,18 +143,15 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
     """
     found = []
     for row, cells, ours in _by_row(table, rows, values):
-        best_of_row = _search(row, cells["value"], cells["unit"], ours, tolerance)
-        chosen = values[values["metric"] == best_of_row.variant]
+        nearest = _search(row, cells["value"], cells["unit"], ours, tolerance)
+        chosen = values[values["metric"] == nearest.variant]
         chosen = chosen.drop(columns=["metric", "reason"], errors="ignore")
-        found.append(best_of_row._replace(values=chosen))
+        found.append(nearest._replace(values=chosen))
     return found
 
 
 def best(searches):
-    """Values of the best variants, ready for `nlgjudge.ledger.comparison.compare`.
-
-    The values are those of one variant, the best, so that each cell has one verdict. The explanation
-    names all that fit: where a family does, `variant` is the family's name.
+    """Collect the values of the nearest variants, ready for `nlgjudge.ledger.comparison.compare`.
 
     Parameters
     ----------
@@ -164,8 +160,8 @@ def best(searches):
     Returns
     -------
     pandas.DataFrame
-        `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant,
-        note`; `metric` is the best variant's name among the values.
+        `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant, note`. The
+        values and `metric` are those of the nearest variant; `variant` names all that fit.
 
     Examples
     --------
@@ -178,16 +174,13 @@ def best(searches):
     """
     parts = []
     for found in searches:
-        parts.append(
-            found.values.assign(
-                row=found.row, metric=found.variant, note=found.note, variant=found.explanation
-            )
-        )
+        texts = {"metric": found.variant, "note": found.note, "variant": found.explanation}
+        parts.append(found.values.assign(row=found.row, **texts))
     return pd.concat(parts, ignore_index=True)
 
 
 def summary(searches):
-    """Summarise searches for display, a line each.
+    """Summarise searches for display, one line each.
 
     Parameters
     ----------
@@ -208,12 +201,11 @@ def summary(searches):
     ('recall', 1, 1)
     """
     frame = pd.DataFrame(searches).drop(columns="values")
-    names = [found.explanation if found.explained else found.variant for found in searches]
+    names = [found.explanation.removeprefix("nearest: ") for found in searches]
     frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
     frame["family"] = frame["family"].map(len)
     frame["rivals"] = frame["rivals"].map(len)
-    chances = zip(frame["chance"], frame["tried"])
-    frame["chance"] = [f"{chance:.1g}" if tried > 1 else "-" for chance, tried in chances]
+    frame["chance"] = frame["chance"].map("{:.1g}".format).mask(frame["tried"] == 1, "-")
     return frame.round({"worst": 5, "runner_up": 4}).set_index("row")
 
 
@@ -223,7 +215,7 @@ def family_name(names):
     Parameters
     ----------
     names : sequence of str
-        Variants as ``"rouge2: f, mean, porter"``; at least one.
+        Variants such as ``"rouge2: f, mean, porter"``; at least one.
 
     Returns
     -------
@@ -242,16 +234,15 @@ def family_name(names):
     if len(names) == 1:
         return names[0]
     parts = [re.split(r"(: |, | \| )", name) for name in names]
-    head = _shared(parts)
-    rest = [part[head:] for part in parts]
-    tail = _shared([part[::-1] for part in rest])
-    before = "".join(parts[0][:head])
-    after = "".join(rest[0][len(rest[0]) - tail :])
-    middles = ["".join(part[: len(part) - tail]) for part in rest]
+    before = commonprefix(parts)
+    rest = [part[len(before) :] for part in parts]
+    after = commonprefix([part[::-1] for part in rest])[::-1]
+    middles = ["".join(part[: len(part) - len(after)]) for part in rest]
+    before, after = "".join(before), "".join(after)
     some = [middle for middle in middles if middle]
     if len(some) == len(middles):
         return f"{before}({' or '.join(some)}){after}"
-    # One of them is the others without a word; that word's comma goes with what follows.
+    # One variant is the others without a word; that word's comma goes with what follows.
     comma = re.search(r"(: |, | \| )?$", some[0]).group()
     more = " or ".join(middle.strip(" ,|:") for middle in some)
     return f"{before.rstrip(' ,|:')} (or with {more}){comma}{after}"
@@ -300,27 +291,25 @@ def left_out(table, rows, values):
 
 
 def luck(ours, distance):
-    """Bound the chance that some variant comes as close in every cell without being right.
+    """Bound the probability that some variant comes as close in every cell by chance.
 
-    Cells move together from variant to variant, so they count along the principal axes of
-    the variants, not one by one: a row that lies anywhere in their range is hit along an
-    axis with probability width / range. Axes multiply, variants add up.
+    Cells move together from variant to variant, so we count along the principal axes of the variants
+    and not cell by cell. A row that lies anywhere in their range is hit along an axis with
+    probability width / range. Axes multiply, variants add up.
 
     Parameters
     ----------
     ours : pandas.DataFrame
         Cells by variants.
     distance : float
-        Largest difference of the best variant; at least half a unit of the third digit.
+        Largest difference of the nearest variant; at least half a unit of the third digit is used.
 
     Returns
     -------
     float
         In [0, 1].
     """
-    points = ours.to_numpy(float).T
-    if np.isnan(points).any():
-        points = ours.T.fillna(ours.mean(axis=1)).to_numpy()
+    points = ours.T.fillna(ours.mean(axis=1)).to_numpy(float)
     axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
     spread = np.ptp(points @ axes.T, axis=0).clip(1e-12)
     width = 2 * max(distance, 0.0005) * np.abs(axes).sum(axis=1)
@@ -328,82 +317,52 @@ def luck(ours, distance):
 
 
 def _by_row(table, rows, values):
-    """Yield each printed row with its cells and our values of its variants, a column each."""
-    printed = _printed(table)
+    """Yield each published row with its cells and our values of its variants, one column each."""
+    cells = table[(table["aspect"] != "AVG") & table["value"].notna()]
+    digits = cells["printed"].str.partition(".")[2].str.len()
+    cells = cells.assign(unit=10.0**-digits)
     ours = values.pivot(index=CELL, columns="metric", values="ours")
     for row, variants in rows.items():
-        cells = printed[printed["row"] == row].set_index(CELL)
         known = [name for name in variants if name in ours]
-        yield row, cells, ours[known]
-
-
-def _printed(table):
-    """The cells that a search compares, with the unit of their last printed digit."""
-    kept = table[(table["aspect"] != "AVG") & table["value"].notna()]
-    digits = kept["printed"].str.partition(".")[2].str.len()
-    return kept.assign(unit=10.0**-digits)
+        yield row, cells[cells["row"] == row].set_index(CELL), ours[known]
 
 
 def _search(row, printed, unit, ours, tolerance):
-    """Search one row: its printed cells, the unit of each cell's last digit, and ours by variant."""
-    held = ours.index[ours.notna().any(axis=1)]
-    absent = printed.index[~printed.index.isin(held)].unique()
+    """Search one row: its published cells, the unit of each cell's last digit, and ours by variant."""
+    covered = ours.index[ours.notna().any(axis=1)]
+    absent = printed.index.difference(covered)
     if printed.empty or ours.empty or len(absent):
         raise ValueError(
-            f"row {row!r}: {len(printed)} printed cells, {ours.shape[1]} variants with "
-            f"values, {len(absent)} cells without; there must be a value for each"
+            f"row {row!r}: expected a value for each of {len(printed)} published cells, got "
+            f"{ours.shape[1]} variants and no value for {len(absent)} cells"
         )
     ours = ours.loc[printed.index]
-    # In plain arrays, cells by variants: `left_out` searches once for each variant.
-    gaps = np.abs(ours.to_numpy(float) - printed.to_numpy(float)[:, None])
-    in_units = gaps / unit.to_numpy(float)[:, None]
-    largest = gaps.max(axis=0)
-    largest[np.isnan(largest)] = np.inf
-    order = largest.argsort(kind="stable")
-    names = ours.columns[order].tolist()
-    worst = dict(zip(names, largest[order].tolist()))
-    winner = names[0]
-    fits = (in_units <= FITS + _HAIR).all(axis=0)[order]
-    fitting = [name for name, fit in zip(names, fits) if fit]
-    equal = _equal(ours, ours[winner]).to_numpy()[order]
-    others = [name for name, same in zip(names, equal) if not same]
-    rivals = [name for name in others if worst[name] <= tolerance + 1e-9]
+    gaps = ours.sub(printed, axis=0).abs()
+    in_units = gaps.div(unit, axis=0)
+    worst = gaps.max(skipna=False).fillna(np.inf).sort_values(kind="stable")
+    winner = worst.index[0]
+    fits = (in_units <= FITS + _HAIR).all()
+    fitting = [name for name in worst.index if fits[name]]
+    equal = _equal(ours, ours[winner])
+    others = worst[[name for name in worst.index if not equal[name]]]
     chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
     return Search(
         row=row,
         variant=winner,
         explained=bool(fitting) and chance < CHANCE,
-        worst=worst[winner],
-        exact=int((in_units[:, order[0]] <= 0.5 + _HAIR).sum()),
+        worst=worst.iloc[0],
+        exact=int((in_units[winner] <= 0.5 + _HAIR).sum()),
         cells=len(printed),
         tried=ours.shape[1],
         chance=chance,
-        runner_up=worst[others[0]] if others else np.nan,
+        runner_up=others.iloc[0] if len(others) else np.nan,
         family=tuple(fitting),
-        rivals=tuple(rivals),
+        rivals=tuple(others.index[others <= tolerance + 1e-9]),
         values=None,
     )
 
 
 def _equal(ours, variant):
-    """Which variants have the same values as one of them, in every cell."""
+    """Which variants have the same values as one of them in every cell."""
     same = np.isclose(ours.to_numpy(float), variant.to_numpy(float)[:, None])
     return pd.Series(same.all(axis=0), index=ours.columns)
-
-
-def _shared(parts):
-    """How many leading words all lists share, never all of one."""
-    count = 0
-    for words in zip(*parts):
-        if len(set(words)) > 1:
-            break
-        count += 1
-    return count
-
-
-def _first_few(names):
-    """The first names, and how many there are besides."""
-    text = "; ".join(names[:_NAMED])
-    if len(names) > _NAMED:
-        text += f"; and {len(names) - _NAMED} more"
-    return text
