@@ -15,9 +15,9 @@ from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.entering import is_rule, judge_name
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
+from nlgjudge.papers import modules
 from nlgjudge.papers.asking import ask, count, kept, request
 from nlgjudge.papers.protocol import Protocol, Scope
-from nlgjudge.papers.registered import modules
 from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table
 

@@ -6,11 +6,12 @@ from functools import lru_cache
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.papers.registered import titles
+from nlgjudge.papers import modules
 
 _asked = set()
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
-PAPERS = titles()
+# Titles by the key of the printed tables; G-Eval was printed twice.
+PAPERS = {key: title for paper in modules().values() for key, title in paper.VERSIONS.items()}
 
 
 def tables():
