@@ -4,8 +4,6 @@ from . import notebook_index as notebook_index
 from . import ties as ties
 from . import your_own_data as your_own_data
 from .ablation import ablate as ablate
-from .dhp_table2_perturbations import dhp_settings as dhp_settings
-from .dhp_table2_perturbations import highlight as highlight
 from .printed_averages import captions as captions
 from .printed_averages import shared_baselines as shared_baselines
 from .printed_averages import versions as versions
