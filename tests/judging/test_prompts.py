@@ -9,7 +9,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
 from nlgjudge.judging.parsing import FORMS
 from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
-from nlgjudge.papers.registered import modules
+from nlgjudge.papers import modules
 
 TOKENS = sorted({token for name in names() for token in prompt(name).slots})
 HOSTILE = (

@@ -6,9 +6,8 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.papers import asking
+from nlgjudge.papers import asking, modules
 from nlgjudge.papers.protocol import SCORING, rows
-from nlgjudge.papers.registered import modules
 
 PAPERS = {version: module for module in model_rows.PAPERS.values() for version in module.VERSIONS}
 MODELS = (

@@ -5,10 +5,11 @@ import re
 import pandas as pd
 
 from nlgjudge.data.paths import out, root
-from nlgjudge.papers.registered import titles
+from nlgjudge.papers import modules
 
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
-PAPERS = titles()
+# Titles by the key of the published tables; G-Eval was published twice.
+PAPERS = {key: title for paper in modules().values() for key, title in paper.VERSIONS.items()}
 SETTINGS_COLUMNS = [
     "paper",
     "artefact",

@@ -4,4 +4,3 @@ from .protocols import RECORDED as RECORDED
 from .protocols import SCOPES as SCOPES
 from .protocols import UNREAD as UNREAD
 from .protocols import VERSIONS as VERSIONS
-from .recorded import scored as scored

@@ -1,11 +1,8 @@
 from .aspects import Aspect as Aspect
 from .aspects import dataset_aspects as dataset_aspects
-from .aspects import other_rated_aspects as other_rated_aspects
 from .chain import coascore as coascore
 from .chain import llmscore as llmscore
-from .chain import plan_coascore as plan_coascore
 from .chained import Chained as Chained
-from .chained import expected_chain as expected_chain
 from .metric_rows import METRIC_ROWS as METRIC_ROWS
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES

@@ -2,7 +2,7 @@
 
 Gong and Mao 2023 (arXiv 2312.10355), sections 3.2 and 3.3 and Tables 8 to 11. The printed
 prompts are about the overall quality of a dialogue response; for other tasks and aspects
-their words are exchanged for those of `prompts/coascore/tasks.toml` in a single pass.
+their words are replaced by those of `prompts/tasks.toml` in a single pass.
 """
 
 import json
@@ -10,12 +10,10 @@ import math
 import re
 import tomllib
 import warnings
-from collections import Counter
-from functools import cache, lru_cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from nlgjudge.judging.parsing import Score, parse
@@ -25,27 +23,16 @@ from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.coascore.protocols import SAMPLING, SCOPES
 
+_STEP_BY_STEP = (
+    "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
+)
 _WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
 )
-_STEP_BY_STEP = (
-    "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
-)
-NUMBERS = dict(enumerate(_WORDS.split(), 1))
-# A line of a list: perhaps a mark or a number, a name of up to 62 characters, perhaps a remark in brackets, a
-# colon or a dash, and what is said of it. No part is tried twice (*+), so that a long reply takes no longer by the
-# square; what stands at the end of a line is taken off afterwards for the same reason.
-_LINE = re.compile(
-    r"^[ \t>#*•–-]*+(?:\d+[.)])?+[ \t*_\"'-]*+([^\W\d][^:\n*_\"?!]{1,60}?)[ \t*_\"']*+"
-    r"(?:\([^)\n]*\)[ \t*_]*+)?+(?::|(?<=[ \t])[–-])[ \t*_\"']*+(\S.*)$",
-    re.MULTILINE,
-)
-_END = " \t*_\"',"
-# How judges call the parts of an aspect in JSON.
-_NAME_KEYS = ("aspect", "name")
-_SCORE_KEYS = ("score", "rating", "value")
-_TEXT_KEYS = ("definition", "description")
+_NUMBERS = dict(enumerate(_WORDS.split(), 1))
+_MARKS = " \t#>*_\"'`•–-"  # around a line of a list
+_LONGEST_NAME = 60  # characters
 
 
 class Aspect(NamedTuple):
@@ -89,16 +76,15 @@ def dataset_aspects(task):
     >>> list(dataset_aspects("summarization"))
     ['coherence', 'consistency', 'fluency', 'relevance']
     """
-    return {key: Aspect(*words) for key, words in _task(task)["aspects"].items()}
+    return {key: Aspect(*words) for key, words in _task_words(task)["aspects"].items()}
 
 
 def other_rated_aspects(task, aspect):
-    """What the ablation CoAScore_inter shows in the place of generated aspects (section 4.6).
+    """Aspects that the ablation CoAScore_inter shows instead of generated ones (section 4.6).
 
     The paper experiments "with five aspects in the TopicalChat dataset", those of Table 5, and takes "other
-    aspects already present in the evaluation dataset". Topical-Chat has a sixth, the use of knowledge, which
-    Table 5 does not have: it is not among them. For a task that Table 5 does not print all its rated aspects
-    count.
+    aspects already present in the evaluation dataset". Topical-Chat's sixth aspect, the use of knowledge, is
+    not in Table 5 and is left out. For a task that is not in Table 5, all its rated aspects count.
 
     Parameters
     ----------
@@ -149,8 +135,8 @@ def stage(name, task, aspect, scale=(1, 5)):
             name=f"coascore/{name}/{task}/{aspect}", body=f"{body}\n\n{_STEP_BY_STEP}", exact=False
         )
     asked = prompt(f"coascore/{name}")
-    printed = _task("dialogue")
-    wanted = _task(task)
+    printed = _task_words("dialogue")
+    wanted = _task_words(task)
     if aspect not in wanted["aspects"]:
         raise KeyError(
             f"no words for aspect {aspect!r} of {task}; there are {', '.join(wanted['aspects'])}"
@@ -170,7 +156,7 @@ def stage(name, task, aspect, scale=(1, 5)):
 
 
 def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
-    """Stage 1: let a judge list aspects (Table 9).
+    """Let a judge list aspects (stage 1, Table 9).
 
     A live judge keeps the reply in its store under the full request, so the same task,
     aspect, n and judge are asked once.
@@ -192,22 +178,14 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
         When the reply names none.
     """
     asked = stage("aspects", task, aspect)
-    text = asked.render({"n": NUMBERS.get(n, n)})
     judge = get_judge(judge) if isinstance(judge, str) else judge
-    asking = Task(
-        "relevant aspects",
-        aspect,
-        text,
-        {"n": str(n)},
-        (),
-        "text",
-        1,
-        settings or SAMPLING,
-        prompt=asked.name,
-        digest=asked.digest,
-        check=_names_none,
-    )
-    (reply,) = judge.replies([asking])
+    fields = {"n": str(n)}
+    text = asked.render({"n": _NUMBERS.get(n, n)})
+
+    def check(text):
+        return "" if parse_aspects(text) else "no_aspects"
+
+    (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings, check)])
     found = parse_aspects(reply.text)[:n]
     if not found:
         raise ValueError(
@@ -220,7 +198,7 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
 
 
 def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings=None):
-    """Stage 2: score all aspects of an item in one call (Table 10).
+    """Score all aspects of an item in one call (stage 2, Table 10).
 
     Parameters
     ----------
@@ -231,53 +209,32 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     Returns
     -------
     pandas.DataFrame
-        `item_id, aspect` (of the chain), `sample_index, text, score, reason, reply_key`, a
-        row for each item and aspect; `reply_key` is how the reply called it. An aspect that
-        was not asked for has a row with the reason `extra_aspect`.
+        `item_id, aspect` (of the chain), `sample_index, text, score, reason`, a row for each item and aspect. An
+        aspect that was not asked for has a row with the reason `extra_aspect`.
     """
     asked = stage("aspect_scores", task, aspect, scale)
     judge = get_judge(judge) if isinstance(judge, str) else judge
     names = [one.name for one in aspects]
     definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
-    check = partial(_lacks_scores, names=names, scale=scale)
-    tasks = [one._replace(check=check) for one in item_tasks(items, asked, settings, shown)]
-    read = cache(partial(parse_scores, names=names, scale=scale))  # many replies are the same
+
+    def check(text):
+        """Why stage 3 cannot use a reply: the reason of the first aspect without a score."""
+        scores, _ = parse_scores(text, names, scale)
+        return next((score.reason for score in scores.values() if score.reason), "")
+
     rows = []
-    for reply in judge.replies(tasks):
-        scores, keys, extra = read(reply.text)
-        for name, (score, reason) in scores.items():
-            rows.append(
-                (
-                    reply.item_id,
-                    name,
-                    reply.sample_index,
-                    reply.text,
-                    score,
-                    reply.reason or reason,
-                    keys.get(name, ""),
-                )
-            )
-        for name in extra:
-            rows.append(
-                (reply.item_id, name, reply.sample_index, reply.text, np.nan, "extra_aspect", name)
-            )
-    return pd.DataFrame(rows, columns=[*COLUMNS, "reply_key"]).astype({"score": float})
-
-
-def _names_none(text):
-    """Why a reply to stage 1 is of no use to stage 2."""
-    return "" if parse_aspects(text) else "no_aspects"
-
-
-def _lacks_scores(text, names, scale):
-    """Why a reply to stage 2 is of no use to stage 3: the reason of the first aspect without a score."""
-    scores, _, _ = parse_scores(text, names, scale)
-    return next((score.reason for score in scores.values() if score.reason), "")
+    for reply in judge.replies(item_tasks(items, asked, settings, shown, check)):
+        scores, extra = parse_scores(reply.text, names, scale)
+        found = [(name, score, reply.reason or reason) for name, (score, reason) in scores.items()]
+        found += [(name, math.nan, "extra_aspect") for name in extra]
+        for name, score, reason in found:
+            rows.append((reply.item_id, name, reply.sample_index, reply.text, score, reason))
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"score": float})
 
 
 def parse_aspects(text):
-    """Read a list of aspects: JSON, or one "Name: definition" a line, numbered or marked as it may be.
+    """Read a list of aspects: a JSON object, or one "Name: definition" a line.
 
     Parameters
     ----------
@@ -294,88 +251,56 @@ def parse_aspects(text):
     Aspect(name='Clarity', definition='how clear it is')
     """
     found = {}
-    for name, definition in _pairs(text, _TEXT_KEYS):
-        is_definition = isinstance(definition, str) and len(definition.split()) > 1
-        if is_definition and _key(name):
-            found.setdefault(_key(name), Aspect(name.strip(), definition.strip()))
+    for name, definition in _pairs(text) or []:
+        if _key(name) and len(definition.split()) > 1:
+            found.setdefault(_key(name), Aspect(name, definition))
     return list(found.values())
 
 
 def parse_scores(text, names, scale=(1, 5)):
-    """Read a score for each aspect by its name: JSON, or one "Name: 5.0" a line.
-
-    A name may differ in case and marks, or hold the wanted name or be held by it, where that
-    leaves one choice.
+    """Read a score for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
 
     Parameters
     ----------
     text : str
     names : list of str
+        A reply's names may differ in case and marks, and in nothing else.
     scale : (float, float)
 
     Returns
     -------
     scores : dict of str to nlgjudge.judging.parsing.Score
         One for each name; reasons are those of `nlgjudge.judging.parsing.parse`, and
-        `missing_aspect`, `ambiguous` where a name was given two scores.
-    keys : dict of str to str
-        How the reply called each aspect that it scored.
+        `missing_aspect`, `ambiguous` where a name was given two scores, `not_json` for broken or nested JSON.
     extra : list of str
-        Names in the reply that are none of ours.
+        Other names that the reply gives a score.
+
+    Examples
+    --------
+    >>> parse_scores("Clarity: 4/5\\nTone: 9", ["Clarity", "Tone"])[0]
+    {'Clarity': Score(score=4.0, reason=''), 'Tone': Score(score=nan, reason='out_of_range')}
     """
+    pairs = _pairs(text)
+    if pairs is None:
+        return dict.fromkeys(names, Score(math.nan, "not_json")), []
+    wanted = {_key(name): name for name in names}
     given = {}
-    for name, value in _pairs(text, _SCORE_KEYS):
-        score = _number(str(value), tuple(scale))
-        if not math.isnan(score.score) or score.reason in ("out_of_range", "other_scale"):
-            given.setdefault(name.strip(), []).append(score)
-    matched = _matched(list(given), names)
-    missing = Score(math.nan, "missing_aspect")
+    for name, value in pairs:
+        score = parse(value, "number", scale)
+        if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
+            given.setdefault(wanted.get(_key(name), name), set()).add(score)
+    reason = "missing_aspect"
     if not given:
         of_whole = parse(text, "number", scale).reason
-        if of_whole in ("empty", "refusal"):
-            missing = Score(math.nan, of_whole)
+        reason = of_whole if of_whole in ("empty", "refusal") else reason
     scores = {}
     for name in names:
-        found = set(given[matched[name]]) if name in matched else {missing}
+        found = given.get(name, {Score(math.nan, reason)})
         scores[name] = found.pop() if len(found) == 1 else Score(math.nan, "ambiguous")
-    extra = [name for name in given if name not in matched.values()]
-    return scores, matched, extra
+    return scores, [name for name in given if name not in names]
 
 
-@lru_cache(maxsize=4096)  # the same few numbers, again and again
-def _number(text, scale):
-    return parse(text, "number", scale)
-
-
-def _matched(given, names):
-    """Aspect to the reply's key; first equal keys, then those that hold one another, if unique."""
-    matched = {}
-    if len({*map(_key, names)}) == len(names) and list(given) == list(names):  # as it was asked for
-        return dict(zip(names, names))
-    for close in (_are_equal, _hold_one_another):
-        taken = set(matched.values())
-        free = [key for key in given if key not in taken and _key(key)]
-        without = [name for name in names if name not in matched]
-        if not without:
-            break
-        pairs = [(name, key) for name in without for key in free if close(_key(name), _key(key))]
-        choices_of_name = Counter(name for name, _ in pairs)
-        choices_of_key = Counter(key for _, key in pairs)
-        for name, key in pairs:
-            if choices_of_name[name] == 1 and choices_of_key[key] == 1:
-                matched[name] = key
-    return matched
-
-
-def _are_equal(one, other):
-    return one == other
-
-
-def _hold_one_another(one, other):
-    return one in other or other in one
-
-
-def item_tasks(items, asked, settings, extra=None):
+def item_tasks(items, asked, settings, extra=None, check=None):
     """Render a prompt for every item.
 
     Parameters
@@ -386,93 +311,76 @@ def item_tasks(items, asked, settings, extra=None):
         Sampling parameters; `protocols.SAMPLING` without any.
     extra : dict of str to dict, optional
         Further fields, by field and item.
+    check : callable, optional
+        As for `nlgjudge.judging.tasks.Task`.
 
     Returns
     -------
     list of nlgjudge.judging.tasks.Task
     """
     tasks = []
-    digest = asked.digest
     for item in items.itertuples():
         fields = fields_of(item)
-        for field, values in (extra or {}).items():
-            fields[field] = values[item.item_id]
-        tasks.append(
-            Task(
-                item.item_id,
-                asked.aspect,
-                asked.render(fields),
-                fields,
-                asked.scale,
-                asked.form,
-                1,
-                settings or SAMPLING,
-                prompt=asked.name,
-                digest=digest,
-            )
-        )
+        fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
+        tasks.append(_task(item.item_id, asked, asked.render(fields), fields, settings, check))
     return tasks
 
 
-@lru_cache(maxsize=4096)  # the same few names for every item
+def _task(key, asked, text, fields, settings, check):
+    return Task(
+        key,
+        asked.aspect,
+        text,
+        fields,
+        asked.scale,
+        asked.form,
+        settings=settings or SAMPLING,
+        prompt=asked.name,
+        digest=asked.digest,
+        check=check,
+    )
+
+
 def _key(name):
     """A name without case and marks."""
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _pairs(text, value_keys):
-    """Names and values of a reply, from its JSON where there is any, else line by line."""
-    starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
-    start = min(starts, default=-1)
-    end = max(text.rfind("}"), text.rfind("]"))
+def _pairs(text):
+    """Names and values of a reply: of its JSON object, else line by line; None for JSON that is broken or nested."""
+    if "{" not in text:
+        return _lines(text)
     try:
         # An object is read as its pairs, because a reply may name one aspect twice.
-        return list(_flat(json.loads(text[start : end + 1], object_pairs_hook=list), value_keys))
+        pairs = json.loads(text[text.find("{") : text.rfind("}") + 1], object_pairs_hook=list)
     except (ValueError, RecursionError):  # a ValueError also for a number of thousands of digits
-        if "{" in text:  # broken JSON: each of its parts is a line
-            text = re.sub(r'[{}]|,\s*(?=")', "\n", text)
-        return [(name, said.rstrip(_END)) for name, said in _LINE.findall(text)]
+        return None
+    if any(isinstance(value, list) for _, value in pairs):
+        return None
+    return [(name.strip(), str(value)) for name, value in pairs]
 
 
-def _flat(node, value_keys):
-    """Names and values from objects nested as judges nest them; an object comes as its pairs."""
-    pairs = [part for part in node if isinstance(part, tuple)]
-    fields = {key.lower(): value for key, value in pairs}
-    name = next((fields[key] for key in _NAME_KEYS if isinstance(fields.get(key), str)), None)
-    value = next((fields[key] for key in value_keys if key in fields), None)
-    if name is not None and value is not None:  # {"aspect": NAME, "score": VALUE}
-        yield name, value
-        return
-    for key, inner in pairs:
-        value = _value_within(inner, value_keys)
-        if value is not None:  # {NAME: {"score": VALUE}}
-            yield key, value
-        elif isinstance(inner, list):
-            yield from _flat(inner, value_keys)
-        else:  # {NAME: VALUE}
-            yield key, inner
-    for inner in node:
-        if isinstance(inner, list):
-            yield from _flat(inner, value_keys)
-
-
-def _value_within(node, value_keys):
-    """The value that an object gives under one of the keys, or None."""
-    if isinstance(node, list) and all(isinstance(part, tuple) for part in node):
-        for key, value in dict(node).items():
-            if key.lower() in value_keys:
-                return value
-    return None
+def _lines(text):
+    """Names and values of lines "Name: value" or "Name - value", perhaps with a bullet, a number or a remark."""
+    pairs = []
+    for line in text.splitlines():
+        line = re.sub(r"^\d+[.)]", "", line.strip(_MARKS)).strip(_MARKS)
+        name, *value = re.split(r":|\s[–-]\s", line, maxsplit=1)
+        if value and len(name) <= _LONGEST_NAME:
+            name = re.sub(r"\(.*", "", name).strip(_MARKS)
+            if name[:1].isalpha():
+                pairs.append((name, value[0].strip(" \t*_\"',")))
+    return pairs
 
 
 @cache
 def _tasks():
-    """Words of each task, which nobody changes."""
+    """Words of each task."""
     path = files("nlgjudge") / "papers" / "coascore" / "prompts" / "tasks.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _task(name):
+def _task_words(name):
     tasks = _tasks()
     if name not in tasks:
         raise KeyError(f"no words for task {name!r}; there are {', '.join(tasks)}")
@@ -480,18 +388,13 @@ def _task(name):
 
 
 def _words(task, aspect, scale):
-    """What stands in a prompt for the task and the aspect, in one order for all."""
+    """What a prompt says of the task and the aspect, in one order for all."""
     title, definition = task["aspects"][aspect]
     low, high = scale
     return [
         task["intro"].strip(),
         task["material"].strip(),
-        task["name"],
-        task["source"],
-        task["hypothesis"],
-        title,
-        title.lower(),
-        definition,
-        f"({low}-{high})",
-        f"from {low} to {high}",
+        *(task["name"], task["source"], task["hypothesis"]),
+        *(title, title.lower(), definition),
+        *(f"({low}-{high})", f"from {low} to {high}"),
     ]

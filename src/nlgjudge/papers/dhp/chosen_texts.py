@@ -1,16 +1,13 @@
-"""The texts that DHP perturbs (Wang et al. 2024, appendix A), and the statistics that its Table 2 averages."""
+"""The texts that DHP perturbs (Wang et al. 2024, appendix A)."""
 
 import random
 import re
-from functools import lru_cache
 
 import pandas as pd
-from nltk.tokenize import NLTKWordTokenizer
 
 from nlgjudge.data.choices import first
 from nlgjudge.papers.dhp.perturbing import sentences
 
-_TOKENIZER = NLTKWordTokenizer()
 _LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}  # characters
 
 
@@ -21,10 +18,10 @@ def originals(benchmark, n=100, *, seed=0):
     ----------
     benchmark : nlgjudge.data.schema.Benchmark
         One of `nlgjudge.papers.dhp.perturbing.DATASETS`: of SummEval the first reference with most sentences,
-        of SumPubMed the sections BACKGROUND, of Story Cloze the right endings, of Answer Equivalence
+        of SumPubMed the BACKGROUND sections, of Story Cloze the right endings, of Answer Equivalence
         the references above 150 characters, of WMT-22 the translations above 300.
     n : int or None
-        So many at random, or all where there are no more; None or 0 for all.
+        Number of texts drawn at random, or all where there are no more; None or 0 for all.
     seed : int
 
     Returns
@@ -73,42 +70,6 @@ def originals(benchmark, n=100, *, seed=0):
     return items.iloc[sorted(drawn)].reset_index(drop=True)
 
 
-def text_statistics(texts):
-    """Count what Table 2 averages.
-
-    Parameters
-    ----------
-    texts : iterable of str
-
-    Returns
-    -------
-    pandas.DataFrame
-        By text: `characters`, `words` (cut at blanks), `tokens` (NLTK's), `spoken` (tokens with a letter
-        or digit) and `sentences`.
-
-    Examples
-    --------
-    >>> text_statistics(["A river rose. Nobody was hurt."]).iloc[0].to_dict()
-    {'characters': 30, 'words': 6, 'tokens': 8, 'spoken': 6, 'sentences': 2}
-    """
-    rows = []
-    for text in texts:
-        spans = sentences(text)
-        counts = [_tokens(text[start:end]) for start, end in spans]
-        tokens = sum(tokens for tokens, _ in counts)
-        spoken = sum(spoken for _, spoken in counts)
-        rows.append((len(text), len(text.split()), tokens, spoken, len(spans)))
-    return pd.DataFrame(rows, columns=["characters", "words", "tokens", "spoken", "sentences"])
-
-
-@lru_cache(maxsize=32768)  # most sentences of a perturbed text stand in the original too
-def _tokens(sentence):
-    """How many tokens a sentence has, and how many of them with a letter or digit."""
-    tokens = _TOKENIZER.tokenize(sentence)
-    spoken = [token for token in tokens if any(map(str.isalnum, token))]
-    return len(tokens), len(spoken)
-
-
 def _most_sentences(texts):
     return max(texts, key=lambda text: len(sentences(text)))
 
@@ -120,7 +81,7 @@ def _background(text):
 
 
 def _joined(items, size):
-    """Join so many neighbours to one text each, under the first one's keys."""
+    """Join each `size` neighbours to one text, under the first one's keys."""
     blocks = items.groupby(pd.RangeIndex(len(items)) // size)
     return blocks.first().assign(
         source=blocks["source"].agg(" ".join), hypothesis=blocks["hypothesis"].agg(" ".join)

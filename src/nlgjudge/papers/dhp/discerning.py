@@ -1,57 +1,25 @@
-"""Discernment: whether a judge rates damaged texts lower (DHP, Wang et al. 2024, section 4.3).
+"""Discernment: whether a judge rates perturbed texts lower (DHP, Wang et al. 2024, section 4.3).
 
-A signed-rank test of original against damaged for each metric, the metrics' p-values combined by their
-harmonic mean, D = log_0.05 p, and its average over levels and minimum. Everything is kept in logarithms.
+A signed-rank test of original against perturbed texts for each metric gives p-values. Their harmonic mean is
+one p-value of the perturbation, D = log_0.05 p, and D is averaged over levels. Everything is kept in logarithms.
 
-The paper's two formulas are not the same at equal weights: its unweighted sum lacks the factor M of a
-mean, so that D is larger by log_20 M for every judge and never below D with expert weights. The default
-is the normalised form, the harmonic mean of Wilson 2019; `form="as_printed"` has the paper's.
+The paper's two formulas differ at equal weights: its unweighted sum lacks the factor M of a mean, so that D is
+larger by log_20 M for every judge and never below D with expert weights. The default is the normalised form, the
+harmonic mean of Wilson 2019; `form="as_printed"` gives the paper's.
 """
 
-import math
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # which imports `scipy.stats` where it is first used, in half a second
+import scipy
 from scipy.special import logsumexp
 
 FORMS = ("normalised", "as_printed")
-ZEROS = ("wilcox", "pratt")
-METHODS = ("auto", "exact", "normal")
-EXACT = 25  # differences up to which "auto" enumerates
-_MOST_EXACT = 1000  # with 1075 differences the share of one pattern, 2**-1075, is no longer a float
-_CELLS = 4_000_000  # numbers held at once
-_LOG20 = np.log(20)
+# Most unequal pairs that get the exact distribution. With 1,075 the share of one pattern, 2**-1075, is no float.
+METHODS = {"auto": 25, "exact": 1000, "normal": -1}
 STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
-
-
-def forms(first="normalised"):
-    """The two forms of the formula, the chosen one first.
-
-    Parameters
-    ----------
-    first : str
-        One of `FORMS`.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    ValueError
-        For an unknown form.
-
-    Examples
-    --------
-    >>> forms("as_printed")
-    ['as_printed', 'normalised']
-    """
-    if first not in FORMS:
-        raise ValueError(f"form={first!r}: expected one of {FORMS}")
-    return sorted(FORMS, key=lambda form: form != first)
+_LOG20 = np.log(20)
 
 
 class SignedRank(NamedTuple):
@@ -60,41 +28,29 @@ class SignedRank(NamedTuple):
     Attributes
     ----------
     log_p : float
-        Natural logarithm; 0 where all differences are zero.
+        Natural logarithm; 0 where all differences are zero, NaN without pairs.
     n, zeros : int
         Pairs with both ratings, and those of them that are equal.
-    note : str
-        ``"all differences are zero: p = 1"``, ``"no pairs"`` or empty.
     """
 
     log_p: float
     n: int
     zeros: int
-    note: str
 
 
-def signed_rank(original, damaged, *, zeros="wilcox", method="auto"):
-    """Wilcoxon's signed-rank test that originals are rated higher than their damaged copies.
+def signed_rank(original, perturbed, *, method="auto"):
+    """Test whether originals are rated higher than their perturbed copies (Wilcoxon's signed-rank test).
 
     Parameters
     ----------
-    original, damaged : array of float
+    original, perturbed : array of float, shape (n,)
         Paired ratings; pairs with a NaN are left out.
-    zeros : {"wilcox", "pratt"}
-        Drop equal pairs before ranking (scipy's default, and so the paper's) or after.
-    method : {"auto", "exact", "normal"}
-        Distribution given the ranks, ties included, or the normal approximation without correction for
-        continuity, which is what `scipy.stats.wilcoxon` takes where there are ties; "auto" is exact up
-        to 25 unequal pairs, exact up to 1000.
+    method
+        As for `log_p`.
 
     Returns
     -------
     SignedRank
-
-    Raises
-    ------
-    ValueError
-        For lengths that differ or unknown options.
 
     Examples
     --------
@@ -105,37 +61,32 @@ def signed_rank(original, damaged, *, zeros="wilcox", method="auto"):
     >>> round(float(np.exp(found.log_p)), 5), found.n
     (0.03125, 5)
     """
-    original = np.asarray(original, float)
-    damaged = np.asarray(damaged, float)
-    if original.shape != damaged.shape or original.ndim != 1:
-        raise ValueError(
-            f"expected two lists of one length, got shapes {original.shape} and {damaged.shape}"
-        )
-    differences = original - damaged
-    n = int(np.isfinite(differences).sum())
+    differences = np.subtract(original, perturbed, dtype=float)
+    pairs = int(np.isfinite(differences).sum())
     equal = int((differences == 0).sum())
-    note = ""
-    if n == 0:
-        note = "no pairs"
-    elif n == equal:
-        note = "all differences are zero: p = 1"
-    return SignedRank(float(log_p(differences, zeros=zeros, method=method)), n, equal, note)
+    return SignedRank(float(log_p(differences, method=method)), pairs, equal)
 
 
-def log_p(differences, *, zeros="wilcox", method="auto"):
-    """Natural logarithms of one-sided p-values along the last axis; NaN where there is no pair.
+def log_p(differences, *, method="auto"):
+    """Natural logarithms of one-sided signed-rank p-values along the last axis; NaN where there is no pair.
 
     Parameters
     ----------
-    differences : numpy.ndarray
-        Original minus damaged, NaN for a missing rating.
-    zeros, method
-        As for `signed_rank`.
+    differences : array of float, shape (..., n)
+        Original minus perturbed, NaN for a missing rating. Zeros are dropped, as scipy does by default.
+    method : {"auto", "exact", "normal"}
+        Distribution given the ranks, ties included, or the normal approximation without correction for
+        continuity, which is what `scipy.stats.wilcoxon` takes where there are ties; "auto" is exact up
+        to 25 unequal pairs, "exact" up to 1,000.
 
     Returns
     -------
-    numpy.ndarray
-        Without the last axis.
+    numpy.ndarray, shape (...)
+
+    Raises
+    ------
+    ValueError
+        For an unknown method.
 
     Examples
     --------
@@ -143,75 +94,48 @@ def log_p(differences, *, zeros="wilcox", method="auto"):
     >>> np.exp(log_p([[4, 1, 2, 1, 1], [0, 0, 0, 0, 0]])).round(5)
     array([0.03125, 1.     ])
     """
-    if zeros not in ZEROS or method not in METHODS:
-        raise ValueError(
-            f"zeros={zeros!r}, method={method!r}: expected one of {ZEROS} and one of {METHODS}"
-        )
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}: expected one of {', '.join(METHODS)}")
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)
-    counted = ((differences != 0) & ~np.isnan(differences)).sum(axis=-1)
-    exact = counted <= {"auto": EXACT, "exact": _MOST_EXACT, "normal": -1}[method]
-    if exact.any():
-        found = np.empty(counted.shape)
-        found[exact] = _exact(differences[exact], zeros)
-        if not exact.all():
-            found[~exact] = _normal(differences[~exact], zeros)
-    else:
-        found = _normal(differences, zeros)
-    found = np.where(counted == 0, 0.0, found)
-    return np.where(np.isfinite(differences).any(axis=-1), found, np.nan)
+    rows = differences.reshape(-1, differences.shape[-1])
+    unequal = (np.nan_to_num(rows) != 0).sum(axis=1)
+    exact = unequal <= METHODS[method]
+    found = np.empty(len(rows))
+    found[exact] = [_exact(row) for row in rows[exact]]
+    if not exact.all():
+        found[~exact] = _normal(rows[~exact])
+    found[unequal == 0] = 0
+    found[np.isnan(rows).all(axis=1)] = np.nan
+    return found.reshape(differences.shape[:-1])
 
 
-def _normal(differences, zeros):
+def _normal(rows):
     """Logarithm of the normal approximation of p, row by row."""
-    if zeros == "wilcox":
-        # Missing and equal pairs are both dropped. scipy leaves out missing ones row by row, which is slow.
-        differences = np.where(np.isnan(differences), 0, differences)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # rows without an unequal pair
+    with np.errstate(invalid="ignore", divide="ignore"):  # rows without an unequal pair
         test = scipy.stats.wilcoxon(
-            differences,
-            zero_method=zeros,
-            alternative="greater",
-            method="asymptotic",
-            axis=-1,
-            nan_policy="omit",
+            np.nan_to_num(rows), alternative="greater", method="asymptotic", axis=-1
         )
-    # Not the logarithm of its p, which is 0 from about 1,900 differences of one sign on.
+    # Not the logarithm of its p-value, which is 0 from about 1,900 differences of one sign on.
     return scipy.stats.norm.logsf(test.zstatistic)
 
 
-def _exact(differences, zeros):
-    """Logarithm of the share of sign patterns whose sum is at least the one seen, row by row.
+def _exact(row):
+    """Logarithm of the share of sign patterns whose sum of positive ranks is at least the one seen.
 
     scipy's exact distribution is that of ranks without ties.
     """
-    ranks = scipy.stats.rankdata(np.abs(differences), axis=-1, nan_policy="omit")
-    if zeros == "wilcox":
-        ranks = ranks - (differences == 0).sum(axis=-1, keepdims=True)
-    ranks = np.where(np.nan_to_num(differences) == 0, 0, ranks)
-    signed = np.where(ranks > 0, np.sign(differences) * ranks, 0).sum(axis=-1)
-    longest = (ranks > 0).sum(axis=-1).max()
-    doubled = np.rint(2 * ranks).astype(int)  # midranks become whole numbers
-    doubled = np.sort(doubled, axis=-1)[:, -max(longest, 1) :]
-    total = doubled.sum(axis=-1)
-    least = np.rint(total / 2 + signed).astype(int)  # twice the sum of positive ranks
-    parts = max(1, len(doubled) * (total.max() + 1) // _CELLS)
-    found = []
-    for rows in np.array_split(np.arange(len(doubled)), parts):
-        # share[row, s]: of all patterns of signs so far, those with a doubled sum s of positive ranks
-        sums = np.arange(total[rows].max() + 1)
-        share = np.zeros((len(rows), len(sums)))
-        share[:, 0] = 1
-        largest = 1 + np.cumsum(doubled[rows], axis=1).max(axis=0)  # no sum so far is as large
-        for rank, end in zip(doubled[rows].T, largest):
-            before = sums[:end] - rank[:, None]
-            moved = np.take_along_axis(share, np.maximum(before, 0), axis=1)
-            with_rank = np.where(before >= 0, moved, 0)
-            share[:, :end] = (share[:, :end] + with_rank) / 2
-        found.append(np.where(sums >= least[rows, None], share, 0).sum(axis=1))
-    with np.errstate(divide="ignore"):
-        return np.log(np.minimum(np.concatenate(found), 1))
+    unequal = row[np.nan_to_num(row) != 0]
+    doubled = np.rint(2 * scipy.stats.rankdata(np.abs(unequal))).astype(
+        int
+    )  # midranks become whole
+    share = np.ones(1)  # share[s]: of all patterns of the ranks so far, those with a doubled sum s
+    for rank in doubled:
+        negative = np.append(share, np.zeros(rank))
+        positive = np.append(np.zeros(rank), share)
+        share = (negative + positive) / 2
+    seen = doubled[unequal > 0].sum()
+    return np.log(min(share[seen:].sum(), 1))
 
 
 def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
@@ -219,8 +143,8 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
 
     Parameters
     ----------
-    log_p : array of float
-        Natural logarithms, a metric each.
+    log_p : array of float, shape (..., metrics)
+        Natural logarithms.
     weights : array of float, optional
         At least 0 with sum 1 along the last axis: the paper's form with expert weights.
     form : {"normalised", "as_printed"}
@@ -228,13 +152,13 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
 
     Returns
     -------
-    numpy.ndarray
+    numpy.ndarray, shape (...)
         Natural logarithm of the combined p; NaN where a metric that counts has none.
 
     Raises
     ------
     ValueError
-        For an unknown form or weights that are none.
+        For an unknown form, or weights that do not sum to 1.
 
     Examples
     --------
@@ -246,7 +170,8 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
     as_printed 0.008
     """
     log_p = np.asarray(log_p, float)
-    forms(form)  # refuses an unknown one
+    if form not in FORMS:
+        raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
     if weights is None:
         share = 1.0 if form == "as_printed" else 1 / log_p.shape[-1]
         return -logsumexp(-log_p, b=share, axis=-1)
@@ -256,7 +181,7 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
     return -logsumexp(np.where(weights > 0, -log_p, 0), b=weights, axis=-1)
 
 
-def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", method="auto"):
+def discernment(scores, weights=None, *, form="normalised"):
     """Discernment of a judge for each perturbation (section 4.3.3).
 
     Parameters
@@ -267,19 +192,19 @@ def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", meth
     weights : pandas.DataFrame, optional
         Expert weights: perturbations by name (without degree) x aspects, rows summing to 1; uniform
         by default, which makes D_EW equal to the normalised D.
-    form, zeros, method
-        As for `harmonic_mean_p` and `signed_rank`.
+    form : {"normalised", "as_printed"}
+        As for `harmonic_mean_p`.
 
     Returns
     -------
     pandas.DataFrame
         By perturbation: `level, D, D_EW`, `n` (pairs, the fewest over metrics), `zeros` (share of
-        equal pairs), `note`, and each aspect's own D as `D:aspect`. D is 0 at p = 1 and 1 at 0.05.
+        equal pairs), and each aspect's own D as `D:aspect`. D is 0 at p = 1 and 1 at 0.05.
 
     Raises
     ------
-    ValueError
-        Without originals or for weights that lack a perturbation or aspect.
+    KeyError
+        Without originals, or for weights that lack a perturbation or aspect.
 
     Examples
     --------
@@ -292,28 +217,19 @@ def discernment(scores, weights=None, *, form="normalised", zeros="wilcox", meth
     {'level': 'character', 'D': 1.851, 'n': 12}
     """
     differences, levels, aspects = _differences(scores)
-    logs = log_p(differences, zeros=zeros, method=method)
-    shares = _weights(weights, levels.index, aspects)
-    equal = (differences == 0).sum(axis=-1)
+    logs = log_p(differences)
     pairs = np.isfinite(differences).sum(axis=-1)
+    equal = (differences == 0).sum(axis=-1)
     table = pd.DataFrame(
         {
             "level": levels,
             "D": _d(harmonic_mean_p(logs, form=form)),
-            "D_EW": _d(harmonic_mean_p(logs, shares)),
+            "D_EW": _d(harmonic_mean_p(logs, _weights(weights, levels.index, aspects))),
             "n": pairs.min(axis=1),
             "zeros": equal.sum(axis=1) / np.maximum(pairs.sum(axis=1), 1),
-            "note": [_note(aspects, all_equal) for all_equal in equal == pairs],
         }
     )
-    own = pd.DataFrame(_d(logs), levels.index, [f"D:{aspect}" for aspect in aspects])
-    return table.join(own)
-
-
-def _note(aspects, all_equal):
-    """Name the aspects in which no copy is rated otherwise than its original."""
-    named = ", ".join(aspect for aspect, same in zip(aspects, all_equal) if same)
-    return f"no differences, p = 1: {named}" if named else ""
+    return table.join(pd.DataFrame(_d(logs), levels.index, [f"D:{aspect}" for aspect in aspects]))
 
 
 def overall_discernment(table):
@@ -336,8 +252,8 @@ def overall_discernment(table):
     >>> overall_discernment(table).to_dict()
     {'D_avg': 2.75, 'D_min': 1.0, 'D_avg_EW': 2.0, 'D_min_EW': 1.0}
     """
-    found = _overall(table["D"].to_numpy(), table["D_EW"].to_numpy(), table["level"])
-    return pd.Series(found, STATISTICS)
+    d = table[["D", "D_EW"]].to_numpy().T
+    return pd.Series(_overall(*d, table["level"]), STATISTICS)
 
 
 def discernment_interval(
@@ -348,19 +264,17 @@ def discernment_interval(
     resamples=1000,
     confidence=0.95,
     form="normalised",
-    zeros="wilcox",
-    method="auto",
     each=False,
 ):
     """Percentile bootstrap over texts of the four overall scores, or of each perturbation's D.
 
-    A resample repeats texts, and D follows the sample's size and not only the judge, so an interval is
-    about as many other texts, not about more of them. Where every text falls, repeated texts tie and
-    move D of all resamples up a little; the interval is stretched to hold its estimate.
+    A resample repeats texts, and D depends on the sample's size as well as on the judge, so an interval is
+    about other texts, not about more of them. Where every text falls, repeated texts tie and raise D of all
+    resamples a little; the interval is widened to hold its estimate.
 
     Parameters
     ----------
-    scores, weights, form, zeros, method
+    scores, weights, form
         As for `discernment`.
     rng : numpy.random.Generator
     resamples : int
@@ -388,31 +302,17 @@ def discernment_interval(
     D_avg_EW  1.851   1.157    2.435
     D_min_EW  1.851   1.157    2.435
     """
-    if resamples < 1 or not 0 < confidence < 1:
-        raise ValueError(
-            f"resamples={resamples}, confidence={confidence}: expected at least 1 and a share "
-            "in (0, 1)"
-        )
     differences, levels, aspects = _differences(scores)
-    shares = _weights(weights, levels.index, aspects)
     texts = differences.shape[-1]
-    parts = math.ceil(resamples * differences.size / _CELLS)
-    draws = []
-    for count in np.diff(np.linspace(0, resamples, parts + 1, dtype=int)):
-        drawn = rng.integers(texts, size=(count, texts))
-        resampled = np.moveaxis(
-            differences[..., drawn], -2, 0
-        )  # resample, perturbation, metric, text
-        logs = log_p(resampled, zeros=zeros, method=method)
-        plain = _d(harmonic_mean_p(logs, form=form))
-        if each:
-            draws.append(plain.T)
-        else:
-            weighted = _d(harmonic_mean_p(logs, shares))
-            draws.append(_overall(plain, weighted, levels))
+    drawn = rng.integers(texts, size=(resamples, texts))
+    resampled = np.moveaxis(differences[..., drawn], -2, 0)  # resample, perturbation, metric, text
+    logs = log_p(resampled)
+    plain = _d(harmonic_mean_p(logs, form=form))
+    weighted = _d(harmonic_mean_p(logs, _weights(weights, levels.index, aspects)))
+    draws = plain.T if each else _overall(plain, weighted, levels)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(np.concatenate(draws, axis=1), tails, axis=1)
-    table = discernment(scores, weights, form=form, zeros=zeros, method=method)
+    low, high = np.nanquantile(draws, tails, axis=1)
+    table = discernment(scores, weights, form=form)
     value = table["D"] if each else overall_discernment(table)
     return pd.DataFrame(
         {"value": value, "ci_low": np.fmin(low, value), "ci_high": np.fmax(high, value)}
@@ -422,23 +322,15 @@ def discernment_interval(
 def _differences(scores):
     """Array of perturbation x metric x text, the perturbations' levels, and the metrics."""
     wide = scores.pivot(index="original", columns=["perturbation", "aspect"], values="score")
-    if "original" not in wide.columns.get_level_values(0):
-        raise ValueError(
-            "expected rows with perturbation 'original' to compare with, got "
-            f"{sorted(scores['perturbation'].unique())}"
-        )
     levels = (
         scores.drop_duplicates("perturbation").set_index("perturbation")["level"].drop("original")
     )
     aspects = list(dict.fromkeys(scores["aspect"]))
-    rated = dict(zip(wide.columns, wide.to_numpy(float).T))
-    values = np.empty((len(levels), len(aspects), len(wide)))
-    for row, perturbation in enumerate(levels.index):
-        for column, aspect in enumerate(aspects):
-            values[row, column] = rated["original", aspect] - rated.get(
-                (perturbation, aspect), np.nan
-            )
-    return values, levels, aspects
+    originals = wide["original"].reindex(columns=aspects).to_numpy(float)
+    values = [
+        (originals - wide[name].reindex(columns=aspects).to_numpy(float)).T for name in levels.index
+    ]
+    return np.array(values), levels, aspects
 
 
 def _weights(weights, perturbations, aspects):
@@ -446,12 +338,6 @@ def _weights(weights, perturbations, aspects):
     if weights is None:
         return np.full((len(perturbations), len(aspects)), 1 / len(aspects))
     names = [label.split(",")[0] for label in perturbations]
-    absent = sorted(set(names) - set(weights.index))
-    absent += [aspect for aspect in aspects if aspect not in weights]
-    if absent:
-        raise ValueError(
-            f"expected weights for every perturbation and aspect; {', '.join(absent)} have none"
-        )
     return weights.loc[names, aspects].to_numpy(float)
 
 
@@ -463,17 +349,8 @@ def _d(logs):
 def _overall(plain, weighted, levels):
     """The four `STATISTICS` of D and of D with weights; perturbations are the last axis."""
     levels = np.asarray(levels)
-    return np.stack(
-        [
-            _level_average(plain, levels),
-            plain.min(axis=-1),
-            _level_average(weighted, levels),
-            weighted.min(axis=-1),
-        ]
-    )
-
-
-def _level_average(values, levels):
-    """Mean over levels of each level's mean."""
-    means = [values[..., levels == level].mean(axis=-1) for level in dict.fromkeys(levels)]
-    return np.mean(means, axis=0)
+    found = []
+    for values in (plain, weighted):
+        means = [values[..., levels == level].mean(axis=-1) for level in dict.fromkeys(levels)]
+        found += [np.mean(means, axis=0), values.min(axis=-1)]
+    return np.stack(found)

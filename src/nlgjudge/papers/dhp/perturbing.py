@@ -1,15 +1,12 @@
-"""DHP's perturbations of good texts (Wang et al. 2024, section 4.1, tables 1 and 2, appendix B).
+"""DHP's perturbations of good texts (Wang et al. 2024, section 4.1, Tables 1 and 2, appendix B).
 
-Edits by rule, of the kinds and sizes that Table 2 prints. Where the paper has a language model
-rewrite, a stand-in by rule lets the full matrix run offline, and the column `origin` says so;
-`nlgjudge.papers.dhp.rewriting` puts a model's texts in its place.
-
-Draws come from `random.Random` seeded with a string, which Python keeps the same everywhere.
+The kinds and sizes are those of Table 2. Where the paper has a language model rewrite, a stand-in by rule
+makes the change, and the column `origin` says so; `nlgjudge.papers.dhp.rewriting` asks a model instead.
+Draws come from `random.Random` seeded with a string, which gives the same texts on every machine.
 """
 
 import random
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -18,9 +15,9 @@ from typo import StrErrer
 
 from nlgjudge.data.choices import unknown
 
-# Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. Those of the edits
-# that a model makes in the paper ("one or more") are ours, and so is the 5 of a story's deletions, lost
-# from the text at hand: its typos have 5.
+# Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that
+# a model makes in the paper ("one or more") are ours. So is the 5 of a story's deletions, which is lost from the
+# paper's text: its typos have 5.
 _SIZES = {
     "summarization": {
         "fictional entities": (1, 4),
@@ -51,6 +48,7 @@ _SIZES = {
         "grammatical errors": (2, 6),
     },
 }
+# Task of each dataset, and sizes of its own.
 DATASETS = {
     "summeval": ("summarization", {"deletions": (10, 50), "typos": (10, 50)}),
     "sumpubmed": ("summarization", {"deletions": (20, 100), "typos": (20, 100)}),
@@ -59,10 +57,6 @@ DATASETS = {
     "wmt22_de_en": ("translation", {}),
     "wmt22_zh_en": ("translation", {}),
 }
-# Every perturbation that Table 2 names.
-_ALL_SIZES = [*_SIZES.values(), *(own for _, own in DATASETS.values())]
-NAMES = sorted({name for sizes in _ALL_SIZES for name in sizes})
-DEGREES = ("minor", "major", "")
 LEVELS = {
     "deletions": "character",
     "typos": "character",
@@ -70,35 +64,18 @@ LEVELS = {
     "fictional entities": "word",
     "grammatical errors": "word",
 }  # any other: sentence
+_STAND_INS = ("fictional entities", "grammatical errors", "rewriting and insertion")
 # Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
 _TYPOS = {"missing_char": 2, "char_swap": 2, "extra_char": 1, "nearby_char": 1}
 # Words that are wrong in each other's place. A word of two pairs is replaced by that of the last.
-_CONFUSED = [
-    ("is", "are"),
-    ("was", "were"),
-    ("has", "have"),
-    ("does", "do"),
-    ("he", "him"),
-    ("she", "her"),
-    ("they", "them"),
-    ("we", "us"),
-    ("a", "an"),
-    ("in", "at"),
-    ("to", "for"),
-    ("of", "from"),
-    ("on", "into"),
-    ("with", "by"),
-    ("who", "which"),
-    ("this", "these"),
-    ("that", "those"),
-    ("their", "them"),
-    ("his", "him"),
-    ("and", "but"),
-]
+_CONFUSED = """
+is/are was/were has/have does/do he/him she/her they/them we/us a/an in/at to/for of/from on/into with/by
+who/which this/these that/those their/them his/him and/but
+"""
 _WRONG = {}
-for _first, _second in _CONFUSED:
-    _WRONG[_first] = _second
-    _WRONG[_second] = _first
+for _pair in _CONFUSED.split():
+    _first, _second = _pair.split("/")
+    _WRONG |= {_first: _second, _second: _first}
 _OPENINGS = ("In other words: ", "Put differently: ", "That is to say: ")
 _PUNKT = PunktSentenceTokenizer()
 
@@ -139,7 +116,7 @@ class Perturbation(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """Texts and their damaged copies.
+    """Texts and their perturbed copies.
 
     Attributes
     ----------
@@ -177,30 +154,26 @@ def perturbations(dataset):
     ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
     """
     if dataset not in DATASETS:
-        raise KeyError(
-            "DHP perturbs some benchmarks alone: " + unknown("benchmark", dataset, DATASETS)
-        )
+        raise KeyError("DHP perturbs six datasets: " + unknown("benchmark", dataset, DATASETS))
     task, own = DATASETS[dataset]
     found = []
     for name, sizes in (own | _SIZES[task]).items():
         degrees = ("minor", "major") if len(sizes) > 1 else ("",)
-        for degree, k in zip(degrees, sizes):
-            found.append(Perturbation(name, degree, k))
+        found += [Perturbation(name, degree, k) for degree, k in zip(degrees, sizes)]
     return found
 
 
 def perturb(items, plan, *, seed=0):
-    """Damage each text in each way of a plan.
+    """Perturb each text in each way of a plan.
 
     Parameters
     ----------
     items : pandas.DataFrame
-        `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from
-        `nlgjudge.data.perturbable.originals`.
+        `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from `nlgjudge.dhp.originals`.
     plan : list of Perturbation
     seed : int
-        A copy depends on it, on the item's id and on the perturbation alone, so that it stays the
-        same whatever else is made; random endings and answers depend on the other items too.
+        A copy depends on the seed, the item's id and the perturbation only, so it stays the same whatever else
+        is made. Random endings and answers also depend on the other items.
 
     Returns
     -------
@@ -209,8 +182,7 @@ def perturb(items, plan, *, seed=0):
     Raises
     ------
     ValueError
-        For an unknown perturbation or degree, a number of edits that is none, or a wrong ending where the
-        items have no column `wrong`.
+        For an unknown perturbation.
 
     Examples
     --------
@@ -220,8 +192,6 @@ def perturb(items, plan, *, seed=0):
     >>> made["perturbation"].tolist(), len(left_out)
     (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
-    for wanted in plan:
-        _check(wanted, items)
     rows = [
         items.assign(
             original=items["item_id"], perturbation="original", level="", origin="original"
@@ -251,30 +221,16 @@ def perturb(items, plan, *, seed=0):
     return Versions(pd.concat(rows, ignore_index=True), reasons)
 
 
-def _check(wanted, items):
-    if wanted.name not in NAMES:
-        raise ValueError(unknown("perturbation", wanted.name, NAMES))
-    if wanted.degree not in DEGREES:
-        raise ValueError(unknown("degree of a perturbation", wanted.degree, DEGREES))
-    if isinstance(wanted.k, bool) or not isinstance(wanted.k, int) or wanted.k < 0:
-        raise ValueError(
-            f"perturbation {wanted.name!r}: expected a whole number of edits, got {wanted.k!r}"
-        )
-    if wanted.name == "wrong ending" and "wrong" not in items:
-        raise ValueError(
-            "perturbation 'wrong ending' needs a column `wrong` with each item's wrong ending; "
-            "nlgjudge.originals gives it for story_cloze"
-        )
-
-
 def _edited(item, items, wanted, rng):
     if wanted.name == "wrong ending":
         return item.wrong
-    if wanted.name.startswith("random "):
+    if wanted.name in ("random ending", "random answer"):
         elsewhere = (items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis)
         others = items.loc[elsewhere, "hypothesis"]
         (place,) = _chosen(range(len(others)), 1, rng, "other texts")
         return others.iloc[place]
+    if wanted.name not in EDITS:
+        raise ValueError(unknown("perturbation", wanted.name, EDITS))
     return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
 
 
@@ -286,14 +242,13 @@ def delete_characters(text, k, rng):
 
 
 def add_typos(text, k, rng):
-    """Make k errors of the package `typo`, each at letters or digits of its own.
+    """Make k errors of the package `typo`, no two at one letter; `rng` is a `random.Random`. Raises `TooShort`.
 
-    One is missing, a neighbouring key stands before it or in its place, or two are swapped. `rng` is a
-    `random.Random`. Raises `TooShort`.
+    A letter is missing, a neighbouring key stands before it or in its place, or two letters are swapped.
     """
     edits = []
     free = [character.isalnum() for character in text]
-    state = random.getstate()  # the package seeds the generator that all share
+    state = random.getstate()  # the package seeds the global generator
     for place in rng.sample(range(len(text)), len(text)):
         if len(edits) == k:
             break
@@ -304,7 +259,7 @@ def add_typos(text, k, rng):
             free[start:end] = [False] * (end - start)
     random.setstate(state)
     if len(edits) < k:
-        raise TooShort(f"expected room for {k} typos that do not overlap, got {len(edits)}")
+        raise TooShort(f"room for {len(edits)} typos, not {k}")
     return _replaced(text, edits)
 
 
@@ -326,38 +281,32 @@ def delete_words(text, k, rng):
     """Delete k words in a row, never all; `rng` is a `random.Random`. Raises `TooShort`."""
     words = list(re.finditer(r"\S+\s*", text))
     if len(words) <= k:
-        raise TooShort(f"expected more than {k} words, got {len(words)}")
+        raise TooShort(f"{len(words)} words, not more than {k}")
     first = rng.randrange(len(words) - k + 1)
-    last = first + k - 1
     before = text[: words[first].start()]
-    after = text[words[last].end() :]
+    after = text[words[first + k - 1].end() :]
     return before + after if after else before.rstrip()
 
 
 def reorder(text, k, rng):
-    """Permute k sentences (0 for all), never as they were.
-
-    `rng` is a `random.Random`. Raises `TooShort`.
-    """
+    """Permute k sentences (0 for all), never as they were; `rng` is a `random.Random`. Raises `TooShort`."""
     spans = sentences(text)
     parts = [text[start:end] for start, end in spans]
-    least = max(k, 2)
-    if len(parts) < least or len(set(parts)) < 2:
-        raise TooShort(f"expected {least} sentences, not all equal, to reorder, got {len(parts)}")
+    if len(parts) < max(k, 2) or len(set(parts)) < 2:
+        raise TooShort(f"{len(parts)} sentences, too few that differ to reorder {k or 'them'}")
     while True:
         places = rng.sample(range(len(parts)), k or len(parts))
         new = rng.sample(places, len(places))
         if [parts[place] for place in new] != [parts[place] for place in places]:
-            return _replaced(
-                text, [(*spans[place], parts[other]) for place, other in zip(places, new)]
-            )
+            edits = [(*spans[place], parts[other]) for place, other in zip(places, new)]
+            return _replaced(text, edits)
 
 
 def invent_entities(text, k, rng):
-    """Stand-in: replace k numbers and names by invented ones.
+    """Stand-in: replace k numbers and names by invented ones; `rng` is a `random.Random`. Raises `TooShort`.
 
     A name is a capitalised word within a sentence. Where there are fewer than k, the longest other words
-    are taken too. `rng` is a `random.Random`. Raises `TooShort`.
+    are taken too.
     """
     words = list(re.finditer(r"\w+", text))
     named = [word for word in words if _names_something(word, text)]
@@ -377,10 +326,7 @@ def _names_something(word, text):
 
 
 def make_ungrammatical(text, k, rng):
-    """Stand-in: get k words wrong in number, tense, case or preposition.
-
-    `rng` is a `random.Random`. Raises `TooShort`.
-    """
+    """Stand-in: get k words wrong in number, tense, case or preposition. Raises `TooShort`."""
     edits = []
     for word in re.finditer(r"[^\W\d_]+", text):
         wrong = _ungrammatical(word[0])
@@ -390,13 +336,9 @@ def make_ungrammatical(text, k, rng):
 
 
 def repeat_sentences(text, k, rng):
-    """Stand-in: repeat k sentences right after themselves.
-
-    `rng` is a `random.Random`. Raises `TooShort`.
-    """
-    spans = _chosen(sentences(text), k, rng, "sentences")
+    """Stand-in: repeat k sentences right after themselves. Raises `TooShort`."""
     edits = []
-    for start, end in spans:
+    for start, end in _chosen(sentences(text), k, rng, "sentences"):
         again = f" {rng.choice(_OPENINGS)}{text[start:end]}"
         edits.append((end, end, again))
     return _replaced(text, edits)
@@ -411,23 +353,17 @@ EDITS = {
     "reordering": reorder,
     "rewriting and insertion": repeat_sentences,
 }
-_STAND_INS = ("fictional entities", "grammatical errors", "rewriting and insertion")
 
 
 def sentences(text):
     """Start and end of each sentence, by NLTK's Punkt without its downloaded list of abbreviations."""
-    return list(_spans(text))
-
-
-@lru_cache(maxsize=16384)  # a text is perturbed in several ways, and counted
-def _spans(text):
-    return tuple(_PUNKT.span_tokenize(text))
+    return list(_PUNKT.span_tokenize(text))
 
 
 def _chosen(places, k, rng, what):
-    """k of the places at random; `what` says what they are where there are fewer."""
+    """k of the places at random."""
     if len(places) < k:
-        raise TooShort(f"expected at least {k} {what}, got {len(places)}")
+        raise TooShort(f"{len(places)} {what}, not {k}")
     return rng.sample(places, k)
 
 
@@ -439,7 +375,7 @@ def _replaced(text, edits):
 
 
 def _invented(word, rng):
-    """Another number, or a word that there is not, capitalised like the one given."""
+    """Another number, or a word that does not exist, capitalised like the one given."""
     while True:
         if word[0].isdigit():
             new = "".join(rng.choice("123456789") for _ in word)
@@ -458,14 +394,7 @@ def _invented(word, rng):
 def _ungrammatical(word):
     """A word confused with this one, or this one without its ending; empty where there is neither."""
     lower = word.lower()
-    wrong = _WRONG.get(lower) or _without_ending(lower)
+    inflected = re.fullmatch(r"(.{3,})ed|(.{2,}[^s])s", lower)
+    stem = (inflected[1] or inflected[2]) if inflected else ""
+    wrong = _WRONG.get(lower, stem)
     return wrong.title() if word[0].isupper() else wrong
-
-
-def _without_ending(word):
-    if word.endswith("ss"):
-        return ""
-    for ending in ("ed", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return word.removesuffix(ending)
-    return ""

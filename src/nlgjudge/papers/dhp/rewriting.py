@@ -1,6 +1,6 @@
-"""Damage done by a language model (DHP, Wang et al. 2024, section 4.1 and appendix B).
+"""Perturbations written by a language model (DHP, Wang et al. 2024, section 4.1 and appendix B).
 
-Any judge can be asked: steps by Auto-CoT first, then each text, every reply stored as usual.
+The judge is asked for steps first (Auto-CoT), then for each text. Every reply is stored as usual.
 """
 
 import tomllib
@@ -15,7 +15,7 @@ from nlgjudge.papers.dhp.perturbing import Versions
 
 
 def rewrite(versions, task, judge, **settings):
-    """Put a language model's rewritings in the place of the stand-ins.
+    """Replace the stand-ins' texts by a language model's.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def rewrite(versions, task, judge, **settings):
     -------
     nlgjudge.papers.dhp.perturbing.Versions
         `origin` of the rewritten is ``"llm:"`` and the judge's name. A text without a reply, or with
-        one that changes nothing, is left out and says why.
+        one that changes nothing, is left out with the reason.
 
     Raises
     ------
@@ -60,18 +60,22 @@ def rewrite(versions, task, judge, **settings):
     judge = get_judge(judge) if isinstance(judge, str) else judge
     items = versions.items
     texts = items[items["perturbation"] == "original"].set_index("original")["hypothesis"]
-    stand_in = items["origin"] == "stand-in"
-    parts = [items[~stand_in]]
+    is_stand_in = items["origin"] == "stand-in"
+    parts = [items[~is_stand_in]]
     left_out = []
-    for label, part in items[stand_in].groupby("perturbation", sort=False):
+    for label, part in items[is_stand_in].groupby("perturbation", sort=False):
+        asked, fields = _request(label, task, judge, settings)
         before = texts[part["original"]]
-        asked = _tasks(part["item_id"], before, label, task, judge, settings)
-        replies = list(judge.replies(asked))
-        reasons = [_refused(reply, old) for reply, old in zip(replies, before, strict=True)]
+        tasks = [
+            _task(key, asked, fields | {"hypothesis": text, "reference": text}, settings)
+            for key, text in zip(part["item_id"], before)
+        ]
+        replies = list(judge.replies(tasks))
+        reasons = [_unusable(reply, old) for reply, old in zip(replies, before, strict=True)]
         made = part.assign(
             hypothesis=[reply.text.strip() for reply in replies], origin=f"llm:{judge.name}"
         )
-        parts.append(made[[reason == "" for reason in reasons]])
+        parts.append(made[[not reason for reason in reasons]])
         left_out += [
             (key, label, reason) for key, reason in zip(part["original"], reasons) if reason
         ]
@@ -81,73 +85,31 @@ def rewrite(versions, task, judge, **settings):
     )
 
 
-def _refused(reply, old):
-    """Why a reply cannot stand for a damaged text; empty where it can."""
-    new = reply.text.strip()
-    if not new:
-        return reply.reason or "an empty reply"
-    if new == old:
-        return "nothing was changed"
-    return ""
-
-
-def _tasks(keys, texts, label, task, judge, settings):
-    """One task for each text, under the printed prompt where it applies, else under its form."""
-    fields = _fields(label, task)
-    if (task, label) == ("summarization", "fictional entities, minor"):
-        asked = prompt("dhp/perturb/fictional_entities_minor")
-        steps = ""
-    else:
-        asked = prompt("dhp/perturb/adjust")
-        steps = _steps(fields, label, judge, settings)
-    tasks = []
-    for key, text in zip(keys, texts):
-        shown = fields | {"steps": steps, "hypothesis": text, "reference": text}
-        tasks.append(
-            Task(
-                key,
-                "",
-                asked.render(shown),
-                shown,
-                (),
-                "text",
-                1,
-                settings,
-                prompt=asked.name,
-                digest=asked.digest,
-            )
-        )
-    return tasks
-
-
-def _fields(label, task):
-    """What the prompts say of a kind of text and of a perturbation."""
+def _request(label, task, judge, settings):
+    """The prompt for a perturbation and what fills it beside the text: the printed prompt where there is one."""
     folder = files("nlgjudge") / "papers" / "dhp" / "prompts" / "perturb"
     words = tomllib.loads((folder / "adjustments.toml").read_text(encoding="utf-8"))
     name, _, degree = label.partition(", ")
     noun, occasion = words["nouns"][task]
-    return {"noun": noun, "occasion": occasion, "adjustment": words[name][degree or "minor"]}
-
-
-def _steps(fields, label, judge, settings):
-    """Ask the judge for the steps of an adjustment (Auto-CoT)."""
-    request = prompt("dhp/perturb/auto_cot").render(fields)
-    (reply,) = judge.replies(
-        [
-            Task(
-                "adjustment steps",
-                "",
-                request,
-                {},
-                (),
-                "text",
-                1,
-                settings,
-                prompt="dhp/perturb/auto_cot",
-            )
-        ]
-    )
-    steps = reply.text.strip()
-    if not steps:
+    fields = {"noun": noun, "occasion": occasion, "adjustment": words[name][degree or "minor"]}
+    if (task, label) == ("summarization", "fictional entities, minor"):
+        return prompt("dhp/perturb/fictional_entities_minor"), fields | {"steps": ""}
+    steps = _task("adjustment steps", prompt("dhp/perturb/auto_cot"), fields, settings)
+    (reply,) = judge.replies([steps])
+    if not reply.text.strip():
         raise ValueError(f"{judge.name} gave no steps for {label!r}: {reply.reason}")
-    return steps
+    return prompt("dhp/perturb/adjust"), fields | {"steps": reply.text.strip()}
+
+
+def _task(key, asked, fields, settings):
+    return Task(
+        key, "", asked.render(fields), fields, (), "text", 1, settings, asked.name, asked.digest
+    )
+
+
+def _unusable(reply, old):
+    """Why a reply cannot be a perturbed text; empty where it can."""
+    new = reply.text.strip()
+    if not new:
+        return reply.reason or "an empty reply"
+    return "nothing was changed" if new == old else ""
