@@ -20,7 +20,7 @@ from nlgjudge.cli.rerun import wanted
 from nlgjudge.data import paths
 from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.ledger import kept_reruns, ledger, rerun_folder
+from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, parts_of, tables_of
 from planted_judges import People
 

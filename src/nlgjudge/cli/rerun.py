@@ -22,7 +22,7 @@ from nlgjudge.cli.opening import (
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.judging.run import all_or_waiting
-from nlgjudge.ledger import kept_reruns, rerun_folder
+from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
 
 
@@ -276,7 +276,7 @@ def keep_run(found, folder):
     if refused:
         return FAILED
     cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
-    path = kept_reruns.keep(folder.name, cells)
+    path = ledger.keep(folder.name, cells)
     click.echo(f"kept in {path.relative_to(root())}")
     return 0
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from nlgjudge.data import spreadsheets
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger import kept_reruns, ledger
+from nlgjudge.ledger import ledger
 from nlgjudge.ledger.printed import PAPERS as TITLES
 from nlgjudge.ledger.rerun import rerun
 from nlgjudge.ledger.whole_table import paper_table
@@ -133,7 +133,7 @@ def write_index(folder):
     """
     cells = ledger.read(folder / "cells.csv")
     counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    others = {name: part for name, part in kept_reruns.kept_cells().groupby("judge")}
+    others = {name: part for name, part in ledger.kept_cells().groupby("judge")}
     others[BASELINE] = ledger.read(folder / f"{BASELINE}.csv")
     parts = [f"<p>{html.escape(text)}</p>" for text in _lead(folder, cells)]
     parts.append("<p><a href='cells.csv'>cells.csv</a> <a href='replies.csv'>replies.csv</a></p>")

@@ -5,4 +5,3 @@ from . import dhp as dhp
 from . import geval as geval
 from .protocol import Protocol as Protocol
 from .protocol import rows as rows
-from .recorded_rows import recorded_judges as recorded_judges

@@ -11,7 +11,7 @@ from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_setti
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.protocol import Protocol, Scope
-from nlgjudge.papers.registered import modules
+from nlgjudge.papers import modules
 
 # Papers that publish correlations of models, by the name of their package.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}

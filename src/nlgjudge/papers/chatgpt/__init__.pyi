@@ -1,4 +1,3 @@
-from .metric_rows import METRIC_ROWS as METRIC_ROWS
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES
 from .protocols import VERSIONS as VERSIONS

@@ -3,7 +3,6 @@ from .aspects import dataset_aspects as dataset_aspects
 from .chain import coascore as coascore
 from .chain import llmscore as llmscore
 from .chained import Chained as Chained
-from .metric_rows import METRIC_ROWS as METRIC_ROWS
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES
 from .protocols import VERSIONS as VERSIONS

@@ -1,5 +1,4 @@
 from .auto_cot import evaluation_steps as evaluation_steps
-from .metric_rows import METRIC_ROWS as METRIC_ROWS
 from .protocols import PROTOCOLS as PROTOCOLS
 from .protocols import SCOPES as SCOPES
 from .protocols import VERSIONS as VERSIONS

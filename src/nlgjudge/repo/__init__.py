@@ -1,1 +1,0 @@
-"""The command line, coverage, the site. Nothing imports this room but the workflow."""
