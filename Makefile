@@ -69,12 +69,13 @@ refresh: reproduce ## copy outputs, figures and ledger of the run into the repos
 	@nlgjudge ledger --refresh
 
 site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html
-	@python site/build.py build/site/source
+	@rm -rf build/site && mkdir -p build/site
+	@cp -r site build/site/source && cp -r notebooks build/site/source/
 	@sphinx-build -q -W --keep-going -d build/site/doctrees build/site/source build/site/html
 	@echo "open build/site/html/index.html"
 
-bench: $(READY) ## run the benchmarks: build/bench.md, build/bench.csv; their history: benchmarks/history.csv
-	@python benchmarks/run.py
+bench: $(READY) ## compare with peer libraries: agreement and seconds
+	@python benchmarks/compare_with_peers.py
 
 lint: $(READY) ## style of the code and of the notebooks
 	ruff format --check src tests site

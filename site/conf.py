@@ -1,63 +1,44 @@
-"""Settings of Sphinx, for the sources that `build.py` writes."""
+"""Sphinx settings. `make site` copies this folder and the notebooks to build/site/source, and builds there."""
 
-from functools import cache
-from unittest.mock import patch
+from pathlib import Path
 
+import itables
 from docutils import nodes
+from itables.javascript import generate_init_offline_itables_html
 from latex2mathml.converter import convert
-from sphinx import addnodes
-from sphinx.search.en import SearchEnglish
 
-from nlgjudge.repo import (
-    site,
-)  # before myst_nb: it saves the grammar that jsonschema builds at import
+from nlgjudge.data.paths import root
+from nlgjudge.ledger import ledger
 
 project = "nlgjudge"
-author = "The nlgjudge authors"
-project_copyright = author
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-smartquotes = False
-default_role = "code"
+author = project_copyright = "The nlgjudge authors"
+extensions = ["myst_nb", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+autosummary_generate = True
+autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-napoleon_use_rtype = False
-
+smartquotes = False
+default_role = "code"
+add_module_names = False
 nb_execution_mode = "off"  # the notebooks are shown as committed
-nb_ipywidgets_js = {}  # no scripts of other hosts
 nb_merge_streams = True
-nb_render_markdown_format = "myst"  # as pages are: its default knows no tables
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-# Outputs may hold a kind of data for other front ends beside the HTML that is shown.
-suppress_warnings = ["mystnb.unknown_mime_type", "config.cache"]
-
+suppress_warnings = ["ref.python", "mystnb.unknown_mime_type", "config.cache", "myst.xref_missing"]
 html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
-html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_static_path = ["_static"]
-html_extra_path = ["extra"]  # the records of reproducibility, which others link to
 html_css_files = ["site.css"]
-html_js_files = [("ledger.js", {"defer": "defer"})]
-html_use_index = False
-html_domain_indices = False
-html_show_sphinx = False
-html_theme_options = {
-    "home_page_in_toc": True,
-    "navbar_persistent": [],
-    "navigation_with_keys": False,
-    "show_toc_level": 2,
-    "use_download_button": True,
-    "use_fullscreen_button": False,
-}
-if site.repository():
-    html_theme_options["icon_links"] = [
-        {"name": "Repository", "url": site.repository(), "icon": "fa-solid fa-code-branch"}
-    ]
-html_math_renderer = "mathml"
+html_theme_options = {"home_page_in_toc": True, "show_toc_level": 2}
+html_math_renderer = "mathml"  # browsers draw it themselves, without a network
+
+# The columns of the ledger's page: those to see first, the others, and those on demand.
+FIRST = ["row", "aspect", "published", "ours", "verdict"]
+THEN = ["paper", "artefact", "dataset", "level", "coefficient", "ci_low", "ci_high", "group"]
+LAST = ["evidence", "variant", "notebook", "note"]
 
 
 def _math(self, node):
-    """Formulas as MathML, which browsers draw themselves: no script, no other host."""
     block = isinstance(node, nodes.math_block)
     tag = "div" if block else "span"
     formula = convert(node.astext(), display="block" if block else "inline")
@@ -65,42 +46,14 @@ def _math(self, node):
     raise nodes.SkipNode
 
 
-class _Search(SearchEnglish):
-    """English, whose stems are sought once for the site, not anew for every page."""
-
-    def __init__(self, options):
-        super().__init__(options)
-        self.stem = cache(super().stem)
-
-
-@cache
-def _titles(env):
-    """What Sphinx knows of each page's headings, without those that the navigation leaves out."""
-    found = {}
-    for page, headings in env.tocs.items():
-        found[page] = headings.deepcopy()
-        for entry in found[page]:
-            if len(entry) > 1:
-                pages = list(entry.findall(addnodes.toctree))
-                entry[1:] = [nodes.bullet_list("", *pages)] if pages else []
-    return found
-
-
-def _navigate_by_titles(app, page, template, context, doctree):
-    """Have the navigation of each page made from titles: else it copies all headings of the site for each."""
-    navigation = context["toctree"]
-
-    def from_titles(**options):
-        with patch.object(app.env, "tocs", _titles(app.env)):
-            return navigation(**options)
-
-    context["toctree"] = from_titles
-
-
 def setup(app):
-    """Register the renderer of formulas, and what makes navigation and search in less time."""
-    app.connect(
-        "html-page-context", _navigate_by_titles, priority=400
-    )  # before the theme asks for it
+    """Write the ledger's table, and register the renderer of formulas."""
+    rows = ledger.read(root() / "paper_tables" / "ledger.csv")[[*FIRST, *THEN, *LAST]].round(3)
+    on_demand = {"targets": [*range(len(FIRST) + len(THEN), rows.shape[1])], "visible": False}
+    layout = {"topStart": {"buttons": [{"extend": "colvis", "text": "Columns"}]}}
+    settings = {"columnDefs": [on_demand], "layout": layout, "maxBytes": 0, "pageLength": 25}
+    bundle = Path(itables.__file__).parent / "html" / "dt_bundle.js"
+    table = itables.to_html_datatable(rows, connected=False, showIndex=False, **settings)
+    html = generate_init_offline_itables_html(bundle) + table
+    (Path(app.srcdir) / "ledger_table.html").write_text(html, encoding="utf-8")
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))
-    app.add_search_language(_Search)

@@ -61,9 +61,11 @@ class PaperTable:
         letters = {kind: f" {LETTERS[kind][0]}" for kind in OF_OTHERS}
         marks = self.cells["verdict"].map(lambda verdict: SHOWN[verdict][0])
         marks += self.cells["evidence"].map(letters).fillna("")
-        ours = self.cells["ours"].map("{:.3f} ".format, na_action="ignore")
-        ours = (ours + marks).fillna(marks.replace("", "–"))
-        texts = self.cells["published"].replace("", "–") + between + ours
+        ours = [
+            (mark or "–") if pd.isna(value) else f"{value:.3f} {mark}"
+            for value, mark in zip(self.cells["ours"], marks)
+        ]
+        texts = self.cells["published"].replace("", "–") + between + pd.Series(ours)
         return laid_out(self.cells.assign(text=texts), "text", HEADS).rename_axis(index=None)
 
     def _legend(self):
