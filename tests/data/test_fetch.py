@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from nlgjudge.cli import main
 from nlgjudge.data import fetch
-from nlgjudge.repo import cli
 
 CONTENT = b"forty bytes that stand for a data file.\n"  # 40 bytes
 READ = (
@@ -313,7 +313,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_what_to_do(tree, upstream,
 def test_list_counts_what_is_here(tree, capsys):
     tree.add("a.txt", CONTENT)
     tree.add("b.txt", CONTENT, to=None)
-    assert cli.main(["data", "list"]) == 0
+    assert main(["data", "list"]) == 0
     out = capsys.readouterr().out
     row = next(line for line in out.splitlines() if line.startswith("toy"))
     assert row.split() == ["toy", "data", "1/2", "CC0-1.0", "nobody2024toy", "(owner/name)"]
@@ -325,14 +325,14 @@ def test_fetch_downloads_and_is_quiet_but_on_a_terminal(tree, upstream, capsys):
     tree.add("b.txt", CONTENT, to=None)
     tree.add("c.txt", CONTENT, "other", to=None)
     upstream.answers = {"b.txt": CONTENT}
-    assert cli.main(["data", "fetch", "toy"]) == 0
+    assert main(["data", "fetch", "toy"]) == 0
     out, err = capsys.readouterr()
     assert out == (
         "owner/name: licence CC0-1.0; cite nobody2024toy (data/README.md)\n2 of 2 files are here\n"
     )
     assert err == ""
     assert upstream.asked == ["/owner/name/c0ffee/b.txt"]
-    assert cli.main(["data", "fetch"]) == 1  # upstream has no c.txt
+    assert main(["data", "fetch"]) == 1  # upstream has no c.txt
     out, err = capsys.readouterr()
     assert "2 of 3 files are here" in out
     assert all(
@@ -343,24 +343,24 @@ def test_fetch_downloads_and_is_quiet_but_on_a_terminal(tree, upstream, capsys):
 def test_verify_names_bad_files(tree, capsys):
     entry = tree.add("a.txt", CONTENT)
     tree.add("b.txt", CONTENT, to=None)
-    assert cli.main(["data", "verify"]) == 0
+    assert main(["data", "verify"]) == 0
     assert capsys.readouterr().out == "1 files verified, 0 bad, 1 not here\n"
     (tree.cache / entry.location).write_bytes(CONTENT.upper())
-    assert cli.main(["data", "verify"]) == 1
+    assert main(["data", "verify"]) == 1
     out, err = capsys.readouterr()
     assert (
         out == "0 files verified, 1 bad, 1 not here\n"
         and "a.txt has other content (40 bytes)" in err
     )
     (tree.cache / entry.location).unlink()
-    assert cli.main(["data", "verify"]) == 1  # nothing here at all
+    assert main(["data", "verify"]) == 1  # nothing here at all
     assert capsys.readouterr().out == "0 files verified, 0 bad, 2 not here\n"
 
 
 @pytest.mark.parametrize("action", ["list", "fetch", "verify"])
 def test_commands_explain_an_unknown_benchmark(tree, capsys, action):
     tree.add("a.txt", CONTENT)
-    assert cli.main(["data", action, "nope"]) == 1
+    assert main(["data", action, "nope"]) == 1
     out, err = capsys.readouterr()
     assert "toy" not in out
     assert err == (
@@ -368,11 +368,11 @@ def test_commands_explain_an_unknown_benchmark(tree, capsys, action):
         "benchmarks with files: toy\n"
     )
     with pytest.raises(KeyError, match="benchmark='nope'"):
-        cli.main(["--traceback", "data", action, "nope"])
+        main(["--traceback", "data", action, "nope"])
 
 
 def test_commands_explain_a_missing_mirror(tree, monkeypatch, capsys):
     tree.add("a.txt", CONTENT, to=None)
     monkeypatch.setenv("NLGJUDGE_MIRROR", str(tree.root / "nowhere"))
-    assert cli.main(["data", "fetch"]) == 1
+    assert main(["data", "fetch"]) == 1
     assert "nlgjudge: NLGJUDGE_MIRROR=" in capsys.readouterr().err

@@ -16,10 +16,10 @@ import pytest
 
 import nlgjudge as nj
 import realistic
+from nlgjudge.cli import main
 from nlgjudge.data import benchmarks, fetch, paths, registry
 from nlgjudge.data.bartscore import unpickle
 from nlgjudge.ledger import ledger
-from nlgjudge.cli import main
 from upstream import Upstream
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from loopback import Loopback, completion
+from nlgjudge.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.live import Limits, Live
 from nlgjudge.judging.replay import ReplayStore
@@ -14,7 +15,6 @@ from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 from nlgjudge.judging.usable import IN_VAIN, MOST_TRIES, TRIES
 from nlgjudge.papers.coascore.aspects import Aspect, relevant_aspects, score_aspects
-from nlgjudge.cli import main
 
 BAD = "It reads well."
 

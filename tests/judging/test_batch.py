@@ -11,6 +11,7 @@ import pytest
 
 from batch_api import Api
 from loopback import Loopback, completion
+from nlgjudge.cli import main
 from nlgjudge.judging import batch, pending
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.claims import Claims
@@ -19,7 +20,6 @@ from nlgjudge.judging.live import Live
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
-from nlgjudge.cli import main
 
 KEY = "sk-loopback-1234567890"
 COLLECT = """

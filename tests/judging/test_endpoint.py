@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from loopback import completion
+from nlgjudge.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
@@ -18,7 +19,6 @@ from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.server import Server
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, UNKNOWN_ENDPOINT, Task, endpoint, key
-from nlgjudge.cli import main
 
 # The schema of a store before the endpoint was kept.
 OLD_SCHEMA = """

@@ -112,7 +112,8 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
-    scores, _ = nj.closer_look.scored(chats, rows=[row.row])
+    read = nj.judging.responses(held, scale=recorded(RECORDING).scales)
+    scores = chats.with_scores(nj.judging.wide({row.row: nj.item_scores(read)}))
     few = scores[scores["item_id"].isin(items["item_id"])]
     expected = nj.agreement(
         few, [row.row], list(ASPECTS), levels=("sample",), coefficients=("pearson", "kendall")

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.papers import asking
 from nlgjudge.ledger.printed import KEY
+from nlgjudge.papers import asking
 from planted_judges import People
 
 TABLES = [
@@ -182,7 +182,12 @@ def test_what_may_not_be_kept_says_why():
     asked = {"source": "sample", "resamples": 0}
     assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
     found = nj.rerun(
-        "geval", "table2", People([nj.load("topical_chat", "sample")]), limit=5, options={"samples": 2}, **asked
+        "geval",
+        "table2",
+        People([nj.load("topical_chat", "sample")]),
+        limit=5,
+        options={"samples": 2},
+        **asked,
     )
     assert not found.enters
     for reason in (

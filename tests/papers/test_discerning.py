@@ -24,39 +24,32 @@ def frame(differences, aspects=("a",), level="word"):
     return pd.DataFrame(rows, columns=["original", "perturbation", "level", "aspect", "score"])
 
 
-@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
 @pytest.mark.parametrize("n, step", [(8, 0.2), (30, 1), (100, 0.2), (100, 0), (300, 0.5)])
-def test_the_normal_approximation_is_scipy_s(n, step, zeros):
+def test_the_normal_approximation_is_scipy_s(n, step):
     """scipy 1.17, `wilcoxon(..., alternative="greater", correction=False, method="asymptotic")`."""
     differences = np.random.default_rng(n).normal(0.2, 1, n)
     differences = np.round(differences / step) * step if step else differences
-    ours = nj.dhp.signed_rank(differences, np.zeros(n), zeros=zeros, method="normal")
+    ours = nj.dhp.signed_rank(differences, np.zeros(n), method="normal")
     theirs = stats.wilcoxon(
         np.round(differences, 9),
-        zero_method=zeros,
         alternative="greater",
         correction=False,
         method="asymptotic",
     ).pvalue
     assert math.exp(ours.log_p) == pytest.approx(theirs, rel=1e-9)
-    assert ours.n == n and ours.zeros == (differences == 0).sum() and ours.note == ""
+    assert ours.n == n and ours.zeros == (differences == 0).sum()
 
 
-@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
 @pytest.mark.parametrize(
     "differences", [[1, 2, 2, 0, -1, 3], [0.2, 0.2, -0.2, 0, 0], [5], [-1, -2], [1, 1, 1]]
 )
-def test_the_exact_distribution_by_enumeration(differences, zeros):
+def test_the_exact_distribution_by_enumeration(differences):
     values = np.array(differences, float)
     kept = values[values != 0]
-    ranks = (
-        stats.rankdata(np.abs(values))[values != 0]
-        if zeros == "pratt"
-        else stats.rankdata(np.abs(kept))
-    )
+    ranks = stats.rankdata(np.abs(kept))
     sums = [np.dot(ranks, signs) for signs in itertools.product((0, 1), repeat=len(kept))]
     expected = np.mean(np.array(sums) >= ranks[kept > 0].sum() - 1e-9)
-    found = nj.dhp.signed_rank(values, np.zeros(len(values)), zeros=zeros, method="exact")
+    found = nj.dhp.signed_rank(values, np.zeros(len(values)), method="exact")
     assert math.exp(found.log_p) == pytest.approx(expected, rel=1e-12)
 
 
@@ -80,11 +73,11 @@ def test_auto_is_exact_up_to_25_unequal_pairs():
     )
 
 
-def test_no_difference_is_p_1_with_a_note_and_no_pair_is_nan():
+def test_no_difference_is_p_1_and_no_pair_is_nan():
     same = nj.dhp.signed_rank([3, 4, np.nan], [3, 4, 2])
-    assert same == (0.0, 2, 2, "all differences are zero: p = 1")
+    assert same == (0.0, 2, 2)
     none = nj.dhp.signed_rank([np.nan, 1], [1, np.nan])
-    assert math.isnan(none.log_p) and none[1:] == (0, 0, "no pairs")
+    assert math.isnan(none.log_p) and none[1:] == (0, 0)
 
 
 def test_decimals_that_are_equal_on_paper_tie():
@@ -132,7 +125,7 @@ def test_discernment_by_hand():
     row = nj.dhp.discernment(scores).loc["typos, minor"]
     assert row["D"] == pytest.approx(math.log(16.5) / LN20) == row["D_EW"]
     assert row["D:a"] == pytest.approx(5 * math.log(2) / LN20) and row["D:b"] == 0
-    assert (row["n"], row["zeros"], row["note"]) == (5, 0.5, "no differences, p = 1: b")
+    assert (row["n"], row["zeros"]) == (5, 0.5)
     assert nj.dhp.discernment(scores, form="as_printed").loc["typos, minor", "D"] == pytest.approx(
         math.log(33) / LN20
     )
@@ -168,21 +161,6 @@ def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
         frame(rng.normal(0.3, 1, (60, 2)), ("a", "b")), rng=rng, resamples=300
     )
     assert (found["ci_low"] < found["value"]).all() and (found["value"] < found["ci_high"]).all()
-    steady = nj.dhp.discernment_interval(
-        frame(np.arange(1, 61)), rng=rng, resamples=50, method="exact"
-    )
-    assert (steady["ci_low"] == steady["ci_high"]).all() and steady["value"].iloc[
-        0
-    ] == pytest.approx(60 * math.log(2) / LN20)
-
-
-def test_an_interval_holds_its_estimate_where_every_text_falls():
-    """Unequal falls of all texts: repeated ones tie in a resample, and the normal approximation's D rises."""
-    falls = np.linspace(0.1, 4, 100)
-    found = nj.dhp.discernment_interval(
-        frame(falls), rng=np.random.default_rng(0), resamples=50, method="normal"
-    )
-    assert (found["ci_low"] <= found["value"]).all() and (found["value"] < found["ci_high"]).all()
 
 
 @pytest.mark.parametrize(
@@ -198,37 +176,11 @@ def test_d_above_one_under_no_discernment(form, low, high):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (
-            lambda: nj.dhp.signed_rank([1, 2], [1]),
-            r"expected two lists of one length, got shapes \(2,\) and \(1,\)",
-        ),
-        (
-            lambda: nj.dhp.signed_rank([1], [2], zeros="drop"),
-            "zeros='drop', method='auto': expected one of",
-        ),
+        (lambda: nj.dhp.signed_rank([1], [2], method="drop"), "method='drop': expected one of"),
         (lambda: nj.dhp.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
         (lambda: nj.dhp.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
-        (
-            lambda: nj.dhp.discernment(frame([1]).query("perturbation != 'original'")),
-            "perturbation 'original'",
-        ),
-        (
-            lambda: nj.dhp.discernment(frame([1]), pd.DataFrame({"b": [1]}, index=["deletions"])),
-            "typos, a have none",
-        ),
-        (
-            lambda: nj.dhp.discernment_interval(frame([1]), rng=None, resamples=0),
-            "resamples=0, confidence=0.95",
-        ),
     ],
 )
 def test_wrong_input_says_what_was_expected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_the_chosen_form_comes_first_and_an_unknown_one_is_refused():
-    assert nj.dhp.forms("normalised") == ["normalised", "as_printed"]
-    assert nj.dhp.forms("as_printed") == ["as_printed", "normalised"]
-    with pytest.raises(ValueError, match="form='printed': expected one of"):
-        nj.dhp.forms("printed")

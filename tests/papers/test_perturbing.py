@@ -127,19 +127,19 @@ def test_rewriting_repeats_a_sentence_right_after_itself():
 @pytest.mark.parametrize(
     "edit, text, k, message",
     [
-        (p.delete_characters, "a b!", 3, "expected at least 3 letters and digits, got 2"),
-        (p.add_typos, "a 1", 3, "expected room for 3 typos that do not overlap, got 2"),
-        (p.delete_words, "one two", 2, "expected more than 2 words, got 2"),
-        (p.reorder, "Only one.", 2, "expected 2 sentences, not all equal, to reorder, got 1"),
-        (p.reorder, "So. So.", 0, "expected 2 sentences, not all equal, to reorder, got 2"),
+        (p.delete_characters, "a b!", 3, "2 letters and digits, not 3"),
+        (p.add_typos, "a 1", 3, "room for 2 typos, not 3"),
+        (p.delete_words, "one two", 2, "2 words, not more than 2"),
+        (p.reorder, "Only one.", 2, "1 sentences, too few that differ to reorder 2"),
+        (p.reorder, "So. So.", 0, "2 sentences, too few that differ to reorder them"),
         (
             p.invent_entities,
             "it is so",
             1,
-            "expected at least 1 names, numbers or long words, got 0",
+            "0 names, numbers or long words, not 1",
         ),
-        (p.make_ungrammatical, "big dog", 1, "expected at least 1 words to get wrong, got 0"),
-        (p.repeat_sentences, "One. Two.", 3, "expected at least 3 sentences, got 2"),
+        (p.make_ungrammatical, "big dog", 1, "0 words to get wrong, not 1"),
+        (p.repeat_sentences, "One. Two.", 3, "2 sentences, not 3"),
     ],
 )
 def test_a_text_that_is_too_short_says_so(edit, text, k, message):
@@ -189,12 +189,6 @@ def test_table_2_s_sizes():
     "wanted, message",
     [
         (("deletion", "", 5), "no perturbation 'deletion': did you mean 'deletions'"),
-        (
-            ("typos", "mayor", 5),
-            "no degree of a perturbation 'mayor': did you mean 'major' or 'minor'",
-        ),
-        (("typos", "", "5"), "perturbation 'typos': expected a whole number of edits, got '5'"),
-        (("wrong ending", "", 1), "perturbation 'wrong ending' needs a column `wrong`"),
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
@@ -262,7 +256,7 @@ class Model:
         for number, task in enumerate(tasks):
             self.asked.append(task)
             text = task.fields.get("hypothesis", "1. Do it.")
-            answers = ["", text, text.upper()] if task.fields else [text] * 3
+            answers = ["", text, text.upper()] if "hypothesis" in task.fields else [text] * 3
             yield Reply(task.item_id, "", 0, answers[min(number, 2)])
 
 

@@ -4,12 +4,11 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.ledger import model_rows
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import asking, modules
 from nlgjudge.papers.protocol import SCORING, rows
 
-PAPERS = {version: module for module in model_rows.PAPERS.values() for version in module.VERSIONS}
+PAPERS = {version: module for module in asking.PAPERS.values() for version in module.VERSIONS}
 MODELS = (
     "G-EVAL",
     "ChatGPT",
@@ -23,7 +22,7 @@ def is_asked(paper, row):
     module = PAPERS.get(paper)
     if module is None:
         return False
-    if getattr(module, "METRIC_ROWS", ()):
+    if module in (nj.geval, nj.chatgpt, nj.coascore):
         return row.startswith(MODELS)
     return row not in getattr(module, "COPIED", ())
 
@@ -54,12 +53,12 @@ def test_each_protocol_is_complete():
             assert None not in (one.parameters | dict(one.estimate[1:])).values()
 
 
-@pytest.mark.parametrize("paper", model_rows.PAPERS)
+@pytest.mark.parametrize("paper", asking.PAPERS)
 def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = 0
-    for artefact in model_rows.tables_of(paper):
-        for part in model_rows.parts_of(paper, artefact):
+    for artefact in asking.tables_of(paper):
+        for part in asking.parts_of(paper, artefact):
             for asked, _ in part.scope.aspects.values():
                 found = asking.row_prompt(part.row, part.scope, asked)
                 assert found.aspect == asked
@@ -79,10 +78,10 @@ def test_every_prompt_of_every_row_can_be_had(paper):
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """Averages over aspects or datasets follow from the others."""
     covered = []
-    for paper in model_rows.PAPERS:
-        for version in model_rows.PAPERS[paper].VERSIONS:
-            for artefact in model_rows.tables_of(paper):
-                for part in model_rows.parts_of(paper, artefact):
+    for paper in asking.PAPERS:
+        for version in asking.PAPERS[paper].VERSIONS:
+            for artefact in asking.tables_of(paper):
+                for part in asking.parts_of(paper, artefact):
                     cells = nj.published(version, artefact)
                     cells = cells[
                         (cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)

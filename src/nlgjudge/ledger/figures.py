@@ -291,8 +291,6 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     return figure
 
 
-
-
 def save(figure, name, *, sample=False, folder=None):
     """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 

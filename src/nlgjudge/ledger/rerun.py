@@ -15,8 +15,7 @@ from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import all_or_waiting, get_judge
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger.comparison import averages, compare, side_by_side
-from nlgjudge.ledger.comparison import is_rule, judge_name
+from nlgjudge.ledger.comparison import averages, compare, is_rule, judge_name, side_by_side
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE
 from nlgjudge.papers.asking import (

@@ -100,7 +100,7 @@ class PaperTable:
         return table.set_uuid("_".join(self.cells.loc[0, ["paper", "artefact"]])).to_html()
 
 
-def paper_table(rows, paper, artefact):
+def paper_table(rows, paper, artefact, *, elsewhere=True):
     """Show a paper's table with our values, and what the missing ones need.
 
     A cell that these rows lack is taken from the committed ledger if another notebook computed it,
@@ -112,6 +112,8 @@ def paper_table(rows, paper, artefact):
         From `nlgjudge.ledger.comparison.compare` and the like. If a cell has two values, the better
         evidence is shown; for equal evidence the first.
     paper, artefact : str
+    elsewhere : bool
+        Take missing cells from the committed ledger.
 
     Returns
     -------
@@ -132,11 +134,11 @@ def paper_table(rows, paper, artefact):
     given = pd.concat(rows) if isinstance(rows, list) else rows
     given = given[(given["paper"] == paper) & (given["artefact"] == artefact)]
     sample = bool(given["sample"].any()) if "sample" in given else False
-    if not sample and (root() / "paper_tables" / "ledger.csv").is_file():
+    if elsewhere and not sample and (root() / "paper_tables" / "ledger.csv").is_file():
         ledger = committed()
         of_table = (ledger["paper"] == paper) & (ledger["artefact"] == artefact)
-        elsewhere = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(given["notebook"])
-        given = pd.concat([given, ledger[elsewhere]])
+        others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(given["notebook"])
+        given = pd.concat([given, ledger[others]])
     best = given[given["ours"].notna() | (given["verdict"] != "not_run")]
     best = best.assign(rank=best["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     best = best.drop_duplicates(KEY).drop(columns=["published", "paper", "artefact"])

@@ -8,10 +8,10 @@ from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_settings
+from nlgjudge.papers import modules
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.protocol import Protocol, Scope
-from nlgjudge.papers import modules
 
 # Papers that publish correlations of models, by the name of their package.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
