@@ -158,7 +158,7 @@ def test_the_search_for_asserts_about_a_judge(code, found):
 def test_a_paragraph_about_the_default_run_is_prose(notebook):
     """The tag is spelt as the runner knows it, and a title or a heading never has it."""
     tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
-    assert tags <= {"parameters", "nbval-ignore-output", "template-only", "default-run"}
+    assert tags <= {"parameters", "nbval-ignore-output", "default-run"}
     for cell in notebook.cells:
         if "default-run" in cell.metadata.get("tags", []):
             assert cell.cell_type == "markdown" and not cell.source.startswith("#")
@@ -235,7 +235,7 @@ def test_no_table_is_cut_short(notebook):
 def test_prose_states_no_number_that_nothing_shows(notebook, request):
     paper = request.node.callspec.params["notebook"].stem.split("_")[0]
     printed = (root() / "paper_tables" / "published").glob(f"{paper}_*.csv")
-    files = [root() / "site" / "benchmarks.csv", *printed]
+    files = [*printed]
     known = set().union(
         *(shown(path.read_text(encoding="utf-8").replace(",", " ")) for path in files)
     )

@@ -9,7 +9,7 @@ class JudgeError(Exception):
     Attributes
     ----------
     status : int
-        With which a command ends, see `nlgjudge.repo.exits`.
+        With which a command ends, see `nlgjudge.cli`.
     """
 
     status = 1
