@@ -140,14 +140,18 @@ def test_a_figure_of_wrong_headed_judges(answers, ask):
 
 
 def test_several_judges_share_figure_4(ask):
-    """One for a printed row and one for another; both formulas are there, and no expert weights."""
-    judges = {"GPT4-Turbo": JUDGE, "Qwen1.5-4B": "surface"}
+    """Both formulas are there, and no expert weights."""
     notebook, requests = ask(
-        FIGURE_4, damage_is_better, judge=judges, limit=2, resamples=10, form="as_printed"
+        FIGURE_4,
+        damage_is_better,
+        judge=[JUDGE, "surface"],
+        limit=2,
+        resamples=10,
+        form="as_printed",
     )
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
-    assert f"GPT4-Turbo: {JUDGE}" in text and "Qwen1.5-4B: surface" in text
+    assert f"(a) SummEval, {JUDGE}: " in text and "(a) SummEval, surface: " in text
     assert "D by the normalised formula" in text and "EW" not in printed_table(
         notebook, "dhp-figure4-discernm-15b"
     )
@@ -188,7 +192,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"judge": {"GPT4": JUDGE}}, "no printed row of a model 'GPT4'"),
+        ({"judge": ["GPT4", JUDGE]}, "judge 'GPT4': expected openai:MODEL"),
         ({"form": "printed"}, "form='printed': expected one of"),
     ],
 )

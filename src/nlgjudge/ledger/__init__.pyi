@@ -14,8 +14,8 @@ from .printed import settings as settings
 from .printed import third_party as third_party
 from .prose_claims import claims as claims
 from .provenance import signature as signature
-from .rerun import rerun as rerun
-from .rerun import with_rerun as with_rerun
+from .reruns import rerun as rerun
+from .reruns import with_rerun as with_rerun
 from .variants import best as best
 from .variants import left_out as left_out
 from .variants import search as search

@@ -9,7 +9,7 @@ from nlgjudge.data import spreadsheets
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.printed import PAPERS as TITLES
-from nlgjudge.ledger.rerun import rerun
+from nlgjudge.ledger.reruns import rerun
 from nlgjudge.ledger.whole_table import paper_table
 from nlgjudge.papers.asking import CHAINS, PAPERS, parts_of
 
@@ -95,7 +95,7 @@ def add(cells, counts, folder, rules):
     cells : pandas.DataFrame
         The ledger's columns. Rows of the same paper and table replace those of an earlier run.
     counts : pandas.DataFrame
-        Columns of `nlgjudge.ledger.rerun.Rerun.counts`, and `paper, row, dataset, tables`. Calls and cost
+        Columns of `nlgjudge.ledger.reruns.Rerun.counts`, and `paper, row, dataset, tables`. Calls and cost
         are added to those of earlier runs.
     folder : pathlib.Path
     rules : pandas.DataFrame
@@ -174,7 +174,7 @@ def _table(folder, paper, artefact, rows, counts, others):
     ]
     yield f"<h2>{html.escape(TITLES[paper])}, Table {artefact.removeprefix('table')}</h2>"
     whole = paper_table(rows, paper, artefact, elsewhere=False)
-    whole.cells = whole.cells[whole.cells["row"].isin(rows["row"])]
+    whole.cells = whole.cells[whole.cells["row"].isin(rows["row"])].reset_index(drop=True)
     yield whole._repr_html_()
     means = summary(rows, others).drop(columns=["paper", "table"])
     for frame in (shown, means):
