@@ -36,6 +36,7 @@ def run(tmp_path, monkeypatch):
                 names |= QUICK | parameters
         return names
 
+    plt.close("all")
     yield ran
     plt.close("all")
 

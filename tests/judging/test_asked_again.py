@@ -183,9 +183,7 @@ def test_what_was_cut_before_its_rating_says_so(serve, store, n):
     assert (
         responses(ReplayStore(store, "m").replies(tasks(n=n)))["reason"].tolist() == ["length"] * n
     )
-    assert (
-        main(["replies", "forget", "--reason", "length", "--store", str(store.path), "--yes"]) == 0
-    )
+    assert main(["replies", "drop", "--reason", "length", "--store", str(store.path), "--yes"]) == 0
     assert store.totals()["replies"] == 0
 
 
@@ -335,17 +333,16 @@ ALL = sorted((model, text) for model in "mn" for text in (BAD, "Score: 9", "", "
         (["--prompt", "mine/"], ALL),
         (["--prompt", "abc123", "--model", "n", "--reason", "no_rating"], [("n", BAD)]),
         (["--prompt", "yours"], []),
-        (["--endpoint", "http://elsewhere/v1"], []),
     ],
 )
 def test_replies_can_be_forgotten(spoiled, capsys, wanted, gone):
     _, path = spoiled
-    call = ["replies", "forget", "--store", str(path), *wanted]
+    call = ["replies", "drop", "--store", str(path), *wanted]
     assert main(call) == 0
     assert f"{len(gone)} replies would be dropped; add --yes to do it" in capsys.readouterr().out
     assert kept(path) == ALL
     assert main([*call, "--yes"]) == 0
-    assert f"{len(gone)} replies are dropped" in capsys.readouterr().out
+    assert f"{len(gone)} replies were dropped" in capsys.readouterr().out
     assert kept(path) == sorted(set(ALL) - set(gone))
 
 
@@ -356,11 +353,9 @@ def test_what_was_forgotten_at_an_endpoint_is_asked_anew(spoiled, capsys, recwar
         main(
             [
                 "replies",
-                "forget",
+                "drop",
                 "--store",
                 str(path),
-                "--endpoint",
-                server.url,
                 "--model",
                 "m",
                 "--reason",
@@ -375,17 +370,3 @@ def test_what_was_forgotten_at_an_endpoint_is_asked_anew(spoiled, capsys, recwar
     with Store(path) as store:
         assert outcomes(Live("m", store, ask_again=False), tasks(4))[0] == ("Score: 1", "")
     assert len(server.requests) == before + 1
-
-
-@pytest.mark.parametrize(
-    "wanted, message",
-    [
-        ([], "say which replies: give --model, --endpoint, --prompt or --reason"),
-        (["--reason", "no_ratings"], "no reason 'no_ratings': did you mean 'no_rating'"),
-        (["--endpoint", "nowhere"], "is no address of a server"),
-    ],
-)
-def test_forgetting_needs_a_choice(spoiled, capsys, wanted, message):
-    _, path = spoiled
-    assert main(["replies", "forget", "--store", str(path), *wanted, "--yes"]) == 1
-    assert message in capsys.readouterr().err and kept(path) == ALL

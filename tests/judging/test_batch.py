@@ -240,7 +240,7 @@ def test_the_command_lists_batches_and_gives_one_up(api, judge, store, capsys):
 
 def test_the_judge_command_names_the_batch_and_goes_on_where_it_is_told_to(api, tmp_path, capsys):
     asked = live_too(api)
-    prompts = ["--prompts", "geval/dialogue/naturalness", "geval/dialogue/coherence"]
+    prompts = ["--prompts", "geval/dialogue/naturalness", "--prompts", "geval/dialogue/coherence"]
     common = ["--limit", "1", "--source", "sample", "--store", str(tmp_path / "s.sqlite")]
     batched = ["judge", "topical_chat", "batch:m", *prompts[:2], *common]
     assert main(batched) == Waiting.status

@@ -10,7 +10,6 @@ import openai
 import pytest
 
 from loopback import completion
-from nlgjudge.cli import main
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
@@ -159,20 +158,6 @@ def test_replies_of_an_old_store_are_told_of_once_and_not_used(serve, old):
         assert len(told) == 1 and adopt in str(told[0].message)
         assert len(server.requests) == 4
         assert store.endpoints() == {("m", server.url): 4, ("m", UNKNOWN_ENDPOINT): 3}
-
-
-def test_replies_of_an_old_store_can_be_taken_over(serve, old, capsys, recwarn):
-    server = serve(says(2))
-    call = ["replies", "adopt", "--store", str(old), "--endpoint", server.url + "/"]
-    assert main([*call, "--model", "n"]) == 1
-    assert "no model 'n'; there are m" in capsys.readouterr().err
-    assert main([*call, "--model", "m"]) == 0
-    assert f"3 replies of m are now those of {server.url}" in capsys.readouterr().out
-    with Store(old) as store:
-        assert texts(Live("m", store), tasks(4)) == [f"Score: 4, item{i}" for i in range(3)] + [
-            "Score: 2"
-        ]
-    assert len(server.requests) == 1 and not recwarn.list
 
 
 def test_what_an_endpoint_has_already_stays_in_use(serve, old):

@@ -3,7 +3,7 @@
 Half the price and a day's patience. A batch is noted in the store with its endpoint, so another
 process can collect it; lines that failed are submitted once more, and what is stored is never
 asked for again. That holds for replies that the protocol cannot use, too: `openai:MODEL` at the
-same endpoint and store asks again for those, and `nlgjudge replies forget` makes room for others.
+same endpoint and store asks again for those, and `nlgjudge replies drop` makes room for others.
 Requests are claimed while they are submitted, and batches while they are collected, so that two
 processes at once neither pay twice nor submit failed lines twice. A live run on the same store leaves
 what waits in a batch to it.
