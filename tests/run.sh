@@ -6,7 +6,7 @@ ruff format --check --quiet src tests site
 ruff check --quiet src tests notebooks site benchmarks
 pytest="python -m pytest -q -n auto --dist loadfile"
 # The longest files first.
-$pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/repo tests src/nlgjudge
+$pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/test_cli_rerun.py tests src/nlgjudge
 mkdir -p build
 nlgjudge data fetch --declared > build/declared.txt
 export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/validated"
