@@ -17,7 +17,6 @@ from .provenance import signature as signature
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
 from .variants import best as best
-from .variants import left_out as left_out
 from .variants import search as search
 from .variants import summary as summary
 from .whole_table import paper_table as paper_table

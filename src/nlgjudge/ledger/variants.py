@@ -248,48 +248,6 @@ def family_name(names):
     return f"{before.rstrip(' ,|:')} (or with {more}){comma}{after}"
 
 
-def left_out(table, rows, values):
-    """Ask how often a wrong sibling explains a row, when the true variant was not tried.
-
-    Each variant in turn is taken for the truth: its values, rounded to the printed digits of the row's
-    cells, are the print, and it is left out of the search with all that equal it in values.
-
-    Parameters
-    ----------
-    table, rows, values
-        As for `search`; of the table only the cells and their digits count.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each printed row and variant that can be left out: `row, left_out`, `passes`, whether
-        another one then explains the row, `within`, whether that one is within 0.002 in every cell
-        (which was once the rule), and `variant`, the best of the others.
-
-    Examples
-    --------
-    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
-    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
-    >>> tried = {"f": 0.1203, "p": 0.21, "r": 0.35}
-    >>> values = pd.DataFrame([{"metric": name, **cell, "ours": ours, "n": 9, "n_skipped": 0}
-    ...                        for name, ours in tried.items()])
-    >>> left_out(table, {"R": list(tried)}, values)[["left_out", "passes"]].values.tolist()
-    [['f', False], ['p', False], ['r', False]]
-    """
-    found = []
-    for row, cells, ours in _by_row(table, rows, values):
-        grid = ours.loc[cells.index].dropna(axis=1)
-        for truth in grid:
-            others = grid.loc[:, ~_equal(grid, grid[truth])]
-            if others.shape[1] < 2:
-                continue
-            print_of_truth = (grid[truth] / cells["unit"]).round() * cells["unit"]
-            other = _search(row, print_of_truth, cells["unit"], others, TOLERANCE)
-            within = other.worst <= TOLERANCE and other.chance < CHANCE
-            found.append((row, truth, other.explained, within, other.variant))
-    return pd.DataFrame(found, columns=["row", "left_out", "passes", "within", "variant"])
-
-
 def luck(ours, distance):
     """Bound the probability that some variant comes as close in every cell by chance.
 
