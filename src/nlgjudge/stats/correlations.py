@@ -88,7 +88,15 @@ def correlation(
     """
     check_correlation(level, coefficient, constant, kendall)
     x, y = matrices(frame, [metric, human])
-    return correlation_of(x, y, level, coefficient, constant, kendall)
+    found = correlation_of(x, y, level, coefficient, constant, kendall)
+    return found._replace(n_skipped=number_of_units(frame, level) - found.n)
+
+
+def number_of_units(frame, level):
+    """Number of documents at sample level, of items at dataset level, of systems at system level."""
+    if level == "dataset":
+        return len(frame)
+    return frame["doc_id" if level == "sample" else "system_id"].nunique()
 
 
 def correlation_of(x, y, level, coefficient, constant, kendall):
@@ -297,6 +305,7 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
         x, y = matrices(frame, [metric, human])
         for level, coefficient in product(levels, coefficients):
             found = correlation_of(x, y, level, coefficient, constant, kendall)
+            found = found._replace(n_skipped=number_of_units(frame, level) - found.n)
             rows.append((metric, dataset, human, level, coefficient, *found))
     names = ["metric", "dataset", "aspect", "level", "coefficient", "ours"]
     return pd.DataFrame(rows, columns=[*names, "n", "n_skipped", "reason"])

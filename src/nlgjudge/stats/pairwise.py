@@ -14,8 +14,8 @@ from nlgjudge.stats.correlations import (
     LEVELS,
     check_options,
     matrices,
+    number_of_units,
     system_means,
-    units_with_scores,
 )
 from nlgjudge.stats.swaps import check_whole
 
@@ -127,14 +127,13 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
     x, y = matrices(frame, [metric, human])
-    rated = units_with_scores(y, level)
     if level == "system":
         x, y = system_means(x)[None], system_means(y)[None]
     elif level == "dataset":
         x, y = x[~np.isnan(x)][None], y[~np.isnan(y)][None]
     steps, orders, weights, groups = _pairs(x, y)
-    n = groups if level == "sample" else int(rated.sum())
-    skipped = rated.size - n
+    n = groups if level == "sample" else int((~np.isnan(x)).sum())
+    skipped = number_of_units(frame, level) - n
     if not groups:
         nothing = "no pair of items has both scores"
         return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, nothing)

@@ -19,6 +19,7 @@ from nlgjudge.stats.correlations import (
     correlation_of,
     matrices,
     mean_of_groups,
+    number_of_units,
     units_with_scores,
 )
 
@@ -177,8 +178,8 @@ def compared(frame, a, b, human, how):
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
     x, y, ratings = matrices(frame, [a, b, human])
     level, coefficient, constant, kendall = how
-    units = units_with_scores(ratings, level)
-    n = int(units.sum())
+    n = int(units_with_scores(ratings, level).sum())
+    n_skipped = number_of_units(frame, level) - n
     difference = np.nan
     reasons = [] if n else ["no item has all three scores"]
     for policy in dict.fromkeys(("skip", constant)):
@@ -190,7 +191,7 @@ def compared(frame, a, b, human, how):
             difference = found[0].value - found[1].value
             named = zip((a, b), found)
             reasons = [f"{name} with {human}: {one.reason}" for name, one in named if one.reason]
-    return x, y, ratings, difference, n, units.size - n, "; ".join(reasons)
+    return x, y, ratings, difference, n, n_skipped, "; ".join(reasons)
 
 
 def check_whole(least, **numbers):
