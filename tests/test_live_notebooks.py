@@ -19,7 +19,7 @@ from nlgjudge.ledger import ledger
 
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
-QUICK = {"resamples": 20, "permutations": 99}
+QUICK = {"permutations": 99}
 FIGURE_4 = "dhp_figure4_figure5_figure6_discernment"
 
 

@@ -16,7 +16,7 @@ from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import Reply
 
 TEMPLATE = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
-QUICK = {"source": "sample", "judge": "surface", "samples": 1, "resamples": 20, "permutations": 99}
+QUICK = {"source": "sample", "judge": "surface", "samples": 1, "permutations": 99}
 TABLE = "\n".join(cell.source for cell in TEMPLATE.cells if cell.cell_type == "markdown")
 CHANGES = [ast.literal_eval(text) for text in re.findall(r"^\|[^|]+\| `(\{.*\})` \|$", TABLE, re.M)]
 

@@ -51,7 +51,7 @@ def run(monkeypatch):
                 exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
             if "parameters" in cell.metadata.get("tags", []):
                 assert set(parameters) <= set(names)
-                names |= {"resamples": 50} | parameters
+                names |= parameters
         return names, "\n".join(shown)
 
     return executed
@@ -378,7 +378,7 @@ def test_the_page(planted, tmp_path, monkeypatch):
     truth = np.random.default_rng(7).uniform(1, 5, (8, 4))
     planted(np.repeat(truth[:, :, None], 2, axis=2) + [0, 0.1], name="my.csv")
     monkeypatch.chdir(tmp_path)
-    call = ["papermill", NOTEBOOK, "mine.ipynb", "-p", "file", "my.csv", "-p", "resamples", "50"]
+    call = ["papermill", NOTEBOOK, "mine.ipynb", "-p", "file", "my.csv"]
     subprocess.run([sys.executable, "-m", *map(str, call)], check=True, capture_output=True)
     call = ["jupyter", "nbconvert", "--to", "html", "--no-input", "mine.ipynb"]
     subprocess.run([sys.executable, "-m", *call], check=True, capture_output=True)

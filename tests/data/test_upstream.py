@@ -397,7 +397,7 @@ def test_a_notebook_runs_offline_after_a_fetch_of_everything(
     commands.notebook(
         tmp_path / "notebooks" / "geval_table3_qags.ipynb",
         executed,
-        {"resamples": 2, "stemmers": ["porter_original"]},
+        {"stemmers": ["porter_original"]},
     )
     assert len(whole.asked) == asked
     assert "sample data" not in executed.read_text()

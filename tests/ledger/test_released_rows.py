@@ -239,7 +239,7 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, commands, name):
     commands.notebook(
         REPOSITORY / "notebooks" / f"{notebook}.ipynb",
         where / "out.ipynb",
-        {"resamples": 2, "permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]},
+        {"permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]},
     )
     made = ledger.read(where / "ledger" / f"{notebook}.csv")
     made = made[made["published"] != ""]
@@ -263,7 +263,7 @@ def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, command
     commands.notebook(
         REPOSITORY / "notebooks" / f"{notebook}.ipynb",
         where / "out.ipynb",
-        {"resamples": 2, "permutations": 9, "limit": 8, "stemmers": ["porter"]},
+        {"permutations": 9, "limit": 8, "stemmers": ["porter"]},
     )
     made = ledger.read(where / "ledger" / f"{notebook}.csv")
     assert not made["row"].str.startswith("ChatGPT").any()
