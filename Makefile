@@ -35,7 +35,7 @@ export PYTHONUTF8 := 1
 SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test sweep refresh site bench lint lock clean
+.PHONY: help reproduce test sentences sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ reproduce: $(READY) ## run every notebook; compare the ledger with the committed
 
 test: $(READY) ## unit tests, doctests and validation of the notebooks
 	@sh tests/run.sh
+
+sentences: $(READY) ## run every notebook with changed parameters and on the sample; name sentences that did not follow
+	@python tests/sentences.py
 
 # On a cluster: PROFILE=profiles/slurm.
 sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=ablation_samples GRID=notebooks/ablation_samples.csv

@@ -158,7 +158,7 @@ def test_the_search_for_asserts_about_a_judge(code, found):
 def test_a_paragraph_about_the_default_run_is_prose(notebook):
     """The tag is spelt as the runner knows it, and a title or a heading never has it."""
     tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
-    assert tags <= {"parameters", "nbval-ignore-output", "default-run"}
+    assert tags <= {"parameters", "nbval-ignore-output", "default-run", "hide-input"}
     for cell in notebook.cells:
         if "default-run" in cell.metadata.get("tags", []):
             assert cell.cell_type == "markdown" and not cell.source.startswith("#")
