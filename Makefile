@@ -4,7 +4,7 @@ SHELL := bash
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
-EXTRAS := $(if $(filter test lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
+EXTRAS := $(if $(filter test units lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
 ifneq ($(GOALS),)
   ifneq ($(shell test -w . && echo writable),writable)
     $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
@@ -35,7 +35,7 @@ export PYTHONUTF8 := 1
 SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test sentences sweep refresh site bench lint lock clean
+.PHONY: help reproduce test units sentences sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ test: $(READY) ## unit tests, doctests and validation of the notebooks
 
 sentences: $(READY) ## run every notebook with changed parameters and on the sample; name sentences that did not follow
 	@python tests/sentences.py
+
+units: $(READY) ## unit tests and doctests alone
+	@sh tests/run.sh units
 
 # On a cluster: PROFILE=profiles/slurm.
 sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=ablation_samples GRID=notebooks/ablation_samples.csv
