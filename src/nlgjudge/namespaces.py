@@ -57,8 +57,13 @@ def optional(module, extra):
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f"{module.partition('.')[0]} is not installed; it belongs to the extra {extra}: "
-            f"pip install --editable '.[{extra}]' in a checkout, "
-            f"pip install 'nlgjudge-VERSION-py3-none-any.whl[{extra}]' for a wheel"
-        ) from error
+        raise missing(module.partition(".")[0], extra) from error
+
+
+def missing(package, extra):
+    """Return the error that says how to install a package of an optional set."""
+    return ImportError(
+        f"{package} is not installed; it belongs to the extra {extra}: "
+        f"pip install --editable '.[{extra}]' in a checkout, "
+        f"pip install 'nlgjudge-VERSION-py3-none-any.whl[{extra}]' for a wheel"
+    )
