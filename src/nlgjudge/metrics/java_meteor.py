@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,7 +60,8 @@ def java_scores(pairs):
         BaseException
     ) as error:  # also Ctrl-C: the program would answer the next call with old scores
         _program.cache_clear()
-        program.meteor_p.kill()
+        with suppress(OSError):
+            program.meteor_p.stdin.close()
         program.lock.release()  # `compute_score` does not, and the wrapper's end would wait for it
         if isinstance(error, (ValueError, OSError)):
             raise RuntimeError(f"METEOR 1.5 stopped ({error}); it needs 2 GB of memory") from error
