@@ -145,7 +145,9 @@ def test_sentence_split_changes_rouge_l_only(stop, expected):
 def test_against_the_source():
     frame = items(("the cat", []), source=["the cat sat on"])
     assert lexical.rouge(frame, against="source")["rouge1-r"].tolist() == [0.5]  # 2 of 4 words
-    with pytest.raises(ValueError, match="1 items have no reference; .*score ROUGE against='source'"):
+    with pytest.raises(
+        ValueError, match="1 items have no reference; .*score ROUGE against='source'"
+    ):
         lexical.rouge(frame)
 
 
