@@ -4,7 +4,7 @@ SHELL := bash
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
-EXTRAS := $(if $(filter test units lint,$(GOALS)),dev) $(if $(filter site,$(GOALS)),site)
+EXTRAS := notebooks metrics $(if $(filter test units sentences lint,$(GOALS)),dev excel) $(if $(filter site,$(GOALS)),site)
 ifneq ($(GOALS),)
   ifneq ($(shell test -w . && echo writable),writable)
     $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
@@ -25,6 +25,10 @@ else
   READY := .venv/stamp
   BIN := $(CURDIR)/.venv/bin
 endif
+# .venv is made of the first of these that can make one.
+FITS := import ensurepip, sys, venv; assert sys.version_info >= (3, 11)
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+  "$$python" -c "$(FITS)" 2> /dev/null && echo "$$python" && break; done)
 export PATH := $(BIN):$(PATH)
 # Modules are compiled once, not by each process.
 export PYTHONDONTWRITEBYTECODE :=
@@ -42,10 +46,12 @@ help: ## list the targets
 
 .venv/stamp: pyproject.toml requirements.lock
 	$(if $(FOUND),$(info $(NOT_USED)))
-	python=$$(bash tests/interpreter.sh $(if $(PYTHON),"$(PYTHON)")) && "$$python" -m venv --clear .venv
+	@"$(or $(PYTHON),python3)" -c "$(FITS)" 2> /dev/null || { echo "Python 3.11 or newer with venv is needed (Debian: apt" \
+	  "install python3-venv); name one: make PYTHON=/a/folder/bin/python3.12" >&2; exit 1; }
+	"$(PYTHON)" -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check --upgrade pip
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
-	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 reproduce: $(READY) ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
@@ -89,10 +95,10 @@ lint: $(READY) ## style of the code and of the notebooks
 
 # Without rfc3987-syntax, which is optional: jsonschema compiles its grammar at every import, for formats that
 # notebooks do not use.
-lock: ## pin the default set and the development tools again
+lock: ## pin again what make installs
 	uv pip compile --quiet --no-annotate --no-header --universal --python-version 3.11 --upgrade \
 	  --no-emit-package rfc3987-syntax --no-emit-package lark \
-	  --extra dev --extra site pyproject.toml -o requirements.lock
+	  --extra notebooks --extra metrics --extra excel --extra site --extra dev pyproject.toml -o requirements.lock
 
 clean: ## remove what a run made; downloads in data/cache stay
 	rm -rf build .snakemake

@@ -82,6 +82,7 @@ def in_room(room):
 def test_every_module_stands_in_a_room():
     assert {path.relative_to(PACKAGE).parts[0] for path in MODULES} == {
         "__init__.py",
+        "namespaces.py",
         "workflow.py",
         *MAY_IMPORT,
     }
@@ -170,7 +171,7 @@ def test_judging_names_no_benchmark_and_no_paper():
 
 
 def test_every_public_name_is_there_and_documented():
-    """Each namespace offers what its stub lists, and no module hides a function of the same name."""
+    """Each namespace offers what its `__init__.pyi` lists, and no module hides a function of the same name."""
     spaces = [
         nlgjudge,
         *(

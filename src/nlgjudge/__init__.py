@@ -1,11 +1,10 @@
-"""Check, cell by cell, what papers printed about language models as evaluators.
+"""Check, cell by cell, the published numbers of papers on language models as evaluators.
 
-The everyday names stand here; the rest is reached through the rooms (`nj.data`, `nj.metrics`, `nj.judging`,
-`nj.stats`, `nj.ledger`, `nj.studies`) and the papers (`nj.geval`, `nj.chatgpt` and so on).
-`__init__.pyi` beside each of these files lists what it offers: editors read it, and a module is imported when
-one of its names is first used, so that a notebook waits for, and depends on, the modules that it needs.
+The everyday names are here; the others are in the namespaces (`nj.data`, `nj.metrics`, `nj.judging`, `nj.stats`,
+`nj.ledger`) and the papers (`nj.geval`, `nj.chatgpt` and so on). Each `__init__.pyi` lists what its package offers.
+A module is imported when one of its names is first used.
 """
 
-import lazy_loader
+from nlgjudge.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,15 +1,13 @@
 """ROUGE on texts small enough to count by hand, and its cache."""
 
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from rouge_score import rouge_scorer
 
-from nlgjudge.metrics import cached, lexical
+from nlgjudge.metrics import lexical
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 
@@ -147,7 +145,9 @@ def test_sentence_split_changes_rouge_l_only(stop, expected):
 def test_against_the_source():
     frame = items(("the cat", []), source=["the cat sat on"])
     assert lexical.rouge(frame, against="source")["rouge1-r"].tolist() == [0.5]  # 2 of 4 words
-    with pytest.raises(ValueError, match="1 items have no reference; score them against='source'"):
+    with pytest.raises(
+        ValueError, match="1 items have no reference; .*score ROUGE against='source'"
+    ):
         lexical.rouge(frame)
 
 
@@ -203,41 +203,6 @@ def texts():
     return items(*zip(lines[:300], lines[300:]))
 
 
-def test_cache_gives_identical_values_and_mends_itself(tree, texts, monkeypatch):
-    first = lexical.rouge(texts)
-    files = sorted((tree.cache / "lexical").iterdir())
-    assert [f.suffix for f in files] == [".npz", ".npz"]  # n-grams, and ROUGE-L in this split
-    computed = []
-    compute = cached._compute
-    monkeypatch.setattr(cached, "_compute", lambda *a: computed.append(a) or compute(*a))
-    pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
-    assert computed == []
-    whole = [f.read_bytes() for f in files]
-    for damaged in (b"", b"not an array", whole[0][: len(whole[0]) // 2]):
-        for file in files:
-            file.write_bytes(damaged)
-        pd.testing.assert_frame_equal(lexical.rouge(texts), first, check_exact=True)
-        assert [f.read_bytes() for f in files] == whole
-    assert len(computed) == 3 * 2 and sorted((tree.cache / "lexical").iterdir()) == files
-
-
-def test_other_options_do_not_share_a_cache_file(tree, texts):
-    for stemmer in lexical.STEMMERS:
-        for split in lexical.SPLITS:
-            lexical.rouge(texts.head(3), stemmer=stemmer, split=split)
-    assert len(tree.cached()) == 3 * (
-        1 + 3
-    )  # a stemmer has one file of n-grams and three of ROUGE-L
-
-
-def test_parallel_equals_serial(tree, texts, monkeypatch):
-    serial = lexical.rouge(texts)
-    for file in (tree.cache / "lexical").iterdir():
-        file.unlink()
-    monkeypatch.setattr(cached, "_PARALLEL_FROM", 1)  # 300 pairs make five chunks
-    pd.testing.assert_frame_equal(lexical.rouge(texts), serial, check_exact=True)
-
-
 def test_all_baselines_at_once_are_the_single_ones(tree, texts):
     two = texts.assign(references=[[*r, "the cat sat ."] for r in texts["references"]])
     two = two.sample(frac=1, random_state=0)
@@ -258,60 +223,3 @@ def test_all_baselines_at_once_are_the_single_ones(tree, texts):
         assert frame["meteor"].tolist() == meteor(two)["score"].tolist()
     with pytest.raises(ValueError, match="aggregation='last'"):
         lexical.lexical_baselines(two, "last")
-
-
-@pytest.mark.parametrize("metric", [bleu, lambda i: bleu(i, "nltk, none"), meteor])
-def test_other_metrics_are_kept_by_content_too(tree, texts, monkeypatch, metric):
-    if metric is meteor and meteor_missing():
-        pytest.skip(meteor_missing())
-    first = metric(texts)
-    assert len(tree.cached()) == 1
-    with monkeypatch.context() as patch:
-        patch.setattr(cached, "_compute", lambda *a: pytest.fail("computed again"))
-        pd.testing.assert_frame_equal(metric(texts), first, check_exact=True)
-        renamed = metric(
-            texts.assign(item_id=texts["item_id"] + "x")
-        )  # the texts decide, not their names
-        assert renamed["score"].tolist() == first["score"].tolist()
-    changed = texts.assign(hypothesis=["the"] + texts["hypothesis"].tolist()[1:])
-    computed = []
-    compute = cached._compute
-    monkeypatch.setattr(
-        cached, "_compute", lambda of, new, *a: computed.extend(new) or compute(of, new, *a)
-    )
-    assert metric(changed)["score"].tolist()[1:] == first["score"].tolist()[1:]
-    assert len(computed) == 1 and "the" in computed[0]  # the one text that is new
-
-
-def test_a_library_of_another_version_does_not_answer_from_the_cache(tree, texts, monkeypatch):
-    lexical.rouge(texts.head(3))
-    monkeypatch.setattr(cached, "_version", lambda name: "0.0.1")
-    lexical.rouge(texts.head(3))
-    assert len(tree.cached()) == 4
-
-
-SLOWLY = r"""
-import sys, time
-from pathlib import Path
-from nlgjudge.metrics import cached
-
-def slow(texts):
-    with Path(sys.argv[1]).open("a") as log:
-        log.write("computed\n")
-    time.sleep(1)
-    return [1.0] * len(texts)
-
-print(cached.scores(slow, [["a"], ["b"]]).tolist())
-"""
-
-
-def test_two_processes_compute_the_same_scores_once(tree, tmp_path):
-    log = tmp_path / "log.txt"
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", SLOWLY, str(log)], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    assert [process.communicate()[0] for process in started] == ["[1.0, 1.0]\n"] * 3
-    assert log.read_text() == "computed\n"

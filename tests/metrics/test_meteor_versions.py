@@ -1,19 +1,18 @@
 """METEOR by hand on a WordNet of three words, and against the rows that papers print."""
 
 import io
-import multiprocessing
 import os
 import random
 import zipfile
+from types import SimpleNamespace
 
-import nltk
 import pandas as pd
 import pytest
 from nltk.stem.porter import PorterStemmer
 from nltk.translate import meteor_score
 
 import nlgjudge as nj
-from nlgjudge.data.registry import Entry
+from nlgjudge.data import wordnet as registered
 from nlgjudge.metrics import meteor_versions as module
 from nlgjudge.metrics.meteor_versions import MeteorMissing, meteor, meteor_missing, meteor_variants
 
@@ -54,19 +53,35 @@ def files():
 
 @pytest.fixture
 def nowhere(tree, tmp_path, monkeypatch):
-    """Neither NLTK's data nor Debian's package nor the registered file."""
-    tree.add("packages/corpora/wordnet.zip", b"", "wordnet", role="resource", to=None)
-    monkeypatch.delenv("NLTK_DATA", raising=False)
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(module, "DEBIAN", tmp_path / "wordnet")
+    """No WordNet: no registered file, no folder of NLTK's data, no Debian package."""
+    tree.add("packages/corpora/none.zip", b"", "none", role="resource", to=None)
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nltk_data"))
+    monkeypatch.setattr(registered, "DEBIAN", tmp_path / "debian")
+    monkeypatch.setattr(registered.Path, "home", lambda: tmp_path)
     return tmp_path
 
 
-@pytest.fixture
-def wordnet(nowhere, files):
-    (nowhere / "wordnet").mkdir()
+def unpack(folder, files):
+    folder.mkdir(parents=True)
     for name, text in files.items():
-        (nowhere / "wordnet" / name).write_text(text)
+        (folder / name).write_text(text)
+    return folder
+
+
+def pack(files):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"wordnet/{name}", text)
+    return packed.getvalue()
+
+
+@pytest.fixture
+def wordnet(nowhere, files, monkeypatch):
+    """The small WordNet, unpacked in a folder of NLTK's data and accepted."""
+    folder = unpack(nowhere / "nltk_data" / "corpora" / "wordnet", files)
+    monkeypatch.setattr(registered, "UNPACKED", registered.digest(folder))
+    return folder
 
 
 def test_by_hand(wordnet):
@@ -103,37 +118,45 @@ def test_words_are_cut_from_punctuation_on_request(wordnet):
     )  # x and the stop, one chunk of two
 
 
-def test_wordnet_in_nltk_data_comes_first(nowhere, files, monkeypatch):
+def test_the_registered_archive_is_read_where_it_was_fetched(nowhere, files, tree):
+    tree.add("packages/corpora/wordnet.zip", pack(files), "wordnet", role="resource")
+    assert meteor_missing() == ""
+    assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+
+
+def test_the_registered_archive_is_read_in_nltks_data(nowhere, files, tree):
     folder = nowhere / "nltk_data" / "corpora"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(nltk.data, "path", [str(folder.parent)])
-    with zipfile.ZipFile(folder / "wordnet.zip", "w") as archive:
-        for name, text in files.items():
-            archive.writestr(f"wordnet/{name}", text)
-    assert meteor_missing() == ""
-    assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+    tree.add("packages/corpora/wordnet.zip", pack(files), "wordnet", role="resource", to=None)
+    (folder / "wordnet.zip").write_bytes(pack(files | {"adv.exc": "later earlier\n"}))
+    assert "needs WordNet 3.0" in meteor_missing()  # another WordNet
+    (folder / "wordnet.zip").write_bytes(pack(files))
+    os.utime(folder / "wordnet.zip", ns=(1, 1))
+    assert one("car", "auto") == 0.5
 
 
-def test_an_unpacked_wordnet_in_a_folder_of_nltk_data_is_found(nowhere, monkeypatch):
-    monkeypatch.setenv("NLTK_DATA", os.pathsep.join(["", str(nowhere / "nltk_data")]))
-    assert "found neither in NLTK's data folders" in meteor_missing()
-    (nowhere / "nltk_data" / "corpora" / "wordnet").mkdir(parents=True)
-    assert meteor_missing() == ""
+@pytest.mark.parametrize("place", ["nltk_data/corpora/wordnet", "debian", "beside the mirror"])
+def test_an_unpacked_wordnet_is_verified_wherever_it_is(nowhere, files, place, monkeypatch):
+    if place == "beside the mirror":
+        monkeypatch.setenv("NLGJUDGE_MIRROR", str(nowhere / "copies" / "github"))
+        place = "copies/nltk_data/corpora/wordnet"
+    folder = unpack(nowhere / place, files)
+    assert "needs WordNet 3.0" in meteor_missing()  # three words are not WordNet 3.0
+    monkeypatch.setattr(registered, "UNPACKED", registered.digest(folder))
+    registered._is_wordnet.cache_clear()
+    assert one("car", "auto") == 0.5
 
 
-def test_the_registered_wordnet_is_read_where_it_was_fetched(nowhere, files, tree):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(f"wordnet/{name}", text)
-    (tree.root / "data" / "registry.csv").write_text(",".join(Entry._fields) + "\n")
-    tree.add("packages/corpora/wordnet.zip", packed.getvalue(), "wordnet", role="resource")
-    assert meteor_missing() == ""
-    assert one("car", "auto") == 0.5  # P = R = 1, one chunk of one match
+def test_the_wordnet_of_this_machine_is_wordnet_3():
+    """Where NLTK_DATA or the folder beside the mirror has it."""
+    place = registered.find()
+    if not place or place.is_file():
+        pytest.skip("needs an unpacked WordNet")
+    assert (place / "data.noun").stat().st_size == 15_300_280
 
 
 def test_missing_wordnet_says_what_to_install(nowhere):
-    with pytest.raises(MeteorMissing, match="needs WordNet.*nlgjudge data fetch wordnet"):
+    with pytest.raises(MeteorMissing, match="needs WordNet 3.0.*nlgjudge data fetch wordnet"):
         one("a", "a")
     assert meteor_missing("nltk before 3.6.3") == meteor_missing()
     frame = nj.metrics.lexical_baselines(items(("a b", "a b")))
@@ -161,9 +184,9 @@ def test_the_values_are_nltk_s_own(wordnet):
     words = ["car", "Auto", "cars", "autos", "likes", "like", "liking", "the", "mat"]
     texts = [" ".join(rng.choices(words, k=rng.randrange(9))) for _ in range(400)]
     pairs = list(zip(texts, texts[1:]))
-    home = module._wordnet_home()
     stemmer = PorterStemmer()
-    reader = module._wordnet(home)
+    synsets = module._synsets(registered.find())
+    reader = SimpleNamespace(synsets=synsets)
     theirs = []
     for hypothesis, reference in pairs:
         mine, other = hypothesis.split(), reference.split()
@@ -184,27 +207,8 @@ def test_the_values_are_nltk_s_own(wordnet):
             penalty = 0.5 * (chunks / len(matches)) ** 3
             before = (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
         theirs.append((now, before))
-    assert module._nltk(pairs, "blanks", home) == theirs
+    assert module._nltk(pairs, "blanks", True) == theirs
     assert sum(now != before for now, before in theirs) > 50
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
-def test_a_forked_process_reads_wordnet_for_itself(wordnet, nowhere):
-    """Otherwise both move the position in the same open file, and read another word's line."""
-    folder, words = nowhere / "wordnet", range(1500)
-    with open(folder / "data.noun", "a") as data, open(folder / "index.noun", "a") as index:
-        for n in words:
-            at = f"{data.tell():08}"
-            data.write(f"{at} 06 n 02 one{n} 0 other{n} 0 000 | a word\n")
-            index.write(f"one{n} n 1 0 1 0 {at}\nother{n} n 1 0 1 0 {at}\n")
-    home = module._wordnet_home()
-    assert module._nltk([("car", "auto")], "blanks", home) == [(0.5, 0.5)]  # WordNet is open now
-    texts = [(f"one{n}", f"other{n}") for n in words]
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        jobs = [
-            pool.apply_async(module._nltk, (texts[::step], "blanks", home)) for step in (1, -1, 1)
-        ]
-        assert [set(job.get(60)) for job in jobs] == [{(0.5, 0.5)}] * 3
 
 
 def test_unknown_variant_and_missing_references(wordnet):

@@ -20,7 +20,7 @@ from nlgjudge.cli.opening import (
     store_of_run,
 )
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.run import all_or_waiting
 from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
@@ -277,7 +277,7 @@ def keep_run(found, folder):
         return FAILED
     cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
     path = ledger.keep(folder.name, cells)
-    click.echo(f"kept in {path.relative_to(root())}")
+    click.echo(f"kept in {path.relative_to(workplace())}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Where things lie: the repository's root and the folders below it.
+"""Where files are: the checkout or the wheel's copy of it, the cache, the results.
 
 Every file that the package reads is noted, so that a signature can name what to cite.
 """
@@ -8,11 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 
 SAMPLE_NOTICE = "sample data, not comparable with the papers"
+# The wheel's copy of what commands read of the repository (pyproject.toml); a checkout has none.
+WHEEL = Path(__file__).resolve().parents[1] / "repository"
 _used = set()
 
 
 def root():
-    """Find the repository: `NLGJUDGE_ROOT`, else the first folder upwards with a registry.
+    """Find the folder with `data/` and `paper_tables/`: a checkout, or the copy in an installed wheel.
+
+    `NLGJUDGE_ROOT` names it; else it is the working directory or the first folder above it with a registry, else
+    the wheel's copy, else the checkout that holds the package.
 
     Returns
     -------
@@ -21,33 +26,43 @@ def root():
     Raises
     ------
     FileNotFoundError
-        When neither the working directory nor the installed package lies in a checkout.
+        Where there is neither.
     """
     return _root(os.environ.get("NLGJUDGE_ROOT"), os.getcwd())
 
 
 @lru_cache(maxsize=8)
 def _root(named, working):
-    """The repository as that variable names it, or as it is found from that working directory."""
+    """The folder as that variable names it, or as it is found from that working directory."""
     if named:
         return Path(working, named).resolve()
-    for start in (Path(working), Path(__file__).resolve()):
-        for folder in (start, *start.parents):
-            if (folder / "data" / "registry.csv").is_file():
-                return folder
+    here = Path(working)
+    for folder in (here, *here.parents, WHEEL, *WHEEL.parents):
+        if (folder / "data" / "registry.csv").is_file():
+            return folder
     raise FileNotFoundError(
         f"expected data/registry.csv in {working} or above it; run inside a checkout of "
         "nlgjudge or set NLGJUDGE_ROOT to one"
     )
 
 
+def workplace():
+    """Return the folder that commands write to: the checkout, or for a wheel the working directory."""
+    return Path.cwd() if root() == WHEEL else root()
+
+
 def cache():
     """Return the folder of downloaded and derived files, outside version control.
 
-    `NLGJUDGE_CACHE` names another than `data/cache/`, as one that several checkouts share.
+    `NLGJUDGE_CACHE` names it. Else it is `data/cache/` in a checkout, and for a wheel `nlgjudge/` in
+    `XDG_CACHE_HOME` or `~/.cache`.
     """
     named = os.environ.get("NLGJUDGE_CACHE")
-    return Path(named) if named else root() / "data" / "cache"
+    if named:
+        return Path(named)
+    if root() == WHEEL:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nlgjudge"
+    return root() / "data" / "cache"
 
 
 def mirror():
@@ -68,7 +83,7 @@ def mirror():
 
 def results():
     """Return the folder of what `make reproduce` computes; `make refresh` alone copies from it."""
-    return root() / "build" / "results"
+    return workplace() / "build" / "results"
 
 
 def out(sample=False):
@@ -87,7 +102,7 @@ def out(sample=False):
     pathlib.Path
     """
     named = os.environ.get("NLGJUDGE_OUT")
-    base = Path(named) if named else root() / "build" / "scratch"
+    base = Path(named) if named else workplace() / "build" / "scratch"
     return base / "sample" if sample else base
 
 

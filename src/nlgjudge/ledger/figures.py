@@ -6,10 +6,12 @@ from itertools import cycle
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 
 from nlgjudge.data.paths import out
 from nlgjudge.ledger.verdicts import of_others
+from nlgjudge.namespaces import optional
+
+sns = optional("seaborn", "notebooks")
 
 # Distinguishable for colour-blind readers and in grey.
 COLOURS = {

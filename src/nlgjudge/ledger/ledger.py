@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.counts import group
 from nlgjudge.ledger.printed import KEY, all_published
@@ -143,7 +143,7 @@ def keep(judge, cells):
     -------
     pathlib.Path
     """
-    path = root() / "paper_tables" / "reruns" / f"{judge}.csv"
+    path = workplace() / "paper_tables" / "reruns" / f"{judge}.csv"
     if path.is_file():
         before = read(path)
         table = before["paper"] + " " + before["artefact"]

@@ -1,7 +1,8 @@
 """The provenance record at the end of each notebook."""
 
 import platform
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 
 from nlgjudge.judging.heard import refuse_silence
 
@@ -47,5 +48,6 @@ def signature(*benchmarks, **settings):
             data[benchmark.name]["without"] = sorted(benchmark.left_out)
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     for library in _LIBRARIES:
-        versions[library] = version(library)
+        with suppress(PackageNotFoundError):  # a wheel without the extra `metrics`
+            versions[library] = version(library)
     return {"data": data, "settings": settings, "versions": versions}

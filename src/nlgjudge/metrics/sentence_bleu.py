@@ -1,8 +1,8 @@
 """Sentence BLEU in the ways that papers compute it without saying which.
 
-All count the same matches, sacrebleu in tokens of its own and the others in words cut at blanks, so that
-the counting is done once here. What they make of an order of n-grams without a match, which on short texts
-decides the score, is sacrebleu's and nltk's own code; the COCO caption metrics' is written out.
+All count the same matches, sacrebleu in its own tokens and the others in words split at blanks, so that
+the counting is done once here. How an order of n-grams without a match is smoothed decides the score of
+short texts; that is sacrebleu's and nltk's own code, and the COCO caption metrics' is written out.
 """
 
 import math
@@ -10,10 +10,11 @@ import warnings
 from collections import Counter
 from functools import cache
 
+import numpy as np
 import pandas as pd
 
 from nlgjudge.metrics import cached
-from nlgjudge.metrics.lcs import overlap
+from nlgjudge.namespaces import optional
 
 # Name, library, smoothing, and its constant. The COCO caption metrics, and nlg-eval after them, add
 # 1e-15 to the matches of each order: a missing order all but annihilates a score. nltk's epsilon of that
@@ -63,8 +64,7 @@ def bleu(items, variant="sacrebleu, exp"):
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}: expected one of {', '.join(VARIANTS)}")
-    library, smoothing, constant = VARIANTS[variant]
-    return _smoothed(items, _all_counts(items, library), library, smoothing, constant)
+    return _smoothed(items, _all_counts(items, VARIANTS[variant][0]), *VARIANTS[variant])
 
 
 def bleu_variants(items):
@@ -82,30 +82,17 @@ def bleu_variants(items):
     >>> [variant for _, variant, _ in bleu_variants(toy)][:2]
     ['COCO', 'nltk, tiny epsilon']
     """
-    counts = {}
-    for variant, (library, smoothing, constant) in VARIANTS.items():
-        cut = _cut(library)
-        if cut not in counts:
-            counts[cut] = _all_counts(items, library)
-        yield "bleu4", variant, _smoothed(items, counts[cut], library, smoothing, constant)
-
-
-def _cut(library):
-    """How a library's variants take a text apart."""
-    return "sacrebleu" if library == "sacrebleu" else "blanks"
+    for variant in VARIANTS:
+        yield "bleu4", variant, bleu(items, variant)
 
 
 def _all_counts(items, library):
-    """Counts of every item, as a library's variants take them."""
-    bare = int((items["references"].map(len) == 0).sum())
-    if bare:
-        raise ValueError(f"{bare} items have no reference; leave them out")
-    texts = [
-        (hypothesis, list(references))
-        for hypothesis, references in zip(items["hypothesis"], items["references"])
-    ]
+    """Counts of every item, in a library's tokens."""
+    cached.refuse_bare(items)
+    texts = list(zip(items["hypothesis"], items["references"].map(tuple)))
     libraries = ["sacrebleu"] if library == "sacrebleu" else []
-    return cached.scores(_counts, texts, _cut(library), libraries=libraries).astype(int).tolist()
+    split = libraries[0] if libraries else "blanks"
+    return cached.scores(_counts, texts, split, libraries=libraries).astype(int).tolist()
 
 
 def _smoothed(items, counts, library, smoothing, constant):
@@ -115,85 +102,77 @@ def _smoothed(items, counts, library, smoothing, constant):
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": values})
 
 
-def _counts(texts, tokens):
+def _counts(texts, split):
     """What all variants are formed from: matches and n-grams of each order, and both lengths.
 
     The reference's length is the one closest to the hypothesis's, of two the shorter.
     """
-    tokenize = _sacrebleu_tokenizer() if tokens == "sacrebleu" else str.split
+    tokenize = _sacrebleu_tokenizer() if split == "sacrebleu" else str.split
 
     @cache
-    def cut(text):
+    def counted(text):
         words = tokenize(text)
-        return len(words), [_ngrams(words, order) for order in range(1, 5)]
+        starts = [words[order:] for order in range(4)]
+        return len(words), [Counter(zip(*starts[: order + 1])) for order in range(4)]
 
     @cache
     def together(references):
-        """Their lengths, and how often each n-gram stands in the one that has it most often."""
-        lengths = []
-        most = [{}, {}, {}, {}]
+        """Their lengths, and for each n-gram its count in the reference that has it most often."""
+        most = [Counter() for _ in range(4)]
         for reference in references:
-            length, counts = cut(reference)
-            lengths.append(length)
-            for known, grams in zip(most, counts):
-                for gram, count in grams.items():
-                    if count > known.get(gram, 0):
-                        known[gram] = count
-        return lengths, most
+            most = [known | grams for known, grams in zip(most, counted(reference)[1])]
+        return [counted(reference)[0] for reference in references], most
 
     rows = []
     for hypothesis, references in texts:
-        size, own = cut(hypothesis)
-        lengths, most = together(tuple(references))
-        matches = [overlap(grams, known) for grams, known in zip(own, most)]
+        size, own = counted(hypothesis)
+        lengths, most = together(references)
+        matches = [(grams & known).total() for grams, known in zip(own, most)]
         guesses = [max(0, size - order) for order in range(4)]
         _, closest = min((abs(length - size), length) for length in lengths)
         rows.append([*matches, *guesses, size, closest])
-    return rows
+    return np.array(rows).reshape(-1, 10)
 
 
 def _sacrebleu_tokenizer():
-    from sacrebleu.metrics import BLEU
-
-    tokenizer = BLEU(effective_order=True).tokenizer
+    tokenizer = optional("sacrebleu.metrics", "metrics").BLEU(effective_order=True).tokenizer
     return lambda text: tokenizer(text.rstrip()).split()
 
 
 def _nltk(method, epsilon):
-    from nltk.translate.bleu_score import Fraction, SmoothingFunction, brevity_penalty
-
-    functions = SmoothingFunction() if epsilon is None else SmoothingFunction(epsilon=epsilon)
-    smoothing = getattr(functions, method)
+    nltk = optional("nltk.translate.bleu_score", "metrics")
+    options = {} if epsilon is None else {"epsilon": epsilon}
+    smoothing = getattr(nltk.SmoothingFunction(**options), method)
 
     def score(matches, guesses, size, closest):
         """What `sentence_bleu` does behind its counting."""
         if not matches[0]:
             return 0.0
         precisions = [
-            Fraction(found, max(1, total), _normalize=False)
+            nltk.Fraction(found, max(1, total), _normalize=False)
             for found, total in zip(matches, guesses)
         ]
         with warnings.catch_warnings():  # nltk warns of each order without a match
             warnings.simplefilter("ignore")
             smoothed = smoothing(precisions, references=[], hypothesis=[], hyp_len=size)
         logs = [0.25 * math.log(precision) for precision in smoothed if precision > 0]
-        return float(brevity_penalty(closest, size) * math.exp(math.fsum(logs)))
+        return float(nltk.brevity_penalty(closest, size) * math.exp(math.fsum(logs)))
 
     return score
 
 
 def _sacrebleu(method, _):
-    from sacrebleu.metrics import BLEU
+    compute = optional("sacrebleu.metrics", "metrics").BLEU.compute_bleu
 
     def score(matches, guesses, size, closest):
-        """Its score, but with the logarithms added one after the other on each version of Python.
+        """Its score, with the logarithms added one after the other.
 
-        From 3.12 on, the built-in sum that sacrebleu uses rounds otherwise. A difference in the last bit decides
-        which items tie, and with it the fifth digit of a rank correlation.
+        From Python 3.12 on, the built-in sum that sacrebleu uses rounds differently. The last bit decides which
+        items tie, and with it the fifth digit of a rank correlation.
         """
         if not any(matches):
             return 0.0
-        found = BLEU.compute_bleu(
+        found = compute(
             matches, guesses, size, closest, smooth_method=method, effective_order=True
         )  # as it advises for sentences
         logarithms = [
@@ -218,8 +197,3 @@ def _coco(*_, small=1e-9, tiny=1e-15):
         return brevity * product**0.25
 
     return score
-
-
-def _ngrams(words, order):
-    starts = range(len(words) - order + 1)
-    return Counter(tuple(words[start : start + order]) for start in starts)

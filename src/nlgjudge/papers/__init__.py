@@ -1,8 +1,8 @@
 """The papers, one package each: the protocol as data, then the method that is the paper's own."""
 
-import lazy_loader
+from nlgjudge.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 
 def modules():

@@ -6,11 +6,11 @@ the alternative annotator test is that of Calderon, Reichart and Dror (2025, arX
 
 from typing import NamedTuple
 
-import krippendorff
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from nlgjudge.namespaces import optional
 from nlgjudge.stats.correlations import check_frame, check_options, correlation
 
 
@@ -184,6 +184,7 @@ def alpha_of_table(scores, metric="ordinal"):
     if metric == "interval":
         value = _interval_alpha(pairable)
     else:
+        krippendorff = optional("krippendorff", "metrics")
         value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
     return Alpha(float(value), n, skipped)
 

@@ -1,5 +1,5 @@
 """Is ChatGPT a Good NLG Evaluator? (Wang et al. 2023): the protocol; the prompts are in `prompts/`."""
 
-import lazy_loader
+from nlgjudge.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,10 +10,9 @@ import re
 from typing import NamedTuple
 
 import pandas as pd
-from nltk.tokenize.punkt import PunktSentenceTokenizer
-from typo import StrErrer
 
 from nlgjudge.data.choices import unknown
+from nlgjudge.namespaces import optional
 
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that
 # a model makes in the paper ("one or more") are ours. So is the 5 of a story's deletions, which is lost from the
@@ -77,7 +76,7 @@ for _pair in _CONFUSED.split():
     _first, _second = _pair.split("/")
     _WRONG |= {_first: _second, _second: _first}
 _OPENINGS = ("In other words: ", "Put differently: ", "That is to say: ")
-_PUNKT = PunktSentenceTokenizer()
+_PUNKT = optional("nltk.tokenize.punkt", "metrics").PunktSentenceTokenizer()
 
 
 class TooShort(ValueError):
@@ -270,7 +269,7 @@ def _typo(text, start, free, rng):
         if end > len(text) or not all(free[start:end]):
             continue
         old = text[start:end]
-        mistake = getattr(StrErrer(old, rng.getrandbits(32)), kind)
+        mistake = getattr(optional("typo", "metrics").StrErrer(old, rng.getrandbits(32)), kind)
         new = mistake().result
         if new != old:  # it also swaps equal letters and keeps those that its keyboard lacks
             return start, end, new

@@ -1,0 +1,69 @@
+"""Namespaces whose names are imported on first use, and packages that only some metrics need."""
+
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+
+
+def attach(package, file):
+    """Offer the names that a package's `__init__.pyi` imports, which editors read too (PEP 562).
+
+    Parameters
+    ----------
+    package, file : str
+        `__name__` and `__file__` of the package.
+
+    Returns
+    -------
+    tuple
+        Its `__getattr__`, `__dir__` and `__all__`.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: node.module for node in imports for alias in node.names}
+
+    def __getattr__(name):
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        value = import_module(f"{package}.{home or name}")
+        if home:
+            value = getattr(value, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return __getattr__, lambda: sorted(homes), sorted(homes)
+
+
+def optional(module, extra):
+    """Import a module of a package that the core does not depend on.
+
+    Parameters
+    ----------
+    module : str
+    extra : str
+        The set of optional dependencies that has the package.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    ImportError
+        With what to install.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise missing(module.partition(".")[0], extra) from error
+
+
+def missing(package, extra):
+    """Return the error that says how to install a package of an optional set."""
+    return ImportError(
+        f"{package} is not installed; it belongs to the extra {extra}: "
+        f"pip install --editable '.[{extra}]' in a checkout, "
+        f"pip install 'nlgjudge-VERSION-py3-none-any.whl[{extra}]' for a wheel"
+    )
