@@ -51,6 +51,8 @@ class Recorded(NamedTuple):
         Replies an item and aspect.
     scales : dict of str to tuple
         Lowest and highest rating that was asked for, by aspect.
+    pattern : str or None
+        Regular expression whose first group is the rating in a reply; None for the default reader.
     note : str
         What is not known, and why.
     """
@@ -62,6 +64,7 @@ class Recorded(NamedTuple):
     sampling: dict = {}
     samples: int | None = None
     scales: dict = {}
+    pattern: str | None = None
     note: str = ""
 
 
