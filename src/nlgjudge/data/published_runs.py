@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.bartscore import unpickle
-from nlgjudge.data.numpy_scalars import CALLS
-from nlgjudge.data.optional import Optional, numbers
+from nlgjudge.data.optional import finite_scores, read_optional
 from nlgjudge.data.registry import entries
+from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.data.schema import SCORES
 
 EVIDENCE = "other_run"
@@ -118,11 +117,12 @@ def other_runs(benchmark):
     0
     """
     rows = []
-    optional = Optional(benchmark.name)
+    files = {}
+    left_out = {}
     if not benchmark.is_sample:
         for entry in other_run_files(benchmark.name):
             before = {(item_id, metric): score for item_id, metric, _, score, *_ in rows}
-            rows += optional.read(entry, partial(_rows, entry, benchmark, before))
+            rows += read_optional(entry, partial(_rows, entry, benchmark, before), files, left_out)
     table = pd.DataFrame(rows, columns=SCORES)
     columns = list(dict.fromkeys(table["metric"]))
     wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
@@ -130,8 +130,8 @@ def other_runs(benchmark):
     in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
     return OtherRuns(
         wide.loc[in_order].rename_axis(columns=None).reset_index(),
-        optional.files,
-        optional.left_out,
+        files,
+        left_out,
     )
 
 
@@ -150,7 +150,7 @@ def _rows(entry, benchmark, before, content):
         for metric, score in scores.items():
             rows.append((item_id, f"{run}:{metric}", "", score, "", EVIDENCE))
     new = []
-    for row in numbers(entry, rows):
+    for row in finite_scores(entry, rows):
         item_id, metric, _, score, *_ = row
         known = before.get((item_id, metric))
         if known is None:
@@ -202,7 +202,7 @@ def _of_lines(content):
 def _of_pickle(content):
     """REALSumm's dictionaries of documents and systems; people's recall is no metric."""
     found = {}
-    for doc_id, document in unpickle(content, calls=CALLS).items():
+    for doc_id, document in unpickle(content).items():
         for system_id, output in document["system_summaries"].items():
             scores = {
                 _of_realsumm(name): score

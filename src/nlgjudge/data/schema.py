@@ -4,11 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 
 import pandas as pd
 
-from nlgjudge.data import at_a_glance
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.data.registry import entries
 
 ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
 RATINGS = ["item_id", "aspect", "rater", "score"]
@@ -44,7 +45,7 @@ class Benchmark:
     >>> sample.is_sample, sample.items.columns.tolist()[:3]
     (True, ['item_id', 'doc_id', 'system_id'])
 
-    It prints itself as a short table.
+    Its representation is a short table.
 
     >>> nj.load("openmeva", "sample")
     openmeva
@@ -65,10 +66,33 @@ class Benchmark:
     left_out: dict = field(default_factory=dict)
 
     def __repr__(self):
-        return at_a_glance.as_text(self)
+        lines = [f"  {name:<9}  {fact}" for name, fact in self._facts().items()]
+        return "\n".join([self.name, *lines])
 
     def _repr_html_(self):
-        return at_a_glance.as_html(self)
+        rows = [
+            f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
+            for name, fact in self._facts().items()
+        ]
+        return (
+            f"<table><caption>{escape(self.name)}</caption><tbody>{''.join(rows)}</tbody></table>"
+        )
+
+    def _facts(self):
+        """Contents, scales found, and the licence stated upstream."""
+        ends = self.ratings.groupby("aspect", sort=False)["score"].agg(["min", "max"])
+        aspects = [f"{aspect} ({low:.3g} to {high:.3g})" for aspect, low, high in ends.itertuples()]
+        blobs = set(self.files.values())
+        licences = dict.fromkeys(entry.licence for entry in entries() if entry.blob in blobs)
+        licence = {"own": "that of your file", "sample": "CC0-1.0, written for this repository"}
+        return {
+            "data": self.notice or self.source,
+            "documents": f"{self.items['doc_id'].nunique():,}",
+            "systems": f"{self.items['system_id'].nunique():,}",
+            "items": f"{len(self.items):,}",
+            "aspects": ", ".join(aspects) or "none, the texts are not rated",
+            "licence": licence.get(self.source) or "; ".join(licences) or "not registered",
+        }
 
     @property
     def aspects(self):
@@ -82,16 +106,16 @@ class Benchmark:
 
     @property
     def notice(self):
-        """Words to put on whatever is made from this benchmark; empty for real data."""
+        """Label for everything computed from this benchmark; empty for real data."""
         return SAMPLE_NOTICE if self.is_sample else ""
 
     @property
     def digest(self):
         """Short digest of the files read, by their blob ids; of the name for a sample."""
-        what = sorted(self.files.items())
-        if self.is_sample:  # instead of a file that is here and cannot be read, or of none
-            what = [self.name, *sorted(self.left_out)]
-        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+        parts = sorted(self.files.items())
+        if self.is_sample:
+            parts = [self.name, *sorted(self.left_out)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     def human(self):
         """Mean rating of each item over raters.
@@ -113,7 +137,7 @@ class Benchmark:
 
     @cached_property
     def _human(self):
-        """What `human` gives, computed once."""
+        """Mean ratings, computed once."""
         means = self.ratings.pivot_table(
             index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
         )
