@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data import bartscore, benchmarks, others
-from nlgjudge.data.bartscore import unpickle
+from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.data.fetch import DataUnavailable
 
 # Documents, items, ratings: items x aspects x raters (three experts, five crowd workers).

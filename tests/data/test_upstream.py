@@ -18,7 +18,7 @@ import nlgjudge as nj
 import realistic
 from nlgjudge.cli import main
 from nlgjudge.data import benchmarks, fetch, paths, registry
-from nlgjudge.data.bartscore import unpickle
+from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.ledger import ledger
 from upstream import Upstream
 
