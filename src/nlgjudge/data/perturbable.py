@@ -83,7 +83,7 @@ def _answers(content):
     """Items by question, answer and reference, and the judgements of each item."""
     items = {}
     judged = {}
-    for line in content.splitlines():  # bytes, because a text may hold U+2028
+    for line in filter(bytes.strip, content.splitlines()):  # bytes: a text may hold U+2028
         row = json.loads(line)
         key = (row["qid"], row["candidate"], row["reference"])
         place = str(len(items))
