@@ -212,7 +212,7 @@ OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
             table(without=[("d2", "A")]),
             "expected one system with the ratings of their M1, got 0",
         ),
-        ("t_csv", table().replace("H:", "P:"), "no column of people's ratings"),
+        ("t_csv", table().replace("H:", "P:"), "no column of human ratings"),
         (
             "t_csv",
             table() + "\n" + table().splitlines()[-1],

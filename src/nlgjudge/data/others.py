@@ -77,15 +77,7 @@ def read_topical_chat(name):
         return keys[row["source"], row["context"], row["system_id"]]
 
     scores = _unieval(name, key, files, left_out)
-    return build(
-        name,
-        items,
-        ratings,
-        scores,
-        files=files,
-        left_out=left_out,
-        expect=(60, 360),
-    )
+    return build(name, items, ratings, scores, files=files, left_out=left_out, expect=(60, 360))
 
 
 # USR's names of the aspects, and UniEval's.

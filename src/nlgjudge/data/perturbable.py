@@ -124,15 +124,8 @@ def read_iwslt14(name):
     ratings = []
     for row in _rows(path, ["segment", "source", "reference", "translation", "rater", "score"]):
         key = f"{row['segment']}/translation"
-        items[key] = (
-            key,
-            row["segment"],
-            "translation",
-            row["source"],
-            row["translation"],
-            [row["reference"]],
-            "",
-        )
+        texts = (row["source"], row["translation"], [row["reference"]], "")
+        items[key] = (key, row["segment"], "translation", *texts)
         ratings.append((key, "overall", row["rater"], float(row["score"])))
     return build(
         name,
