@@ -212,7 +212,7 @@ def test_a_spreadsheet_export_with_semicolons_and_latin_1_is_read(write):
     path = write(text(rows, delimiter=";").encode("latin-1"))
     assert said(path) == []
     assert said(path, "note")[:2] == [
-        "file: not UTF-8: read as Latin-1. If letters look wrong, save the file as CSV UTF-8",
+        "file: not UTF-8: read as Latin-1. If letters look wrong, save it as CSV UTF-8",
         "file: cells are separated by semicolons",
     ]
     mine = own_data(path)

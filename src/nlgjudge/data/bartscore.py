@@ -56,7 +56,7 @@ def read(name, more_scores=None):
             scores += read_optional(extra, partial(reader, extra, name, known), files, left_out)
     ratings = []
     if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
-        (experts,) = entries(name, path="data/summeval/human_annotations.json")
+        experts = entries(name, path="data/summeval/human_annotations.json")[0]
         ratings = read_optional(experts, partial(_experts, known), files, left_out)
     if more_scores is not None:
         scores += more_scores(known, files, left_out)

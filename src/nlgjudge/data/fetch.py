@@ -14,7 +14,7 @@ from pathlib import Path
 import requests
 from requests.adapters import HTTPAdapter
 from tqdm import tqdm
-from urllib3.exceptions import MaxRetryError, ProtocolError, ReadTimeoutError
+from urllib3.exceptions import MaxRetryError, ProtocolError, ReadTimeoutError, SSLError
 from urllib3.util import Retry
 
 from nlgjudge.data.paths import cache, mirror, use
@@ -87,10 +87,7 @@ def read(entry):
         lines = [f"{entry.path} of {entry.repository} ({entry.benchmark}) is unavailable:"]
         tried.append(f"network: {error}")
         lines += [f"  {number}. {outcome}" for number, outcome in enumerate(tried, 1)]
-        lines.append(
-            "Connect to a network, name a mirror folder in NLGJUDGE_MIRROR, or copy the file to the "
-            "cache. `nlgjudge data fetch --declared` fetches what the notebooks need."
-        )
+        lines.append("Connect to a network, or name a mirror folder in NLGJUDGE_MIRROR.")
         cause = f"{entry.path} of {entry.repository}: {error}"
         raise DataUnavailable("\n".join(lines), kind=error.kind, cause=cause) from None
     _write(target, content)
@@ -133,9 +130,7 @@ def read_all(wanted, *, label="fetch"):
 
 def local(entry):
     """Return the path of a registered file on this machine, not verified, or None."""
-    paths = [cache() / entry.location]
-    if mirror():
-        paths.append(Path(mirror()) / entry.location)
+    paths = [Path(folder) / entry.location for folder in (cache(), mirror()) if folder]
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -182,13 +177,9 @@ class _Retry(Retry):
 
 @once
 def _session():
-    retry = _Retry(
-        RETRIES,
-        connect=0,
-        backoff_factor=1,
-        status_forcelist=(429, 500, 502, 503, 504),
-        raise_on_status=False,
-    )
+    statuses = (429, 500, 502, 503, 504)
+    options = {"status_forcelist": statuses, "raise_on_status": False, "connect": 0}
+    retry = _Retry(RETRIES, backoff_factor=1, **options)
     session = requests.Session()
     for scheme in ("https://", "http://"):
         session.mount(scheme, HTTPAdapter(max_retries=retry, pool_maxsize=WORKERS))
@@ -233,12 +224,9 @@ def _get(url):
 
 def _is_offline(error):
     """Whether no host was reached."""
-    reason = error.args[0] if error.args else None
-    reason = getattr(reason, "reason", reason)
-    return isinstance(error, requests.ConnectionError) and not isinstance(
-        error if isinstance(error, requests.exceptions.SSLError) else reason,
-        (ProtocolError, ReadTimeoutError, requests.exceptions.SSLError),
-    )
+    reason = getattr(error.args[0], "reason", error.args[0]) if error.args else None
+    reached = (ProtocolError, ReadTimeoutError, SSLError)
+    return isinstance(error, requests.ConnectionError) and not isinstance(reason, reached)
 
 
 def _write(target, content):

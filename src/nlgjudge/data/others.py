@@ -38,9 +38,8 @@ def read_openmeva(name):
         doc_id = str(story["doc_id"])
         for system_id, output in story["gen"].items():
             key = f"{doc_id}/{system_id}"
-            items.append(
-                (key, doc_id, system_id, story["prompt"], output["text"], [story["reference"]], "")
-            )
+            texts = (story["prompt"], output["text"], [story["reference"]], "")
+            items.append((key, doc_id, system_id, *texts))
             for metric, score in output["score"].items():
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
@@ -61,9 +60,8 @@ def read_topical_chat(name):
     keys = {}
     for number, ((source, context), responses) in enumerate(dialogues.items()):
         doc_id = f"dialogue{number:02d}"
-        reference = [
-            row["system_output"] for row in responses if row["system_id"] == "Original Ground Truth"
-        ]
+        texts = {row["system_id"]: row["system_output"] for row in responses}
+        reference = [texts["Original Ground Truth"]]
         for row in responses:
             system_id = row["system_id"]
             key = f"{doc_id}/{system_id}"
@@ -178,10 +176,8 @@ def read_news(name):
     for row in _json(entries(name, role="data")[0], files):
         doc_id = row["article_id"]
         writer = f"writer-{row['writer_id']}"
-        summaries = {
-            writer: row["writer_summary"],
-            "text-davinci-002": row["text-davinci-002_summary"],
-        }
+        model = "text-davinci-002"
+        summaries = {writer: row["writer_summary"], model: row[f"{model}_summary"]}
         for system_id, text in summaries.items():
             item = (None, doc_id, system_id, row["article_text"], text, [], "")
             if items.setdefault((doc_id, system_id), item) != item:

@@ -104,19 +104,16 @@ def _read_csv(path, notes):
         text = content.decode(encoding)
     except UnicodeDecodeError:
         text = content.decode("latin-1")
-        notes.append(
-            "not UTF-8: read as Latin-1. If letters look wrong, save the file as CSV UTF-8"
-        )
-    line = text.split("\n", 1)[0]
-    if "\0" in line:
+        notes.append("not UTF-8: read as Latin-1. If letters look wrong, save it as CSV UTF-8")
+    header = text.split("\n", 1)[0]
+    if "\0" in header:
         raise ValueError(f"expected {_KINDS}")
-    separator = max(",;\t|", key=line.count)
+    separator = max(",;\t|", key=header.count)
     names = {";": "semicolons", "\t": "tabs", "|": "bars"}
     if separator in names:
         notes.append(f"cells are separated by {names[separator]}")
-    options = {"sep": separator, "dtype": str, "keep_default_na": False, "skip_blank_lines": False}
-    frame = pd.read_csv(io.StringIO(text), header=None, **options)
-    return _with_header(frame)
+    options = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
+    return _with_header(pd.read_csv(io.StringIO(text), sep=separator, header=None, **options))
 
 
 def _read_excel(path, notes):
@@ -152,10 +149,6 @@ def _read_json(path, notes):
     return pd.DataFrame(records)
 
 
-def _read_parquet(path, notes):
-    return pd.read_parquet(path)
-
-
 def _read_folder(path, notes):
     from datasets import DatasetDict, load_from_disk
 
@@ -169,9 +162,8 @@ def _read_folder(path, notes):
 _READERS = {
     "folder": (_read_folder, "index", 0),
     ".jsonl": (_read_json, "line", 1),
-    ".ndjson": (_read_json, "line", 1),
     ".json": (_read_json, "line", 1),
-    ".parquet": (_read_parquet, "index", 0),
+    ".parquet": (lambda path, notes: pd.read_parquet(path), "index", 0),
     ".xlsx": (_read_excel, "row", 2),
 }
 
@@ -246,17 +238,11 @@ def unfold_rows(frame):
     if len(raters) != 1 or not ratings or not same_texts.all(axis=None):
         return frame, ""
     (rater,) = raters
-    columns = {}
-    for name in ratings:
-        for of_rater, cells in frame.groupby(rater, sort=False)[name]:
-            columns[f"{name}:{of_rater}"] = cells
-    outputs = frame.groupby(key, sort=False).ngroup()
-    first = outputs.drop_duplicates()
-    wide = frame.loc[first.index].drop(columns=[*ratings, rater])
-    places = outputs.map(pd.Series(first.index, first.to_numpy()))
-    for name, cells in columns.items():
-        wide[name] = cells.set_axis(places[cells.index]).reindex(wide.index, fill_value="")
-    return wide, rater
+    wide = frame.drop_duplicates(key).drop(columns=[*ratings, rater])
+    columns = frame.pivot(index=key, columns=rater, values=ratings).fillna("")
+    columns.columns = [":".join(names) for names in columns.columns]
+    columns = columns.loc[pd.MultiIndex.from_frame(wide[key])].set_axis(wide.index)
+    return pd.concat([wide, columns], axis=1), rater
 
 
 def is_rating(name):

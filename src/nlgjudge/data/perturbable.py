@@ -25,11 +25,11 @@ def read_wmt22(name):
     language = name.split("_")[1]
     (source,) = entries(name, path=f"src.{language}")
     (reference,) = entries(name, path="ref.A.en")
-    items = []
-    for number, (original, translation) in enumerate(
-        zip(_lines(source), _lines(reference), strict=True)
-    ):
-        items.append((None, f"{number:04d}", "reference", original, translation, [translation], ""))
+    pairs = zip(_lines(source), _lines(reference), strict=True)
+    items = [
+        (None, f"{number:04d}", "reference", original, translation, [translation], "")
+        for number, (original, translation) in enumerate(pairs)
+    ]
     return build(
         name,
         items,
@@ -54,9 +54,8 @@ def read_sumpubmed(name):
     items = []
     for number, article in sorted(texts.items()):
         abstract = article["abstract"]
-        items.append(
-            (None, f"{number:03d}", "reference", article["text"], abstract, [abstract], "")
-        )
+        texts = (article["text"], abstract, [abstract], "")
+        items.append((None, f"{number:03d}", "reference", *texts))
     return build(name, items, [], files=files, expect=(300, 300))
 
 

@@ -174,14 +174,14 @@ class Benchmark:
         >>> nj.correlation(scores, "length", "overall", level="sample", coefficient="spearman").n
         12
         """
-        repeated = scores["item_id"].duplicated()
-        unknown = ~scores["item_id"].isin(self.items["item_id"])
+        repeated = scores["item_id"].duplicated().sum()
+        unknown = (~scores["item_id"].isin(self.items["item_id"])).sum()
         clash = set(self.aspects) & set(scores.columns)
-        if repeated.any() or unknown.any() or clash:
+        if repeated or unknown or clash:
             raise ValueError(
-                f"scores for {self.name}: expected one row per known item and metric names that "
-                f"are no aspects, got {int(repeated.sum())} repeated and {int(unknown.sum())} "
-                f"unknown items, clashing columns {sorted(clash)}"
+                f"scores for {self.name}: expected one row per known item and metric names that are no "
+                f"aspects, got {repeated} repeated and {unknown} unknown items, clashing columns "
+                f"{sorted(clash)}"
             )
         return self.human().merge(scores, on="item_id", how="left", validate="1:1")
 
@@ -220,17 +220,11 @@ class Benchmark:
         text = Value("string")
         types = {"score": Value("float64"), "references": List(text)}
 
-        def typed(table, columns):
-            features = Features({column: types.get(column, text) for column in columns})
-            return Dataset.from_pandas(table, features=features, preserve_index=False)
-
-        return DatasetDict(
-            {
-                "items": typed(self.items, ITEMS),
-                "ratings": typed(self.ratings, RATINGS),
-                "scores": typed(self.scores, SCORES),
-            }
-        )
+        tables = {"items": self.items, "ratings": self.ratings, "scores": self.scores}
+        for name, table in tables.items():
+            features = Features({column: types.get(column, text) for column in table})
+            tables[name] = Dataset.from_pandas(table, features=features, preserve_index=False)
+        return DatasetDict(tables)
 
 
 def build(
@@ -265,16 +259,13 @@ def build(
     ratings = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
     scores = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
     items["item_id"] = items["item_id"].fillna(items["doc_id"] + "/" + items["system_id"])
-    keyed = [
-        ("items", items, ["item_id"]),
-        ("ratings", ratings, ["item_id", "aspect", "rater"]),
-        ("scores", scores, ["item_id", "metric", "aspect"]),
-    ]
+    keyed = {"items": (items, 1), "ratings": (ratings, 3), "scores": (scores, 3)}
     known = set(items["item_id"].tolist())
-    for label, table, key in keyed:
-        repeated = table.duplicated(key)
-        if repeated.any():
-            raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
+    for label, (table, columns) in keyed.items():
+        key = table.columns[:columns]
+        repeated = table.loc[table.duplicated(key), key]
+        if len(repeated):
+            raise ValueError(f"{name}: {label} repeat {repeated.iloc[0].tolist()}")
         dangling = set(table["item_id"].unique()) - known
         if dangling:
             raise ValueError(
@@ -286,6 +277,4 @@ def build(
             f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
             f"paper, got {found[0]} and {found[1]}"
         )
-    return Benchmark(
-        name, items, ratings, scores, source, files=dict(files or {}), left_out=dict(left_out or {})
-    )
+    return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))
