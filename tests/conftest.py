@@ -9,8 +9,6 @@ import shutil
 import ssl
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import papermill
@@ -181,51 +179,6 @@ def tree(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_MIRROR", "")
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     return made
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Give each path its answer: bytes, or a function of this handler."""
-
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        answer = self.server.answers.get(self.path.rsplit("/", 1)[1])
-        if callable(answer):
-            answer(self)
-        elif answer is None:
-            self.reply(404, b"no such file")
-        else:
-            self.reply(200, answer)
-
-    def reply(self, status, body, length=None):
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        self.end_headers()
-        self.wfile.write(body)
-        self.wfile.flush()
-
-    def log_message(self, *_):
-        """Keep the test's output clean."""
-
-
-@pytest.fixture
-def upstream(tree, monkeypatch):
-    """A code host on the loopback: `answers` by file name, `asked` lists the requests."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.answers, server.asked = True, {}, []
-    thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-    )
-    thread.start()
-    monkeypatch.delenv("NLGJUDGE_OFFLINE")
-    monkeypatch.setenv("NLGJUDGE_UPSTREAM", f"http://127.0.0.1:{server.server_port}")
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "127.0.0.1")
-    monkeypatch.setattr(
-        fetch, "_known", fetch._Known()
-    )  # the fresh port may be one that died earlier
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture

@@ -195,11 +195,12 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys,
     assert judge(tmp_path, *options) == 0 and len(server.requests) == 12
 
 
-def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
-    serve(lambda *_: completion(['=HYPERLINK("http://example.com", "Score: 4")']))
+def test_a_reply_is_written_as_it_is(serve, tmp_path):
+    """The reply begins with a dash, as G-Eval's form does."""
+    serve(lambda *_: completion(["- Fluency: 4"]))
     out = tmp_path / "replies.csv"
     assert judge(tmp_path, "--limit", "2", "-o", str(out)) == 0
-    assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
+    assert {row["text"] for row in rows(out)} == {"- Fluency: 4"}
 
 
 def test_a_call_ends_at_the_deadline_that_is_named(serve, tmp_path, capsys):

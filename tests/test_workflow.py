@@ -167,7 +167,7 @@ DECLARED = {
 def host(tree, tmp_path, monkeypatch):
     """A checkout of one notebook with an empty cache, and a code host that has three files of it."""
     monkeypatch.delenv("NLGJUDGE_OFFLINE")
-    monkeypatch.setattr(fetch, "_known", fetch._Known())
+    monkeypatch.setattr(fetch, "_unreachable", {})
     shutil.copytree(REPOSITORY / "data" / "sample", tree.root / "data" / "sample")
     tree.mirror = tmp_path / "host"
     files = [

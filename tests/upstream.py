@@ -39,6 +39,8 @@ class Upstream:
         The header of that name in those answers.
     cut : int
         So many of the requests after those get half of the file, then no connection.
+    drop : int
+        So many of the first requests get no answer at all.
 
     Attributes
     ----------
@@ -50,11 +52,20 @@ class Upstream:
     """
 
     def __init__(
-        self, *folders, latency=0.0, missing=(), refuse=0, status=429, retry_after=None, cut=0
+        self,
+        *folders,
+        latency=0.0,
+        missing=(),
+        refuse=0,
+        status=429,
+        retry_after=None,
+        cut=0,
+        drop=0,
     ):
         self.folders = [Path(folder) for folder in folders]
         self.latency, self.missing = latency, missing
         self.refuse, self.status, self.retry_after, self.cut = refuse, status, retry_after, cut
+        self.drop = drop
         self.asked, self.statuses, self.sent = [], Counter(), 0
         self._lock = threading.Lock()
 
@@ -86,6 +97,8 @@ class Upstream:
         with self._lock:
             self.asked.append(address)
             number = len(self.asked)
+        if number <= self.drop:
+            return "drop", b""
         if number <= self.refuse:
             return self.status, b""
         path = None
@@ -120,6 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(upstream.latency)
         status, content = upstream.answer(unquote(self.path).lstrip("/"))
         upstream.count(status, content)
+        if status == "drop":
+            self.close_connection = True
+            return
         self.send_response(200 if status == "cut" else status)
         self.send_header("Content-Length", str(len(content)))
         if status == upstream.status and upstream.retry_after is not None:

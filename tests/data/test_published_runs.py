@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data import benchmarks, others, published_runs, registry
-from nlgjudge.data.bartscore import unpickle
-from nlgjudge.data.numpy_scalars import CALLS
 from nlgjudge.data.schema import build
 from nlgjudge.metrics.rouge_perl import rouge155
 from nlgjudge.stats.correlations import correlation
@@ -51,12 +49,6 @@ def test_every_item_of_a_real_run_has_every_score(runs, name):
     assert set(found.scores["item_id"]) <= set(benchmark.items["item_id"])
     assert len(found.files) == len(published_runs.other_run_files(name))
     assert list(benchmark.with_scores(found.scores)["item_id"]) == list(benchmark.items["item_id"])
-
-
-def test_topical_chats_run_is_of_the_responses_without_the_original(runs):
-    benchmark, found = runs("topical_chat")
-    systems = benchmark.items.set_index("item_id")["system_id"]
-    assert set(systems) - set(systems[found.scores["item_id"]]) == {"Original Ground Truth"}
 
 
 def test_deutschs_rouge_is_the_perl_scripts_with_the_first_reference(runs):
@@ -202,7 +194,6 @@ def test_numbered_items_are_known_by_peoples_ratings(small, order, expected):
     assert found.scores["colombo2022:bertscore"].tolist() == expected
 
 
-ALIKE = {key: (1.0, 1.0) for key in PEOPLE}
 SWAPPED = PEOPLE | {("d1", "A"): PEOPLE["d2", "A"], ("d2", "A"): PEOPLE["d1", "A"]}
 OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
 
@@ -210,7 +201,6 @@ OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
 @pytest.mark.parametrize(
     "name, text, why",
     [
-        ("t_csv", table(changed=ALIKE), "expected one system with the ratings of their M0, got 0"),
         (
             "t_csv",
             table(changed=SWAPPED),
@@ -222,8 +212,7 @@ OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
             table(without=[("d2", "A")]),
             "expected one system with the ratings of their M1, got 0",
         ),
-        ("t_csv", table().replace("H:", "P:"), "no column of people's ratings"),
-        ("t_csv", table().replace("2.0", "nan", 1), "expected one system"),
+        ("t_csv", table().replace("H:", "P:"), "no column of human ratings"),
         (
             "t_csv",
             table() + "\n" + table().splitlines()[-1],
@@ -242,7 +231,6 @@ OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
             "the same metrics for every item, got 2",
         ),
         ("a_jsonl", lines(SCORES).replace("instance_id", "id"), "KeyError: 'instance_id'"),
-        ("a_jsonl", lines(SCORES)[:-9], "JSONDecodeError"),
     ],
 )
 def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, text, why):
@@ -252,31 +240,10 @@ def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, tex
     assert f"{name.replace('_', '.')} of owner/name is left out" in capsys.readouterr().out
 
 
-def test_two_systems_that_cannot_be_told_apart_are_refused(tree, monkeypatch):
-    monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
-    items = [(None, doc, system, "s", f"{doc} {system}", ["r"], "") for doc, system in PEOPLE]
-    ratings = [
-        (f"{doc}/{system}", aspect, "mean", 1.0)
-        for doc, system in PEOPLE
-        for aspect in ("coherence", "fluency")
-    ]
-    tree.add("t.csv", table(changed=ALIKE).encode(), "small", role="other_run")
-    found = published_runs.other_runs(build("small", items, ratings))
-    assert "got 2; the items cannot be told apart" in found.left_out["t.csv"]
-
-
 def test_a_score_that_is_no_number_is_named_and_the_others_stay(small, capsys):
     found = small.read(a_jsonl=lines(SCORES).replace('"MoverScore": 0.5', '"MoverScore": NaN'))
     assert "1 of 16 scores are no finite numbers and are left out" in capsys.readouterr().out
     assert found.scores["deutsch2021:moverscore"].isna().tolist() == [False, False, True, False]
-
-
-def test_one_odd_file_does_not_cost_the_others(small):
-    found = small.read(a_jsonl="no json", t_csv=table())
-    assert list(found.left_out) == ["a.jsonl"] and list(found.scores) == [
-        "item_id",
-        "colombo2022:bertscore",
-    ]
 
 
 def test_no_run_is_of_the_samples_texts():
@@ -323,32 +290,6 @@ def test_two_files_that_contradict_each_other(small):
     found = small.read(a_pkl=dictionary(SCORES), b_pkl=dictionary(SCORES | {("d1", "A"): 9}))
     assert "bertscore-f of d1/A is 9 here and 0 in another file" in found.left_out["b.pkl"]
     assert found.scores["bhandari2020:moverscore"].tolist() == [0, 0.25, 0.5, 0.75]
-
-
-@pytest.mark.parametrize(
-    "value, why",
-    [
-        (np.int64(3), "type 'i8'; expected f4 or f8"),
-        (np.array([1.0]), "names numpy"),
-        (print, "names builtins.print"),
-    ],
-)
-def test_realsumms_pickles_name_two_globals_alone(value, why):
-    written = pickle.dumps({"a": value}, protocol=3).replace(
-        b"numpy._core.multiarray", b"numpy.core.multiarray"
-    )
-    with pytest.raises(pickle.UnpicklingError, match=why):
-        unpickle(written, calls=CALLS)
-    assert set(CALLS) == {("numpy.core.multiarray", "scalar"), ("numpy", "dtype")}
-
-
-def test_nowhere_else_are_they_allowed():
-    written = pickle.dumps({"a": np.float32(0.5)}, protocol=3).replace(
-        b"numpy._core.", b"numpy.core."
-    )
-    assert unpickle(written, calls=CALLS) == {"a": 0.5}
-    with pytest.raises(pickle.UnpicklingError, match="names numpy"):
-        unpickle(written)
 
 
 def test_topical_chats_raters_are_three_of_five_people(real):

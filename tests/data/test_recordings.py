@@ -244,7 +244,7 @@ def test_closer_look_on_summeval_has_gevals_layout(tree):
 def test_a_file_that_cannot_be_had_is_named(geval, tree):
     (tree.cache / geval[1].location).unlink()
     with pytest.raises(
-        DataUnavailable, match="results/gpt4_rel_detailed.json of owner/name .* could not"
+        DataUnavailable, match="results/gpt4_rel_detailed.json of owner/name .* is unavailable"
     ):
         recording("geval/gpt-4")
     assert not recordings.available("geval/gpt-4")

@@ -20,7 +20,6 @@ from nlgjudge.cli.opening import (
     report_failures,
     store_of_run,
 )
-from nlgjudge.data import spreadsheets
 from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.sample import task
@@ -116,7 +115,7 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
         parts = [part.assign(prompt=one.name) for part, one in zip(found, chosen)]
         responses = pd.concat(parts, ignore_index=True)
         if output:
-            spreadsheets.write(responses, output)
+            responses.to_csv(output, index=False)
         status = report_run(opened, responses, asked["price"], rated.notice)
     report_agreement(rated, chosen, parts)
     return status

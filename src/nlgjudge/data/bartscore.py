@@ -5,15 +5,13 @@ and floats. `final_p.pkl` and the ChatGPT study's `summeval.json` and `bagel.jso
 layout and add metric scores; they are optional.
 """
 
-import io
 import json
-import pickle
-import struct
 from functools import partial
 
-from nlgjudge.data import fetch, torch_scalars
-from nlgjudge.data.optional import Optional, numbers
+from nlgjudge.data import fetch
+from nlgjudge.data.optional import finite_scores, read_optional
 from nlgjudge.data.registry import entries
+from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.data.schema import build
 
 _ASPECTS = {
@@ -35,105 +33,50 @@ _COUNTS = {
     "qags_xsum": (239, 239),
     "bagel": (404, 404),
 }
-# A score file holds numpy scalars and torch tensors of one element; nothing else that a pickle could
-# call is let through, and what stands for torch here is this package's own.
-_NUMPY = {
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy", "dtype"),
-}
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, content, allowed, calls):
-        super().__init__(io.BytesIO(content))
-        self.allowed = allowed
-        self.calls = calls
-
-    def find_class(self, module, name):
-        if (module, name) in self.calls:
-            return self.calls[module, name]
-        if (module, name) in self.allowed:
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(
-            f"the pickle names {module}.{name}; expected only dicts, lists, strings and numbers, "
-            "so it was not read: loading it could run foreign code"
-        )
-
-
-def unpickle(content, *, scores=False, calls=None):
-    """Read a pickle of plain containers.
+def read(name, more_scores=None):
+    """Read one of the six benchmarks, with the available released scores.
 
     Parameters
     ----------
-    content : bytes
-    scores : bool
-        Let numpy scalars and torch tensors of one element through, as score files hold them; the
-        tensors come as floats, and torch is not needed.
-    calls : dict of (str, str) to callable, optional
-        Globals that the file may name, by module and name, and what is called in their place.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        When it names any other global, or is cut short.
-    """
-    allowed = _NUMPY if scores else ()
-    if calls is None:
-        calls = torch_scalars.CALLS if scores else {}
-    try:
-        return _Unpickler(content, allowed, calls).load()
-    except (
-        EOFError,
-        ValueError,
-        IndexError,
-        KeyError,
-        AttributeError,
-        TypeError,
-        struct.error,
-    ) as error:
-        raise pickle.UnpicklingError(f"not a whole pickle: {error}") from error
-
-
-def read(name, further=None):
-    """Read one of the six benchmarks, with released scores where their files can be had.
-
-    `further`, if given, takes the benchmark's `Optional` and its item ids, and returns scores of other files.
+    name : str
+    more_scores : callable, optional
+        Takes the item ids and the dicts of files read and left out; returns scores of other files.
     """
     entry = entries(name, role="data")[0]
     documents = unpickle(fetch.read(entry))
     known = {f"{doc_id}/{system_id}" for doc_id, _, system_id, _ in _outputs(documents)}
-    optional = Optional(name)
+    files = {entry.path: entry.blob}
+    left_out = {}
     scores = []
     for extra in entries(name, role="scores"):
-        if extra.path.endswith("final_p.pkl"):
-            scores += optional.read(extra, partial(_from_pickle, extra, name, known))
-        elif extra.path == f"data/{name}.json":
-            scores += optional.read(extra, partial(_from_json, extra, name, known))
+        reader = _from_pickle if extra.path.endswith("final_p.pkl") else _from_json
+        if reader is _from_pickle or extra.path == f"data/{name}.json":
+            scores += read_optional(extra, partial(reader, extra, name, known), files, left_out)
     ratings = []
     if name == "summeval":  # three experts on all 16 systems, as AltTest publishes them
-        for annotations in entries(name, path="data/summeval/human_annotations.json"):
-            ratings += optional.read(annotations, partial(_experts, known))
-    if further is not None:
-        scores += further(optional, known)
+        experts = entries(name, path="data/summeval/human_annotations.json")[0]
+        ratings = read_optional(experts, partial(_experts, known), files, left_out)
+    if more_scores is not None:
+        scores += more_scores(known, files, left_out)
     rated_by_experts = {item_id for item_id, *_ in ratings}
-    for row in _ratings(documents, _ASPECTS[name]):
-        item_id, *_ = row
-        if item_id not in rated_by_experts:
-            ratings.append(row)
+    ratings += [
+        row for row in _ratings(documents, _ASPECTS[name]) if row[0] not in rated_by_experts
+    ]
     return build(
         name,
         _items(documents),
         ratings,
         scores,
-        files={entry.path: entry.blob} | optional.files,
-        left_out=optional.left_out,
+        files=files,
+        left_out=left_out,
         expect=_COUNTS[name],
     )
 
 
 def _from_pickle(entry, name, known, content):
-    return _scores(entry, unpickle(content, scores=True), name, known, "bartscore")
+    return _scores(entry, unpickle(content), name, known, "bartscore")
 
 
 def _from_json(entry, name, known, content):
@@ -168,13 +111,8 @@ def _scores(entry, documents, name, known, origin):
     for row in _released(documents, _ASPECTS[name], origin):
         item_id, metric, aspect, *_ = row
         rows[item_id, metric, aspect] = row
-    strange = sorted({item_id for item_id, _, _ in rows} - known)
-    if strange:
-        raise ValueError(
-            f"expected scores of {name}'s {len(known)} items, got {len(strange)} others, "
-            f"as {strange[0]!r}"
-        )
-    return numbers(entry, rows.values())
+    _check_known({item_id for item_id, _, _ in rows}, known)
+    return finite_scores(entry, rows.values())
 
 
 def _released(documents, aspects, origin):
@@ -198,9 +136,12 @@ def _experts(known, content):
         for key, score in annotations.items():
             doc_id, system_id, aspect = key.split("__")
             rows.append((f"{doc_id}/{system_id}", aspect, f"expert_{number}", float(score)))
-    strange = sorted({item_id for item_id, *_ in rows} - known)
-    if strange:
-        raise ValueError(
-            f"expected ratings of {len(known)} items, got {len(strange)} others, as {strange[0]!r}"
-        )
+    _check_known({item_id for item_id, *_ in rows}, known)
     return rows
+
+
+def _check_known(found, known):
+    if strange := sorted(found - known):
+        raise ValueError(
+            f"expected {len(known)} items, got {len(strange)} others, as {strange[0]!r}"
+        )

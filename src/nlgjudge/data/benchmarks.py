@@ -156,29 +156,12 @@ def load_together(names, source="auto"):
     return {name: load(name, "sample") for name in found}
 
 
-# Files that a benchmark is read from, where they are not its own rows of these roles.
-_ROLES = ("data", "scores")
-_OTHERS = {
-    "summeval": [
-        {"benchmark": "summeval", "role": "data"},
-        {"benchmark": "summeval", "role": "scores"},
-        {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
-    ],
-    "summeval_crowd": [{"benchmark": "summeval", "path": "_outputs_annotations.jsonl"}],
-    "summeval_crowd_all": [
-        {"benchmark": "summeval", "role": "data"},
-        {"benchmark": "summeval", "role": "scores"},
-        {"benchmark": "summeval", "path": "data/summeval/human_annotations.json"},
-        {"benchmark": "summeval", "path": "fabbri2020/relevance.jsonl"},
-    ],
-    "topical_chat_raters": [
-        {"benchmark": "topical_chat", "role": "data"},
-        {"benchmark": "topical_chat", "role": "scores"},
-        {"benchmark": "topical_chat", "path": "usr_topical_chat.json"},
-    ],
-    "answer_equivalence": [{"benchmark": "answer_equivalence", "path": "ae_dev.jsonl"}],
-    "story_cloze": [],  # of the user's own
-    "iwslt14": [],
+# Benchmark, and further paths, of what is not read from its own rows of the roles data and scores alone.
+_EXPERTS = "data/summeval/human_annotations.json"
+_FILES = {
+    "summeval": ("summeval", _EXPERTS),
+    "summeval_crowd_all": ("summeval", _EXPERTS, "fabbri2020/relevance.jsonl"),
+    "topical_chat_raters": ("topical_chat", "usr_topical_chat.json"),
 }
 
 
@@ -200,9 +183,12 @@ def files(name):
     >>> [entry.path for entry in files("openmeva")]
     ['data/openmeva.json']
     """
-    if name in _OTHERS:
-        found = []
-        for wanted in _OTHERS[name]:
-            found += entries(**wanted)
-        return found
-    return [entry for entry in entries(name) if entry.role in _ROLES]
+    if name in ("story_cloze", "iwslt14"):  # the user's own
+        return []
+    if name == "summeval_crowd":
+        return entries("summeval", path="_outputs_annotations.jsonl")
+    if name == "answer_equivalence":
+        return entries(name, path="ae_dev.jsonl")
+    benchmark, *paths = _FILES.get(name, (name,))
+    found = [entry for entry in entries(benchmark) if entry.role in ("data", "scores")]
+    return found + [entry for path in paths for entry in entries(benchmark, path=path)]

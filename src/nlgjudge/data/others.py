@@ -7,7 +7,7 @@ The files come from the ChatGPT study, UniEval (Zhong et al. 2022), Nedelchev et
 import json
 
 from nlgjudge.data import fetch
-from nlgjudge.data.optional import Optional, numbers
+from nlgjudge.data.optional import finite_scores, read_optional
 from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
@@ -38,9 +38,8 @@ def read_openmeva(name):
         doc_id = str(story["doc_id"])
         for system_id, output in story["gen"].items():
             key = f"{doc_id}/{system_id}"
-            items.append(
-                (key, doc_id, system_id, story["prompt"], output["text"], [story["reference"]], "")
-            )
+            texts = (story["prompt"], output["text"], [story["reference"]], "")
+            items.append((key, doc_id, system_id, *texts))
             for metric, score in output["score"].items():
                 if metric == "human":
                     ratings.append((key, "overall", "mean", score))
@@ -61,9 +60,8 @@ def read_topical_chat(name):
     keys = {}
     for number, ((source, context), responses) in enumerate(dialogues.items()):
         doc_id = f"dialogue{number:02d}"
-        reference = [
-            row["system_output"] for row in responses if row["system_id"] == "Original Ground Truth"
-        ]
+        texts = {row["system_id"]: row["system_output"] for row in responses}
+        reference = [texts["Original Ground Truth"]]
         for row in responses:
             system_id = row["system_id"]
             key = f"{doc_id}/{system_id}"
@@ -71,17 +69,13 @@ def read_topical_chat(name):
             items.append((key, doc_id, system_id, source, row["system_output"], reference, context))
             for aspect in _TOPICAL_CHAT_ASPECTS:
                 ratings.append((key, aspect, "mean", float(row["scores"][aspect])))
-    optional = Optional(name)
-    scores = _unieval(optional, lambda row: keys[row["source"], row["context"], row["system_id"]])
-    return build(
-        name,
-        items,
-        ratings,
-        scores,
-        files=files | optional.files,
-        left_out=optional.left_out,
-        expect=(60, 360),
-    )
+    left_out = {}
+
+    def key(row):
+        return keys[row["source"], row["context"], row["system_id"]]
+
+    scores = _unieval(name, key, files, left_out)
+    return build(name, items, ratings, scores, files=files, left_out=left_out, expect=(60, 360))
 
 
 # USR's names of the aspects, and UniEval's.
@@ -141,38 +135,32 @@ def read_with_unieval(name):
     """Read SummEval or QAGS from BARTScore's files and add UniEval's released predictions."""
     from nlgjudge.data import bartscore
 
-    def predictions(optional, known):
+    def predictions(known, files, left_out):
         def key(row):
             found = f"{row['doc_id']}/{row['system_id']}"
             if found not in known:
                 raise KeyError(f"no item {found}")
             return found
 
-        return _unieval(optional, key)
+        return _unieval(name, key, files, left_out)
 
     return bartscore.read(name, predictions)
 
 
-def _unieval(optional, key):
-    """UniEval's released predictions, which a benchmark can do without; `key` gives the item of a row."""
-    entry = entries(optional.name, path="_result.json")[0]
+def _unieval(name, key, files, left_out):
+    """UniEval's released predictions (optional); `key` gives the item of a row."""
+    entry = entries(name, path="_result.json")[0]
 
     def rows(content):
         predicted = {}
         for row in json.loads(content):
             item_id = key(row)
             for aspect, score in row["predict_scores"].items():
-                predicted[item_id, aspect] = (
-                    item_id,
-                    "unieval",
-                    aspect,
-                    score,
-                    "",
-                    "released_scores",
-                )
-        return numbers(entry, predicted.values())
+                values = (item_id, "unieval", aspect, score, "", "released_scores")
+                predicted[item_id, aspect] = values
+        return finite_scores(entry, predicted.values())
 
-    return optional.read(entry, rows)
+    return read_optional(entry, rows, files, left_out)
 
 
 def read_news(name):
@@ -188,10 +176,8 @@ def read_news(name):
     for row in _json(entries(name, role="data")[0], files):
         doc_id = row["article_id"]
         writer = f"writer-{row['writer_id']}"
-        summaries = {
-            writer: row["writer_summary"],
-            "text-davinci-002": row["text-davinci-002_summary"],
-        }
+        model = "text-davinci-002"
+        summaries = {writer: row["writer_summary"], model: row[f"{model}_summary"]}
         for system_id, text in summaries.items():
             item = (None, doc_id, system_id, row["article_text"], text, [], "")
             if items.setdefault((doc_id, system_id), item) != item:

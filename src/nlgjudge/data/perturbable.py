@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from nlgjudge.data import fetch
-from nlgjudge.data.optional import ODD
+from nlgjudge.data.optional import MALFORMED
 from nlgjudge.data.paths import use
 from nlgjudge.data.registry import blob_id, entries
 from nlgjudge.data.schema import build
@@ -25,11 +25,11 @@ def read_wmt22(name):
     language = name.split("_")[1]
     (source,) = entries(name, path=f"src.{language}")
     (reference,) = entries(name, path="ref.A.en")
-    items = []
-    for number, (original, translation) in enumerate(
-        zip(_lines(source), _lines(reference), strict=True)
-    ):
-        items.append((None, f"{number:04d}", "reference", original, translation, [translation], ""))
+    pairs = zip(_lines(source), _lines(reference), strict=True)
+    items = [
+        (None, f"{number:04d}", "reference", original, translation, [translation], "")
+        for number, (original, translation) in enumerate(pairs)
+    ]
     return build(
         name,
         items,
@@ -54,9 +54,8 @@ def read_sumpubmed(name):
     items = []
     for number, article in sorted(texts.items()):
         abstract = article["abstract"]
-        items.append(
-            (None, f"{number:03d}", "reference", article["text"], abstract, [abstract], "")
-        )
+        texts = (article["text"], abstract, [abstract], "")
+        items.append((None, f"{number:03d}", "reference", *texts))
     return build(name, items, [], files=files, expect=(300, 300))
 
 
@@ -66,55 +65,32 @@ def read_answer_equivalence(name):
     Rating `equivalence` is the mean over raters of the released judgement, 1 for equivalent.
     """
     (entry,) = entries(name, path="ae_dev.jsonl")
-    items = {}
-    judged = {}
-    odd = []
-    for number, line in enumerate(
-        fetch.read(entry).splitlines(), 1
-    ):  # bytes: a text may hold U+2028
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            doc_id = row["qid"]
-            answer = row["candidate"]
-            reference = row["reference"]
-            score = float(row["score"])
-            question = row["question"]
-            context = row["context"]
-            key = (doc_id, answer, reference)
-            if key not in items:
-                place = str(len(items))
-                items[key] = (
-                    f"{doc_id}/{place}",
-                    doc_id,
-                    place,
-                    question,
-                    answer,
-                    [reference],
-                    context,
-                )
-        except ODD as error:
-            odd.append(f"line {number} ({type(error).__name__}: {error})")
-            continue
-        item_id, *_ = items[key]
-        judged.setdefault(item_id, []).append(score)
-    if not items:
-        example = odd[0] if odd else "it is empty"
+    try:
+        items, judged = _answers(fetch.read(entry))
+    except MALFORMED as error:
         cause = (
-            f"{entry.path} of {entry.repository} is laid out otherwise than expected, no line can be "
-            f"read, as {example}"
+            f"{entry.path} of {entry.repository} is laid out otherwise than expected ({error!r})"
         )
-        raise fetch.DataUnavailable(cause, kind="unreadable", cause=cause)
-    if odd:
-        print(
-            f"{entry.path} of {entry.repository}: {len(odd)} lines cannot be read and are left out, as "
-            f"{odd[0]}"
-        )
+        raise fetch.DataUnavailable(cause, kind="unreadable") from error
     ratings = [
         (key, "equivalence", "mean", sum(scores) / len(scores)) for key, scores in judged.items()
     ]
     return build(name, items.values(), ratings, files={entry.path: entry.blob})
+
+
+def _answers(content):
+    """Items by question, answer and reference, and the judgements of each item."""
+    items = {}
+    judged = {}
+    for line in filter(bytes.strip, content.splitlines()):  # bytes: a text may hold U+2028
+        row = json.loads(line)
+        key = (row["qid"], row["candidate"], row["reference"])
+        place = str(len(items))
+        item_id = f"{row['qid']}/{place}"
+        item = (item_id, row["qid"], place, row["question"], row["candidate"])
+        item_id, *_ = items.setdefault(key, (*item, [row["reference"]], row["context"]))
+        judged.setdefault(item_id, []).append(float(row["score"]))
+    return items, judged
 
 
 def read_story_cloze(name):
@@ -147,15 +123,8 @@ def read_iwslt14(name):
     ratings = []
     for row in _rows(path, ["segment", "source", "reference", "translation", "rater", "score"]):
         key = f"{row['segment']}/translation"
-        items[key] = (
-            key,
-            row["segment"],
-            "translation",
-            row["source"],
-            row["translation"],
-            [row["reference"]],
-            "",
-        )
+        texts = (row["source"], row["translation"], [row["reference"]], "")
+        items[key] = (key, row["segment"], "translation", *texts)
         ratings.append((key, "overall", row["rater"], float(row["score"])))
     return build(
         name,

@@ -4,17 +4,16 @@ Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter 
 Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a printed row.
 """
 
-import csv
+import io
 import json
 from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.bartscore import unpickle
-from nlgjudge.data.numpy_scalars import CALLS
-from nlgjudge.data.optional import Optional, numbers
+from nlgjudge.data.optional import finite_scores, read_optional
 from nlgjudge.data.registry import entries
+from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.data.schema import SCORES
 
 EVIDENCE = "other_run"
@@ -46,7 +45,6 @@ _RATED = {
     "H:understandable": "understandability",
     "H:useknowledge": "groundedness",
 }
-_KEYS = ("", "System", "Utterance")
 _PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
 _NAMES = {
     "mover": "moverscore",
@@ -55,7 +53,6 @@ _NAMES = {
     "MoverScore": "moverscore",
     "BERTScore": "bertscore",
 }
-_CLOSE = 1e-6  # between two means of the same ratings
 
 
 class OtherRuns(NamedTuple):
@@ -118,21 +115,18 @@ def other_runs(benchmark):
     0
     """
     rows = []
-    optional = Optional(benchmark.name)
+    files = {}
+    left_out = {}
     if not benchmark.is_sample:
         for entry in other_run_files(benchmark.name):
             before = {(item_id, metric): score for item_id, metric, _, score, *_ in rows}
-            rows += optional.read(entry, partial(_rows, entry, benchmark, before))
+            rows += read_optional(entry, partial(_rows, entry, benchmark, before), files, left_out)
     table = pd.DataFrame(rows, columns=SCORES)
     columns = list(dict.fromkeys(table["metric"]))
     wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
     here = set(wide.index.tolist())
     in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
-    return OtherRuns(
-        wide.loc[in_order].rename_axis(columns=None).reset_index(),
-        optional.files,
-        optional.left_out,
-    )
+    return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), files, left_out)
 
 
 def _rows(entry, benchmark, before, content):
@@ -150,7 +144,7 @@ def _rows(entry, benchmark, before, content):
         for metric, score in scores.items():
             rows.append((item_id, f"{run}:{metric}", "", score, "", EVIDENCE))
     new = []
-    for row in numbers(entry, rows):
+    for row in finite_scores(entry, rows):
         item_id, metric, _, score, *_ = row
         known = before.get((item_id, metric))
         if known is None:
@@ -202,7 +196,7 @@ def _of_lines(content):
 def _of_pickle(content):
     """REALSumm's dictionaries of documents and systems; people's recall is no metric."""
     found = {}
-    for doc_id, document in unpickle(content, calls=CALLS).items():
+    for doc_id, document in unpickle(content).items():
         for system_id, output in document["system_summaries"].items():
             scores = {
                 _of_realsumm(name): score
@@ -228,92 +222,61 @@ def _add(found, item_id, scores):
 
 
 def _of_table(content, benchmark):
-    """A table whose documents and systems have numbers of its own, known by people's ratings beside them."""
-    rows = list(csv.DictReader(content.decode("utf-8").splitlines()))
-    rated = {column: _RATED[column] for column in rows[0] if column.startswith("H:")}
+    """A table with its own numbers of documents (System) and systems (Utterance), next to human ratings."""
+    keys = {"System": str, "Utterance": str}
+    table = pd.read_csv(io.BytesIO(content), dtype=keys, float_precision="round_trip")
+    rated = {column: _RATED[column] for column in table if column.startswith("H:")}
     if not rated:
-        raise KeyError("no column of people's ratings, by which the items are known")
-    theirs = {
-        (row["System"], row["Utterance"]): tuple(float(row[column]) for column in rated)
-        for row in rows
-    }
-    if len(theirs) != len(rows):
-        raise ValueError(f"{len(rows) - len(theirs)} lines repeat a document and system")
-    people = benchmark.human()
-    ours = {
-        (item.doc_id, item.system_id): tuple(
-            float(getattr(item, aspect)) for aspect in rated.values()
-        )
-        for item in people.itertuples()
-    }
-    keys = _known(theirs, ours)
+        raise KeyError("no column of human ratings, by which the items are identified")
+    repeated = table.duplicated([*keys]).sum()
+    if repeated:
+        raise ValueError(f"{repeated} lines repeat a document and system")
+    human = benchmark.human()
+    ours = _rounded(human["doc_id"], human["system_id"], human[[*rated.values()]])
+    theirs = _rounded(table["System"], table["Utterance"], table[[*rated]])
+    documents, systems = _identified(theirs, ours)
+    metrics = [name for name in table.columns[1:] if name not in (*keys, *rated)]
     found = {}
-    for row in rows:
-        doc_id, system_id = keys[row["System"], row["Utterance"]]
-        scores = {
-            _of_colombo(column): score
-            for column, score in row.items()
-            if column not in rated and column not in _KEYS
-        }
-        _add(found, f"{doc_id}/{system_id}", scores)
+    for document, system, *scores in table[[*keys, *metrics]].itertuples(index=False):
+        names = (_NAMES.get(name, name.replace("ROUGE_", "rouge")) for name in metrics)
+        _add(found, f"{documents[document]}/{systems[system]}", dict(zip(names, scores)))
     return found
 
 
-def _of_colombo(column):
-    name = column.replace("ROUGE_", "rouge") if column.startswith("ROUGE_") else column
-    return _NAMES.get(name, name)
+def _rounded(documents, systems, ratings):
+    """Ratings by document and system."""
+    rows = map(tuple, ratings.astype(float).round(5).to_numpy().tolist())
+    return dict(zip(zip(documents, systems), rows))
 
 
-def _known(theirs, ours):
-    """Which document and system each of their numbers is, by people's ratings of all its items.
+def _identified(theirs, ours):
+    """Names of their documents and systems, by the human ratings of all items.
 
-    Their files number documents and systems in an order that they do not state. A system is the one of ours with
-    the same ratings over all documents; then a document is the one of ours with the same ratings system by system.
-    Both have to be one alone, and every single rating has to agree.
+    A system is the one with the same ratings over all documents; then a document is the one with the same
+    ratings system by system. Both must be unique.
     """
-    labels = sorted({system for _, system in theirs})
-    ours_by_system = _rounded_by_system(ours)
-    theirs_by_system = _rounded_by_system(theirs)
-    systems = {}
-    for label in labels:
-        alike = [
-            name for name, ratings in ours_by_system.items() if ratings == theirs_by_system[label]
-        ]
-        systems[label] = _only(alike, "system", label)
-    by_ratings = {}
-    for doc_id in dict.fromkeys(doc_id for doc_id, _ in ours):
-        key = _rounded_in_order(ours.get((doc_id, systems[label])) for label in labels)
-        by_ratings.setdefault(key, []).append(doc_id)
-    documents = {}
-    for number in dict.fromkeys(number for number, _ in theirs):
-        key = _rounded_in_order(theirs.get((number, label)) for label in labels)
-        documents[number] = _only(by_ratings.get(key, []), "document", number)
-    keys = {(number, label): (documents[number], systems[label]) for number, label in theirs}
-    for key, ratings in theirs.items():
-        apart = max(abs(a - b) for a, b in zip(ratings, ours[keys[key]], strict=True))
-        if not apart <= _CLOSE:
-            raise ValueError(f"people's ratings of {'/'.join(keys[key])} differ by {apart:.3g}")
-    return keys
+    systems = _matched("system", _by(1, theirs), _by(1, ours))
+    named = {(document, systems[system]): row for (document, system), row in theirs.items()}
+    same = {key: row for key, row in ours.items() if key[1] in systems.values()}
+    return _matched("document", _by(0, named), _by(0, same)), systems
 
 
-def _rounded_by_system(ratings):
+def _by(place, ratings):
+    """Sorted ratings of each system (place 1), or of each document with their systems (place 0)."""
     found = {}
-    for (_, system), several in ratings.items():
-        found.setdefault(system, []).append(tuple(round(value, 5) for value in several))
-    return {system: sorted(rounded) for system, rounded in found.items()}
+    for key, row in ratings.items():
+        found.setdefault(key[place], []).append(row if place else (key[1], row))
+    return {name: tuple(sorted(rows)) for name, rows in found.items()}
 
 
-def _rounded_in_order(several):
-    return tuple(
-        None if ratings is None else tuple(round(value, 5) for value in ratings)
-        for ratings in several
-    )
-
-
-def _only(alike, what, label):
-    if len(alike) != 1:
-        raise ValueError(
-            f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
-            "cannot be told apart"
-        )
-    return alike[0]
+def _matched(what, theirs, ours):
+    found = {}
+    for label, rows in theirs.items():
+        alike = [name for name, their_rows in ours.items() if their_rows == rows]
+        if len(alike) != 1:
+            raise ValueError(
+                f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
+                "cannot be told apart"
+            )
+        (found[label],) = alike
+    return found

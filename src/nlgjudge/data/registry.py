@@ -108,36 +108,6 @@ def _entry(row):
     return Entry(**row | {"bytes": size})
 
 
-def among(paths):
-    """Registered files among paths, wherever they lie.
-
-    Parameters
-    ----------
-    paths : iterable of path-like
-        A registered file is known by its place, owner/repository/commit/path, below whatever folder.
-
-    Returns
-    -------
-    list of Entry
-        In the registry's order, each once.
-
-    Examples
-    --------
-    >>> place = entries("openmeva")[0].location
-    >>> [entry.path for entry in among([f"/some/mirror/{place}", "/some/other/file"])]
-    ['data/openmeva.json']
-    """
-    registered = _registered()
-    commits = {entry.commit for entry in registered}
-    found = set()
-    for path in paths:
-        parts = PurePosixPath(path).parts
-        for place, part in enumerate(parts):
-            if part in commits and place >= 2:  # behind owner and repository
-                found.add(parts[place - 2 :])
-    return [entry for entry in registered if entry.location.parts in found]
-
-
 def prompt_files(name):
     """Registered files of upstream's prompts.
 

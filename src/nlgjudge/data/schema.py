@@ -4,11 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 
 import pandas as pd
 
-from nlgjudge.data import at_a_glance
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.data.registry import entries
 
 ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
 RATINGS = ["item_id", "aspect", "rater", "score"]
@@ -44,7 +45,7 @@ class Benchmark:
     >>> sample.is_sample, sample.items.columns.tolist()[:3]
     (True, ['item_id', 'doc_id', 'system_id'])
 
-    It prints itself as a short table.
+    Its representation is a short table.
 
     >>> nj.load("openmeva", "sample")
     openmeva
@@ -65,10 +66,33 @@ class Benchmark:
     left_out: dict = field(default_factory=dict)
 
     def __repr__(self):
-        return at_a_glance.as_text(self)
+        lines = [f"  {name:<9}  {fact}" for name, fact in self._facts().items()]
+        return "\n".join([self.name, *lines])
 
     def _repr_html_(self):
-        return at_a_glance.as_html(self)
+        rows = [
+            f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
+            for name, fact in self._facts().items()
+        ]
+        return (
+            f"<table><caption>{escape(self.name)}</caption><tbody>{''.join(rows)}</tbody></table>"
+        )
+
+    def _facts(self):
+        """Contents, scales found, and the licence stated upstream."""
+        ends = self.ratings.groupby("aspect", sort=False)["score"].agg(["min", "max"])
+        aspects = [f"{aspect} ({low:.3g} to {high:.3g})" for aspect, low, high in ends.itertuples()]
+        blobs = set(self.files.values())
+        licences = dict.fromkeys(entry.licence for entry in entries() if entry.blob in blobs)
+        licence = {"own": "that of your file", "sample": "CC0-1.0, written for this repository"}
+        return {
+            "data": self.notice or self.source,
+            "documents": f"{self.items['doc_id'].nunique():,}",
+            "systems": f"{self.items['system_id'].nunique():,}",
+            "items": f"{len(self.items):,}",
+            "aspects": ", ".join(aspects) or "none, the texts are not rated",
+            "licence": licence.get(self.source) or "; ".join(licences) or "not registered",
+        }
 
     @property
     def aspects(self):
@@ -82,16 +106,16 @@ class Benchmark:
 
     @property
     def notice(self):
-        """Words to put on whatever is made from this benchmark; empty for real data."""
+        """Label for everything computed from this benchmark; empty for real data."""
         return SAMPLE_NOTICE if self.is_sample else ""
 
     @property
     def digest(self):
         """Short digest of the files read, by their blob ids; of the name for a sample."""
-        what = sorted(self.files.items())
-        if self.is_sample:  # instead of a file that is here and cannot be read, or of none
-            what = [self.name, *sorted(self.left_out)]
-        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+        parts = sorted(self.files.items())
+        if self.is_sample:
+            parts = [self.name, *sorted(self.left_out)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     def human(self):
         """Mean rating of each item over raters.
@@ -113,7 +137,7 @@ class Benchmark:
 
     @cached_property
     def _human(self):
-        """What `human` gives, computed once."""
+        """Mean ratings, computed once."""
         means = self.ratings.pivot_table(
             index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
         )
@@ -150,14 +174,14 @@ class Benchmark:
         >>> nj.correlation(scores, "length", "overall", level="sample", coefficient="spearman").n
         12
         """
-        repeated = scores["item_id"].duplicated()
-        unknown = ~scores["item_id"].isin(self.items["item_id"])
+        repeated = scores["item_id"].duplicated().sum()
+        unknown = (~scores["item_id"].isin(self.items["item_id"])).sum()
         clash = set(self.aspects) & set(scores.columns)
-        if repeated.any() or unknown.any() or clash:
+        if repeated or unknown or clash:
             raise ValueError(
-                f"scores for {self.name}: expected one row per known item and metric names that "
-                f"are no aspects, got {int(repeated.sum())} repeated and {int(unknown.sum())} "
-                f"unknown items, clashing columns {sorted(clash)}"
+                f"scores for {self.name}: expected one row per known item and metric names that are no "
+                f"aspects, got {repeated} repeated and {unknown} unknown items, clashing columns "
+                f"{sorted(clash)}"
             )
         return self.human().merge(scores, on="item_id", how="left", validate="1:1")
 
@@ -196,17 +220,11 @@ class Benchmark:
         text = Value("string")
         types = {"score": Value("float64"), "references": List(text)}
 
-        def typed(table, columns):
-            features = Features({column: types.get(column, text) for column in columns})
-            return Dataset.from_pandas(table, features=features, preserve_index=False)
-
-        return DatasetDict(
-            {
-                "items": typed(self.items, ITEMS),
-                "ratings": typed(self.ratings, RATINGS),
-                "scores": typed(self.scores, SCORES),
-            }
-        )
+        tables = {"items": self.items, "ratings": self.ratings, "scores": self.scores}
+        for name, table in tables.items():
+            features = Features({column: types.get(column, text) for column in table})
+            tables[name] = Dataset.from_pandas(table, features=features, preserve_index=False)
+        return DatasetDict(tables)
 
 
 def build(
@@ -241,16 +259,13 @@ def build(
     ratings = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
     scores = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
     items["item_id"] = items["item_id"].fillna(items["doc_id"] + "/" + items["system_id"])
-    keyed = [
-        ("items", items, ["item_id"]),
-        ("ratings", ratings, ["item_id", "aspect", "rater"]),
-        ("scores", scores, ["item_id", "metric", "aspect"]),
-    ]
+    keyed = {"items": (items, 1), "ratings": (ratings, 3), "scores": (scores, 3)}
     known = set(items["item_id"].tolist())
-    for label, table, key in keyed:
-        repeated = table.duplicated(key)
-        if repeated.any():
-            raise ValueError(f"{name}: {label} repeat {table.loc[repeated, key].iloc[0].tolist()}")
+    for label, (table, columns) in keyed.items():
+        key = table.columns[:columns]
+        repeated = table.loc[table.duplicated(key), key]
+        if len(repeated):
+            raise ValueError(f"{name}: {label} repeat {repeated.iloc[0].tolist()}")
         dangling = set(table["item_id"].unique()) - known
         if dangling:
             raise ValueError(
@@ -262,6 +277,4 @@ def build(
             f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
             f"paper, got {found[0]} and {found[1]}"
         )
-    return Benchmark(
-        name, items, ratings, scores, source, files=dict(files or {}), left_out=dict(left_out or {})
-    )
+    return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))

@@ -5,7 +5,6 @@ import re
 
 import pandas as pd
 
-from nlgjudge.data import spreadsheets
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.printed import PAPERS as TITLES
@@ -113,7 +112,7 @@ def add(cells, counts, folder, rules):
         paid = before.set_index(_LINE)[["calls", "cost"]].reindex(counts[_LINE]).fillna(0)
         counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
         counts = _added(before, counts, _LINE)
-    spreadsheets.write(counts, path, lineterminator="\n")
+    counts.to_csv(path, index=False, lineterminator="\n")
     write_index(folder)
 
 

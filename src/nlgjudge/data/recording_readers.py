@@ -1,0 +1,204 @@
+"""Readers of recorded replies: one function for each published layout.
+
+Sheng et al. 2025 (arXiv 2509.18658) publish log-probabilities of the ratings 1 to 5 on SummEval without
+item ids, and not in the same order for all judges. A row belongs to an item by its position, so each
+file is compared with the human ratings that its sixth column repeats, and refused unless all rows agree.
+A file of several prompts has no such column: its prompts must agree with each other.
+"""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.choices import unknown
+
+ASPECTS = {
+    "coh": "coherence",
+    "con": "consistency",
+    "flu": "fluency",
+    "rel": "relevance",
+    "eng": "engagingness",
+    "gro": "groundedness",
+    "nat": "naturalness",
+}
+PROMPTS = 5  # of Sheng et al.'s files of several prompts
+RATINGS = ("1", "2", "3", "4", "5")
+# What the files hold for a rating that was not among the alternatives that the server returned.
+FLOOR = math.log(1e-5)
+# The order is refused if a prompt's mean correlation with the other prompts, within articles, is lower.
+AGREEMENT = 0.75
+
+
+class UnknownJudge(KeyError):
+    """A recording of several judges has none of this name."""
+
+
+def read_closer_look(entry, content, items, model, notes):
+    """Chiang and Lee 2023 on Topical-Chat, whose rows name texts instead of keys."""
+    shown = zip(*(items[field].tolist() for field in ("source", "context", "system_id")))
+    keys = dict(zip(shown, items["item_id"].tolist()))
+    aspect = ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
+    rows = []
+    fields = ("source", "context", "system_id", "all_responses")
+    for *text, replies in _complete(entry, json.loads(content), fields, notes):
+        key = keys.get(tuple(text))
+        if key:
+            rows += _samples(key, aspect, replies)
+    return rows
+
+
+def read_geval(entry, content, items, model, notes):
+    """G-Eval's GPT-4, and Chiang and Lee 2023 on SummEval."""
+    aspect = ASPECTS[entry.path.split("/")[-1].split("_")[1]]
+    rows = []
+    fields = ("doc_id", "system_id", "all_responses")
+    for doc_id, system_id, replies in _complete(entry, json.loads(content), fields, notes):
+        rows += _samples(f"{doc_id}/{system_id}", aspect, replies)
+    return rows
+
+
+def read_llm_summeval(entry, content, items, model, notes):
+    """Shen et al. 2023: a file for each system and aspect."""
+    folder, file = entry.path.split("/")[-2:]
+    system_id = folder.split("_")[1]
+    aspect = file.split("_")[0]
+    lines = [json.loads(line) for line in content.decode("utf-8").splitlines()]
+    rows = []
+    for doc_id, reply in _complete(entry, lines, ("id", "resp"), notes):
+        rows += _samples(f"{doc_id}/{system_id}", aspect, [reply])
+    return rows
+
+
+def read_alttest(entry, content, items, model, notes):
+    """Calderon et al. 2025: scores of several judges."""
+    judges = json.loads(content)
+    if model not in judges:
+        raise UnknownJudge(unknown("judge of AltTest", model, judges))
+    rows = []
+    for key, score in judges[model].items():
+        doc_id, system_id, aspect = key.split("__")
+        rows.append((f"{doc_id}/{system_id}", aspect, 0, str(score)))
+    return rows
+
+
+def read_uncertainty(entry, content, human, model, notes):
+    """Sheng et al. 2025, one prompt; `human` is SummEval's mean ratings in released order."""
+    aspect = entry.path.split("Summeval_")[1].removesuffix("_logits.csv")
+    if model == "gpt-4o-mini":
+        human = human.sort_values("doc_id", kind="stable")
+    logprobs, given = _logprobs(content, [*RATINGS, aspect])
+    expected = human[aspect].to_numpy()
+    if len(given) != len(expected):
+        raise ValueError(f"expected a row for each of {len(expected)} items, got {len(given)}")
+    differ = np.flatnonzero(~(np.abs(given - expected) < 1e-6))
+    if len(differ):
+        first = differ[0]
+        raise ValueError(
+            f"the order of rows is not the expected one: the mean human rating differs in {len(differ)} "
+            f"of {len(given)} rows, first in row {first + 1} (expected {expected[first]:.4g}, got "
+            f"{given[first]:.4g})"
+        )
+    return _likeliest(human["item_id"], aspect, logprobs, 0)
+
+
+def read_uncertainty_prompts(entry, content, human, model, notes):
+    """Sheng et al. 2025, five prompts, item by item; without rows if their order is not shown."""
+    aspect = entry.path.split("_")[-1].removesuffix(".csv")
+    human = human.sort_values("doc_id", kind="stable")
+    logprobs, _ = _logprobs(content, [*RATINGS])
+    if len(logprobs) != len(human) * PROMPTS:
+        raise ValueError(
+            f"expected {PROMPTS} rows for each of {len(human)} items, got {len(logprobs)}"
+        )
+    by_prompt = logprobs.reshape(len(human), PROMPTS, len(RATINGS))
+    agreement = _agreement(by_prompt, human["doc_id"])
+    low = [
+        f"{number} ({value:.2f})"
+        for number, value in enumerate(agreement, 1)
+        if not value >= AGREEMENT
+    ]
+    if low:
+        notes.append(
+            f"{entry.path} of {entry.repository} is left out: its order of rows cannot be shown: "
+            f"expected each prompt's ratings to correlate by {AGREEMENT} or more with those under the "
+            f"other prompts, within articles, got less for prompt {', '.join(low)}"
+        )
+        return []
+    rows = []
+    for prompt in range(PROMPTS):
+        rows += _likeliest(human["item_id"], aspect, by_prompt[:, prompt], prompt)
+    return rows
+
+
+READERS = {
+    "closer_look": read_closer_look,
+    "closer_look_summeval": read_geval,
+    "llm_summeval": read_llm_summeval,
+    "alttest": read_alttest,
+    "geval": read_geval,
+    "uncertainty": read_uncertainty,
+    "uncertainty_prompts": read_uncertainty_prompts,
+}
+
+
+def _complete(entry, rows, fields, notes):
+    """Values of the rows that have all fields; a note counts the others."""
+    complete = [[row[field] for field in fields] for row in rows if set(fields) <= set(row)]
+    if rows and not complete:
+        raise KeyError(f"no row has all of {', '.join(fields)}")
+    if len(complete) < len(rows):
+        notes.append(
+            f"{entry.path} of {entry.repository}: {len(rows) - len(complete)} of {len(rows)} rows lack "
+            f"one of {', '.join(fields)} and are left out"
+        )
+    return complete
+
+
+def _samples(item_id, aspect, replies):
+    """One row per reply; a single text counts as a list of one."""
+    if isinstance(replies, str):
+        replies = [replies]
+    return [
+        (item_id, aspect, number, "" if reply is None else str(reply))
+        for number, reply in enumerate(replies or [])
+    ]
+
+
+def _logprobs(content, columns):
+    """Log-probabilities of the ratings (NaN: not among the alternatives) and the sixth column."""
+    lines = list(csv.reader(io.StringIO(content.decode("utf-8"))))
+    if not lines or lines[0] != columns:
+        raise ValueError(
+            f"expected the columns {columns}, got {lines[0] if lines else 'an empty file'}"
+        )
+    values = np.array(lines[1:], dtype=float)
+    logprobs = values[:, : len(RATINGS)]
+    if np.isnan(values).any() or (logprobs > 0).any():
+        raise ValueError("expected logarithms of probabilities, got one above 0 or none")
+    return np.where(logprobs == FLOOR, math.nan, logprobs), values[:, len(RATINGS) :].ravel()
+
+
+def _likeliest(item_ids, aspect, logprobs, sample_index):
+    """Rows with the likeliest rating as text (the lowest of several) and all alternatives."""
+    rows = []
+    for item_id, line in zip(item_ids.tolist(), logprobs.tolist()):
+        found = [[rating, value] for rating, value in zip(RATINGS, line) if not math.isnan(value)]
+        text = max(found, key=lambda pair: pair[1])[0] if found else ""
+        rows.append((item_id, aspect, sample_index, text, [[text, found]]))
+    return rows
+
+
+def _agreement(by_prompt, documents):
+    """Mean correlation of each prompt's expected rating with the others', within articles."""
+    weights = np.exp(np.where(np.isnan(by_prompt), -math.inf, by_prompt))
+    with np.errstate(invalid="ignore"):
+        expected = weights @ np.arange(1.0, 1 + len(RATINGS)) / weights.sum(axis=-1)
+    frame = pd.DataFrame(expected)
+    centred = frame - frame.groupby(documents.to_numpy()).transform("mean")
+    among = centred.corr().to_numpy(copy=True)
+    np.fill_diagonal(among, math.nan)
+    return np.nanmean(among, axis=1)
