@@ -105,7 +105,9 @@ def test_harmonic_mean_by_hand():
     assert math.exp(discerning.harmonic_mean_p(logs, form="as_printed")) == pytest.approx(0.008)
     assert math.exp(discerning.harmonic_mean_p(logs)) == pytest.approx(0.016)
     assert math.exp(discerning.harmonic_mean_p(logs, [0.25, 0.75])) == pytest.approx(1 / 43.75)
-    assert discerning.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(discerning.harmonic_mean_p(logs))
+    assert discerning.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(
+        discerning.harmonic_mean_p(logs)
+    )
     assert discerning.harmonic_mean_p([-5.0, np.nan], [1, 0]) == pytest.approx(-5)
     assert math.isnan(discerning.harmonic_mean_p([-5.0, np.nan]))
 
@@ -114,7 +116,10 @@ def test_as_printed_is_larger_by_log_20_of_m_and_never_below_any_weights():
     rng = np.random.default_rng(3)
     logs = np.log(rng.random((200, 4)))
     weights = rng.dirichlet(np.ones(4), 200)
-    printed, mean = discerning.harmonic_mean_p(logs, form="as_printed"), discerning.harmonic_mean_p(logs)
+    printed, mean = (
+        discerning.harmonic_mean_p(logs, form="as_printed"),
+        discerning.harmonic_mean_p(logs),
+    )
     np.testing.assert_allclose(mean - printed, math.log(4))
     assert (discerning.harmonic_mean_p(logs, weights) >= printed).all()
     assert 0 < (discerning.harmonic_mean_p(logs, weights) < mean).mean() < 1
@@ -178,7 +183,10 @@ def test_d_above_one_under_no_discernment(form, low, high):
     "call, message",
     [
         (lambda: nj.dhp.signed_rank([1], [2], method="drop"), "method='drop': expected one of"),
-        (lambda: discerning.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
+        (
+            lambda: discerning.harmonic_mean_p([0.0], form="printed"),
+            "form='printed': expected one of",
+        ),
         (lambda: discerning.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
     ],
 )
