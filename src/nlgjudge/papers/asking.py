@@ -153,7 +153,8 @@ def row_prompt(row, scope, aspect):
     --------
     >>> from nlgjudge.papers import geval
     >>> from nlgjudge.papers.protocol import rows
-    >>> row_prompt(rows(geval.protocols.PROTOCOLS, "table3")["G-EVAL-4"], geval.protocols.SCOPES[-1], "consistency").name
+    >>> row = rows(geval.protocols.PROTOCOLS, "table3")["G-EVAL-4"]
+    >>> row_prompt(row, geval.protocols.SCOPES[-1], "consistency").name
     'geval/hallucination/consistency'
     """
     name = row.prompt.format(task=scope.task, aspect=aspect)
