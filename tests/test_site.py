@@ -19,7 +19,7 @@ def exported():
     spaces = {"nlgjudge": nj}
     for name in nj.__all__:
         space = getattr(nj, name)
-        if isinstance(space, types.ModuleType) and name not in ("papers", "figures"):
+        if isinstance(space, types.ModuleType) and name != "figures":
             spaces[f"nlgjudge.papers.{name}" if name in PAPERS else f"nlgjudge.{name}"] = space
     return {
         f"{path}.{name}"

@@ -2,7 +2,6 @@ from . import data as data
 from . import judging as judging
 from . import ledger as ledger
 from . import metrics as metrics
-from . import papers as papers
 from . import stats as stats
 from .data import load as load
 from .data import recording as recording

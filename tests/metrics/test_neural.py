@@ -51,51 +51,34 @@ def tokenizer(tree):
 
 @pytest.fixture
 def checkpoint(tokenizer, tmp_path):
-    """Save a random model of a kind with the tokenizer; return its folder."""
+    """Save a random model of a kind with the tokenizer; return its folder and the model."""
     import torch
     import transformers
 
+    small = {"num_attention_heads": 2, "num_hidden_layers": 3, "hidden_size": 16}
+    coded = {"d_model": 16, "eos_token_id": 1, "decoder_start_token_id": 0, "pad_token_id": 0}
+    layers = {f"{side}_layers": 1 for side in ("encoder", "decoder")}
+    heads = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}
+    kinds = {
+        "bert": ("BertModel", small | {"intermediate_size": 32, "initializer_range": 0.5}),
+        "bart": (
+            "BartForConditionalGeneration",
+            coded
+            | layers
+            | heads
+            | {"encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "init_std": 0.5},
+        ),
+        "t5": (
+            "T5ForConditionalGeneration",
+            coded | {"d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2},
+        ),
+    }
+
     def save(kind, seed=0, folder="model"):
         torch.manual_seed(seed)
-        size = {
-            "vocab_size": len(tokenizer),
-            "d_model": 16,
-            "pad_token_id": 0,
-            "eos_token_id": 1,
-            "decoder_start_token_id": 0,
-        }
-        if kind == "bart":
-            model = transformers.BartForConditionalGeneration(
-                transformers.BartConfig(
-                    **size,
-                    encoder_layers=1,
-                    decoder_layers=1,
-                    encoder_attention_heads=2,
-                    bos_token_id=1,
-                    decoder_attention_heads=2,
-                    encoder_ffn_dim=32,
-                    decoder_ffn_dim=32,
-                    init_std=0.5,
-                )
-            )
-        elif kind == "t5":
-            model = transformers.T5ForConditionalGeneration(
-                transformers.T5Config(
-                    **size, d_kv=8, d_ff=32, num_layers=1, num_heads=2, initializer_factor=1.0
-                )
-            )
-        else:
-            model = transformers.BertModel(
-                transformers.BertConfig(
-                    vocab_size=len(tokenizer),
-                    hidden_size=16,
-                    num_hidden_layers=3,
-                    num_attention_heads=2,
-                    intermediate_size=32,
-                    classifier_dropout=0.1,
-                    initializer_range=0.5,
-                )
-            )
+        head, options = kinds[kind]
+        config = transformers.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **options)
+        model = getattr(transformers, head)(config)
         model.save_pretrained(tmp_path / folder)
         tokenizer.save_pretrained(tmp_path / folder)
         return str(tmp_path / folder), model.eval()
@@ -212,21 +195,6 @@ def test_bertscore_matches_greedily(checkpoint, tokenizer, items):
     assert empty.iloc[0, 1:].tolist() == [0, 0, 0]
 
 
-def test_bertscore_of_hand_made_embeddings():
-    """Two words against three; the last token of each is special: it can be matched and is not averaged."""
-    torch = pytest.importorskip("torch", reason="needs the extra neural")
-    mine = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
-    theirs = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, -1.0]])
-    p, r, f = neural._best_matches(
-        mine, torch.tensor([True, True, False]), theirs, torch.tensor([True, True, True, False])
-    )
-    # (1, 0) meets itself, (0, 1) comes nearest to (0.6, 0.8): P = (1 + 0.8) / 2.
-    assert p == pytest.approx(0.9)
-    # The first meets itself, the second the special token, the third that token at 0.48 + 0.48: R = (1 + 1 + 0.96) / 3.
-    assert r == pytest.approx(2.96 / 3)
-    assert f == pytest.approx(2 * 0.9 * (2.96 / 3) / (0.9 + 2.96 / 3))
-
-
 @pytest.mark.parametrize("aggregation", ["first", "mean", "max"])
 def test_bertscore_over_references(checkpoint, items, aggregation):
     folder, _ = checkpoint("bert")
@@ -268,18 +236,6 @@ def test_parameters_of_a_file_take_the_place_of_the_checkpoints(checkpoint, item
         neural.bartscore(items, checkpoint=folder, parameters=str(tmp_path / "strange.pth"))
 
 
-def test_every_text_is_reported_once_computed_or_read_back(checkpoint, items, monkeypatch):
-    folder, _ = checkpoint("bert")
-    monkeypatch.setattr(neural, "_CHUNK", 3)
-    for _ in range(2):  # the second time from the cache
-        reported = []
-        with neural.running("cpu", 2, reported.append):
-            chunked = neural.bertscore(items, folder, layer=2)
-        assert sum(reported) == items["references"].map(len).sum()
-    monkeypatch.setattr(neural, "_CHUNK", 1000)
-    pd.testing.assert_frame_equal(chunked, neural.bertscore(items, folder, layer=2), atol=1e-6)
-
-
 def test_bertscore_is_that_of_bert_score(checkpoint, items):
     bert_score = pytest.importorskip("bert_score")
     folder, _ = checkpoint("bert")
@@ -299,6 +255,9 @@ def test_batches_do_not_matter(checkpoint, items):
         neural.bartscore(i, checkpoint=folder)["score"].tolist() for i in (many, items)
     )
     assert together == pytest.approx(alone * 7, abs=1e-5)
+    with neural.running("cpu", 2):
+        smaller = neural.bartscore(many.assign(source="a " + many["source"]), checkpoint=folder)
+    assert len(smaller) == len(many)
 
 
 def test_scores_are_kept_until_the_weights_change(checkpoint, items, tree, monkeypatch):
@@ -317,18 +276,31 @@ def test_without_the_extra_the_error_names_it(items, monkeypatch):
     for call in (
         neural.bertscore,
         neural.bartscore,
-        lambda i: neural.unieval(i, "fact", "consistency"),
+        lambda given: neural.unieval(given, "fact", "consistency"),
     ):
-        with pytest.raises(ImportError, match=r"pip install 'nlgjudge\[neural\]'"):
+        with pytest.raises(
+            ImportError, match=r"torch is not installed; it belongs to the extra neural"
+        ):
             call(items)
 
 
-def test_unknown_options(items):
-    with pytest.raises(
-        ValueError, match="direction='both': expected one of source to hypothesis, ref"
-    ):
-        neural.bartscore(items, "both")
-    with pytest.raises(
-        ValueError, match="aspect='style': expected one of summarization/flu.*fact/cons"
-    ):
-        neural.unieval(items, "summarization", "style")
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (lambda items: neural.bartscore(items, "both"), "'both': expected one of source to hyp"),
+        (
+            lambda items: neural.unieval(items, "summarization", "style"),
+            "aspect='style': expected one of summarization/flu.*fact/cons",
+        ),
+        (lambda _: neural.running("tpu").__enter__(), "device='tpu'.*expected one of auto, cpu"),
+        (lambda _: neural.running("cpu", 0).__enter__(), "batch_size=0: expected .* at least 1"),
+    ],
+)
+def test_unknown_options(items, call, said):
+    with pytest.raises(ValueError, match=said):
+        call(items)
+
+
+def test_the_plan_counts_sentences_where_they_are_asked_about(items):
+    assert neural.questions(items, "summarization", "relevance") == 3
+    assert neural.questions(items, "summarization", "fluency") == 4  # the first has two sentences

@@ -9,12 +9,12 @@ from nlgjudge.data.recordings import available, recorded
 from nlgjudge.ledger.printed import published
 
 DIALOGUE = ["naturalness", "coherence", "engagingness", "groundedness"]
-SCRIPT = nj.closer_look.UNREAD["meta_eval_summeval.py"]
+SCRIPT = nj.closer_look.protocols.UNREAD["meta_eval_summeval.py"]
 
 
 @pytest.fixture(scope="module")
 def chats():
-    if not available(*nj.closer_look.RECORDED["topical_chat"].values()):
+    if not available(*nj.closer_look.protocols.RECORDED["topical_chat"].values()):
         pytest.skip("needs the replies of A Closer Look on Topical-Chat: the mirror or a network")
     loaded = nj.load("topical_chat")
     if loaded.is_sample:
@@ -32,7 +32,7 @@ def scored(chats, rows, policy):
     means = []
     unread = {}
     for row in rows:
-        name = nj.closer_look.RECORDED["topical_chat"][row]
+        name = nj.closer_look.protocols.RECORDED["topical_chat"][row]
         replies = nj.recording(name, chats.items)
         read = nj.judging.responses(replies, scale=recorded(name).scales, policy=policy)
         means.append(nj.judging.wide({row: nj.item_scores(read)}).set_index("item_id"))
@@ -86,7 +86,7 @@ def test_printed_rows_from_the_released_replies(chats):
 
 
 def test_the_other_script_misses_what_unread_replies_decide(chats):
-    scores, _ = scored(chats, ["score only (3.1)"], nj.closer_look.UNREAD["all_eval.py"])
+    scores, _ = scored(chats, ["score only (3.1)"], nj.closer_look.protocols.UNREAD["all_eval.py"])
     assert (
         exact(
             values(scores, ["score only (3.1)"]),

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
+from nlgjudge.papers.dhp import discerning
 
 LN20 = math.log(20)
 
@@ -93,7 +94,7 @@ def test_a_p_value_far_below_the_smallest_float_stays_finite():
     assert exact.log_p == pytest.approx(-n * math.log(2), rel=1e-9)
     normal = nj.dhp.signed_rank(np.arange(5000) + 5.0, np.zeros(5000), method="normal")
     assert np.isfinite(normal.log_p) and normal.log_p < math.log(1e-300)
-    tiny = nj.dhp.harmonic_mean_p([-800.0, -2000.0], form="as_printed")
+    tiny = discerning.harmonic_mean_p([-800.0, -2000.0], form="as_printed")
     assert tiny == pytest.approx(-2000)
 
 
@@ -101,22 +102,27 @@ def test_harmonic_mean_by_hand():
     """p = 0.01 and 0.04: printed 1 / (100 + 25) = 0.008, mean 2 / 125 = 0.016; weights 1/4 and 3/4 give
     1 / (25 + 18.75)."""
     logs = np.log([0.01, 0.04])
-    assert math.exp(nj.dhp.harmonic_mean_p(logs, form="as_printed")) == pytest.approx(0.008)
-    assert math.exp(nj.dhp.harmonic_mean_p(logs)) == pytest.approx(0.016)
-    assert math.exp(nj.dhp.harmonic_mean_p(logs, [0.25, 0.75])) == pytest.approx(1 / 43.75)
-    assert nj.dhp.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(nj.dhp.harmonic_mean_p(logs))
-    assert nj.dhp.harmonic_mean_p([-5.0, np.nan], [1, 0]) == pytest.approx(-5)
-    assert math.isnan(nj.dhp.harmonic_mean_p([-5.0, np.nan]))
+    assert math.exp(discerning.harmonic_mean_p(logs, form="as_printed")) == pytest.approx(0.008)
+    assert math.exp(discerning.harmonic_mean_p(logs)) == pytest.approx(0.016)
+    assert math.exp(discerning.harmonic_mean_p(logs, [0.25, 0.75])) == pytest.approx(1 / 43.75)
+    assert discerning.harmonic_mean_p(logs, [0.5, 0.5]) == pytest.approx(
+        discerning.harmonic_mean_p(logs)
+    )
+    assert discerning.harmonic_mean_p([-5.0, np.nan], [1, 0]) == pytest.approx(-5)
+    assert math.isnan(discerning.harmonic_mean_p([-5.0, np.nan]))
 
 
 def test_as_printed_is_larger_by_log_20_of_m_and_never_below_any_weights():
     rng = np.random.default_rng(3)
     logs = np.log(rng.random((200, 4)))
     weights = rng.dirichlet(np.ones(4), 200)
-    printed, mean = nj.dhp.harmonic_mean_p(logs, form="as_printed"), nj.dhp.harmonic_mean_p(logs)
+    printed, mean = (
+        discerning.harmonic_mean_p(logs, form="as_printed"),
+        discerning.harmonic_mean_p(logs),
+    )
     np.testing.assert_allclose(mean - printed, math.log(4))
-    assert (nj.dhp.harmonic_mean_p(logs, weights) >= printed).all()
-    assert 0 < (nj.dhp.harmonic_mean_p(logs, weights) < mean).mean() < 1
+    assert (discerning.harmonic_mean_p(logs, weights) >= printed).all()
+    assert 0 < (discerning.harmonic_mean_p(logs, weights) < mean).mean() < 1
 
 
 def test_discernment_by_hand():
@@ -136,7 +142,7 @@ def test_discernment_by_hand():
 
 
 def test_p_of_one_in_twenty_is_d_of_one():
-    assert -nj.dhp.harmonic_mean_p([math.log(0.05)]) / LN20 == pytest.approx(1)
+    assert -discerning.harmonic_mean_p([math.log(0.05)]) / LN20 == pytest.approx(1)
 
 
 def test_levels_count_once_in_the_average():
@@ -169,16 +175,19 @@ def test_the_interval_holds_the_score_and_narrows_with_a_steady_judge():
 def test_d_above_one_under_no_discernment(form, low, high):
     """Four independent metrics, 100 texts without any difference: the printed sum passes far more often
     than one time in twenty, the mean nearly that."""
-    logs = nj.dhp.log_p(np.random.default_rng(5).normal(size=(2000, 4, 100)))
-    assert low < (nj.dhp.harmonic_mean_p(logs, form=form) < math.log(0.05)).mean() < high
+    logs = discerning.log_p(np.random.default_rng(5).normal(size=(2000, 4, 100)))
+    assert low < (discerning.harmonic_mean_p(logs, form=form) < math.log(0.05)).mean() < high
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
         (lambda: nj.dhp.signed_rank([1], [2], method="drop"), "method='drop': expected one of"),
-        (lambda: nj.dhp.harmonic_mean_p([0.0], form="printed"), "form='printed': expected one of"),
-        (lambda: nj.dhp.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
+        (
+            lambda: discerning.harmonic_mean_p([0.0], form="printed"),
+            "form='printed': expected one of",
+        ),
+        (lambda: discerning.harmonic_mean_p([0.0, 0.0], [0.5, 0.6]), r"sum to 1, got \[0.5, 0.6\]"),
     ],
 )
 def test_wrong_input_says_what_was_expected(call, message):

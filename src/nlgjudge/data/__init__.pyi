@@ -7,4 +7,3 @@ from .published_runs import other_runs as other_runs
 from .recordings import available as available
 from .recordings import recording as recording
 from .registry import entries as entries
-from .schema import Benchmark as Benchmark

@@ -7,7 +7,6 @@ from .comparison import with_interval as with_interval
 from .ledger import committed as committed
 from .ledger import kept_cells as kept_cells
 from .ledger import write as write
-from .ledger import write_rerun as write_rerun
 from .printed import all_published as all_published
 from .printed import published as published
 from .printed import settings as settings

@@ -6,9 +6,6 @@ from .lexical import rouge_variants as rouge_variants
 from .meteor_versions import meteor as meteor
 from .meteor_versions import meteor_missing as meteor_missing
 from .meteor_versions import meteor_variants as meteor_variants
-from .neural import bartscore as bartscore
-from .neural import bertscore as bertscore
-from .neural import unieval as unieval
 from .rouge_perl import rouge155 as rouge155
 from .sentence_bleu import bleu as bleu
 from .sentence_bleu import bleu_variants as bleu_variants

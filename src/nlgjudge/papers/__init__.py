@@ -1,18 +1,13 @@
 """The papers, one package each: the protocol as data, then the method that is the paper's own."""
 
+from importlib import import_module
+
 from nlgjudge.namespaces import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 
 def modules():
-    """The papers' packages by name, in the order of the ledger."""
-    from nlgjudge.papers import chatgpt, closer_look, coascore, dhp, geval
-
-    return {
-        "geval": geval,
-        "chatgpt": chatgpt,
-        "dhp": dhp,
-        "coascore": coascore,
-        "closer_look": closer_look,
-    }
+    """The papers' protocols by name, in the order of the ledger."""
+    names = ("geval", "chatgpt", "dhp", "coascore", "closer_look")
+    return {name: import_module(f"{__name__}.{name}.protocols") for name in names}

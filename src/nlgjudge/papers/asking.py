@@ -122,7 +122,7 @@ def sent(row, options):
     --------
     >>> from nlgjudge.papers import geval
     >>> from nlgjudge.papers.protocol import rows
-    >>> row = rows(geval.PROTOCOLS, "table1")["G-EVAL-3.5"]
+    >>> row = rows(geval.protocols.PROTOCOLS, "table1")["G-EVAL-3.5"]
     >>> sent(row, {})
     (1, {'temperature': 0, 'logprobs': True})
     >>> sent(row, {"logprobs": False})
@@ -153,7 +153,8 @@ def row_prompt(row, scope, aspect):
     --------
     >>> from nlgjudge.papers import geval
     >>> from nlgjudge.papers.protocol import rows
-    >>> row_prompt(rows(geval.PROTOCOLS, "table3")["G-EVAL-4"], geval.SCOPES[-1], "consistency").name
+    >>> row = rows(geval.protocols.PROTOCOLS, "table3")["G-EVAL-4"]
+    >>> row_prompt(row, geval.protocols.SCOPES[-1], "consistency").name
     'geval/hallucination/consistency'
     """
     name = row.prompt.format(task=scope.task, aspect=aspect)

@@ -120,7 +120,7 @@ class Protocol(NamedTuple):
     Examples
     --------
     >>> from nlgjudge.papers import geval
-    >>> found = rows(geval.PROTOCOLS)["G-EVAL-4"]
+    >>> found = rows(geval.protocols.PROTOCOLS)["G-EVAL-4"]
     >>> found.prompt, found.samples, found.parameters
     ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
     """
@@ -171,7 +171,7 @@ def rows(protocols, artefact=""):
     Examples
     --------
     >>> from nlgjudge.papers import geval
-    >>> rows(geval.PROTOCOLS, "table2")["G-EVAL-4"].samples
+    >>> rows(geval.protocols.PROTOCOLS, "table2")["G-EVAL-4"].samples
     20
     """
     found = {one.row: one for one in protocols if not artefact or artefact in one.artefacts}

@@ -1,8 +1,6 @@
+from . import protocols as protocols
 from .aspects import Aspect as Aspect
 from .aspects import dataset_aspects as dataset_aspects
 from .chain import coascore as coascore
 from .chain import llmscore as llmscore
 from .chained import Chained as Chained
-from .protocols import PROTOCOLS as PROTOCOLS
-from .protocols import SCOPES as SCOPES
-from .protocols import VERSIONS as VERSIONS

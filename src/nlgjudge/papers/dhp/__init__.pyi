@@ -1,14 +1,10 @@
+from . import protocols as protocols
 from .chosen_texts import originals as originals
 from .discerning import FORMS as FORMS
 from .discerning import discernment as discernment
 from .discerning import discernment_interval as discernment_interval
-from .discerning import harmonic_mean_p as harmonic_mean_p
-from .discerning import log_p as log_p
 from .discerning import overall_discernment as overall_discernment
 from .discerning import signed_rank as signed_rank
 from .perturbing import perturb as perturb
 from .perturbing import perturbations as perturbations
-from .protocols import PROTOCOLS as PROTOCOLS
-from .protocols import SCOPES as SCOPES
-from .protocols import VERSIONS as VERSIONS
 from .rewriting import rewrite as rewrite
