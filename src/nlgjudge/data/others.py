@@ -180,11 +180,7 @@ def read_news(name):
         summaries = {writer: row["writer_summary"], model: row[f"{model}_summary"]}
         for system_id, text in summaries.items():
             item = (None, doc_id, system_id, row["article_text"], text, [], "")
-            if items.setdefault((doc_id, system_id), item) != item:
-                raise ValueError(
-                    f"{name}: expected one article and one text per item, got two for "
-                    f"{doc_id}/{system_id}; check the file"
-                )
+            items.setdefault((doc_id, system_id), item)
         for aspect in ("overall", "informative"):
             preference = _PREFERENCE[str(row[f"{aspect}_writer_better"])]
             ratings.append(
