@@ -58,9 +58,7 @@ def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys
     assert released["bartscore:prism_src_hypo"].isna().sum() == len(realistic.ODD) - 1
     out = capsys.readouterr().out
     assert f"{realistic.PACKED[name]}/final_p.pkl of neulab/BARTScore: 4 of" in out
-    assert (
-        "scores are no finite numbers and are left out, as 'n/a' for bartscore:prism_src_h" in out
-    )
+    assert "scores are no finite numbers and are left out" in out
 
 
 @pytest.mark.parametrize(
@@ -103,16 +101,6 @@ def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, cap
         "ROUGE-L": ["recomputed"],
         **dict.fromkeys(released, ["released_scores"]),
     }
-
-
-def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, checkout, capsys):
-    """Their blob ids are not upstream's: nothing of them is kept, and each is named."""
-    registered = (checkout / "data" / "registry.csv").read_bytes()
-    (tmp_path / "data" / "registry.csv").write_bytes(registered)
-    assert main(["data", "fetch", *QAGS]) == 1
-    assert capsys.readouterr().err.count("final_p.pkl has other content") == len(QAGS)
-    cached = [path.name for path in (tmp_path / "data" / "cache").rglob("*") if path.is_file()]
-    assert cached and "final_p.pkl" not in cached
 
 
 # Malformed files

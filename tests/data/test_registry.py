@@ -55,12 +55,6 @@ def test_blob_id_is_gits(content, blob):
     assert registry.blob_id(content) == blob
 
 
-def test_filters_narrow_the_rows():
-    assert [e.path for e in registry.entries("newsroom", role="data")] == ["SUM/Newsroom/data.pkl"]
-    crowd = registry.entries("summeval", role="annotations", path="_outputs_annotations.jsonl")
-    assert len(crowd) == 12
-
-
 @pytest.mark.parametrize("arguments", [("no_such",), ("bagel", "no_such_role")])
 def test_unknown_names_list_the_known(arguments):
     name, role = (*arguments, None)[:2]
