@@ -39,10 +39,10 @@ class Recorded(NamedTuple):
         Replies per item and aspect.
     scales : dict of str to tuple
         Lowest and highest rating asked for, by aspect.
-    pattern : str or None
-        Regular expression whose first group is the rating in a reply; None for the default reader.
     note : str
         What is unknown, and why.
+    pattern : str or None
+        Regular expression whose first group is the rating in a reply; None for the default reader.
     """
 
     benchmark: str = ""
@@ -52,8 +52,8 @@ class Recorded(NamedTuple):
     sampling: dict = {}
     samples: int | None = None
     scales: dict = {}
-    pattern: str | None = None
     note: str = ""
+    pattern: str | None = None
 
 
 _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (1, 5))
