@@ -236,7 +236,7 @@ def test_topical_chats_raters_are_three_of_five_people(real):
     "change, why",
     [
         (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "got means up to"),
-        (lambda rows: rows[0]["responses"].pop(), "expected 3 ratings of each of 360 items and 6"),
+        (lambda rows: rows[0]["responses"].pop(), "or ratings that are missing"),
         (lambda rows: rows[0].update(fact="another"), "another"),
     ],
 )

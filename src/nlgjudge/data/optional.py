@@ -1,20 +1,12 @@
 """Optional files: without one, or with one in an unexpected layout, the rest of a benchmark is read."""
 
 import math
-import pickle
+from pickle import UnpicklingError
 
 from nlgjudge.data import fetch
 
 # What a reader raises for a file in an unexpected layout.
-MALFORMED = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    pickle.UnpicklingError,
-)
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, UnpicklingError)
 
 
 def read_optional(entry, reader, files, left_out):

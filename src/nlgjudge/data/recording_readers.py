@@ -83,13 +83,11 @@ def read_uncertainty(entry, content, human, model, notes):
     expected = human[aspect].to_numpy()
     if len(given) != len(expected):
         raise ValueError(f"expected a row for each of {len(expected)} items, got {len(given)}")
-    differ = np.flatnonzero(~(np.abs(given - expected) < 1e-6))
-    if len(differ):
-        first = differ[0]
+    differ = (~(np.abs(given - expected) < 1e-6)).sum()
+    if differ:
         raise ValueError(
-            f"the order of rows is not the expected one: the mean human rating differs in {len(differ)} "
-            f"of {len(given)} rows, first in row {first + 1} (expected {expected[first]:.4g}, got "
-            f"{given[first]:.4g})"
+            f"the order of rows is not the expected one: the mean human rating differs in {differ} of "
+            f"{len(given)} rows"
         )
     return _likeliest(human["item_id"], aspect, logprobs, 0)
 
@@ -105,11 +103,8 @@ def read_uncertainty_prompts(entry, content, human, model, notes):
         )
     by_prompt = logprobs.reshape(len(human), PROMPTS, len(RATINGS))
     agreement = _agreement(by_prompt, human["doc_id"])
-    low = [
-        f"{number} ({value:.2f})"
-        for number, value in enumerate(agreement, 1)
-        if not value >= AGREEMENT
-    ]
+    numbered = enumerate(agreement, 1)
+    low = [f"{number} ({value:.2f})" for number, value in numbered if not value >= AGREEMENT]
     if low:
         notes.append(
             f"{entry.path} of {entry.repository} is left out: its order of rows cannot be shown: "
