@@ -65,9 +65,8 @@ def test_news_is_599_comparisons_of_76_articles(real):
     made = real("news")
     overall = made.ratings[made.ratings["aspect"] == "overall_preference"]
     assert len(overall) == 599 and set(overall["score"]) <= {0, 0.5, 1}
-    systems = made.items.set_index("item_id")["system_id"]
-    assert set(systems[overall["item_id"]]).isdisjoint(
-        {"text-davinci-002"}
+    assert (
+        not overall["item_id"].str.endswith("text-davinci-002").any()
     )  # the writer's side is rated
     assert (made.items["system_id"] == "text-davinci-002").sum() == 76
     # One evaluator is a writer and judged other writers' summaries in the place of their own.

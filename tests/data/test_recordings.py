@@ -49,14 +49,7 @@ def test_closer_look_has_twenty_samples_of_each_recorded_item(real, recorded, fo
     assert frame["text"].map(type).eq(str).all()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "llm_summeval/gpt-3.5/stars",
-        "llm_summeval/gpt-3.5/reason_then_score",
-        "llm_summeval/gpt-4/reason_then_score",
-    ],
-)
+@pytest.mark.parametrize("name", [name for name in RECORDINGS if name.startswith("llm_summeval")])
 def test_llm_summeval_has_twelve_systems_on_a_hundred_documents(real, recorded, name):
     items = real("summeval").items.set_index("item_id")
     files = {}
@@ -127,22 +120,8 @@ def test_recordings_of_texts_need_the_items():
 
 def test_every_recording_has_registered_files():
     found = {name: len(recordings.recorded_files(name)) for name in RECORDINGS}
-    assert found == {
-        **{f"closer_look/{form}": 4 for form in CLOSER_LOOK},
-        "alttest": 1,
-        **{f"alttest/{judge}": 1 for judge in JUDGES},
-        "geval/gpt-4": 4,
-        "closer_look_summeval/geval": 4,
-        "closer_look_summeval/geval_no_auto_cot": 4,
-        "llm_summeval/gpt-3.5/stars": 48,
-        "llm_summeval/gpt-3.5/reason_then_score": 48,
-        "llm_summeval/gpt-4/reason_then_score": 48,
-        "uncertainty/gpt-4o-mini": 4,
-        "uncertainty/qwen2.5-72b": 4,
-        "uncertainty/deepseek-r1-32b": 4,
-        "uncertainty_prompts/gpt-4o-mini": 4,
-        "uncertainty_prompts/gpt-4o": 4,
-    }
+    sizes = {"llm_summeval": 48, "alttest": 1}  # twelve systems by four aspects; otherwise aspects
+    assert found == {name: sizes.get(name.split("/")[0], 4) for name in found}
 
 
 @pytest.fixture
@@ -150,16 +129,7 @@ def geval(tree, monkeypatch):
     """Files in the layout of G-Eval's, which no mirror has, in a registry of their own."""
 
     def row(doc_id, system_id, *texts):
-        return {
-            "doc_id": doc_id,
-            "system_id": system_id,
-            "source": "s",
-            "reference": "r",
-            "system_output": "o",
-            "scores": {"coherence": 1.0},
-            "prompt": "p",
-            "all_responses": texts,
-        }
+        return {"doc_id": doc_id, "system_id": system_id, "all_responses": texts}
 
     def add(path, *rows):
         return tree.add(path, json.dumps(rows).encode(), "summeval", role="recording")

@@ -15,26 +15,11 @@ COUNTS = {
 }
 # Items of each stand-in: documents x systems, a row a document for texts that DHP perturbs, and two
 # for Story Cloze's endings and the news comparison.
-ITEMS = {
-    "summeval": 72,
-    "summeval_crowd": 72,
-    "summeval_crowd_all": 72,
-    "newsroom": 72,
-    "realsumm": 72,
-    "qags_cnn": 72,
-    "qags_xsum": 72,
-    "bagel": 60,
-    "openmeva": 48,
-    "topical_chat": 50,
-    "topical_chat_raters": 50,
-    "news": 24,
-    "wmt22_de_en": 12,
-    "wmt22_zh_en": 12,
-    "sumpubmed": 12,
-    "answer_equivalence": 36,
-    "story_cloze": 24,
-    "iwslt14": 36,
-}
+PACKED = ("newsroom", "realsumm", "qags_cnn", "qags_xsum")
+ITEMS = dict.fromkeys(("summeval", "summeval_crowd", "summeval_crowd_all", *PACKED), 72)
+ITEMS |= {"bagel": 60, "openmeva": 48, "topical_chat": 50, "topical_chat_raters": 50, "news": 24}
+ITEMS |= dict.fromkeys(("wmt22_de_en", "wmt22_zh_en", "sumpubmed"), 12)
+ITEMS |= {"answer_equivalence": 36, "story_cloze": 24, "iwslt14": 36}
 UNRATED = {"wmt22_de_en", "wmt22_zh_en", "sumpubmed"}
 NOTICE = "sample data, not comparable with the papers"
 

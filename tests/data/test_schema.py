@@ -45,14 +45,7 @@ def test_released_scores_are_columns(toy):
         ((ITEM_ROWS * 2, []), r"toy: items repeat \['d1/A'\]"),
         ((ITEM_ROWS, RATING_ROWS[:1] * 2), r"toy: ratings repeat \['d1/A', 'fluency', 'r1'\]"),
         ((ITEM_ROWS, [], SCORE_ROWS[:1] * 2), r"toy: scores repeat \['d1/A', 'rouge', ''\]"),
-        (
-            (ITEM_ROWS, [("d9/Z", "fluency", "r1", 1)]),
-            "toy: ratings name 1 unknown items, as 'd9/Z'",
-        ),
-        (
-            (ITEM_ROWS, [], [("d9/Z", "rouge", "", 1, "", "")]),
-            "toy: scores name 1 unknown items, as 'd9/Z'",
-        ),
+        ((ITEM_ROWS, [("d9/Z", "f", "r1", 1)]), "toy: ratings name 1 unknown items, as 'd9/Z'"),
     ],
 )
 def test_bad_keys_are_refused(arguments, message):
@@ -77,18 +70,9 @@ def test_with_scores_joins_by_key_whatever_the_order(toy):
 @pytest.mark.parametrize(
     "columns, message",
     [
-        (
-            {"item_id": ["d1/A", "d1/A"], "m": [1, 2]},
-            r"1 repeated and 0 unknown items, clashing columns \[\]",
-        ),
-        (
-            {"item_id": ["d9/Z"], "m": [1]},
-            r"got 0 repeated and 1 unknown items, clashing columns \[\]",
-        ),
-        (
-            {"item_id": ["d1/A"], "fluency": [1]},
-            r"got 0 repeated and 0 unknown .* columns \['fluency'\]",
-        ),
+        ({"item_id": ["d1/A", "d1/A"], "m": [1, 2]}, "got 1 repeated and 0 unknown items"),
+        ({"item_id": ["d9/Z"], "m": [1]}, "got 0 repeated and 1 unknown items"),
+        ({"item_id": ["d1/A"], "fluency": [1]}, r"got 0 .* and 0 .* columns \['fluency'\]"),
     ],
 )
 def test_with_scores_refuses(toy, columns, message):

@@ -12,14 +12,15 @@ from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 
 _PREFERENCE = {"True": 1.0, "False": 0.0, "Equally Good": 0.5}
-_TOPICAL_CHAT_ASPECTS = (
-    "understandability",
-    "naturalness",
-    "coherence",
-    "engagingness",
-    "groundedness",
-    "overall",
-)
+# USR's names of the aspects, and UniEval's.
+_USR = {
+    "Understandable": "understandability",
+    "Natural": "naturalness",
+    "Maintains Context": "coherence",
+    "Engaging": "engagingness",
+    "Uses Knowledge": "groundedness",
+    "Overall": "overall",
+}
 
 
 def _json(entry, files):
@@ -67,7 +68,7 @@ def read_topical_chat(name):
             key = f"{doc_id}/{system_id}"
             keys[source, context, system_id] = key
             items.append((key, doc_id, system_id, source, row["system_output"], reference, context))
-            for aspect in _TOPICAL_CHAT_ASPECTS:
+            for aspect in _USR.values():
                 ratings.append((key, aspect, "mean", float(row["scores"][aspect])))
     left_out = {}
 
@@ -76,17 +77,6 @@ def read_topical_chat(name):
 
     scores = _unieval(name, key, files, left_out)
     return build(name, items, ratings, scores, files=files, left_out=left_out, expect=(60, 360))
-
-
-# USR's names of the aspects, and UniEval's.
-_USR = {
-    "Understandable": "understandability",
-    "Natural": "naturalness",
-    "Maintains Context": "coherence",
-    "Engaging": "engagingness",
-    "Uses Knowledge": "groundedness",
-    "Overall": "overall",
-}
 
 
 def read_topical_chat_raters(name):

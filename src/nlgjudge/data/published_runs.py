@@ -26,27 +26,12 @@ COUNTS = {
     "SUM_EVAL.csv": 1600,
     "DIALOG_tc.csv": 300,
 }
-# The aspect behind each column of Colombo's people.
-_RATED = {
-    "H:coherence": "coherence",
-    "H:consistency": "consistency",
-    "H:fluency": "fluency",
-    "H:relevance": "relevance",
-    "H:engaging": "engagingness",
-    "H:context": "coherence",
-    "H:natural": "naturalness",
-    "H:overall": "overall",
-    "H:understandable": "understandability",
-    "H:useknowledge": "groundedness",
-}
+# Aspects of Colombo's columns of human ratings, where the names differ.
+_RATED = {"engaging": "engagingness", "context": "coherence", "natural": "naturalness"}
+_RATED |= {"understandable": "understandability", "useknowledge": "groundedness"}
 _PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
-_NAMES = {
-    "mover": "moverscore",
-    "bert": "bertscore",
-    "METEOR": "meteor",
-    "MoverScore": "moverscore",
-    "BERTScore": "bertscore",
-}
+_NAMES = {"mover": "moverscore", "bert": "bertscore"}
+_NAMES |= {name: name.lower() for name in ("METEOR", "MoverScore", "BERTScore")}
 
 
 class OtherRuns(NamedTuple):
@@ -205,7 +190,8 @@ def _of_table(content, benchmark):
     """A table with its own numbers of documents (System) and systems (Utterance), next to human ratings."""
     keys = {"System": str, "Utterance": str}
     table = pd.read_csv(io.BytesIO(content), dtype=keys, float_precision="round_trip")
-    rated = {column: _RATED[column] for column in table if column.startswith("H:")}
+    named = [column[2:] for column in table if column.startswith("H:")]
+    rated = {f"H:{name}": _RATED.get(name, name) for name in named}
     if not rated:
         raise KeyError("no column of human ratings, by which the items are identified")
     repeated = table.duplicated([*keys]).sum()
