@@ -228,9 +228,7 @@ def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_
     assert not benchmarks.load("openmeva").is_sample and benchmarks.load("topical_chat").is_sample
     found = benchmarks.load_together(["openmeva", "topical_chat"])
     assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
-    assert capsys.readouterr().out.startswith(
-        "topical_chat cannot be had here, so that all of open"
-    )
+    assert capsys.readouterr().out.startswith("topical_chat is unavailable here, so all of open")
     assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
     with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
         benchmarks.load_together(["openmeva", "topical_chat"], "real")

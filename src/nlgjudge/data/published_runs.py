@@ -1,7 +1,7 @@
 """Metrics that somebody else ran on a benchmark's texts, joined to its items by key.
 
 Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter on Topical-Chat too, and
-Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a printed row.
+Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a published row.
 """
 
 import io
@@ -75,7 +75,7 @@ def other_run_files(name):
 def other_runs(benchmark):
     """Read the scores of metrics that others ran on a benchmark's texts.
 
-    A file that cannot be had, or is laid out otherwise than expected, is left out, the latter with a line that names
+    A file that is unavailable, or laid out otherwise than expected, is left out, the latter with a line that names
     it.
 
     Parameters
@@ -159,7 +159,7 @@ def _of_lines(content):
 
 
 def _of_pickle(content):
-    """REALSumm's dictionaries of documents and systems; people's recall is no metric."""
+    """REALSumm's dictionaries of documents and systems; the human recall is no metric."""
     found = {}
     for doc_id, document in unpickle(content).items():
         for system_id, output in document["system_summaries"].items():
