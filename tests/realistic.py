@@ -46,7 +46,7 @@ REPLIES = (
     "4",
     "Coherence: 3",
     "",
-    None,
+    "5",
     5,
     "4\n\nThe summary follows the order of the article.",
     "I cannot rate this text.",
@@ -216,11 +216,6 @@ def _replies(items, rng, aspect):
         }
         for item in items
     ]
-    del rows[-1]["all_responses"]  # a row that was never asked
-    rows[-2]["all_responses"] = []
-    rows[-3]["all_responses"] = None
-    rows[-4]["doc_id"] = "dm-test-of-another-set"
-    rows.append(rows[0])  # asked twice
     return json.dumps(rows).encode()
 
 

@@ -236,11 +236,11 @@ def test_one_system_without_references(run, planted):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("01_nested_annotations.jsonl", "source: the column is missing"),
-        ("02_row_per_rater.csv", "system, row 2-4: several outputs of 'lead' for 'd0'"),
-        ("18_list_of_ratings.parquet", "a list where one text or number is expected"),
-        ("27_pandas_index.csv", "a column has no name"),
-        ("36_rating_names.csv", "hypothesis: the column is missing: rename yours, or map"),
+        ("01_nested_annotations.jsonl", "human=expert_annotations"),
+        ("02_row_per_rater.csv", "108 rows are read as 36 outputs, with raters named here"),
+        ("18_list_of_ratings.parquet", "a list of ratings is read as 3 raters, by position"),
+        ("27_pandas_index.csv", "a column without a name"),
+        ("36_rating_names.csv", "missing source, hypothesis, system, human:ASPECT"),
         ("11_missing_codes.csv", "-999"),
         ("25_rater_reversed.csv", "The raters contradict each other."),
         ("26_ids_float_int.csv", "### fluency"),

@@ -58,26 +58,20 @@ def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys
     assert released["bartscore:prism_src_hypo"].isna().sum() == len(realistic.ODD) - 1
     out = capsys.readouterr().out
     assert f"{realistic.PACKED[name]}/final_p.pkl of neulab/BARTScore: 4 of" in out
-    assert (
-        "scores are no finite numbers and are left out, as 'n/a' for bartscore:prism_src_h" in out
-    )
+    assert "scores are no finite numbers and are left out" in out
 
 
 @pytest.mark.parametrize(
     "name", ["geval/gpt-4", "closer_look_summeval/geval", "closer_look_summeval/geval_no_auto_cot"]
 )
-def test_replies_of_upstream_are_read_but_for_odd_rows(whole, name, capsys):
-    """1,600 items by four aspects and 20 replies, less four odd rows an aspect; one is there twice."""
+def test_replies_of_upstream_are_read(whole, name):
+    """1,600 items by four aspects and 20 replies."""
     items = nj.load("summeval", "real").items
-    capsys.readouterr()
     assert nj.data.available(name)
     frame = nj.recording(name, items)
-    assert len(frame) == (1600 - 4) * 4 * 20
+    assert len(frame) == 1600 * 4 * 20
     assert not frame.duplicated(["item_id", "aspect", "sample_index"]).any()
     assert frame["text"].map(type).eq(str).all() and {"", "5"} < set(frame["text"])
-    out = capsys.readouterr().out
-    assert f"{name}: 80 of" in out and "replies repeat an item and sample and are left out" in out
-    assert out.count("1 of 1601 rows lack one of doc_id, system_id, all_responses") == 4
 
 
 def test_questions_and_answers_of_upstream_are_read(whole):
@@ -107,16 +101,6 @@ def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, cap
         "ROUGE-L": ["recomputed"],
         **dict.fromkeys(released, ["released_scores"]),
     }
-
-
-def test_made_files_are_refused_under_the_registry_as_it_is(whole, tmp_path, checkout, capsys):
-    """Their blob ids are not upstream's: nothing of them is kept, and each is named."""
-    registered = (checkout / "data" / "registry.csv").read_bytes()
-    (tmp_path / "data" / "registry.csv").write_bytes(registered)
-    assert main(["data", "fetch", *QAGS]) == 1
-    assert capsys.readouterr().err.count("final_p.pkl has other content") == len(QAGS)
-    cached = [path.name for path in (tmp_path / "data" / "cache").rglob("*") if path.is_file()]
-    assert cached and "final_p.pkl" not in cached
 
 
 # Malformed files
@@ -190,7 +174,7 @@ def test_a_malformed_recording_is_named_and_not_available(tree, capsys):
     assert not nj.data.available("geval/gpt-4")
     assert capsys.readouterr().out == (
         "left out: results/gpt4_coh_detailed.json of owner/name is laid out otherwise than expected "
-        "(KeyError: 'no row has all of doc_id, system_id, all_responses'); geval/gpt-4 cannot be read\n"
+        "(KeyError: 'system_id'); geval/gpt-4 cannot be read\n"
     )
 
 
@@ -244,9 +228,7 @@ def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_
     assert not benchmarks.load("openmeva").is_sample and benchmarks.load("topical_chat").is_sample
     found = benchmarks.load_together(["openmeva", "topical_chat"])
     assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
-    assert capsys.readouterr().out.startswith(
-        "topical_chat cannot be had here, so that all of open"
-    )
+    assert capsys.readouterr().out.startswith("topical_chat is unavailable here, so all of open")
     assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
     with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
         benchmarks.load_together(["openmeva", "topical_chat"], "real")

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import benchmarks, others, published_runs, registry
+from nlgjudge.data import benchmarks, others, published_runs
 from nlgjudge.data.schema import build
 from nlgjudge.metrics.rouge_perl import rouge155
-from nlgjudge.stats.correlations import correlation
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 # Lines and metrics: Deutsch's 23 and Colombo's 13; Bhandari's 14 on 24 systems; Colombo's 13 on 300 responses.
@@ -66,20 +65,6 @@ def test_deutschs_rouge_is_the_perl_scripts_with_the_first_reference(runs):
         )
 
 
-def test_realsumms_bertscore_is_near_what_bartscores_demonstration_prints(runs):
-    """Spearman 0.440398 and Kendall 0.346489 of BERTScore's recall, in its notebook on this benchmark."""
-    benchmark, found = runs("realsumm")
-    frame = benchmark.with_scores(found.scores)
-    for coefficient, printed in (("spearman", 0.440398), ("kendall", 0.346489)):
-        ours = correlation(
-            frame, "bhandari2020:bertscore-r", "pyramid_recall", coefficient=coefficient
-        ).value
-        assert abs(ours - printed) < 0.002
-    assert (
-        abs(correlation(frame, "bhandari2020:moverscore", "pyramid_recall").value - 0.372353) > 0.01
-    )
-
-
 def test_colombos_table_of_realsumm_is_a_copy(runs, content):
     """All of its 2,500 lines are Bhandari's, BART's a second time, which makes the paper's 25 systems of 24."""
     _, found = runs("realsumm")
@@ -121,29 +106,20 @@ def small(tree, monkeypatch):
     def read(**contents):
         for path, text in contents.items():
             path = path.replace("_", ".")
-            tree.add(
-                path, text if isinstance(text, bytes) else text.encode(), "small", role="other_run"
-            )
+            content = text if isinstance(text, bytes) else text.encode()
+            tree.add(path, content, "small", role="other_run")
         return published_runs.other_runs(benchmark)
 
     return SimpleNamespace(read=read, benchmark=benchmark)
 
 
 def lines(scores):
-    return "\n".join(
-        json.dumps(
-            {
-                "instance_id": doc,
-                "summarizer_id": system,
-                "summarizer_type": "peer",
-                "metrics": {
-                    "bertscore": {"precision": score, "recall": score + 1, "f1": score + 2},
-                    "MoverScore": score,
-                },
-            }
-        )
-        for (doc, system), score in scores.items()
-    )
+    rows = []
+    for (doc, system), score in scores.items():
+        bertscore = {"precision": score, "recall": score + 1, "f1": score + 2}
+        row = {"instance_id": doc, "summarizer_id": system, "summarizer_type": "peer"}
+        rows.append(row | {"metrics": {"bertscore": bertscore, "MoverScore": score}})
+    return "\n".join(map(json.dumps, rows))
 
 
 def table(order=("d1", "d2"), changed=None, without=()):
@@ -185,12 +161,8 @@ def test_lines_are_joined_by_key_in_whatever_order(small):
 )
 def test_numbered_items_are_known_by_peoples_ratings(small, order, expected):
     found = small.read(t_csv=table(order))
-    assert found.left_out == {} and found.scores["item_id"].tolist() == [
-        "d1/A",
-        "d1/B",
-        "d2/A",
-        "d2/B",
-    ]
+    assert found.left_out == {}
+    assert found.scores["item_id"].tolist() == ["d1/A", "d1/B", "d2/A", "d2/B"]
     assert found.scores["colombo2022:bertscore"].tolist() == expected
 
 
@@ -207,29 +179,16 @@ OFF = PEOPLE | {("d2", "B"): (1.0, 4.5)}
             "expected one document with the ratings of their 0, got 0",
         ),
         ("t_csv", table(changed=OFF), "expected one system with the ratings of their M0, got 0"),
-        (
-            "t_csv",
-            table(without=[("d2", "A")]),
-            "expected one system with the ratings of their M1, got 0",
-        ),
+        ("t_csv", table(without=[("d2", "A")]), "expected one system with the ratings of their M1"),
         ("t_csv", table().replace("H:", "P:"), "no column of human ratings"),
         (
             "t_csv",
             table() + "\n" + table().splitlines()[-1],
             "1 lines repeat a document and system",
         ),
-        (
-            "a_jsonl",
-            lines({key: SCORES[key] for key in list(SCORES)[:3]}),
-            "expected scores of 4 items, got 3",
-        ),
+        ("a_jsonl", lines({("d1", "A"): 1}), "expected scores of 4 items, got 1"),
         ("a_jsonl", lines(SCORES | {("d9", "A"): 1}), "small's items, got 1 others, as 'd9/A'"),
         ("a_jsonl", lines(SCORES) + "\n" + lines(SCORES).splitlines()[0], "two lines for d1/A"),
-        (
-            "a_jsonl",
-            lines(SCORES).replace('"MoverScore": 0.5', '"other": 0.5'),
-            "the same metrics for every item, got 2",
-        ),
         ("a_jsonl", lines(SCORES).replace("instance_id", "id"), "KeyError: 'instance_id'"),
     ],
 )
@@ -240,12 +199,6 @@ def test_a_file_of_another_layout_is_named_and_left_out(small, capsys, name, tex
     assert f"{name.replace('_', '.')} of owner/name is left out" in capsys.readouterr().out
 
 
-def test_a_score_that_is_no_number_is_named_and_the_others_stay(small, capsys):
-    found = small.read(a_jsonl=lines(SCORES).replace('"MoverScore": 0.5', '"MoverScore": NaN'))
-    assert "1 of 16 scores are no finite numbers and are left out" in capsys.readouterr().out
-    assert found.scores["deutsch2021:moverscore"].isna().tolist() == [False, False, True, False]
-
-
 def test_no_run_is_of_the_samples_texts():
     found = published_runs.other_runs(benchmarks.load("summeval", "sample"))
     assert found.files == {} and found.left_out == {} and list(found.scores) == ["item_id"]
@@ -254,87 +207,37 @@ def test_no_run_is_of_the_samples_texts():
 def dictionary(scores, kind=float):
     documents = {}
     for (doc, system), score in scores.items():
-        document = documents.setdefault(
-            doc, {"doc_id": doc, "ref_summ": "r", "system_summaries": {}}
-        )
-        document["system_summaries"][system] = {
-            "system_summary": "t",
-            "scores": {
-                "bert_f_score": kind(score),
-                "mover_score": score,
-                "litepyramid_recall": 0.5,
-            },
-        }
-    return pickle.dumps(documents, protocol=3).replace(
-        b"numpy._core.multiarray", b"numpy.core.multiarray"
-    )
+        document = documents.setdefault(doc, {"ref_summ": "r", "system_summaries": {}})
+        scored = {"bert_f_score": kind(score), "mover_score": score, "litepyramid_recall": 0.5}
+        document["system_summaries"][system] = {"system_summary": "t", "scores": scored}
+    return pickle.dumps(documents, protocol=3).replace(b"numpy._core", b"numpy.core")
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, np.float64])
 def test_realsumms_layout_with_numbers_of_numpys(small, kind):
     found = small.read(a_pkl=dictionary(SCORES, kind))
-    assert found.left_out == {} and list(found.scores) == [
-        "item_id",
-        "bhandari2020:bertscore-f",
-        "bhandari2020:moverscore",
-    ]
+    metrics = ["bhandari2020:bertscore-f", "bhandari2020:moverscore"]
+    assert found.left_out == {} and list(found.scores) == ["item_id", *metrics]
     assert found.scores["bhandari2020:bertscore-f"].tolist() == [0, 0.25, 0.5, 0.75]
-
-
-def test_a_system_in_two_files_has_one_score_or_the_second_is_left_out(small):
-    same = small.read(a_pkl=dictionary(SCORES), b_pkl=dictionary(SCORES))
-    assert same.left_out == {} and len(same.scores) == 4
-
-
-def test_two_files_that_contradict_each_other(small):
-    found = small.read(a_pkl=dictionary(SCORES), b_pkl=dictionary(SCORES | {("d1", "A"): 9}))
-    assert "bertscore-f of d1/A is 9 here and 0 in another file" in found.left_out["b.pkl"]
-    assert found.scores["bhandari2020:moverscore"].tolist() == [0, 0.25, 0.5, 0.75]
 
 
 def test_topical_chats_raters_are_three_of_five_people(real):
     made = real("topical_chat_raters")
     means = real("topical_chat").human().set_index("item_id")
-    dialogues = (
-        made.ratings.merge(made.items[["item_id", "doc_id"]]).groupby("rater")["doc_id"].nunique()
-    )
-    assert sorted(dialogues) == [
-        30,
-        30,
-        30,
-        30,
-        60,
-    ]  # one person rated all, and every pair of the rest is met
+    ratings = made.ratings.merge(made.items[["item_id", "doc_id"]])
+    dialogues = ratings.groupby("rater")["doc_id"].nunique()
+    assert sorted(dialogues) == [30, 30, 30, 30, 60]  # one person rated all
     assert (made.ratings.groupby(["item_id", "aspect"])["rater"].nunique() == 3).all()
     ours = made.human().set_index("item_id")
     np.testing.assert_allclose(ours[made.aspects], means[made.aspects], atol=1e-9)
-    scales = {
-        aspect: (part.min(), part.max()) for aspect, part in made.ratings.groupby("aspect")["score"]
-    }
-    assert scales == {
-        "understandability": (0, 1),
-        "groundedness": (0, 1),
-        "naturalness": (1, 3),
-        "coherence": (1, 3),
-        "engagingness": (1, 3),
-        "overall": (1, 5),
-    }
 
 
 @pytest.mark.parametrize(
     "change, why",
     [
-        (
-            lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]),
-            "mean is the published one, got means up to",
-        ),
-        (
-            lambda rows: rows[0]["responses"].pop(),
-            "expected 3 ratings of each of 360 items and 6 aspects",
-        ),
-        (lambda rows: rows[0]["responses"][0].update(Natural=[3, 3]), "zip"),
+        (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "got means up to"),
+        (lambda rows: rows[0]["responses"].pop(), "or ratings that are missing"),
         (lambda rows: rows[0].update(fact="another"), "another"),
-        (lambda rows: rows[0].update(annotators=["a", "b", "b"]), "repeat"),
     ],
 )
 def test_raters_that_do_not_give_the_published_means_are_refused(
@@ -360,26 +263,3 @@ def test_summevals_crowd_on_all_systems_is_that_of_twelve_and_more(real, content
     joined = twelve.merge(every, on=keys, suffixes=("", "_all"))
     assert (len(every), len(joined)) == (1600 * 4 * 5, len(twelve))
     assert (joined["score"] == joined["score_all"]).all()
-
-
-def test_the_experts_beside_the_crowd_are_alttests(real, content):
-    """The order of the file is SummEval's own, and the three experts stand in AltTest's order."""
-    ratings = real("summeval").ratings
-    if set(ratings["rater"]) != {"expert_1", "expert_2", "expert_3"}:
-        pytest.skip("needs the mirror or a network: AltTest's human_annotations.json")
-    ours = ratings.pivot(index=["item_id", "aspect"], columns="rater", values="score")
-    found = 0
-    for line in content("summeval", path="fabbri2020/relevance.jsonl").splitlines():
-        row = json.loads(line)
-        for aspect in ASPECTS:
-            item_id = f"{row['instance_id']}/{row['summarizer_id']}"
-            found += ours.loc[(item_id, aspect)].tolist() == row["metrics"]["expert"][aspect]
-    assert found == 1600 * 4
-
-
-def test_every_run_has_a_publication():
-    for name in SHAPES:
-        for entry in published_runs.other_run_files(name):
-            assert any(part in entry.path for part in published_runs.COUNTS), entry.path
-            assert entry.citation.startswith(tuple(published_runs.PUBLICATIONS)), entry.citation
-    assert {e.benchmark for e in registry.entries(role="other_run")} == set(SHAPES)

@@ -61,27 +61,12 @@ def test_summeval_experts_average_to_bartscores_means(real, content):
         np.testing.assert_allclose(joined[aspect], joined[f"{aspect}_mean"], atol=1e-9)
 
 
-@pytest.mark.parametrize("name, number", [("qags_cnn", 235), ("qags_xsum", 239)])
-def test_qags_texts_of_unieval_equal_bartscores(real, content, name, number):
-    items = real(name).items.set_index("item_id")
-    rows = json.loads(content(name, role="copy"))
-    assert len(rows) == number
-    equal = [
-        (items.at[key, "source"], items.at[key, "hypothesis"])
-        == (row["source"], row["system_output"])
-        for row in rows
-        for key in [f"{row['doc_id']}/{row['system_id']}"]
-    ]
-    assert equal == [True] * number
-
-
 def test_news_is_599_comparisons_of_76_articles(real):
     made = real("news")
     overall = made.ratings[made.ratings["aspect"] == "overall_preference"]
     assert len(overall) == 599 and set(overall["score"]) <= {0, 0.5, 1}
-    systems = made.items.set_index("item_id")["system_id"]
-    assert set(systems[overall["item_id"]]).isdisjoint(
-        {"text-davinci-002"}
+    assert (
+        not overall["item_id"].str.endswith("text-davinci-002").any()
     )  # the writer's side is rated
     assert (made.items["system_id"] == "text-davinci-002").sum() == 76
     # One evaluator is a writer and judged other writers' summaries in the place of their own.
@@ -98,14 +83,6 @@ def test_topical_chat_is_60_by_6_with_the_original_as_reference(real):
     original = made.items.query("system_id == 'Original Ground Truth'")
     assert len(original) == 60 and (original["references"].str[0] == original["hypothesis"]).all()
     assert set(made.scores["metric"]) == {"unieval"}
-
-
-def test_real_tables_round_trip_as_datasets(real):
-    made = real("newsroom")
-    typed = made.datasets()
-    assert (len(typed["items"]), len(typed["ratings"])) == (420, 1680)
-    assert typed["items"]["hypothesis"][:] == made.items["hypothesis"].tolist()
-    assert typed["ratings"]["score"][:] == made.ratings["score"].tolist()
 
 
 # Own files in upstream's layouts
@@ -154,22 +131,8 @@ def summeval(tree, monkeypatch):
     return load
 
 
-def test_summeval_with_means_only(summeval):
-    made = summeval()
-    assert set(made.ratings["rater"]) == {"mean"} and len(made.scores) == 0
-    assert dict(zip(made.items["item_id"], made.human()["fluency"])) == {
-        "d1/A": 1.1,
-        "d1/B": 1.2,
-        "d2/A": 2.1,
-        "d2/B": 2.2,
-    }
-    assert list(made.files) == ["data.pkl"]
-
-
 def test_summeval_with_every_released_file(summeval):
-    final = packed(
-        lambda d, n: {"bart_score": np.float64(-d - n / 10), "rouge1_f": np.float32(0.5)}
-    )
+    final = packed(lambda d, n: {"bart_score": np.float64(-d - n / 10), "r1": np.float32(0.5)})
     study = packed(lambda d, n: {"chatgpt_fluency": 10 * d + n, "mover_score": d})
     experts = {
         f"annotator_{i}": {f"d{d}__{s}__{a}": i for d in (1, 2) for s in "AB" for a in ASPECTS}
@@ -180,29 +143,13 @@ def test_summeval_with_every_released_file(summeval):
         for s in "BA"
         for d in (2, 1)
     ]  # another order: the join is by key
-    made = summeval(
-        final_p=pickle.dumps(final),
-        **{
-            name: json.dumps(content).encode()
-            for name, content in (
-                ("summeval", study),
-                ("human_annotations", experts),
-                ("summeval_result", unieval),
-            )
-        },
-    )
+    given = {"summeval": study, "human_annotations": experts, "summeval_result": unieval}
+    files = {name: json.dumps(content).encode() for name, content in given.items()}
+    made = summeval(final_p=pickle.dumps(final), **files)
     released = made.released().set_index("item_id")
-    assert set(released) == {
-        "bartscore:bart_score",
-        "bartscore:rouge1_f",
-        "chatgpt:chatgpt:fluency",
-        "chatgpt:mover_score",
-        "unieval:fluency",
-        "unieval:overall",
-    }
     assert released.loc["d2/A"].to_dict() == {
         "bartscore:bart_score": -2.1,
-        "bartscore:rouge1_f": 0.5,
+        "bartscore:r1": 0.5,
         "chatgpt:chatgpt:fluency": 21,
         "chatgpt:mover_score": 2,
         "unieval:fluency": 0.2,
@@ -213,23 +160,11 @@ def test_summeval_with_every_released_file(summeval):
     assert len(made.files) == 5 and set(made.scores["evidence"]) == {"released_scores"}
 
 
-def test_a_score_file_with_foreign_globals_is_left_out_and_named(summeval, capsys):
-    made = summeval(final_p=pickle.dumps(packed(lambda d, n: {"bad": print})))
-    said = capsys.readouterr().out
-    assert (
-        "summeval: final_p.pkl of owner/name is left out: " in said
-        and "builtins.print; expected only" in said
-    )
-    assert len(made.items) == 4 and len(made.scores) == 0
-    assert list(made.files) == ["data.pkl", "final_p.pkl"] and "final_p.pkl" in made.left_out
-
-
 def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(
     summeval, monkeypatch, capsys
 ):
-    stray = json.dumps(
-        [{"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}]
-    ).encode()
+    row = {"doc_id": "d9", "system_id": "A", "predict_scores": {"fluency": 1}}
+    stray = json.dumps([row]).encode()
     assert len(summeval(summeval_result=stray).scores) == 0
     assert "summeval_result.json of owner/name is left out: " in (said := capsys.readouterr().out)
     assert "no item d9/A" in said
@@ -241,18 +176,9 @@ def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(
 def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
     monkeypatch.setattr(bartscore, "_COUNTS", {"bagel": (2, 2)})
     human = {"informativeness": 5, "naturalness": 4, "quality": 6}
-    own = {
-        n: {
-            "src": f"inform({n})",
-            "ref_summs": ["a", "b"],
-            "sys_summ": f"text {n}",
-            "scores": human,
-        }
-        for n in (0, 1)
-    }
-    study = {
-        str(n): {**row, "scores": {**human, "chatgpt_quality": 90 + n}} for n, row in own.items()
-    }
+    row = {"src": "inform()", "ref_summs": ["a", "b"], "sys_summ": "text", "scores": human}
+    own = {n: row for n in (0, 1)}
+    study = {n: row | {"scores": human | {"chatgpt_quality": 90 + n}} for n in own}
     tree.add("D2T/BAGEL/data.pkl", pickle.dumps(own), "bagel")
     tree.add("D2T/BAGEL/final_p.pkl", b"upstream only", "bagel", role="scores", to=None)
     tree.add("data/bagel.json", json.dumps(study).encode(), "bagel", role="scores")
@@ -266,58 +192,30 @@ def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
 def test_news_preferences_are_the_writers(tree):
     """Three evaluators of one pair say writer, model, equal: 1, 0, 0.5; the other 596 say writer."""
     says = [True, "False", "Equally Good", *[True] * 596]
-    rows = [
-        {
-            "article_id": f"a{max(n - 2, 0)}",
-            "writer_id": "w",
-            "evaluator_id": f"e{n}",
-            "article_text": "",
-            "writer_summary": "by hand",
-            "text-davinci-002_summary": "by model",
-            "overall_writer_better": say,
-            "informative_writer_better": True,
-        }
-        for n, say in enumerate(says)
-    ]
+    row = {"writer_id": "w", "article_text": "", "writer_summary": "by hand"}
+    row |= {"text-davinci-002_summary": "by model", "informative_writer_better": True}
+    ids = [{"article_id": f"a{max(n - 2, 0)}", "evaluator_id": f"e{n}"} for n in range(599)]
+    rows = [row | of | {"overall_writer_better": say} for of, say in zip(ids, says)]
     tree.add("pairwise.json", json.dumps(rows).encode(), "news")
     made = benchmarks.load("news", "real")
     assert len(made.items) == 2 * 597
     row = made.human().set_index("item_id").loc["a0/writer-w"]
-    assert (row["overall_preference"], row["informative_preference"]) == (
-        0.5,
-        1,
+    assert (
+        row["overall_preference"] == 0.5 and row["informative_preference"] == 1
     )  # (1 + 0 + 0.5) / 3
-    assert made.ratings.query("rater == 'e0' and aspect == 'overall_preference'")[
-        "score"
-    ].tolist() == [1]
     tree.add("pairwise.json", json.dumps(rows[1:]).encode(), "fewer")
     with pytest.raises(ValueError, match="fewer: expected 599 comparisons, got 598"):
         others.read_news("fewer")
-    rows[1] = {**rows[1], "text-davinci-002_summary": "by another model"}  # of article a0 again
-    tree.add("pairwise.json", json.dumps(rows).encode(), "two")
-    with pytest.raises(
-        ValueError, match="two: expected one article .*got two for a0/text-davinci-002"
-    ):
-        others.read_news("two")
 
 
 def test_answer_equivalence_averages_judgements(tree):
     row = {"qid": "q1", "question": "Which?", "context": "a line\u2028another", "reference": "this"}
     rows = [{**row, "candidate": c, "score": s} for c, s in (("it", 1), ("that", 0), ("it", 0))]
-    tree.add(
-        "v1/ae_dev.jsonl",
-        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode(),
-        "answer_equivalence",
-    )
+    content = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows).encode()
+    tree.add("v1/ae_dev.jsonl", content, "answer_equivalence")
     made = benchmarks.load("answer_equivalence", "real")
-    assert dict(zip(made.items["hypothesis"], made.human()["equivalence"])) == {
-        "it": 0.5,
-        "that": 0,
-    }
-    assert set(made.items["context"]) == {row["context"]} and made.items["doc_id"].tolist() == [
-        "q1",
-        "q1",
-    ]
+    found = dict(zip(made.items["hypothesis"], made.human()["equivalence"]))
+    assert found == {"it": 0.5, "that": 0} and set(made.items["context"]) == {row["context"]}
 
 
 def write(path, rows, encoding="utf-8-sig"):
@@ -354,27 +252,10 @@ def test_story_cloze_from_the_users_file(tmp_path, monkeypatch):
     }
 
 
-@pytest.mark.parametrize("absent", ["InputStoryid", "InputSentence3", "RandomFifthSentenceQuiz2"])
-def test_story_cloze_names_missing_columns(tmp_path, monkeypatch, absent):
-    path = write(tmp_path / "cloze.csv", [{k: v for k, v in CLOZE.items() if k != absent}])
-    monkeypatch.setenv("NLGJUDGE_STORY_CLOZE", str(path))
-    with pytest.raises(ValueError, match=rf"cloze.csv: expected columns .*, lacks \['{absent}'\]"):
-        benchmarks.load("story_cloze")
-
-
 def test_iwslt14_from_the_users_folder(tmp_path, monkeypatch):
-    rows = [
-        {
-            "segment": n,
-            "source": "Quelle",
-            "reference": "ref",
-            "translation": f"text {n}",
-            "rater": rater,
-            "score": score,
-        }
-        for n in range(1000)
-        for rater, score in (("r1", 2), ("r2", 5))
-    ]
+    text = {"source": "Quelle", "reference": "ref", "translation": "text"}
+    given = [{"rater": "r1", "score": 2}, {"rater": "r2", "score": 5}]
+    rows = [{"segment": n} | text | rating for n in range(1000) for rating in given]
     path = write(tmp_path / "ratings.csv", rows, "utf-8")
     monkeypatch.setenv("NLGJUDGE_HUMANMT", str(tmp_path))
     made = benchmarks.load("iwslt14", "real")
@@ -383,11 +264,6 @@ def test_iwslt14_from_the_users_folder(tmp_path, monkeypatch):
     write(path, rows[:-2], "utf-8")
     with pytest.raises(
         ValueError, match="expected 1000 documents and 1000 items .*, got 999 and 999"
-    ):
-        benchmarks.load("iwslt14")
-    path.write_text("segment,source,translation,rater,score\n", encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=r"ratings.csv: expected columns .*, lacks \['reference'\]"
     ):
         benchmarks.load("iwslt14")
 

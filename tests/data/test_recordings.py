@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nlgjudge.data import benchmarks, fetch, recordings
+from nlgjudge.data import fetch, recordings
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.recordings import RECORDINGS, recording
 from nlgjudge.judging.prompts import prompt
@@ -49,25 +49,7 @@ def test_closer_look_has_twenty_samples_of_each_recorded_item(real, recorded, fo
     assert frame["text"].map(type).eq(str).all()
 
 
-def test_closer_look_keeps_to_the_items_that_it_is_given(real, recorded):
-    items = real("topical_chat").items
-    some = items[items["doc_id"] == "dialogue07"]
-    frame = recorded("closer_look/analyze_rate", some)
-    assert set(frame["item_id"]) == set(some["item_id"])
-    everything = recorded("closer_look/analyze_rate", items)
-    assert frame.equals(
-        everything[everything["item_id"].isin(some["item_id"])].reset_index(drop=True)
-    )
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "llm_summeval/gpt-3.5/stars",
-        "llm_summeval/gpt-3.5/reason_then_score",
-        "llm_summeval/gpt-4/reason_then_score",
-    ],
-)
+@pytest.mark.parametrize("name", [name for name in RECORDINGS if name.startswith("llm_summeval")])
 def test_llm_summeval_has_twelve_systems_on_a_hundred_documents(real, recorded, name):
     items = real("summeval").items.set_index("item_id")
     files = {}
@@ -89,21 +71,10 @@ def test_alttest_has_a_score_of_every_item(real, recorded, judge):
 
 
 @pytest.mark.parametrize(
-    "name, message",
-    [
-        ("alttest", "no judge of AltTest ''; there are gemini_flash, .*mist"),
-        ("alttest/gpt4o", "no judge of AltTest 'gpt4o': did you mean 'gpt-4o'"),
-    ],
-)
-def test_unknown_judges_of_alttest(recorded, name, message):
-    with pytest.raises(KeyError, match=message):
-        recorded(name)
-
-
-@pytest.mark.parametrize(
     "name, near",
     [
         ("", ""),
+        ("alttest/gpt4o", "alttest/gpt-4o"),
         ("closer_look/geval_v2", "closer_look/geval"),
         ("llm_sumeval/gpt-4/stars", "llm_summeval/gpt-"),
     ],
@@ -140,18 +111,6 @@ def test_closer_look_asked_the_registered_prompts_to_the_letter(real, form):
             assert len(row["all_responses"]) == held.samples
 
 
-def test_what_is_not_known_of_a_recording_is_not_stated():
-    for name, held in RECORDINGS.items():
-        assert held.benchmark in benchmarks.READERS and set(held.scales), name
-        assert held.prompt or "not registered" in held.note or "without prompt" in held.note, name
-        assert held.samples in (1, 5, 20), name
-    # Chiang and Lee 2023, appendix C; G-Eval's paper and script contradict each other on the temperature.
-    assert recordings.recorded("closer_look/geval").sampling == {"temperature": 1, "top_p": 1}
-    assert recordings.recorded("geval/gpt-4").sampling == {"top_p": 1}
-    assert recordings.recorded("llm_summeval/gpt-4/reason_then_score").sampling == {}
-    assert recordings.recorded("alttest/gpt-4o").model == "gpt-4o"
-
-
 def test_recordings_of_texts_need_the_items():
     with pytest.raises(
         ValueError, match="closer_look/geval names texts, not keys: give the benchm"
@@ -161,21 +120,8 @@ def test_recordings_of_texts_need_the_items():
 
 def test_every_recording_has_registered_files():
     found = {name: len(recordings.recorded_files(name)) for name in RECORDINGS}
-    assert found == {
-        **{f"closer_look/{form}": 4 for form in CLOSER_LOOK},
-        "alttest": 1,
-        "geval/gpt-4": 4,
-        "closer_look_summeval/geval": 4,
-        "closer_look_summeval/geval_no_auto_cot": 4,
-        "llm_summeval/gpt-3.5/stars": 48,
-        "llm_summeval/gpt-3.5/reason_then_score": 48,
-        "llm_summeval/gpt-4/reason_then_score": 48,
-        "uncertainty/gpt-4o-mini": 4,
-        "uncertainty/qwen2.5-72b": 4,
-        "uncertainty/deepseek-r1-32b": 4,
-        "uncertainty_prompts/gpt-4o-mini": 4,
-        "uncertainty_prompts/gpt-4o": 4,
-    }
+    sizes = {"llm_summeval": 48, "alttest": 1}  # twelve systems by four aspects; otherwise aspects
+    assert found == {name: sizes.get(name.split("/")[0], 4) for name in found}
 
 
 @pytest.fixture
@@ -183,16 +129,7 @@ def geval(tree, monkeypatch):
     """Files in the layout of G-Eval's, which no mirror has, in a registry of their own."""
 
     def row(doc_id, system_id, *texts):
-        return {
-            "doc_id": doc_id,
-            "system_id": system_id,
-            "source": "s",
-            "reference": "r",
-            "system_output": "o",
-            "scores": {"coherence": 1.0},
-            "prompt": "p",
-            "all_responses": texts,
-        }
+        return {"doc_id": doc_id, "system_id": system_id, "all_responses": texts}
 
     def add(path, *rows):
         return tree.add(path, json.dumps(rows).encode(), "summeval", role="recording")
@@ -221,24 +158,6 @@ def test_geval_reads_all_samples_by_key(geval):
     ]
     assert files == {entry.path: entry.blob for entry in geval}
     assert recordings.available("geval/gpt-4")
-
-
-def test_closer_look_on_summeval_has_gevals_layout(tree):
-    row = {"doc_id": "dm-1", "system_id": "M0", "all_responses": ["2", "Rating: 3"]}
-    for name in ("coh_geval", "flu_new_geval", "coh_geval_no_auto_cot"):
-        tree.add(
-            f"results/summeval/gpt3.5_{name}.json",
-            json.dumps([row]).encode(),
-            "summeval",
-            role="recording",
-        )
-    frame = recording("closer_look_summeval/geval")
-    assert frame.values.tolist() == [
-        ["dm-1/M0", aspect, i, text]
-        for aspect in ("coherence", "fluency")
-        for i, text in enumerate(["2", "Rating: 3"])
-    ]
-    assert len(recording("closer_look_summeval/geval_no_auto_cot")) == 2
 
 
 def test_a_file_that_cannot_be_had_is_named(geval, tree):

@@ -1,7 +1,6 @@
 """The tidy schema: keys, counts, joins and typed tables."""
 
 import inspect
-import math
 import re
 
 import pandas as pd
@@ -9,7 +8,7 @@ import pytest
 
 from nlgjudge.data import benchmarks
 from nlgjudge.data.registry import entries
-from nlgjudge.data.schema import ITEMS, RATINGS, SCORES, build
+from nlgjudge.data.schema import build
 
 ITEM_ROWS = [(None, "d1", s, "source", f"text {s}", ["ref"], "") for s in ("A", "B")]
 RATING_ROWS = [
@@ -28,23 +27,10 @@ def toy():
     return build("toy", ITEM_ROWS, RATING_ROWS, SCORE_ROWS, files={"f": "0" * 40}, expect=(1, 2))
 
 
-def test_keys_are_made_from_document_and_system(toy):
-    assert list(toy.items["item_id"]) == ["d1/A", "d1/B"]
-    assert (list(toy.items), list(toy.ratings), list(toy.scores)) == (ITEMS, RATINGS, SCORES)
-    assert toy.aspects == ["fluency"] and not toy.is_sample and toy.notice == ""
-
-
 def test_human_averages_raters(toy):
     human = toy.human()
     assert list(human) == ["item_id", "doc_id", "system_id", "fluency"]
     assert list(human["fluency"]) == [3.5, 3.0]  # (2 + 5) / 2, and one rater's 3
-
-
-def test_human_keeps_unrated_items_and_skips_missing_ratings():
-    rows = [("d1/A", "fluency", "r1", float("nan")), ("d1/A", "fluency", "r2", 4)]
-    values = list(build("toy", ITEM_ROWS, rows).human()["fluency"])
-    assert values[0] == 4 and math.isnan(values[1])
-    assert list(build("toy", ITEM_ROWS, []).human()) == ["item_id", "doc_id", "system_id"]
 
 
 def test_released_scores_are_columns(toy):
@@ -59,14 +45,7 @@ def test_released_scores_are_columns(toy):
         ((ITEM_ROWS * 2, []), r"toy: items repeat \['d1/A'\]"),
         ((ITEM_ROWS, RATING_ROWS[:1] * 2), r"toy: ratings repeat \['d1/A', 'fluency', 'r1'\]"),
         ((ITEM_ROWS, [], SCORE_ROWS[:1] * 2), r"toy: scores repeat \['d1/A', 'rouge', ''\]"),
-        (
-            (ITEM_ROWS, [("d9/Z", "fluency", "r1", 1)]),
-            "toy: ratings name 1 unknown items, as 'd9/Z'",
-        ),
-        (
-            (ITEM_ROWS, [], [("d9/Z", "rouge", "", 1, "", "")]),
-            "toy: scores name 1 unknown items, as 'd9/Z'",
-        ),
+        ((ITEM_ROWS, [("d9/Z", "f", "r1", 1)]), "toy: ratings name 1 unknown items, as 'd9/Z'"),
     ],
 )
 def test_bad_keys_are_refused(arguments, message):
@@ -91,18 +70,9 @@ def test_with_scores_joins_by_key_whatever_the_order(toy):
 @pytest.mark.parametrize(
     "columns, message",
     [
-        (
-            {"item_id": ["d1/A", "d1/A"], "m": [1, 2]},
-            r"1 repeated and 0 unknown items, clashing columns \[\]",
-        ),
-        (
-            {"item_id": ["d9/Z"], "m": [1]},
-            r"got 0 repeated and 1 unknown items, clashing columns \[\]",
-        ),
-        (
-            {"item_id": ["d1/A"], "fluency": [1]},
-            r"got 0 repeated and 0 unknown .* columns \['fluency'\]",
-        ),
+        ({"item_id": ["d1/A", "d1/A"], "m": [1, 2]}, "got 1 repeated and 0 unknown items"),
+        ({"item_id": ["d9/Z"], "m": [1]}, "got 0 repeated and 1 unknown items"),
+        ({"item_id": ["d1/A"], "fluency": [1]}, r"got 0 .* and 0 .* columns \['fluency'\]"),
     ],
 )
 def test_with_scores_refuses(toy, columns, message):

@@ -53,20 +53,20 @@ def load(name, source="auto"):
         - ``topical_chat``: dialogue responses, mean ratings for six aspects (USR)
         - ``topical_chat_raters``: the same, with each of three raters
         - ``news``: summaries by writers and by models, preferences between two
-        - ``wmt22_de_en``: translations from German, not rated; DHP damages them
-        - ``wmt22_zh_en``: translations from Chinese, not rated; DHP damages them
-        - ``sumpubmed``: abstracts of articles, not rated; DHP damages them
+        - ``wmt22_de_en``: translations from German, not rated; DHP perturbs them
+        - ``wmt22_zh_en``: translations from Chinese, not rated; DHP perturbs them
+        - ``sumpubmed``: abstracts of articles, not rated; DHP perturbs them
         - ``answer_equivalence``: answers to questions, judged equivalent to a reference or not
         - ``story_cloze``: a right and a wrong ending of stories; name your copy, see `data/README.md`
         - ``iwslt14``: rated translations (HumanMT); name your copy, see `data/README.md`
     source : {"auto", "real", "sample"}
-        Real data by whatever route has them, the repository's sample, or, by default, the
-        sample where no network can be reached and nothing is at hand.
+        Real data, the repository's sample, or by default real data and, if they are unavailable
+        offline, the sample.
 
     Returns
     -------
     nlgjudge.data.schema.Benchmark
-        Its `notice` is empty for real data and must stand on everything made from a sample.
+        Its `notice` is empty for real data and must be shown with everything made from a sample.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def load(name, source="auto"):
     nlgjudge.data.fetch.DataUnavailable
         With `source="real"`, naming the routes that were tried; by default, where a code host
         answered and still did not give the file (too many requests, a server's error). Where it
-        says that it has no such file, the sample stands in and a printed line says so.
+        says that it has no such file, the sample is returned and a line is printed.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def load_together(names, source="auto"):
     names : iterable of str
         Of `READERS`.
     source : {"auto", "real", "sample"}
-        By default the sample stands in for all where one of them cannot be had; a printed line
+        By default the sample replaces all if one of them is unavailable; a printed line
         then names the one.
 
     Returns
@@ -151,7 +151,7 @@ def load_together(names, source="auto"):
     if not lacking or len(lacking) == len(found):
         return found
     print(
-        f"{', '.join(lacking)} cannot be had here, so that all of {', '.join(found)} are {SAMPLE_NOTICE}"
+        f"{', '.join(lacking)} is unavailable here, so all of {', '.join(found)} are {SAMPLE_NOTICE}"
     )
     return {name: load(name, "sample") for name in found}
 

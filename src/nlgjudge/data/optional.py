@@ -1,20 +1,12 @@
 """Optional files: without one, or with one in an unexpected layout, the rest of a benchmark is read."""
 
 import math
-import pickle
+from pickle import UnpicklingError
 
 from nlgjudge.data import fetch
 
 # What a reader raises for a file in an unexpected layout.
-MALFORMED = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    pickle.UnpicklingError,
-)
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, UnpicklingError)
 
 
 def read_optional(entry, reader, files, left_out):
@@ -53,23 +45,17 @@ def read_optional(entry, reader, files, left_out):
 
 
 def finite_scores(entry, rows):
-    """Keep the rows `item_id, metric, aspect, score, ...` with a finite score; print how many are dropped."""
-    kept = []
-    dropped = []
-    for row in rows:
-        try:
-            score = float(row[3])
-        except (TypeError, ValueError, OverflowError):
-            score = math.nan
-        if math.isfinite(score):
-            kept.append((*row[:3], score, *row[4:]))
-        else:
-            dropped.append(row)
-    if dropped:
-        item_id, metric, aspect, score = dropped[0][:4]
-        print(
-            f"{entry.path} of {entry.repository}: {len(dropped)} of {len(kept) + len(dropped)} scores "
-            f"are no finite numbers and are left out, as {str(score)[:20]!r} for "
-            f"{' '.join(filter(None, (metric, aspect)))} of {item_id}"
-        )
+    """Rows `item_id, metric, aspect, score, ...` whose score is a finite number; prints how many are not."""
+    found = [(*row[:3], _number(row[3]), *row[4:]) for row in rows]
+    kept = [row for row in found if math.isfinite(row[3])]
+    if len(kept) < len(found):
+        share = f"{len(found) - len(kept)} of {len(found)} scores"
+        print(f"{entry.path} of {entry.repository}: {share} are no finite numbers and are left out")
     return kept
+
+
+def _number(score):
+    try:
+        return float(score)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

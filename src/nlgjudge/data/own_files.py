@@ -221,9 +221,6 @@ def _examined(path, columns):
         return None, findings, {}
     for note in notes:
         findings.add("note", note)
-    if frame.empty:
-        findings.add("problem", "there is no row below the header")
-        return None, findings, {}
     frame = _renamed(frame, columns, findings)
     if not _has_columns(frame, findings):
         return None, findings, {}
@@ -232,9 +229,7 @@ def _examined(path, columns):
         findings.add("note", note, column)
     frame = _with_documents(frame, findings)
     for column in unused(frame):
-        findings.add(
-            "note", f"not used; known are {', '.join((*NEEDED, *OPTIONAL))}, {_FORM}", column
-        )
+        findings.add("note", "not used", column)
     _check_texts(frame, findings)
     return frame, findings, _check_ratings(frame, findings)
 
@@ -282,12 +277,11 @@ def _with_documents(frame, findings):
         merged = (whole != ids) & whole.isin(ids)
         findings.add("note", "a number such as 0.0 is read as 0, which is there too", name, merged)
         frame[name] = whole if merged.any() else ids
-    before = len(frame)
-    frame, rater = unfold_rows(frame)
+    outputs, rater = unfold_rows(frame)
     if rater:
-        findings.add(
-            "note", f"{before} rows are read as {len(frame)} outputs, with raters named here", rater
-        )
+        note = f"{len(frame)} rows are read as {len(outputs)} outputs, with raters named here"
+        findings.add("note", note, rater)
+    frame = outputs
     repeated = frame.duplicated(["doc_id", "system"], keep=False) & (frame["system"] != "")
     findings.add(
         "problem",
@@ -316,9 +310,9 @@ def _check_texts(frame, findings):
     findings.add("problem", "documents with several sources", "doc_id", several)
     if frame["system"].nunique() == 1:
         findings.add("note", "one system: outputs of one document cannot be ranked", "system")
-    if frame["doc_id"].nunique() < _FEW:
-        number = frame["doc_id"].nunique()
-        findings.add("note", f"only {number} documents: intervals will be wide", "doc_id")
+    documents = frame["doc_id"].nunique()
+    if documents < _FEW:
+        findings.add("note", f"only {documents} documents: intervals will be wide", "doc_id")
 
 
 def _references(cell):

@@ -81,6 +81,8 @@ def read_table(path):
         raise ValueError(f"several columns are called {repeated[0]!r}: rename or remove one")
     cells = frame.astype(object).map(plain)
     filled = cells.map(lambda cell: bool(cell.strip()) if isinstance(cell, str) else True)
+    if not filled.any(axis=None):
+        raise ValueError("there is no row below the header")
     return Table(cells[filled.any(axis=1)], unit, notes)
 
 

@@ -1,6 +1,6 @@
 """Readers for the texts that DHP perturbs, and for the ratings that users must bring.
 
-DHP (section 5) takes reference texts and asks judges to tell them from damaged copies, so
+DHP (section 5) takes reference texts and asks judges to distinguish them from perturbed copies, so
 these benchmarks have items and mostly no ratings: the hypothesis is the text to perturb.
 """
 

@@ -1,7 +1,7 @@
 """Metrics that somebody else ran on a benchmark's texts, joined to its items by key.
 
 Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter on Topical-Chat too, and
-Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a printed row.
+Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a published row.
 """
 
 import io
@@ -17,12 +17,6 @@ from nlgjudge.data.safe_pickle import unpickle
 from nlgjudge.data.schema import SCORES
 
 EVIDENCE = "other_run"
-# Who ran the metrics, by the name that stands before a column.
-PUBLICATIONS = {
-    "deutsch2021": "Deutsch, Dror and Roth 2021",
-    "colombo2022": "Colombo et al. 2022",
-    "bhandari2020": "Bhandari et al. 2020",
-}
 # Items of each file that has scores: all of SummEval; RealSumm's systems with BART among both the abstractive and
 # the extractive ones, which makes the paper's 25; Topical-Chat without the original responses.
 COUNTS = {
@@ -32,27 +26,12 @@ COUNTS = {
     "SUM_EVAL.csv": 1600,
     "DIALOG_tc.csv": 300,
 }
-# The aspect behind each column of Colombo's people.
-_RATED = {
-    "H:coherence": "coherence",
-    "H:consistency": "consistency",
-    "H:fluency": "fluency",
-    "H:relevance": "relevance",
-    "H:engaging": "engagingness",
-    "H:context": "coherence",
-    "H:natural": "naturalness",
-    "H:overall": "overall",
-    "H:understandable": "understandability",
-    "H:useknowledge": "groundedness",
-}
+# Aspects of Colombo's columns of human ratings, where the names differ.
+_RATED = {"engaging": "engagingness", "context": "coherence", "natural": "naturalness"}
+_RATED |= {"understandable": "understandability", "useknowledge": "groundedness"}
 _PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
-_NAMES = {
-    "mover": "moverscore",
-    "bert": "bertscore",
-    "METEOR": "meteor",
-    "MoverScore": "moverscore",
-    "BERTScore": "bertscore",
-}
+_NAMES = {"mover": "moverscore", "bert": "bertscore"}
+_NAMES |= {name: name.lower() for name in ("METEOR", "MoverScore", "BERTScore")}
 
 
 class OtherRuns(NamedTuple):
@@ -96,7 +75,7 @@ def other_run_files(name):
 def other_runs(benchmark):
     """Read the scores of metrics that others ran on a benchmark's texts.
 
-    A file that cannot be had, or is laid out otherwise than expected, is left out, the latter with a line that names
+    A file that is unavailable, or laid out otherwise than expected, is left out, the latter with a line that names
     it.
 
     Parameters
@@ -119,7 +98,7 @@ def other_runs(benchmark):
     left_out = {}
     if not benchmark.is_sample:
         for entry in other_run_files(benchmark.name):
-            before = {(item_id, metric): score for item_id, metric, _, score, *_ in rows}
+            before = {row[:2] for row in rows}
             rows += read_optional(entry, partial(_rows, entry, benchmark, before), files, left_out)
     table = pd.DataFrame(rows, columns=SCORES)
     columns = list(dict.fromkeys(table["metric"]))
@@ -143,17 +122,8 @@ def _rows(entry, benchmark, before, content):
     for item_id, scores in found.items():
         for metric, score in scores.items():
             rows.append((item_id, f"{run}:{metric}", "", score, "", EVIDENCE))
-    new = []
-    for row in finite_scores(entry, rows):
-        item_id, metric, _, score, *_ = row
-        known = before.get((item_id, metric))
-        if known is None:
-            new.append(row)
-        elif known != score:  # BART stands in both files of RealSumm, with the same scores
-            raise ValueError(
-                f"{metric} of {item_id} is {score:g} here and {known:g} in another file"
-            )
-    return new
+    # BART is in both files of RealSumm, with the same scores.
+    return [row for row in finite_scores(entry, rows) if row[:2] not in before]
 
 
 def _check(entry, found, benchmark):
@@ -167,11 +137,6 @@ def _check(entry, found, benchmark):
     expected = next(count for part, count in COUNTS.items() if part in entry.path)
     if len(found) != expected:
         raise ValueError(f"expected scores of {expected} items, got {len(found)}")
-    metrics = {tuple(sorted(scores)) for scores in found.values()}
-    if len(metrics) != 1:
-        raise ValueError(
-            f"expected the same metrics for every item, got {len(metrics)} sets of them"
-        )
 
 
 def _of_lines(content):
@@ -194,7 +159,7 @@ def _of_lines(content):
 
 
 def _of_pickle(content):
-    """REALSumm's dictionaries of documents and systems; people's recall is no metric."""
+    """REALSumm's dictionaries of documents and systems; the human recall is no metric."""
     found = {}
     for doc_id, document in unpickle(content).items():
         for system_id, output in document["system_summaries"].items():
@@ -225,7 +190,8 @@ def _of_table(content, benchmark):
     """A table with its own numbers of documents (System) and systems (Utterance), next to human ratings."""
     keys = {"System": str, "Utterance": str}
     table = pd.read_csv(io.BytesIO(content), dtype=keys, float_precision="round_trip")
-    rated = {column: _RATED[column] for column in table if column.startswith("H:")}
+    named = [column[2:] for column in table if column.startswith("H:")]
+    rated = {f"H:{name}": _RATED.get(name, name) for name in named}
     if not rated:
         raise KeyError("no column of human ratings, by which the items are identified")
     repeated = table.duplicated([*keys]).sum()

@@ -14,8 +14,6 @@ import math
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
-
 ASPECTS = {
     "coh": "coherence",
     "con": "consistency",
@@ -33,21 +31,16 @@ FLOOR = math.log(1e-5)
 AGREEMENT = 0.75
 
 
-class UnknownJudge(KeyError):
-    """A recording of several judges has none of this name."""
-
-
 def read_closer_look(entry, content, items, model, notes):
     """Chiang and Lee 2023 on Topical-Chat, whose rows name texts instead of keys."""
     shown = zip(*(items[field].tolist() for field in ("source", "context", "system_id")))
     keys = dict(zip(shown, items["item_id"].tolist()))
     aspect = ASPECTS[entry.path.split("gpt3.5_")[1].split("_")[0]]
     rows = []
-    fields = ("source", "context", "system_id", "all_responses")
-    for *text, replies in _complete(entry, json.loads(content), fields, notes):
-        key = keys.get(tuple(text))
+    for row in json.loads(content):
+        key = keys.get((row["source"], row["context"], row["system_id"]))
         if key:
-            rows += _samples(key, aspect, replies)
+            rows += _samples(key, aspect, row["all_responses"])
     return rows
 
 
@@ -55,9 +48,8 @@ def read_geval(entry, content, items, model, notes):
     """G-Eval's GPT-4, and Chiang and Lee 2023 on SummEval."""
     aspect = ASPECTS[entry.path.split("/")[-1].split("_")[1]]
     rows = []
-    fields = ("doc_id", "system_id", "all_responses")
-    for doc_id, system_id, replies in _complete(entry, json.loads(content), fields, notes):
-        rows += _samples(f"{doc_id}/{system_id}", aspect, replies)
+    for row in json.loads(content):
+        rows += _samples(f"{row['doc_id']}/{row['system_id']}", aspect, row["all_responses"])
     return rows
 
 
@@ -66,20 +58,17 @@ def read_llm_summeval(entry, content, items, model, notes):
     folder, file = entry.path.split("/")[-2:]
     system_id = folder.split("_")[1]
     aspect = file.split("_")[0]
-    lines = [json.loads(line) for line in content.decode("utf-8").splitlines()]
     rows = []
-    for doc_id, reply in _complete(entry, lines, ("id", "resp"), notes):
-        rows += _samples(f"{doc_id}/{system_id}", aspect, [reply])
+    for line in content.decode("utf-8").splitlines():
+        row = json.loads(line)
+        rows += _samples(f"{row['id']}/{system_id}", aspect, [row["resp"]])
     return rows
 
 
 def read_alttest(entry, content, items, model, notes):
     """Calderon et al. 2025: scores of several judges."""
-    judges = json.loads(content)
-    if model not in judges:
-        raise UnknownJudge(unknown("judge of AltTest", model, judges))
     rows = []
-    for key, score in judges[model].items():
+    for key, score in json.loads(content)[model].items():
         doc_id, system_id, aspect = key.split("__")
         rows.append((f"{doc_id}/{system_id}", aspect, 0, str(score)))
     return rows
@@ -94,13 +83,11 @@ def read_uncertainty(entry, content, human, model, notes):
     expected = human[aspect].to_numpy()
     if len(given) != len(expected):
         raise ValueError(f"expected a row for each of {len(expected)} items, got {len(given)}")
-    differ = np.flatnonzero(~(np.abs(given - expected) < 1e-6))
-    if len(differ):
-        first = differ[0]
+    differ = (~(np.abs(given - expected) < 1e-6)).sum()
+    if differ:
         raise ValueError(
-            f"the order of rows is not the expected one: the mean human rating differs in {len(differ)} "
-            f"of {len(given)} rows, first in row {first + 1} (expected {expected[first]:.4g}, got "
-            f"{given[first]:.4g})"
+            f"the order of rows is not the expected one: the mean human rating differs in {differ} of "
+            f"{len(given)} rows"
         )
     return _likeliest(human["item_id"], aspect, logprobs, 0)
 
@@ -116,11 +103,8 @@ def read_uncertainty_prompts(entry, content, human, model, notes):
         )
     by_prompt = logprobs.reshape(len(human), PROMPTS, len(RATINGS))
     agreement = _agreement(by_prompt, human["doc_id"])
-    low = [
-        f"{number} ({value:.2f})"
-        for number, value in enumerate(agreement, 1)
-        if not value >= AGREEMENT
-    ]
+    numbered = enumerate(agreement, 1)
+    low = [f"{number} ({value:.2f})" for number, value in numbered if not value >= AGREEMENT]
     if low:
         notes.append(
             f"{entry.path} of {entry.repository} is left out: its order of rows cannot be shown: "
@@ -145,27 +129,8 @@ READERS = {
 }
 
 
-def _complete(entry, rows, fields, notes):
-    """Values of the rows that have all fields; a note counts the others."""
-    complete = [[row[field] for field in fields] for row in rows if set(fields) <= set(row)]
-    if rows and not complete:
-        raise KeyError(f"no row has all of {', '.join(fields)}")
-    if len(complete) < len(rows):
-        notes.append(
-            f"{entry.path} of {entry.repository}: {len(rows) - len(complete)} of {len(rows)} rows lack "
-            f"one of {', '.join(fields)} and are left out"
-        )
-    return complete
-
-
 def _samples(item_id, aspect, replies):
-    """One row per reply; a single text counts as a list of one."""
-    if isinstance(replies, str):
-        replies = [replies]
-    return [
-        (item_id, aspect, number, "" if reply is None else str(reply))
-        for number, reply in enumerate(replies or [])
-    ]
+    return [(item_id, aspect, number, str(reply)) for number, reply in enumerate(replies)]
 
 
 def _logprobs(content, columns):

@@ -13,7 +13,7 @@ import pandas as pd
 from nlgjudge.data import benchmarks, fetch
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.optional import MALFORMED
-from nlgjudge.data.recording_readers import ASPECTS, PROMPTS, READERS, UnknownJudge
+from nlgjudge.data.recording_readers import ASPECTS, PROMPTS, READERS
 from nlgjudge.data.registry import entries, prompt_files
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text"]
@@ -39,10 +39,10 @@ class Recorded(NamedTuple):
         Replies per item and aspect.
     scales : dict of str to tuple
         Lowest and highest rating asked for, by aspect.
-    pattern : str or None
-        Regular expression whose first group is the rating in a reply; None for the default reader.
     note : str
         What is unknown, and why.
+    pattern : str or None
+        Regular expression whose first group is the rating in a reply; None for the default reader.
     """
 
     benchmark: str = ""
@@ -52,8 +52,8 @@ class Recorded(NamedTuple):
     sampling: dict = {}
     samples: int | None = None
     scales: dict = {}
-    pattern: str | None = None
     note: str = ""
+    pattern: str | None = None
 
 
 _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (1, 5))
@@ -97,6 +97,8 @@ RECORDINGS = {
         note="the paper states a temperature of 1, the released script has 2",
     ),
 }
+for _model in ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03"):
+    RECORDINGS[f"alttest/{_model}"] = RECORDINGS["alttest"]._replace(model=_model)
 for _form in ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate"):
     RECORDINGS[f"closer_look/{_form}"] = _CLOSER._replace(
         benchmark="topical_chat",
@@ -145,7 +147,7 @@ def recording(name, items=None, *, files=None):
     Parameters
     ----------
     name : str
-        One of `RECORDINGS`; ``alttest/<model>`` takes one of its judges.
+        One of `RECORDINGS`, but for ``alttest``, which is the file of all its judges.
     items : pandas.DataFrame, optional
         The benchmark's items; replies to others are left out. Needed where a recording
         names texts instead of keys (Topical-Chat).
@@ -184,13 +186,9 @@ def recording(name, items=None, *, files=None):
     print(*notes, sep="\n", end="\n" if notes else "")
     columns = [*COLUMNS, "logprobs"] if name.startswith("uncertainty") else COLUMNS
     frame = pd.DataFrame(rows, columns=columns)
-    repeated = frame.duplicated(COLUMNS[:3])
-    if repeated.any():
-        print(
-            f"{name}: {repeated.sum()} of {len(frame)} replies repeat an item and sample and are left out, "
-            f"as of {frame.loc[repeated, 'item_id'].iloc[0]}"
-        )
-    kept = frame[~repeated]
+    kept = frame.drop_duplicates(COLUMNS[:3])
+    if len(kept) < len(frame):
+        print(f"{name}: {len(frame) - len(kept)} of {len(frame)} replies are repeated and left out")
     if items is not None:
         kept = kept[kept["item_id"].isin(items["item_id"])]
     return kept.reset_index(drop=True)
@@ -208,8 +206,6 @@ def _read(name, items, files):
         files[entry.path] = entry.blob
         try:
             rows += READERS[family](entry, content, items, model, notes)
-        except UnknownJudge:
-            raise
         except MALFORMED as error:
             raise ValueError(
                 f"{entry.path} of {entry.repository} is laid out otherwise than expected "
@@ -271,9 +267,6 @@ def recorded(name):
     >>> held.model, held.samples, held.sampling
     ('gpt-3.5-turbo-0613', 20, {'temperature': 1, 'top_p': 1})
     """
-    family, _, model = name.partition("/")
-    if family == "alttest":
-        return RECORDINGS["alttest"]._replace(model=model or None)
     if name not in RECORDINGS:
         raise KeyError(unknown("recording", name, RECORDINGS, most=len(RECORDINGS)))
     return RECORDINGS[name]

@@ -88,16 +88,12 @@ def rate(defects, low=1, high=5, steps=4):
         By rater: plain takes a step off for each defect; strict the same and half a step
         more if there is any; lenient overlooks the first.
     """
-    counted = {
-        "plain": defects,
-        "strict": defects + (0.5 if defects else 0),
-        "lenient": max(defects - 1, 0),
+    strict = defects + (0.5 if defects else 0)
+    counted = {"plain": defects, "strict": strict, "lenient": max(defects - 1, 0)}
+    return {
+        rater: max(low, high - (high - low) * min(number / steps, 1))
+        for rater, number in counted.items()
     }
-    rated = {}
-    for rater, number in counted.items():
-        lost = (high - low) * min(number / steps, 1)
-        rated[rater] = max(low, high - lost)
-    return rated
 
 
 def _folder():
@@ -114,15 +110,8 @@ def _outputs(name, document, rules):
             doc_id = f"{doc_id}-{system_id}"
             system_id = "0"
             references = [document["source"]]
-        item = (
-            None,
-            doc_id,
-            system_id,
-            document["source"],
-            output["hypothesis"],
-            references,
-            document["context"],
-        )
+        texts = (document["source"], output["hypothesis"], references, document["context"])
+        item = (None, doc_id, system_id, *texts)
         ratings = []
         for rule in rules:
             defects = _count(output, rule.defects.split())
@@ -153,9 +142,8 @@ def _news():
         writer = outputs["lead"]
         model = outputs["embellished"]
         for system_id, output in (("writer-sample", writer), ("text-davinci-002", model)):
-            items.append(
-                (None, doc_id, system_id, document["source"], output["hypothesis"], [], "")
-            )
+            texts = (document["source"], output["hypothesis"], [], "")
+            items.append((None, doc_id, system_id, *texts))
         counted = {"overall": tuple(writer["defects"]), "informative": ("relevance", "consistency")}
         for aspect, kinds in counted.items():
             preference = _preference(_count(writer, kinds), _count(model, kinds))
