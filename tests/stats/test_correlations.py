@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from nlgjudge.stats import correlation, correlation_table, grouped
 
@@ -93,8 +92,8 @@ def test_rows_do_not_influence_one_another():
 def test_ratings_in_thirds_tie():
     """Means over ten documents of ratings in thirds: sums 26, 27, 23 and 23 thirds; 23 in two orders of summing.
 
-    Ranks of the means 3, 4, 1.5, 1.5; of the judge 3, 1, 4, 2, centred 0.5, -1.5, 1.5, -0.5:
-    (0.5 * 0.5 - 1.5 * 1.5 - 1.5 + 0.5) / sqrt(5 * 4.5) = -3 / sqrt(22.5); untied, it would be -0.8 or -0.4.
+    Ranks of the means 3, 4, 1.5, 1.5, centred 0.5, 1.5, -1, -1; of the judge -1.5, 0.5, 1.5, -0.5:
+    (-0.75 + 0.75 - 1.5 + 0.5) / sqrt(4.5 * 5) = -0.211. Untied, it would be 0 or -0.4.
     """
     thirds = [
         [2, 2, 3, 3, 2, 3, 3, 2, 3, 3],
@@ -102,9 +101,9 @@ def test_ratings_in_thirds_tie():
         [1, 2, 2, 3, 2, 3, 3, 2, 2, 3],
         [3, 2, 2, 3, 2, 3, 3, 2, 2, 1],
     ]
-    frame = frame_of({d: [(j, r[d] / 3) for j, r in zip([3, 1, 4, 2], thirds)] for d in range(10)})
+    frame = frame_of({d: [(j, r[d] / 3) for j, r in zip([1, 3, 4, 2], thirds)] for d in range(10)})
     found = correlation(frame, "f", "h", level="system").value
-    assert found == pytest.approx(-3 / 22.5**0.5, abs=1e-12)
+    assert found == pytest.approx(-1 / 22.5**0.5, abs=1e-12)
 
 
 @pytest.mark.parametrize(

