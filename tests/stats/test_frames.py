@@ -1,0 +1,109 @@
+"""Frames that no statistic accepts, given to every public function that takes one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from nlgjudge import stats
+
+BY_ITEM = {
+    "correlation": lambda f: nj.correlation(f, "a", "human"),
+    "correlation_table": lambda f: nj.correlation_table(f, ["a"], ["human"]),
+    "agreement": lambda f: nj.agreement(f, ["a"], ["human"]),
+    "interval": lambda f: nj.interval(f, "a", "human"),
+    "interval_table": lambda f: stats.interval_table(
+        f,
+        pd.DataFrame(
+            [("a", "human", "sample", "pearson")],
+            columns=["metric", "aspect", "level", "coefficient"],
+        ),
+    ),
+    "mean_interval": lambda f: stats.mean_interval([(f, "a", "human")]),
+    "difference": lambda f: stats.difference(f, "a", "b", "human"),
+    "permutation_test": lambda f: nj.permutation_test(f, "a", "b", "human", resamples=9),
+    "paired_tests": lambda f: nj.paired_tests(f, [("a", "b")], ["human"], permutations=9),
+    "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
+    "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
+    "soft_pairwise_accuracy": lambda f: stats.soft_pairwise_accuracy(f, "a", "human", resamples=9),
+    "power": lambda f: stats.power(f, "a", "b", "human", documents=5, systems=4, effect=0.1),
+    "smallest_detectable": lambda f: stats.smallest_detectable(
+        f, "a", "b", "human", documents=5, systems=4, simulations=5
+    ),
+}
+JUDGE = pd.DataFrame({"item_id": [f"i{i}" for i in range(40)], "score": np.arange(40) % 5})
+BY_RATER = {
+    "ceiling": lambda f: stats.ceiling(f),
+    "alpha": lambda f: stats.alpha(f),
+    "agreement_strata": lambda f: stats.agreement_strata(f),
+    "alternative_annotator_test": lambda f: stats.alternative_annotator_test(f, JUDGE),
+}
+
+
+def items():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(48, 3)), columns=["human", "a", "b"])
+    frame["doc_id"], frame["system_id"] = np.repeat(list("abcdefghijkl"), 4), [*"wxyz"] * 12
+    return frame
+
+
+def ratings():
+    frame = pd.DataFrame([(f"i{i}", r, (i * r) % 5) for i in range(40) for r in (1, 2, 3)])
+    frame.columns = ["item_id", "rater", "score"]
+    return frame.assign(doc_id=frame["item_id"], system_id="s").assign(
+        doc_id=frame["item_id"].str[-1], system_id=frame["item_id"].str[:-1]
+    )
+
+
+@pytest.mark.parametrize("name", BY_ITEM)
+def test_items_without_an_id_are_refused(name):
+    BY_ITEM[name](items())
+    for key, missing in (("doc_id", None), ("system_id", np.nan), ("doc_id", pd.NA)):
+        frame = items().astype({key: object})
+        frame.loc[[7, 9], key] = missing
+        with pytest.raises(ValueError, match=f"got 2 rows without {key}, first at index 7; give"):
+            BY_ITEM[name](frame)
+    numbered = items().assign(doc_id=np.repeat(np.arange(12.0), 4))
+    BY_ITEM[name](numbered)
+    numbered.loc[5, "doc_id"] = np.nan
+    with pytest.raises(ValueError, match="got 1 rows without doc_id, first at index 5"):
+        BY_ITEM[name](numbered)
+
+
+@pytest.mark.parametrize("name", BY_ITEM)
+def test_other_unusable_frames_are_refused(name):
+    if name not in ("power", "smallest_detectable"):  # where a repeated item is a judge's sample
+        with pytest.raises(ValueError, match=r"got 1 repeated, first \['a', 'x'\]; aggregate"):
+            BY_ITEM[name](pd.concat([items(), items().iloc[[1]]]))
+    with pytest.raises(ValueError, match="expected finite scores, got infinite ones in 'a'"):
+        BY_ITEM[name](items().replace({"a": {items()["a"][3]: np.inf}}))
+    with pytest.raises(ValueError, match="which lack \\['system_id'\\]; rename"):
+        BY_ITEM[name](items().drop(columns="system_id"))
+
+
+@pytest.mark.parametrize("name", BY_RATER)
+def test_ratings_without_an_id_are_refused(name):
+    BY_RATER[name](ratings())
+    for key in ("rater", "doc_id" if name == "ceiling" else "item_id"):
+        frame = ratings().astype({key: object})
+        frame.loc[3, key] = None
+        with pytest.raises(ValueError, match=f"got 1 rows without {key}, first at index 3"):
+            BY_RATER[name](frame)
+    with pytest.raises(ValueError, match="got 1 repeated, first"):
+        BY_RATER[name](pd.concat([ratings(), ratings().iloc[[1]]]))
+    with pytest.raises(ValueError, match="infinite ones in 'score'"):
+        BY_RATER[name](ratings().assign(score=np.inf))
+    with pytest.raises(ValueError, match="which lack"):
+        BY_RATER[name](ratings().drop(columns="rater"))
+
+
+@pytest.mark.parametrize("name", BY_ITEM)
+def test_two_items_and_one_system_have_a_clear_result(name):
+    two = items().iloc[:2]
+    alone = items().query("system_id == 'w'")
+    for frame in (two, alone):
+        if name in ("power", "smallest_detectable"):
+            with pytest.raises(ValueError, match="undefined|one system|expected"):
+                BY_ITEM[name](frame)
+        else:
+            BY_ITEM[name](frame)

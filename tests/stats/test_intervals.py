@@ -1,0 +1,262 @@
+"""Intervals against plain loops over scipy's coefficients, and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import exact
+import nlgjudge as nj
+from nlgjudge.stats import difference, interval_table, mean_interval
+from pairwise import pairwise
+
+FUNCTIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+COEFFICIENTS = list(FUNCTIONS)
+
+
+def study(seed=0, documents=14, systems=13, gaps=0.1):
+    """Ratings 1 to 5 and two judges, with ties, missing scores and two constant documents."""
+    rng = np.random.default_rng(seed)
+    human = rng.integers(1, 6, (documents, systems)).astype(float)
+    a = np.clip(human + rng.integers(-2, 3, human.shape), 1, 5)
+    b = human + rng.normal(size=human.shape).round(1)
+    a[0], human[1] = 3, 2
+    for scores in (human, a, b):
+        scores[rng.random(scores.shape) < gaps] = np.nan
+    frame = pd.DataFrame({"human": human.ravel(), "a": a.ravel(), "b": b.ravel()})
+    frame["doc_id"] = np.repeat([f"d{d}" for d in range(documents)], systems)
+    frame["system_id"] = [f"s{s}" for s in range(systems)] * documents
+    return frame.sample(frac=1, random_state=seed)
+
+
+def one(x, y, coefficient):
+    if len(x) < 2 or x.nunique() < 2 or y.nunique() < 2:
+        return np.nan
+    return FUNCTIONS[coefficient](x, y).statistic
+
+
+def plain(frame, metric, level, coefficient):
+    """A correlation over the rows that have both scores; at sample level one for each document."""
+    full = frame.dropna(subset=[metric, "human"])
+    if level == "dataset":
+        return one(full[metric], full["human"], coefficient)
+    if level == "system":
+        means = full.groupby("system_id")[[metric, "human"]].mean().round(12)
+        return one(means[metric], means["human"], coefficient)
+    values = {
+        d: one(rows[metric], rows["human"], coefficient) for d, rows in full.groupby("doc_id")
+    }
+    return pd.Series(values).dropna()
+
+
+def without_each(frame, key, metric, level, coefficient):
+    found = {
+        name: np.mean(plain(frame[frame[key] != name], metric, level, coefficient))
+        for name in sorted(frame[key].unique())
+    }
+    if level == "sample" and key == "doc_id":
+        used = plain(frame, metric, level, coefficient).index
+        found = {name: found[name] for name in used}
+    return pd.Series(found)
+
+
+def variance(left_out):
+    return (len(left_out) - 1) / len(left_out) * ((left_out - left_out.mean()) ** 2).sum()
+
+
+def freedom(*lists):
+    variances = [variance(values) for values in lists]
+    return sum(variances) ** 2 / sum(
+        v**2 / (len(values) - 1) for v, values in zip(variances, lists)
+    )
+
+
+def on_z(value, half):
+    return np.tanh(np.arctanh(value) + np.array([-half, half]) / (1 - value**2))
+
+
+@pytest.mark.parametrize(
+    "level, coefficient, systems", pairwise(["sample", "dataset"], COEFFICIENTS, [1, 5, 13])
+)
+def test_these_systems_equal_a_loop(level, coefficient, systems):
+    if level == "sample" and systems == 1:
+        return  # one system has no correlation within documents
+    frame = study(systems, documents=14 if systems > 1 else 30, systems=systems)
+    value = np.mean(plain(frame, "a", level, coefficient))
+    left_out = without_each(frame.dropna(subset=["a", "human"]), "doc_id", "a", level, coefficient)
+    for confidence in (0.8, 0.95):
+        half = stats.t.ppf((1 + confidence) / 2, len(left_out) - 1) * variance(left_out) ** 0.5
+        found = nj.interval(
+            frame, "a", "human", level=level, coefficient=coefficient, confidence=confidence
+        )
+        np.testing.assert_allclose(found[:3], [value, *on_z(value, half)], rtol=0, atol=1e-12)
+        assert found[3:] == (len(left_out), "")
+    if level == "sample":  # the t interval of the documents' correlations
+        values = plain(frame, "a", level, coefficient)
+        error = values.std() / len(values) ** 0.5
+        half = stats.t.ppf(0.975, len(values) - 1) * error
+        np.testing.assert_allclose(found[1:3], on_z(values.mean(), half), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", exact.LEVELS)
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_other_systems_equal_a_loop(level, coefficient):
+    frame = study(3)
+    how = {"level": level, "coefficient": coefficient}
+    value = np.mean(plain(frame, "a", **how))
+    by_system = without_each(frame, "system_id", "a", **how)
+    found = nj.interval(frame, "a", "human", systems="other", **how)
+    if level == "system":
+        half = stats.t.ppf(0.975, len(by_system) - 1) * variance(by_system) ** 0.5
+        expected = on_z(value, half)
+    else:
+        lists = without_each(frame.dropna(subset=["a", "human"]), "doc_id", "a", **how), by_system
+        half = stats.t.ppf(0.975, freedom(*lists)) * sum(map(variance, lists)) ** 0.5
+        expected = np.clip([value - half, value + half], -1, 1)
+        these = nj.interval(frame, "a", "human", **how)
+        assert found.high - found.low > these.high - these.low
+    np.testing.assert_allclose(found[:3], [value, *expected], rtol=0, atol=1e-12)
+
+
+def test_a_difference_is_the_t_interval_of_the_documents_differences():
+    frame = study(4).dropna()
+    a, b = (plain(frame, metric, "sample", "spearman") for metric in ("a", "b"))
+    both = pd.concat([a - a.mean(), b - b.mean()], axis=1).fillna(0)  # constant for one judge alone
+    left_out = (a.mean() - b.mean()) + (both[1] / (len(b) - 1) - both[0] / (len(a) - 1))
+    half = stats.t.ppf(0.975, len(both) - 1) * variance(left_out) ** 0.5
+    found = difference(frame, "a", "b", "human")
+    middle = a.mean() - b.mean()
+    expected = [middle, middle - half, middle + half]
+    np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-12)
+    turned = difference(frame, "b", "a", "human")
+    np.testing.assert_allclose(turned[:3], [-found[0], -found[2], -found[1]], rtol=0, atol=1e-12)
+    even = frame[frame["doc_id"].isin(set(a.index) & set(b.index))]
+    tested = stats.ttest_1samp((a - b).dropna(), 0).confidence_interval()
+    np.testing.assert_allclose(difference(even, "a", "b", "human")[1:3], tested, atol=1e-12)
+
+
+def test_a_difference_for_other_systems_takes_the_larger_variance():
+    frame = study(5).dropna()
+    how = ("dataset", "pearson")
+    lists = [
+        without_each(frame, key, "a", *how) - without_each(frame, key, "b", *how)
+        for key in ("doc_id", "system_id")
+    ]
+    half = stats.t.ppf(0.975, freedom(*lists)) * max(map(variance, lists)) ** 0.5
+    found = difference(
+        frame, "a", "b", "human", level="dataset", coefficient="pearson", systems="other"
+    )
+    np.testing.assert_allclose([found.value - found.low, found.high - found.value], half)
+
+
+def test_a_mean_leaves_a_document_out_of_all_parts_of_its_frame():
+    first, second = study(6), study(7, documents=20, systems=1)
+    how = ("dataset", "kendall")
+    parts = [(first, "a", "human"), (first, "b", "human"), (second, "a", "human")]
+    lists = []
+    for frame, metrics in ((first, "ab"), (second, "a")):
+        values = [
+            without_each(frame.dropna(subset=[m, "human"]), "doc_id", m, *how) for m in metrics
+        ]
+        lists.append(sum(values) / 3)
+    value = np.mean([plain(frame, metric, *how) for frame, metric, _ in parts])
+    half = stats.t.ppf(0.975, freedom(*lists)) * sum(map(variance, lists)) ** 0.5
+    found = mean_interval(parts, level="dataset", coefficient="kendall")
+    np.testing.assert_allclose(found[:3], [value, *on_z(value, half)], rtol=0, atol=1e-12)
+    assert found.n == sum(map(len, lists))
+    alone = mean_interval(parts[:1], level="dataset", coefficient="kendall")
+    assert alone == nj.interval(first, "a", "human", level="dataset", coefficient="kendall")
+
+
+def test_weights_make_a_difference_of_means():
+    frame = study(8).dropna()
+    parts = [(frame, "a", "human"), (frame, "b", "human")]
+    found = mean_interval(parts, weights=[1, -1])
+    np.testing.assert_allclose(found[:3], difference(frame, "a", "b", "human")[:3], atol=1e-12)
+    doubled = mean_interval([*parts, *parts], weights=[0.5, -0.5, 0.5, -0.5])
+    np.testing.assert_allclose(doubled[:3], found[:3], atol=1e-12)
+
+
+def test_bounds_hold_the_value_wherever_there_are_any():
+    given = 0
+    for seed in range(13):
+        frame = study(seed, documents=10 + seed % 4, systems=seed + 1, gaps=0.3 * (seed % 2))
+        cells = nj.correlation_table(frame, ["a", "b"], ["human"], levels=exact.LEVELS)
+        for systems in ("these", "other"):
+            table = interval_table(frame, cells, systems=systems)
+            without = table["ci_reason"] != ""
+            assert table.loc[without, ["ci_low", "ci_high"]].isna().all(axis=None)
+            rest = table[~without]
+            given += len(rest)
+            assert ((rest["ci_low"] <= rest["ours"]) & (rest["ours"] <= rest["ci_high"])).all()
+            assert ((rest["ci_low"] >= -1) & (rest["ci_high"] <= 1)).all()
+    assert given > 150
+
+
+def small(documents=12, systems=13):
+    return study(9, documents, systems, gaps=0)
+
+
+@pytest.mark.parametrize(
+    "frame, options, reason",
+    [
+        (small(documents=11), {}, "fewer than 10 documents with a correlation"),
+        (small(documents=9), {"level": "dataset"}, "fewer than 10 documents with a correlation"),
+        (small(), {"metric": "human"}, "the correlation is exactly 1 or -1"),
+        (small().eval("a = -human"), {}, "the correlation is exactly 1 or -1"),
+        (small().assign(a=1.0), {}, "constant input in every document"),
+        (small().assign(a=np.nan), {}, "no item has both scores"),
+        (small(), {"constant": "nan"}, "constant input in 2 documents"),
+        (small(), {"level": "system"}, "none is valid at system level for these systems"),
+        (small(20, systems=3), {"systems": "other"}, "fewer than 4 systems"),
+        (small(systems=5), {"systems": "other", "level": "dataset"}, "fewer than 6 systems"),
+        (small(systems=11), {"systems": "other", "level": "system"}, "fewer than 12 systems"),
+        (small().query("doc_id == 'd3'"), {"level": "dataset"}, "fewer than 10 documents"),
+    ],
+)
+def test_no_interval_is_given_where_none_is_valid(frame, options, reason):
+    options = {"metric": "a"} | options
+    found = nj.interval(frame, human="human", **options)
+    assert np.isnan([found.low, found.high]).all() and found.reason.startswith(reason)
+    metric = options.pop("metric")
+    same = nj.correlation(
+        frame, metric, "human", **{k: v for k, v in options.items() if k != "systems"}
+    )
+    np.testing.assert_equal(found.value, same.value)
+
+
+def test_equal_and_undefined_left_out_values():
+    copies = pd.concat([study(1, 2, 5, 0).query("doc_id == 'd1'").assign(human=range(5))] * 12)
+    copies["doc_id"] = np.repeat(range(12), 5)
+    assert nj.interval(copies, "a", "human").reason == "all left-out values are equal"
+    twins = small().assign(b=lambda frame: frame["a"])
+    assert difference(twins, "a", "b", "human")[0] == 0
+    assert difference(twins, "a", "b", "human").reason == "all left-out values are equal"
+    lone = small().assign(a=lambda frame: (frame["doc_id"] == "d5") * frame["human"])
+    found = nj.interval(lone, "a", "human", level="dataset")
+    assert found.reason == "undefined without one of the documents"
+
+
+def test_a_mean_needs_twelve_other_systems():
+    frame = small(systems=11)
+    found = mean_interval([(frame, "a", "human"), (frame, "b", "human")], systems="other")
+    assert found.reason.startswith("fewer than 12 systems")
+    assert mean_interval([(frame, "a", "human"), (frame, "b", "human")]).reason == ""
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"systems": "all"}, "systems='all': expected one of these, other"),
+        ({"confidence": 95}, r"confidence=95: expected a share in \(0, 1\)"),
+        ({"level": "summary"}, "level='summary': expected one of"),
+        ({"coefficient": "tau"}, "coefficient='tau': expected one of"),
+    ],
+)
+def test_unknown_options(options, message):
+    for given in (nj.interval, difference):
+        judges = ["a"] if given is nj.interval else ["a", "b"]
+        with pytest.raises(ValueError, match=message):
+            given(small(), *judges, "human", **options)
+    with pytest.raises(ValueError, match="expected parts, as"):
+        mean_interval([])
