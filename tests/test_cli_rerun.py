@@ -50,9 +50,7 @@ def people_on(target, limit=0):
     ((paper, artefacts),) = wanted([target]).items()
     names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, artefacts))
     judge = People([nj.load(name, "sample") for name in names])
-    cells = nj.rerun(
-        paper, artefacts, judge, source="sample", limit=limit, notebook="rerun", resamples=0
-    ).cells
+    cells = nj.rerun(paper, artefacts, judge, source="sample", limit=limit, notebook="rerun").cells
     return judge.texts, cells
 
 
@@ -198,7 +196,7 @@ def test_a_judge_that_fills_every_cell_of_every_table_has_a_page(paper, real, tm
     names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, tables))
     benchmarks = [nj.load(name) for name in names]
     judge = People([one for one in benchmarks if not one.is_sample] or benchmarks)
-    found = nj.rerun(paper, tables, judge, resamples=0)
+    found = nj.rerun(paper, tables, judge)
     assert len(found.cells) > 150 and found.cells["ours"].notna().all()
     assert found.table().notna().all(axis=None)
     counts = found.counts.reset_index().assign(paper=paper)
@@ -292,7 +290,7 @@ def test_a_row_without_one_readable_reply_is_named():
                     "Stars: 4" if "star" in task.text.lower() else "No.",
                 )
 
-    found = nj.rerun("chatgpt", "table6", Stars(), source="sample", limit=4, resamples=0)
+    found = nj.rerun("chatgpt", "table6", Stars(), source="sample", limit=4)
     assert (
         "no reply to ChatGPT (DA w/o ref) could be read" in found.said
         and "(Stars" not in found.said
@@ -393,7 +391,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
     for name, turned in (("one", False), ("two", True)):
         judge = People([chats], turned=turned)
         judge.name = f"openai:{name}"
-        asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun", resamples=20)
+        asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun")
         assert asked[name].enters and set(asked[name].cells["evidence"]) == {"rejudged"}
         ledger.keep(name, asked[name].cells)
     kept = ledger.kept_cells()

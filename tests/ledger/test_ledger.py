@@ -11,7 +11,7 @@ from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
 from nlgjudge.ledger.ledger import CELL, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
-from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.stats import correlation_table, interval_table
 
 NONE = (np.nan, np.nan)
 
@@ -109,8 +109,8 @@ def test_evidence_variant_note_and_interval_of_a_row():
     ]
 
 
-def test_averages_with_intervals_resample_the_aspects_together():
-    """The second aspect is the first with its sign changed, so that their mean is 0 in every resample."""
+def test_averages_leave_a_document_out_of_all_aspects_together():
+    """The second aspect is the first with its sign changed, so that their mean is 0 without any document."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(120, 2)), columns=["coherence", "a"])
     frame = frame.assign(doc_id=np.repeat(range(20), 6), system_id=[*range(6)] * 20)
@@ -119,8 +119,29 @@ def test_averages_with_intervals_resample_the_aspects_together():
     cells = pd.DataFrame({"aspect": [*aspects, "AVG"]})
     cells = cells.assign(level="sample", row="x", dataset="d", coefficient="kendall")
     ours = correlation_table(frame, ["a"], aspects, coefficients=("kendall",), dataset="d")
-    found = averages(cells, ours.assign(row="x"), {"d": frame}, rng=rng, resamples=100)
-    assert found[["ours", "ci_low", "ci_high"]].to_numpy() == pytest.approx(0, abs=1e-12)
+    found = averages(cells, ours.assign(row="x"), {"d": frame})
+    assert found["ours"].item() == pytest.approx(0, abs=1e-12)
+    assert found["ci_reason"].item() == "all left-out values are equal"
+    frame["fluency"] = frame["coherence"]
+    ours = interval_table(
+        frame, correlation_table(frame, ["a"], aspects, coefficients=("kendall",), dataset="d")
+    )
+    found = averages(cells, ours.assign(row="x"), {"d": frame})
+    bounds = ["ours", "ci_low", "ci_high"]
+    assert found[bounds].iloc[0].tolist() == pytest.approx(ours[bounds].iloc[0].tolist())
+
+
+def test_a_cell_that_differs_says_why_it_has_no_interval():
+    reasons = ["", "fewer than 10 documents with a correlation"]
+    ours = ours_of(A_x=0.35, B_x=0.45).assign(
+        note=["why", "why"], ci_low=[0.3, None], ci_high=[0.4, None]
+    )
+    found = against(ours.assign(ci_reason=reasons)).set_index("row")
+    assert found["verdict"].tolist() == ["differs", "differs"]
+    assert found["note"].tolist() == ["why", f"why; no interval is valid here: {reasons[1]}"]
+    assert found["difference"].notna().all() and "ci_reason" not in found
+    equal = against(ours_of(A_x=0.15, B_x=-0.3).assign(ci_reason=reasons))
+    assert (equal["note"] == "").all()
 
 
 @pytest.mark.parametrize(

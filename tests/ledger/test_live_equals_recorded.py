@@ -106,7 +106,6 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
             "table4",
             {row.row: "openai:m"},
             limit=5,
-            resamples=0,
             store=Store(tmp_path / "replies.sqlite"),
         )
         sent = [json.loads(body) for body in server.requests]

@@ -62,7 +62,7 @@ def cells_by(judge, paper, artefacts):
         source = "sample"
         benchmarks = benchmarks_of(paper, artefacts, source)
     limit = max((LIMITS.get(one.name, 0) for one in benchmarks), default=0)
-    return nj.rerun(paper, artefacts, judge(benchmarks), source=source, limit=limit, resamples=0)
+    return nj.rerun(paper, artefacts, judge(benchmarks), source=source, limit=limit)
 
 
 @cache
@@ -133,7 +133,7 @@ def test_all_printed_cells_of_a_model_are_reached():
             cells = asked_of_people(paper, tuple(artefacts)).cells
         else:
             judge = People(benchmarks_of(paper, artefacts, "sample"))
-            cells = nj.rerun(paper, artefacts, judge, source="sample", limit=12, resamples=0).cells
+            cells = nj.rerun(paper, artefacts, judge, source="sample", limit=12).cells
         reached += cells[["paper", "artefact", *KEY]].itertuples(index=False, name=None)
     assert len(reached) == len(set(reached)) == CELLS
 
@@ -171,7 +171,7 @@ def test_unknown_rows_tables_and_papers_are_named_with_what_there_is():
 
 def test_rows_of_their_own_judges():
     """Only the rows that are named are asked for."""
-    found = nj.rerun("geval", "table2", {"G-EVAL-4": "surface"}, source="sample", resamples=0)
+    found = nj.rerun("geval", "table2", {"G-EVAL-4": "surface"}, source="sample")
     assert set(found.cells["row"]) == {"G-EVAL-4"} and set(found.cells["paper"]) == {
         "geval",
         "geval_v1",
@@ -179,7 +179,7 @@ def test_rows_of_their_own_judges():
 
 
 def test_what_may_not_be_kept_says_why():
-    asked = {"source": "sample", "resamples": 0}
+    asked = {"source": "sample"}
     assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
     found = nj.rerun(
         "geval",

@@ -242,21 +242,3 @@ def test_a_mean_needs_twelve_other_systems():
     found = mean_interval([(frame, "a", "human"), (frame, "b", "human")], systems="other")
     assert found.reason.startswith("fewer than 12 systems")
     assert mean_interval([(frame, "a", "human"), (frame, "b", "human")]).reason == ""
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"systems": "all"}, "systems='all': expected one of these, other"),
-        ({"confidence": 95}, r"confidence=95: expected a share in \(0, 1\)"),
-        ({"level": "summary"}, "level='summary': expected one of"),
-        ({"coefficient": "tau"}, "coefficient='tau': expected one of"),
-    ],
-)
-def test_unknown_options(options, message):
-    for given in (nj.interval, difference):
-        judges = ["a"] if given is nj.interval else ["a", "b"]
-        with pytest.raises(ValueError, match=message):
-            given(small(), *judges, "human", **options)
-    with pytest.raises(ValueError, match="expected parts, as"):
-        mean_interval([])

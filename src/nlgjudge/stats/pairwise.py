@@ -16,6 +16,7 @@ from nlgjudge.stats.correlations import (
     matrices,
     number_of_units,
     system_means,
+    units_with_scores,
 )
 from nlgjudge.stats.swaps import check_whole
 
@@ -190,6 +191,8 @@ def soft_pairwise_accuracy(frame, metric, human, *, seed=0, resamples=1000):
     check_whole(1, resamples=resamples)
     check_whole(0, seed=seed)
     x, y = matrices(frame, [metric, human])
+    rated = units_with_scores(y, "sample")
+    x, y = x[rated], y[rated]
     first, second = np.triu_indices(x.shape[1], 1)
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
     counted = int(shared.sum())

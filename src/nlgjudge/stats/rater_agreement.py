@@ -250,8 +250,7 @@ def alternative_annotator_test(
     Parameters
     ----------
     ratings, judge : pandas.DataFrame
-        The `keys`, `score` and, of the ratings, `rater`; NaN marks a missing score. Instances
-        that only the judge scored are ignored.
+        The `keys`, `score` and, of the ratings, `rater`; NaN marks a missing score.
     epsilon, alpha : float
         The judge's bonus for its cost in [0, 1], which the paper sets to 0.2 against experts, 0.15
         against skilled annotators and 0.1 against a crowd; false discovery rate in (0, 1).
@@ -292,7 +291,9 @@ def alternative_annotator_test(
             f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2"
         )
     scores = _by_rater(ratings, list(keys))
-    own = _scores(judge, list(keys)).reindex(scores.index)
+    own = _scores(judge, list(keys))
+    every = scores.index.union(own.index)
+    scores, own = scores.reindex(every), own.reindex(every)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
     own = own[usable].to_numpy()
     values = scores[usable].to_numpy()
