@@ -149,7 +149,9 @@ class Replay(_Records):
         """
         self._check_aspect(aspect)
         if self.held.prompt:
-            return prompt(self.held.prompt.format(aspect=aspect))
+            return prompt(self.held.prompt.format(aspect=aspect))._replace(
+                form=self.held.form, pattern=self.held.pattern
+            )
         scale = self.held.scales.get(aspect, (1, 5))
         return Prompt(
             name="not registered",
@@ -158,10 +160,11 @@ class Replay(_Records):
             exact=False,
             aspect=aspect,
             scale=scale,
-            form="form",
+            form=self.held.form,
             slots={},
             body="",
             constants={},
+            pattern=self.held.pattern,
         )
 
     def check(self, tasks):

@@ -15,7 +15,7 @@ from nlgjudge.judging.heard import note
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay, ReplayStore
-from nlgjudge.judging.scoring import COLUMNS, responses, weighed
+from nlgjudge.judging.scoring import COLUMNS, responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
@@ -379,12 +379,7 @@ def _parsed(judge, tasks, policy, head):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
-    frame = responses(
-        replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options
-    )
-    scored = weighed(
-        frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head
-    )
+    scored = responses(replies, **asked.reading, policy=policy, head=head)
     if asked.form != "text":
         note(judge, scored["reason"])
     return scored

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cached_property, lru_cache, partial
 from itertools import repeat
 
-from nlgjudge.judging import lettered
+from nlgjudge.judging.parsing import LETTERS
 from nlgjudge.judging.tasks import Reply
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
@@ -84,7 +84,7 @@ def answer(rating, task):
     if task.form == "choice":
         letters = enumerate(task.options.values())
         nearest, _ = min(letters, key=lambda option: abs(option[1] - rating))
-        return lettered.LETTERS[nearest]
+        return LETTERS[nearest]
     name = task.aspect or "rating"
     if task.form == "stars":
         half_stars = min(max(round(2 * rating) / 2, low), high)

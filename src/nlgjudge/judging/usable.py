@@ -21,7 +21,7 @@ be cut again. One that was cut behind its rating is as good as any.
 import math
 
 from nlgjudge.judging.parsing import FORMS, parse
-from nlgjudge.judging.scoring import expected_score
+from nlgjudge.judging.probabilities import expected_score
 
 TRIES = 3  # of a reply, in the run that asks for it first
 MOST_TRIES = 6  # of a reply at all; each later run adds one
