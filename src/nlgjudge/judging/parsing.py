@@ -229,7 +229,7 @@ _UNIT = r"(?: [\s-]* (?:stars?|points?)\b )?"
 NUMBER = rf"""
     (?P<rating> (?<!\w) [-+]?\d+ (?: \.\d+ | ,\d{{1,2}}(?!\d) )? | \b(?:{"|".join(_NUMBERS)})\b )
     {_UNIT} (?: \s* \(? (?:/|out\s+of\b|of\b) \s* (?P<top>\d+|{"|".join(_NUMBERS)}) | \s* (?P<percent>%) )? {_UNIT}
-    (?P<range> [ ]* (?:-|\bto\b|\bor\b|\band\b) [ ]* (?:an?[ ])? \d )?
+    (?P<range> [ ]* (?:-|\bto\b|\bor\b|\band\b) [ ]* (?:an?[ ])? \d+ {_UNIT} )?
     (?! [\w%/] | [.,]\d )
 """
 _BRACKET = r"(?: \( (?: \d+ \s* (?:-|to) \s* (?P<highest>\d+) | [^()]* ) \) \s* )?"
@@ -271,16 +271,17 @@ _YES_NO = (
 @lru_cache
 def _choices(texts):
     """A letter, perhaps with its option's text; a letter given as the answer; an option's text alone."""
-    letter = rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}])"
-    text = rf"(?P<text>{'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))})".replace(
-        " ", r"\s+"
+    any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    any_text = any_text.replace(r"\ ", r"\s+")
+    letter = (
+        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]\"-] | \n | \Z ) )"
     )
-    named = r"(?: \b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W* )"
-    end = r"(?= [^\S\n]* (?: [.):,;=\]\"-] | \n | \Z ) )"
+    letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
+    named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
     return (
-        _way(rf"\A \W* {named}? {letter} {end} (?: \W* {text} \b )?"),
-        _way(rf"{named} {letter} {end} (?: \W* {text} \b )?"),
-        _way(rf"\A \W* {named}? {text.replace('text', 'rating')} \W* \Z"),
+        _way(rf"{named} {letter}"),
+        _way(rf"\A \W* {letter}"),
+        _way(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
     )
 
 
@@ -360,13 +361,13 @@ def _value(match, said, scale):
         return None, "no_rating"
     if groups.get("text") and _number(groups["text"], said) != value:
         return None, "ambiguous"
+    if said is not _NUMBERS:
+        return value, ""
     tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
-    if groups.get("percent"):
-        tops.add(100.0)
+    tops |= {100.0} if groups.get("percent") else set()
     if tops - {float(scale[1])} or (scale[1] >= 100 and 0 < value < 1):
         return None, "other_scale"
-    is_allowed = scale[0] <= value <= scale[1] or said is not _NUMBERS
-    return (value, "") if is_allowed else (None, "out_of_range")
+    return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
 
 
 def _number(text, said=_NUMBERS):
