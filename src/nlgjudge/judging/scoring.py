@@ -95,10 +95,11 @@ def _by_probabilities(read, logprobs, take, how):
         mass = math.nan
         if len(tokens):
             found = likely_ratings(tokens, **how)
-            score, reason, mass = weighed(found, take), found.reason, found.mass
+            score, reason = weighed(found, take), found.reason
             is_whole = text == "".join(token for token, _ in tokens)
             if not is_whole and not reason and parse(text, **how).score != found.score:
                 score, reason = math.nan, "tokens_differ"
+            mass = math.nan if reason else found.mass
         lines.append((score, reason, mass))
     read[["score", "reason", "mass"]] = pd.DataFrame(lines, index=read.index)
     if read["mass"].mean() < 0.5:
