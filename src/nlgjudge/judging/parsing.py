@@ -293,11 +293,32 @@ def _json_values(key, aspect):
     return tuple(_way(rf'"{re.escape(name)}" \s* : \s* {value}') for name in names)
 
 
-def _is_json(text):
+def load_json(text, **options):
+    """The JSON object in a visible reply, perhaps with raw line breaks or trailing commas.
+
+    Parameters
+    ----------
+    text : str
+    **options
+        For `json.loads`.
+
+    Raises
+    ------
+    ValueError
+        Where there is none.
+    """
     found = re.search(r"\{.*\}", text, re.DOTALL)
+    text = re.sub(r",(?=\s*[}\]])", "", found[0]) if found else ""
     try:
-        json.loads(re.sub(r",(?=\s*[}\]])", "", found[0]) if found else "", strict=False)
-    except (ValueError, RecursionError):
+        return json.loads(text, strict=False, **options)
+    except RecursionError as error:
+        raise ValueError("JSON nested too deeply") from error
+
+
+def _is_json(text):
+    try:
+        load_json(text)
+    except ValueError:
         return False
     return True
 

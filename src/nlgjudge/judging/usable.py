@@ -191,8 +191,4 @@ def may_be_asked_again(reason, tries, *, in_this_run):
     -------
     bool
     """
-    if not reason or reason in FINAL:
-        return False
-    if in_this_run:
-        return reason != "length" and tries < TRIES
-    return tries < MOST_TRIES
+    return False
