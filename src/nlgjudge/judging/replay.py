@@ -155,15 +155,9 @@ class Replay(_Records):
         scale = self.held.scales.get(aspect, (1, 5))
         return Prompt(
             name="not registered",
-            paper="",
-            source="",
-            exact=False,
             aspect=aspect,
             scale=scale,
             form=self.held.form,
-            slots={},
-            body="",
-            constants={},
             pattern=self.held.pattern,
         )
 
