@@ -139,7 +139,7 @@ class Replay:
     def holds(self):
         """What the recording holds, in words."""
         if self.store:
-            return self.store_holds()
+            return self._store_holds()
         held = self.held
         parts = [
             self.name,
