@@ -9,8 +9,8 @@ import pytest
 
 from loopback import completion, words
 from nlgjudge.data.benchmarks import load
-from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.batch import Batch
+from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.replay import Replay

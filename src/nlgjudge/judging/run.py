@@ -95,6 +95,14 @@ def get_judge(
         spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
     if not isinstance(spec, (list, tuple)) or not all(isinstance(one, str) for one in spec):
         raise ValueError(f"judge={spec!r}: expected a name or a list of names, each one of {KINDS}")
+    kinds = [one.partition(":")[0] for one in spec]
+    known = [option for kind in kinds for option in OPTIONS.get(kind, options)]
+    for option in options:
+        if option not in known:
+            listed = [*known, *_LIMITS, "items"]
+            raise TypeError(
+                f"judge {'+'.join(spec)!r}: {unknown('option', option, listed, most=len(listed))}"
+            )
     judges = [_judge(one, items, limits, options) for one in spec]
     return Jury(judges) if len(judges) != 1 else judges[0]
 
@@ -105,10 +113,7 @@ def _judge(spec, items, limits, options):
     if kind not in OPTIONS or (kind == "surface") != (not name):
         hint = "" if kind in OPTIONS else f"; {unknown('kind of judge', kind, OPTIONS)}"
         raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
-    for option in options:
-        if option not in OPTIONS[kind]:
-            known = [*OPTIONS[kind], *_LIMITS, "items"]
-            raise TypeError(f"judge {spec!r}: {unknown('option', option, known, most=len(known))}")
+    options = {option: value for option, value in options.items() if option in OPTIONS[kind]}
     if kind == "surface":
         return Surface()
     if kind == "replay":
