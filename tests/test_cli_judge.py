@@ -342,7 +342,7 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
         (
             ["Rate from 1 to 10: {{hypothesis}}"],
             ["--aspect", "fluency"],
-            "asks for ratings from 1 to 10, its scale is 1 to 5.*--scale 1 10",
+            "states a scale from 1 to 10, expected scale=.1.* 5.*: pass scale=.1, 10",
         ),
         ([FLUENCY], ["--aspect", "fluency"], "--scale and --form are for a prompt's own text"),
         (

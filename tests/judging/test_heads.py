@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from nlgjudge.judging import heads
+from nlgjudge.judging.probabilities import distributions, expected_score
 from nlgjudge.judging.run import judge_items
-from nlgjudge.judging.scoring import distributions, expected_score, weighed
 from nlgjudge.judging.tasks import Reply
 
 RATINGS = [1, 2, 3, 4, 5]
@@ -187,10 +187,3 @@ def test_a_live_judge_takes_the_same_heads():
         assert found["score"].tolist() == [pytest.approx(by_layout)] * 2
     with pytest.raises(ValueError, match="no head 'average'.*expected, mode"):
         judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, head="average")
-
-
-def test_no_rating_among_the_alternatives_is_no_score():
-    parsed = pd.DataFrame({"aspect": ["fluency"] * 2, "score": [3.0, 3.0], "reason": ["", ""]})
-    found = weighed(parsed, pd.Series([[["", []]], []]), scale={"fluency": (1, 5)})
-    assert found["reason"].tolist() == ["no_score_token", ""]
-    assert math.isnan(found["score"][0]) and found["score"][1] == 3.0

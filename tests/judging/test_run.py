@@ -221,7 +221,7 @@ def test_a_text_has_a_scale_and_its_range_must_be_that(items):
     judge_items(items.head(1), "In 2 to 3 steps: how fluent? {{hypothesis}}", fake(("4", "", [])))
     for text in (TEN, "On a scale of 0-10: {{hypothesis}}", "Score (1-10): {{hypothesis}}"):
         with pytest.raises(
-            ValueError, match=r"ratings from \d to 10, its scale is 1 to 5. Pass scale"
+            ValueError, match=r"states a scale from \d to 10, expected scale=\(1, 5\)"
         ):
             judge_items(items, text, judge)
     with pytest.raises(

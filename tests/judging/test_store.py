@@ -33,7 +33,7 @@ FULL = {
 
 
 def asked(request=REQUEST, prompt="geval/summarization/fluency", form="form"):
-    reading = {"form": form, "scale": [1, 5], "options": {}}
+    reading = {"form": form, "scale": [1, 5], "options": {}, "pattern": ""}
     return {
         "request": request,
         "endpoint": ENDPOINT,

@@ -148,6 +148,10 @@ def test_a_text_that_looks_like_a_prompt_is_data(serve):
     [
         ('{"Relevance": 5, "Logical flow": "4/5", "accuracy": 3.0}', (5, 4, 3)),
         ('```json\n{"Relevance": 5, "logical_flow": "four"}\n```', (5, 4, "missing_aspect")),
+        (
+            '<think>{"Relevance": 1}</think>{"Relevance": 5, "Logical flow": 4,\n"Accuracy": 3,}',
+            (5, 4, 3),
+        ),
         ("Relevance: 5.0\nLogical flow: four\nAccuracy: 3 out of 5", (5, 4, 3)),
         ("1. **Relevance**: 5/5\n> Logical-flow - 4\n* Accuracy (facts): 3", (5, 4, 3)),
         ('{"scores": {"Relevance": 5}, "Accuracy": 3}', ("not_json",) * 3),  # nested

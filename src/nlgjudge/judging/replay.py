@@ -172,7 +172,9 @@ class Replay:
         if known and aspect not in known:
             raise ValueError(f"{self.name}: {unknown('recorded aspect', aspect, known)}")
         if self.held.prompt:
-            return prompt(self.held.prompt.format(aspect=aspect))
+            return prompt(self.held.prompt.format(aspect=aspect))._replace(
+                form=self.held.form, pattern=self.held.pattern
+            )
         return Prompt(
             name="not registered",
             paper="",
@@ -180,10 +182,11 @@ class Replay:
             exact=False,
             aspect=aspect,
             scale=self.held.scales.get(aspect, (1, 5)),
-            form="form",
+            form=self.held.form,
             slots={},
             body="",
             constants={},
+            pattern=self.held.pattern,
         )
 
     def _find(self, task):

@@ -15,7 +15,7 @@ from nlgjudge.judging.jury import Jury
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.scoring import COLUMNS, responses, weighed
+from nlgjudge.judging.scoring import COLUMNS, responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
@@ -31,11 +31,6 @@ OPTIONS = {
     "surface": (),
 }
 _LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store")
-_RANGE = re.compile(
-    r"\b(?:scale|rat(?:e|es|ing|ings)|scores?)\b[^.\n{}]{0,40}?(-?\d+(?:\.\d+)?)\s*(?:to|and|-|–|—)\s*"
-    r"(-?\d+(?:\.\d+)?)",
-    re.IGNORECASE,
-)
 
 
 def get_judge(
@@ -264,8 +259,7 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
     Raises
     ------
     ValueError, KeyError
-        For a prompt or a number of samples that cannot be used, or a text that asks for another range of
-        ratings than its scale.
+        For a prompt or a number of samples that cannot be used.
 
     Examples
     --------
@@ -282,37 +276,11 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:
         check_fit(one, items)
-        written = one.name.startswith("inline:")
-        if written:
-            check_range(one)
-        elif scale is not None:
+        if scale is not None and not one.name.startswith("inline:"):
             raise ValueError(
                 f"scale is for a prompt's text; prompt {one.name} has its own, {one.scale}"
             )
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
-
-
-def check_range(prompt):
-    """Refuse a text that asks for another range of ratings than its scale, as ``Rate from 1 to 10``.
-
-    Parameters
-    ----------
-    prompt : nlgjudge.judging.prompts.Prompt
-
-    Raises
-    ------
-    ValueError
-        With the range and the scale.
-    """
-    ranges = [(float(low), float(high)) for low, high in _RANGE.findall(prompt.body)]
-    if not ranges or prompt.form not in ("form", "number", "json") or tuple(prompt.scale) in ranges:
-        return
-    low, high = ranges[0]
-    start, end = prompt.scale
-    raise ValueError(
-        f"the prompt's text asks for ratings from {low:g} to {high:g}, its scale is {start:g} to {end:g}. "
-        f"Pass scale=({low:g}, {high:g}) (--scale {low:g} {high:g}), or change the text"
-    )
 
 
 def _with_format(prompt, settings):
@@ -415,11 +383,6 @@ def _parsed(judge, tasks, policy, head):
     # A reply that was cut after its rating is as good as any.
     cut = (replies["reason"] == "length") & (replies["text"].str.strip() != "")
     replies.loc[cut, "reason"] = ""
-    frame = responses(
-        replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options
-    )
-    scored = weighed(
-        frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head
-    )
+    scored = responses(replies, **asked.reading, policy=policy, head=head)
     scored.loc[cut[scored.index] & (scored["reason"] != ""), "reason"] = "length"
     return scored
