@@ -1,5 +1,5 @@
 from . import heads as heads
-from .live import Limits as Limits
+from .counts import reply_counts as reply_counts
 from .parsing import parse as parse
 from .probabilities import distributions as distributions
 from .prompts import Prompt as Prompt

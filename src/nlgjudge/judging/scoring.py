@@ -143,7 +143,7 @@ def item_scores(parsed, *, samples=None):
     Parameters
     ----------
     parsed : pandas.DataFrame
-        From `responses`.
+        From `responses`; with a column `judge`, the score is the mean of the judges that rated the item.
     samples : int, optional
         Use the first `samples` replies of each item.
 
@@ -160,6 +160,12 @@ def item_scores(parsed, *, samples=None):
     >>> item_scores(responses(replies))[["score", "parsed", "unparsed"]].values.tolist()
     [[4.5, 2.0, 1.0]]
     """
+    if "judge" in parsed:
+        judges = [part.drop(columns="judge") for _, part in parsed.groupby("judge", sort=False)]
+        each = pd.concat([item_scores(part, samples=samples) for part in judges])
+        sums = {"score": "mean", "parsed": "sum", "unparsed": "sum", "mass": "mean"}
+        sums = {name: how for name, how in sums.items() if name in each}
+        return each.groupby(["item_id", "aspect"], sort=False).agg(sums).reset_index()
     if samples is not None:
         parsed = parsed[parsed["sample_index"] < samples]
     groups = parsed.groupby(["item_id", "aspect"], sort=False)

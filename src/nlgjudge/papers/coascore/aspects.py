@@ -180,7 +180,6 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     judge = get_judge(judge) if isinstance(judge, str) else judge
     fields = {"n": str(n)}
     text = asked.render({"n": _NUMBERS.get(n, n)})
-
     (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings)])
     found = parse_aspects(reply.text)[:n]
     if not found:
@@ -213,6 +212,7 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     names = [one.name for one in aspects]
     definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
+    settings = {"response_format": _schema(names)} | (SAMPLING if settings is None else settings)
     rows = []
     for reply in judge.replies(item_tasks(items, asked, settings, shown)):
         scores, extra = parse_scores(reply.text, names, scale)
@@ -314,6 +314,20 @@ def item_tasks(items, asked, settings, extra=None):
     return tasks
 
 
+def _schema(names):
+    """The JSON that a server is asked for: a number for each aspect. The prompt's words stay as printed."""
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "number"} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "scores", "strict": True, "schema": schema},
+    }
+
+
 def _task(key, asked, text, fields, settings):
     return Task(
         key,
@@ -322,7 +336,7 @@ def _task(key, asked, text, fields, settings):
         fields,
         asked.scale,
         asked.form,
-        settings=settings or SAMPLING,
+        settings=SAMPLING if settings is None else settings,
         prompt=asked.name,
         digest=asked.digest,
     )
