@@ -16,7 +16,6 @@ import pytest
 
 from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, paths, registry
-from nlgjudge.judging import heard
 from nlgjudge.judging.store import Store
 
 # A client reads the machine's certificates each time it is made; no test on the loopback needs them.
@@ -24,12 +23,6 @@ ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 # They import what only some machines have, and hold no tests.
 collect_ignore = ["tiny_model.py", "tiny_models.py"]
-
-
-@pytest.fixture(autouse=True)
-def nothing_heard(monkeypatch):
-    """No test knows what served models said in another one of its process."""
-    monkeypatch.setattr(heard, "_heard", {})
 
 
 KEY = "sk-loopback-9f2c71d40b"

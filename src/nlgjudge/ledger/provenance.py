@@ -4,8 +4,6 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
-from nlgjudge.judging.heard import refuse_silence
-
 _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 
 
@@ -24,11 +22,6 @@ def signature(*benchmarks, **settings):
         `data` (by benchmark its source, number of files, a digest of their git blob ids, and the
         optional files that were not used), `settings` and `versions`.
 
-    Raises
-    ------
-    JudgeError
-        If a served model was asked in this process and none of its replies could be parsed.
-
     Examples
     --------
     >>> from nlgjudge.data.benchmarks import load
@@ -36,7 +29,6 @@ def signature(*benchmarks, **settings):
     >>> found["data"]["summeval"]["source"], found["settings"]
     ('sample', {'level': 'sample'})
     """
-    refuse_silence()
     data = {}
     for benchmark in benchmarks:
         data[benchmark.name] = {
