@@ -41,8 +41,8 @@ class Recorded(NamedTuple):
         Lowest and highest rating asked for, by aspect.
     note : str
         What is unknown, and why.
-    pattern : str or None
-        Regular expression whose first group is the rating in a reply; None for the default reader.
+    form, pattern : str
+        How its replies are read, as `nlgjudge.judging.parsing.parse` takes them.
     """
 
     benchmark: str = ""
@@ -53,7 +53,8 @@ class Recorded(NamedTuple):
     samples: int | None = None
     scales: dict = {}
     note: str = ""
-    pattern: str | None = None
+    form: str = "form"
+    pattern: str = ""
 
 
 _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (1, 5))
@@ -63,11 +64,26 @@ _DIALOGUE = dict.fromkeys(("naturalness", "coherence", "engagingness"), (1, 3))
 # top-p in nucleus sampling to 1, following G-Eval". The prompts in its files are the registered files
 # with the items' texts in their slots (tests/data/test_recordings.py).
 _CLOSER = Recorded(model="gpt-3.5-turbo-0613", sampling={"temperature": 1, "top_p": 1}, samples=20)
+# Ratings that the default does not read. Chiang and Lee: "2 (somewhat)", "2. Somewhat", "Good (3)", or a rating above
+# its rationale; not "1. Somewhat", which may number a list.
+_OPENING = (
+    r"\A(?:- |(?:good|somewhat) \()?(?!1\. )(?P<rating>\d)"
+    r"(?:\)\Z|\s*\nRationale:|(?: ?[.:-])? \(?[a-z][^\n]*\Z)"
+)
+# Shen et al.: "4 stars", "a score of 4", "it gets a 4 out of 5", or a last number; unless "Score: 4" follows.
+_SENTENCE = (
+    r"(?:\b(?:scor|rat|earn|gets|giv|receiv|deserv)\w* "
+    r"(?:(?:it|this|the|summary|is|of|as|an?|with|only|at|score|rating) )*"
+    r"|\A(?=\w+ stars?\b)|\b(?=[\d.]+ stars?\b)|[.;!?] (?=[\d.]+(?:/5| out of 5)?\.?\Z))"
+    r"(?P<rating>\d(?:\.\d)?|one|two|three|four|five)(?![\d-]|\.\d| (?:to|or) )"
+    r"(?:(?: | stars? | points? )?(?:/|out of )(?P<top>\w+))?(?![\s\S]*\bscore: \d)"
+)
 # Shen et al. 2023; "from one to five" according to the repository's prompt_templates.py.
 _SHEN = Recorded(
     benchmark="summeval",
     samples=1,
     scales=_SUMMARIES,
+    pattern=_SENTENCE,
     note="its prompts and sampling parameters are not registered here",
 )
 # Sheng et al. 2025 (arXiv 2509.18658). gpt-4o-mini's file of one prompt is, row by row, the third prompt of its file of
@@ -82,6 +98,7 @@ for _form in ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate"):
         files=f"results/topical_chat/gpt3.5_*_{_form}.json",
         prompt=f"upstream:d223302/{{aspect:.3}}_{_form}",
         scales=_DIALOGUE | {"groundedness": (0, 1)},
+        pattern=_OPENING,
         note="the longest reply allowed is not stated",
     )
 for _form in ("geval", "geval_no_auto_cot"):
