@@ -39,10 +39,10 @@ class Recorded(NamedTuple):
         Replies per item and aspect.
     scales : dict of str to tuple
         Lowest and highest rating asked for, by aspect.
-    form, pattern : str
-        How its replies are read, as `nlgjudge.judging.parsing.parse` takes them.
     note : str
         What is unknown, and why.
+    form, pattern : str
+        How its replies are read, as `nlgjudge.judging.parsing.parse` takes them.
     """
 
     benchmark: str = ""
@@ -91,7 +91,24 @@ _SHEN = Recorded(
 # ask for 1 to 5 in fluency too, where G-Eval asks for 1 to 3 (tests/data/test_logprobs.py).
 _SHENG = Recorded(benchmark="summeval", sampling={"logprobs": True}, samples=1, scales=_SUMMARIES)
 _NO_PROMPT = "which prompt was asked, and at which sampling parameters, is not registered here"
-RECORDINGS = {
+RECORDINGS = {}
+for _form in ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate"):
+    RECORDINGS[f"closer_look/{_form}"] = _CLOSER._replace(
+        benchmark="topical_chat",
+        files=f"results/topical_chat/gpt3.5_*_{_form}.json",
+        prompt=f"upstream:d223302/{{aspect:.3}}_{_form}",
+        scales=_DIALOGUE | {"groundedness": (0, 1)},
+        pattern=_OPENING,
+        note="the longest reply allowed is not stated",
+    )
+for _form in ("geval", "geval_no_auto_cot"):
+    RECORDINGS[f"closer_look_summeval/{_form}"] = _CLOSER._replace(
+        benchmark="summeval",
+        files=f"results/summeval/gpt3.5_*_{_form}.json",
+        scales=_SUMMARIES,
+        note="the prompts on summaries are not registered here",
+    )
+RECORDINGS |= {
     # Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
     "alttest": Recorded(
         benchmark="summeval",
@@ -115,22 +132,6 @@ RECORDINGS = {
 }
 for _model in ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03"):
     RECORDINGS[f"alttest/{_model}"] = RECORDINGS["alttest"]._replace(model=_model)
-for _form in ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate"):
-    RECORDINGS[f"closer_look/{_form}"] = _CLOSER._replace(
-        benchmark="topical_chat",
-        files=f"results/topical_chat/gpt3.5_*_{_form}.json",
-        prompt=f"upstream:d223302/{{aspect:.3}}_{_form}",
-        scales=_DIALOGUE | {"groundedness": (0, 1)},
-        pattern=_OPENING,
-        note="the longest reply allowed is not stated",
-    )
-for _form in ("geval", "geval_no_auto_cot"):
-    RECORDINGS[f"closer_look_summeval/{_form}"] = _CLOSER._replace(
-        benchmark="summeval",
-        files=f"results/summeval/gpt3.5_*_{_form}.json",
-        scales=_SUMMARIES,
-        note="the prompts on summaries are not registered here",
-    )
 for _name, _model, _form in (
     ("gpt-3.5/stars", "gpt-3.5-turbo-0301", "stareval"),
     ("gpt-3.5/reason_then_score", "gpt-3.5-turbo-0301", "rts"),
