@@ -149,6 +149,7 @@ def keep(judge, cells):
         table = before["paper"] + " " + before["artefact"]
         again = table.isin(cells["paper"] + " " + cells["artefact"])
         cells = pd.concat([before[~again], cells], ignore_index=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     save(cells, path)
     return path
 
