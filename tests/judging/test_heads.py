@@ -54,21 +54,19 @@ def test_an_unknown_head_is_refused():
         heads.get_head("means")
 
 
-def test_a_tie_of_modes_is_treated_as_in_the_template():
-    """By the mean of the likeliest, for replies (`template_ablation`) and probabilities alike."""
-    estimators = {"median": "median", "mode": lambda scores: scores.mode().mean()}
+def test_heads_of_frequencies_are_those_of_the_replies():
+    """A tie of modes is their mean, as `template_ablation` takes it for replies."""
     rng = np.random.default_rng(5)
     scores = rng.integers(1, 6, (200, 6)).astype(float)
-    frequencies = heads.from_samples(scores, RATINGS)
-    for name in ("mode", "median"):
-        of_replies = [pd.Series(row).agg(estimators[name]) for row in scores]
-        np.testing.assert_allclose(
-            heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12
-        )
-    assert np.mean([len(pd.Series(row).mode()) > 1 for row in scores]) > 0.2  # so ties are tested
-    np.testing.assert_allclose(
-        heads.expected(frequencies, RATINGS), scores.mean(axis=1), atol=1e-12
-    )
+    frequencies = np.stack([(scores == rating).mean(axis=1) for rating in RATINGS], axis=1)
+    of_replies = {
+        "mode": [pd.Series(row).mode().mean() for row in scores],
+        "median": np.median(scores, axis=1),
+        "expected": scores.mean(axis=1),
+    }
+    for name, expected in of_replies.items():
+        found = heads.get_head(name)(frequencies, RATINGS)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_small_probabilities_do_not_vanish():
@@ -127,12 +125,6 @@ def test_a_pool_leaves_out_what_is_not_known():
     np.testing.assert_allclose(found[0], [0.7, 0, 0.05, 0, 0.25])
     np.testing.assert_allclose(found[4], other[4])
     assert np.isnan(heads.pooled([P, P])[4]).all()
-
-
-def test_samples_that_are_no_ratings_are_refused():
-    assert np.isnan(heads.from_samples([[math.nan, math.nan]], RATINGS)).all()
-    with pytest.raises(ValueError, match=r"expected one of the ratings \[1, 2, 3, 4, 5\], got 2.5"):
-        heads.from_samples([[1, 2.5]], RATINGS)
 
 
 LIKELY = [

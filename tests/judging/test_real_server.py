@@ -147,7 +147,7 @@ def by_hand(choice, ratings):
 def test_equation_1_from_real_probabilities(with_probabilities, at, items):
     store = at(with_probabilities)
     found = nj.judge_items(
-        items, PROMPTS, "openai:tiny", temperature=0, max_tokens=4, logprobs=True, store=store
+        items, PROMPTS, "openai:tiny", temperature=0, max_tokens=1, logprobs=True, store=store
     )
     expected = []
     for name in PROMPTS:
@@ -159,7 +159,7 @@ def test_equation_1_from_real_probabilities(with_probabilities, at, items):
                 with_probabilities,
                 text,
                 temperature=0,
-                max_tokens=4,
+                max_tokens=1,
                 logprobs=True,
                 top_logprobs=20,
             )
@@ -167,7 +167,7 @@ def test_equation_1_from_real_probabilities(with_probabilities, at, items):
     assert found["score"].tolist() == pytest.approx(expected, abs=1e-4, nan_ok=True)
     read = found["score"].dropna()
     assert len(read) >= 4 and (read % 1 != 0).all() and read.nunique() == len(read)
-    assert found.loc[found["score"].isna(), "reason"].eq("no_score_token").all()
+    assert found.loc[found["score"].isna(), "reason"].eq("no_rating").all()
 
 
 def test_yes_and_no_from_real_probabilities(with_probabilities, at, items):

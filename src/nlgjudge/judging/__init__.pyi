@@ -2,7 +2,6 @@ from . import heads as heads
 from .counts import reply_counts as reply_counts
 from .parsing import parse as parse
 from .probabilities import distributions as distributions
-from .probabilities import expected_score as expected_score
 from .prompts import Prompt as Prompt
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt

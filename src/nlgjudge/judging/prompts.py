@@ -73,15 +73,15 @@ class Prompt(NamedTuple):
     """
 
     name: str
-    paper: str
-    source: str
-    exact: bool
-    aspect: str
-    scale: tuple
-    form: str
-    slots: dict
-    body: str
-    constants: dict
+    paper: str = ""
+    source: str = ""
+    exact: bool = False
+    aspect: str = ""
+    scale: tuple = (1, 5)
+    form: str = "form"
+    slots: dict = {}
+    body: str = ""
+    constants: dict = {}
     options: dict = {}
     task: str = ""
     pattern: str = ""
@@ -218,15 +218,12 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, patt
     find("", form, scale, options=options, pattern=pattern)  # refuses what cannot be read
     made = Prompt(
         name=f"inline:{hashlib.sha256(given.encode()).hexdigest()[:8]}",
-        paper="",
         source="written for this run",
-        exact=False,
         aspect=aspect,
         scale=tuple(scale),
         form=form,
         slots={token: field for token, field in _INLINE_SLOTS.items() if token in given},
         body=given,
-        constants={},
         options=lettered(options, scale) if form == "choice" else {},
         pattern=pattern,
     )
@@ -352,15 +349,9 @@ def _from_file(path, name):
     folders = [part.removesuffix("_no_steps") for part in name.split("/")]
     return Prompt(
         name=name,
-        paper=head["paper"],
-        source=head["source"],
-        exact=head["exact"],
-        aspect=head["aspect"],
         scale=tuple(head["scale"]),
-        form=head["form"],
-        slots=dict(head["slots"]),
+        **{name: head[name] for name in ("paper", "source", "exact", "aspect", "form", "slots")},
         body=body.removesuffix("\n"),
-        constants={},
         task=head.get("task", next((part for part in folders if part in _TASKS), "")),
     )
 
@@ -396,17 +387,13 @@ def _composed(found):
                 body = body.replace("[Attribute]", aspect.capitalize())
                 yield Prompt(
                     name=f"{form}/{task}/{aspect}",
-                    paper=found["paper"],
-                    source=found["source"],
-                    exact=found["exact"],
                     aspect=aspect,
                     scale=tuple(asked["scale"]),
-                    form=found["form"],
+                    **{name: found[name] for name in ("paper", "source", "exact", "form")},
                     slots={
                         token: field for token, field in found["slots"].items() if token in body
                     },
                     body=body,
-                    constants={},
                     task=task,
                 )
 
@@ -420,13 +407,10 @@ def _upstream(name):
         name=name,
         paper=name.removeprefix("upstream:").partition("/")[0],
         source=f"{entry.repository} {entry.path}",
-        exact=False,
         aspect=aspect.lower(),
         scale=(int(low), int(high)),
-        form="form",
         slots={token: field for token, field in _UPSTREAM_SLOTS.items() if token in body},
         body=body,
-        constants={},
     )
 
 

@@ -177,15 +177,9 @@ class Replay:
             )
         return Prompt(
             name="not registered",
-            paper="",
-            source="",
-            exact=False,
             aspect=aspect,
             scale=self.held.scales.get(aspect, (1, 5)),
             form=self.held.form,
-            slots={},
-            body="",
-            constants={},
             pattern=self.held.pattern,
         )
 

@@ -178,8 +178,7 @@ def judge_items(
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
         Sampling parameters. `logprobs=True` makes the score that of `head`, by default the expected one (G-Eval,
-        equation 1), where the judge gives token probabilities, and NaN with the reason `no_score_token` where no
-        token of them is an allowed score.
+        equation 1), where the judge gives token probabilities; see `nlgjudge.judging.responses`.
     sampling : dict, optional
         Any other parameters of the request.
     policy : str
