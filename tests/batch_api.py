@@ -8,6 +8,11 @@ from loopback import completion
 class Api:
     """The endpoints of the Batch API; a batch runs when `finish` is called.
 
+    Parameters
+    ----------
+    answer : callable, optional
+        Takes a prompt and the number of a sample, and returns its reply.
+
     Attributes
     ----------
     batches : dict
@@ -18,7 +23,8 @@ class Api:
         Answers by path, in place of the right ones.
     """
 
-    def __init__(self):
+    def __init__(self, answer=None):
+        self.answer = answer or (lambda prompt, sample: f"{prompt}\u2028 reply {sample}")
         self.files, self.batches, self.answers, self.refuse = {}, {}, {}, {}
 
     def __call__(self, number, request, body):
@@ -50,7 +56,7 @@ class Api:
         output = []
         for line in self.batches[name]["lines"][:only]:
             prompt, n = line["body"]["messages"][0]["content"], line["body"].get("n", 1)
-            right = 200, completion([f"{prompt}\u2028 reply {i}" for i in range(n)])
+            right = 200, completion([self.answer(prompt, i) for i in range(n)])
             status_code, body = self.answers.get(prompt, right)
             response = {"status_code": status_code, "request_id": "q", "body": body}
             row = {"custom_id": line["custom_id"], "error": None, "response": response}

@@ -268,7 +268,7 @@ def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
     with Loopback(lambda *_: completion(["I cannot do that."])) as server:
         found = run(server, "chatgpt/table6", "--judge", "openai:m", "--limit", "4")
     assert found.returncode == FAILED
-    assert "nlgjudge: no reply could be read: most often refusal" in found.stderr
+    assert "nlgjudge: no reply could be read" in found.stderr
     assert (
         "replies none could be read: it enters no ledger" in found.stdout
         and "ran " not in found.stdout
