@@ -54,7 +54,7 @@ def test_a_row_for_each_reference_and_errors():
     assert frame["reference"].tolist() == [0, 1] and frame["rouge1-f"].tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"ends='line': expected one of \('period', 'dots'\)"):
         one("a", "a", ends="line")
-    with pytest.raises(ValueError, match="1 items without reference"):
+    with pytest.raises(ValueError, match="1 items have no reference"):
         one("a")
 
 
