@@ -134,7 +134,7 @@ def _stepdown(t, parts, seed):
     spread = ((parts[:, order] ** 2).mean(axis=0) - flipped**2).clip(1e-12) / (n - 1)
     flipped = np.abs(flipped) / np.sqrt(spread)
     highest = np.maximum.accumulate(flipped[:, ::-1], axis=1)[:, ::-1]
-    steps = (1 + (highest >= t[order]).sum(axis=0)) / (1 + FLIPS)
+    steps = (1 + (highest >= t[order] - 1e-9).sum(axis=0)) / (1 + FLIPS)
     return np.maximum.accumulate(steps)[np.argsort(order)]
 
 
