@@ -3,11 +3,10 @@ from .bootstrap import difference as difference
 from .bootstrap import interval as interval
 from .bootstrap import interval_table as interval_table
 from .bootstrap import mean_interval as mean_interval
+from .certificate import few_labels as few_labels
 from .correlations import correlation as correlation
 from .correlations import correlation_table as correlation_table
 from .correlations import grouped as grouped
-from .few_labels import FewLabels as FewLabels
-from .few_labels import few_labels as few_labels
 from .judge_agreement import agreement as agreement
 from .judge_pairs import family as family
 from .judge_pairs import one_family as one_family
