@@ -389,7 +389,7 @@ def test_the_committed_long_run_keeps_its_promises():
     for column in ("covered", "covered, sample", "covered, dataset", "covered, system"):
         assert by_n[column].mean().min() >= 0.93, column
     assert real["false"].max() <= 0.05
-    assert cases[cases["data"] == "null"].groupby("n")["false"].mean().max() <= 0.06
+    assert cases[cases["data"] == "equal systems"].groupby("n")["false"].mean().max() <= 0.06
     useless = cases[cases["judge"].isin(["useless", "constant"])]
     assert useless["saved"].abs().max() < 0.01
 
