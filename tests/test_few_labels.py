@@ -103,7 +103,7 @@ def method():
             f"def {name}(" in cell.source or f"class {name}:" in cell.source for name in wanted
         ]
         if cell.cell_type == "code" and any(defines):
-            source = cell.source.split("\n\n\nscores, labels = ")[0].split("\n\n\nworlds = ")[0]
+            source = cell.source.split("\n\n\nscores, wide = ")[0].split("\n\n\nworlds = ")[0]
             exec(compile(source, cell.id, "exec"), names)  # noqa: S102
     return names
 
