@@ -208,6 +208,30 @@ def test_a_method_with_few_scores_or_many_ties_is_left_out(run, planted):
     assert cells(names).loc["your prompt, good", ["n", "level"]].tolist() == [12, "sample"]
 
 
+def test_some_rated_documents_give_a_certificate(run, planted):
+    """12 of 40 documents are rated; with 9 of them, everything is refused with advice."""
+    truth = np.random.default_rng(6).uniform(1, 5, (40, 4)).round(2)
+    rated, judge = truth.copy(), noisy(truth, 0.5, 1)
+    rated[np.random.default_rng(2).permutation(40)[12:]] = np.nan
+    asked = {"judges": [Says("good", judge)], "prompts": STYLE}
+    names, said = run(file=planted(rated), **asked)
+    assert "Labels saved = ρ²(1 − n/N)** = " in said and "× (1 − 12/40)" in said
+    assert "Experts labelled 12 of 40 documents, drawn at random, of 4 systems." in said
+    expected = nj.stats.few_labels(
+        pd.DataFrame(
+            {"doc_id": np.repeat(range(40), 4), "system_id": np.tile(range(4), 40)}
+            | {"judge": judge.ravel(), "human": rated.ravel()}
+        ),
+        "judge",
+        "human",
+        scale=(1, 5),
+    )
+    assert names["few"]["your prompt, good"].correlation == pytest.approx(expected.correlation)
+    rated[np.flatnonzero(np.isfinite(rated[:, 0]))[9:]] = np.nan
+    assert "Label 1 more documents, drawn at random." in run(file=planted(rated), **asked)[1]
+    assert "Experts labelled" not in run(file=planted(truth), **asked)[1]
+
+
 def test_the_ceiling_of_noisy_raters(run, planted):
     rng = np.random.default_rng(3)
     truth = rng.uniform(1, 5, (14, 4))

@@ -1,3 +1,4 @@
+from .certificate import few_labels as few_labels
 from .correlations import correlation as correlation
 from .correlations import correlation_table as correlation_table
 from .correlations import grouped as grouped

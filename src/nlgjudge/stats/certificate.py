@@ -1,0 +1,282 @@
+"""A certificate, or a refusal, from a judge's scores of N documents and labels for n of them.
+
+A system's mean is the regression estimator of double sampling (Cochran 1977, chapter 12), which is
+prediction-powered inference with its best weight (Angelopoulos et al. 2023), pooled over systems.
+Intervals leave out each labelled document. Pairs are decided by Holm's procedure or by step-down
+sign flips (Romano and Wolf 2005). The notebook `beyond_few_labels` measures what holds.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from nlgjudge.stats.double_sampling import (
+    Data,
+    correlation_with_interval,
+    cost_of_winner,
+    estimated,
+    lead,
+    means_of_systems,
+    pairs_of_systems,
+)
+
+LEVELS = ("sample", "dataset", "system")
+COEFFICIENTS = ("spearman", "pearson", "kendall")
+LABELLED = 10  # the fewest for which the intervals were verified
+
+
+class FewLabels(NamedTuple):
+    """What n labelled documents of N show about a judge; NaN, empty or None where refused.
+
+    Attributes
+    ----------
+    labelled, documents, systems : int
+        n, N and the number of systems.
+    saved : tuple of float
+        Share of labels saved, rho² (1 - n/N) in [0, 1], and the ends of its interval.
+    means : pandas.DataFrame or None
+        `system_id, value, ci_low, ci_high, labels_alone, judge`; where `judge` is False, the interval
+        is a betting interval from the labels alone.
+    pairs : pandas.DataFrame or None
+        `better, worse, difference, p, decided, judge_agrees`; p is corrected for all pairs.
+    correlation : tuple of float
+        The judge's correlation with the labels in [-1, 1], and the ends of its interval.
+    usable : int
+        Documents on which the correlation rests.
+    verdict : {"yes", "no", "not yet", ""}
+        Good enough against the bar; empty without one.
+    more : float
+        Further documents after which a difference of `margin` is seen with a power of 80%.
+    cost : float
+        The judge's highest system is at most this far below the best one, in points.
+    refused : list of str
+        What is not given, why, and what to do.
+    sentences : list of str
+        The result; the first is the limit on what a judge can save.
+    paper : str
+        A paragraph for a paper; empty if everything is refused.
+    """
+
+    labelled: int
+    documents: int
+    systems: int
+    saved: tuple = (np.nan,) * 3
+    means: pd.DataFrame | None = None
+    pairs: pd.DataFrame | None = None
+    correlation: tuple = (np.nan,) * 3
+    usable: int = 0
+    verdict: str = ""
+    more: float = np.nan
+    cost: float = np.nan
+    refused: list = []
+    sentences: list = []
+    paper: str = ""
+
+
+def few_labels(
+    frame,
+    metric,
+    human,
+    *,
+    scale,
+    metric_scale=None,
+    level="sample",
+    coefficient="spearman",
+    bar=None,
+    margin=None,
+    drawn="random",
+    look=1,
+    looks=1,
+    seed=0,
+):
+    """Certify what a judge and a few labelled documents show, or refuse.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `doc_id, system_id` and the columns below. A document is labelled if `human` is given for all
+        systems; documents without all scores of `metric` are left out.
+    metric, human : str
+    scale : tuple of float
+        Lowest and highest label.
+    metric_scale : tuple of float, optional
+        The same for the judge; the labels' by default. ``(-inf, inf)`` for a metric without a scale.
+    level : {"sample", "dataset", "system"}
+    coefficient : {"spearman", "pearson", "kendall"}
+        At system level Pearson only.
+    bar : float, str or list of str, optional
+        What the judge must reach: a correlation, the column of a second judge, or the columns of two
+        or more raters, whose agreement with each other is the bar.
+    margin : float, optional
+        A difference in correlation that matters to you.
+    drawn : str
+        How the labelled documents were chosen; anything but ``"random"`` is refused.
+    look, looks : int
+        Which of how many planned looks at the growing labels this is; each has 5% / looks.
+    seed : int
+        Of the sign flips.
+
+    Returns
+    -------
+    FewLabels
+
+    Raises
+    ------
+    KeyError
+        For a missing column.
+    ValueError
+        For an unknown level or coefficient, or repeated or missing ids.
+    """
+    if level not in LEVELS or coefficient not in COEFFICIENTS:
+        raise ValueError(
+            f"expected a level of {', '.join(LEVELS)} and a coefficient of "
+            f"{', '.join(COEFFICIENTS)}; got {level!r} and {coefficient!r}"
+        )
+    raters = [bar] if isinstance(bar, str) else list(bar) if isinstance(bar, (list, tuple)) else []
+    labels, judged, *others, names, refused = _arrays(frame, human, metric, raters)
+    known = np.isfinite(labels).all(axis=1)
+    data, alpha = Data(labels[known], judged[known], judged), 0.05 / looks
+    found = FewLabels(len(data.labels), *judged.shape)
+    why = _refusal(data, known, scale, metric_scale or scale, drawn, look, looks)
+    if why:
+        return found._replace(refused=[why], sentences=[f"**Refused.** {why}"])
+    estimates, saved = estimated(data, alpha)
+    means = means_of_systems(data, estimates, names, scale, alpha, refused)
+    helped = means["judge"].to_numpy()
+    correlation, usable, spread, why = correlation_with_interval(
+        data, level, coefficient, alpha, helped
+    )
+    more = np.nan
+    if margin and not why:
+        power = scipy.stats.norm.isf([alpha / 2, 0.2]).sum()
+        needed = (power * spread / margin) ** 2 * len(data.labels) / usable
+        more = max(float(np.ceil(needed)) - len(data.labels), 0.0)
+    verdict = ""
+    if bar is not None and not why:
+        low, high, threshold = *correlation[1:], bar
+        if raters:
+            low, high = lead(data, [one[known] for one in others], level, coefficient, alpha)
+            threshold = 0
+        if np.isfinite(low):
+            verdict = "yes" if low >= threshold else "no" if high <= threshold else "not yet"
+        else:
+            refused.append(
+                "No comparison with the bar, because too few documents have both correlations, or "
+                "raters are compared at system level. Label more documents, or use level='sample'."
+            )
+    if why:
+        refused.append(f"No interval for the correlation: {why}")
+    found = found._replace(
+        saved=saved,
+        means=means,
+        pairs=pairs_of_systems(data, estimates, helped, names, alpha, seed, refused),
+        correlation=correlation,
+        usable=usable,
+        verdict=verdict,
+        more=more,
+        cost=cost_of_winner(data, estimates, helped, scale, alpha),
+        refused=refused,
+    )
+    return _said(found, metric, f"{coefficient.title()} correlation at {level} level", bar, margin)
+
+
+def _arrays(frame, human, metric, raters):
+    """Documents x systems of each column, the systems' names, and what was left out."""
+    keys, columns = ["doc_id", "system_id"], [human, metric, *raters]
+    lacking = [column for column in [*keys, *columns] if column not in frame]
+    if lacking:
+        raise KeyError(f"expected columns {', '.join(lacking)}; got {', '.join(map(str, frame))}")
+    if frame.duplicated(keys).any() or frame[keys].isna().any().any():
+        raise ValueError("expected one row per document and system; got repeated or missing ids")
+    wide = [frame.pivot(index="doc_id", columns="system_id", values=c) for c in columns]
+    complete, said = wide[1].notna().all(axis=1), []
+    labelled = wide[0][complete].notna()
+    partly = (labelled.any(axis=1) & ~labelled.all(axis=1)).sum()
+    if not complete.all():
+        said.append(f"{(~complete).sum()} documents lack a score of the judge and are left out.")
+    if partly:
+        said.append(f"{partly} documents have labels of some systems only and count as unlabelled.")
+    return *[table[complete].to_numpy(float).round(9) for table in wide], list(wide[0]), said
+
+
+def _refusal(data, known, scale, metric_scale, drawn, look, looks):
+    """Why nothing can be certified; empty if something can."""
+    n, systems = data.labels.shape
+    if drawn != "random":
+        return (
+            f"The labelled documents were chosen ({drawn}), not drawn at random, so they do not "
+            "stand for the others. Draw documents at random and label those."
+        )
+    if look > looks:
+        return (
+            f"This is look {look} of {looks} planned, and each unplanned look raises the error. "
+            "Plan the looks from the start, or label new documents."
+        )
+    if n < LABELLED or systems < 2:
+        return (
+            f"{n} documents are labelled for all of {systems} systems; at least {LABELLED} and 2 "
+            f"systems are needed. Label {max(LABELLED - n, 0)} more documents, drawn at random."
+        )
+    for name, values, (low, high) in (
+        ("labels", data.labels, scale),
+        ("scores", data.judged, metric_scale),
+    ):
+        outside = ((values < low) | (values > high)).sum()
+        if outside:
+            return (
+                f"{outside} {name} are outside the scale from {low:g} to {high:g}. Empty the codes "
+                "for missing values, correct the others, or give the right scale."
+            )
+    here, rest = data.scores.mean(axis=1), data.judged[~known].mean(axis=1)
+    if len(rest) and np.ptp(np.append(here, rest)) > 1e-9:
+        error = np.append(here, rest).std(ddof=1) * np.sqrt(1 / len(here) + 1 / len(rest))
+        if abs(here.mean() - rest.mean()) > scipy.stats.norm.isf(0.0005) * error:
+            return (
+                f"The judge's mean score is {here.mean():.2f} on the labelled documents and "
+                f"{rest.mean():.2f} on the others, which a random draw gives less than once in a "
+                "thousand. Draw documents at random and label those."
+            )
+    return ""
+
+
+def _said(found, metric, what, bar, margin):
+    """The certificate with its sentences, and a paragraph for a paper."""
+    n, total = found.labelled, found.documents
+    saved = "{:.0%} [{:.0%}, {:.0%}]".format(*found.saved)
+    square = found.saved[0] / (1 - n / total) if n < total else 0
+    first = f"**Labels saved = ρ²(1 − n/N)** = {square:.2f} × (1 − {n}/{total}) = {saved}."
+    if n == total:
+        first += " All documents are labelled, so nothing can be saved."
+    elif square < 0.02:
+        first += (
+            " Nothing is saved: the judge does not follow the labels from document to document."
+        )
+    decided = found.pairs["decided"]
+    wrong = (decided & ~found.pairs["judge_agrees"]).sum()
+    pairs = f"{decided.sum()} of {len(decided)} pairs of systems are decided"
+    half = ((found.means["ci_high"] - found.means["ci_low"]) / 2).median()
+    cost = f"aking {metric}'s highest system costs at most {found.cost:.2f} points"
+    said = [first, f"Means: ± {half:.2f} points, the median of {found.systems} systems."]
+    said += [f"{pairs}, {wrong} of them against {metric}'s order.", f"T{cost}."]
+    text = ""
+    if np.isfinite(found.correlation[0]):
+        text = f"{what} is {{:.2f}} [{{:.2f}}, {{:.2f}}]".format(*found.correlation)
+        said.append(f"{text}, from {found.usable} documents.")
+        if found.usable < 20:
+            said.append("With fewer than 20 documents, that interval covers 92 to 95%.")
+    if found.verdict:
+        kind = "the second judge" if isinstance(bar, str) else "the raters"
+        kind = kind if isinstance(bar, (str, list, tuple)) else f"{bar:g}"
+        said.append(f"Good enough against {kind}: **{found.verdict}**.")
+    if np.isfinite(found.more):
+        said.append(f"To see a difference of {margin:g}, label {found.more:.0f} more documents.")
+    paper = (
+        f"Experts labelled {n} of {total} documents, drawn at random, of {found.systems} systems. "
+        f"With the scores of {metric}, {pairs} (family-wise error 5%), and t{cost} (95%). "
+        + (f"Its {text} (95%, leaving out each document). " if text else "")
+        + f"The scores replaced {saved} of the labels. "
+        "This holds for these systems and raters, and for documents like these."
+    )
+    return found._replace(sentences=said + found.refused, paper=paper)
