@@ -66,7 +66,7 @@ def test_the_lock_has_no_neural_package():
 
 
 def test_the_lock_has_no_model_server():
-    """It has to be compiled; one test file wants it, and skips without."""
+    """One test file wants it, and skips without."""
     assert "served" in EXTRAS
     assert not set(specifiers(EXTRAS["served"])) & set(lock())
 
