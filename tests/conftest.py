@@ -18,17 +18,10 @@ import pytest
 
 from loopback import Loopback
 from nlgjudge.data import benchmarks, fetch, paths, registry
-from nlgjudge.judging import heard
 from nlgjudge.judging.store import Store
 
 # A client reads the machine's certificates each time it is made; no test on the loopback needs them.
 ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
-
-
-@pytest.fixture(autouse=True)
-def nothing_heard(monkeypatch):
-    """No test knows what served models said in another one of its process."""
-    monkeypatch.setattr(heard, "_heard", {})
 
 
 KEY = "sk-loopback-9f2c71d40b"

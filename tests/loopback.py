@@ -31,6 +31,16 @@ def completion(texts, *, model="test-model", logprobs=None, finish="stop"):
     }
 
 
+def words(body):
+    """The prompt in a request's body."""
+    return json.loads(body)["messages"][0]["content"]
+
+
+def right(number, path, body):
+    """As many samples as asked for, each naming its prompt."""
+    return completion([f"{words(body)} Score: 4"] * json.loads(body).get("n", 1))
+
+
 def error(status, message, **fields):
     """An error as the API words it."""
     return status, {

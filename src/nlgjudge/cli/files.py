@@ -10,11 +10,9 @@ from nlgjudge.cli import FAILED, cli, command
 from nlgjudge.data import fetch as files
 from nlgjudge.data.paths import cache
 from nlgjudge.data.registry import entries
-from nlgjudge.judging import pending
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.forget import matching
+from nlgjudge.judging.parsing import FORMS, parse
 from nlgjudge.judging.store import Store
-from nlgjudge.judging.usable import REASONS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 BENCHMARKS = click.argument("benchmarks", nargs=-1)
@@ -165,41 +163,61 @@ def count_replies(store):
 def list_batches(give_up, store):
     """List submitted batches that are not collected yet, or give one up."""
     with open_store(store) as opened:
+        batches = opened.batches()
+        if give_up and give_up not in batches:
+            raise ValueError(
+                f"{opened.path} has no open batch {give_up}; open: {', '.join(batches)}"
+            )
         if give_up:
-            number = pending.give_up(opened, give_up)
+            opened.close_batch(give_up)
             click.echo(
-                f"{give_up} is given up: its {number} requests will be sent again. Cancel it at the "
-                "server too, or it may still be charged."
+                f"{give_up} is given up: its {len(batches[give_up]['lines'])} requests will be sent "
+                "again. Cancel it at the server too, or it may still be charged."
             )
             return
-        found = pending.under_way(opened)
-        for batch in found:
-            click.echo(
-                f"{batch['id']} at {batch['endpoint']}: {len(batch['keys'])} requests, attempt "
-                f"{batch['attempt']}"
-            )
-        click.echo(f"{len(found)} batches under way in {opened.path}")
+        for name, batch in batches.items():
+            click.echo(f"{name} at {batch['endpoint']}: {len(batch['lines'])} requests")
+        click.echo(f"{len(batches)} open batches in {opened.path}")
 
 
 @command(replies, "drop", "nlgjudge replies drop --model gpt-4o-mini --reason no_rating --yes")
 @click.option("--model", help="The model that was asked.")
 @click.option("--prompt", help="Name of the prompt, its beginning, or its digest.")
-@click.option("--reason", type=click.Choice(REASONS), help="Why they have no rating.")
+@click.option("--reason", help="Why they have no rating, as the command judge counts it.")
 @click.option("--yes", is_flag=True, help="Drop them; without it they are only counted.")
 @STORE
 def drop_replies(model, prompt, reason, yes, store):
     """Drop the replies that fit all options, so that the next run asks for them again."""
     if not any((model, prompt, reason)):
         raise click.UsageError("say which replies: give --model, --prompt or --reason")
+    chosen = []
+    counts = Counter()
     with open_store(store) as opened:
-        chosen, counts = matching(opened, model=model, endpoint=None, prompt=prompt, reason=reason)
-        for (of_model, at, of_prompt, why), number in counts.most_common():
-            because = f", {why}" if why else ""
-            click.echo(f"{number} of {of_model}@{at}, prompt {of_prompt or 'not noted'}{because}")
+        for key, sample, asked, reply in opened.rows(model=model):
+            found = reason_of(asked["reading"], reply)
+            name = asked["prompt"]
+            if prompt and not (name.startswith(prompt) or asked["digest"] == prompt):
+                continue
+            if not reason or found == reason:
+                chosen.append((key, sample))
+                counts[
+                    f"{asked['request']['model']}, {name or 'no prompt'}, {found or 'rated'}"
+                ] += 1
         if yes:
             opened.drop(chosen)
+    for kind, number in counts.most_common():
+        click.echo(f"{number} of {kind}")
     done = "were dropped" if yes else "would be dropped; add --yes to do it"
     click.echo(f"{len(chosen)} replies {done}")
+
+
+def reason_of(reading, reply):
+    """Why a stored reply has no rating; empty if it has one."""
+    if reading["form"] not in FORMS or (reply["reason"] and not reply["text"].strip()):
+        return reply["reason"]
+    options = reading["options"] or None
+    found = parse(reply["text"], reading["form"], reading["scale"], options=options).reason
+    return reply["reason"] or found if found else ""
 
 
 @command(cli, "ledger", "nlgjudge ledger")

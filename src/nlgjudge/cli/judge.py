@@ -12,6 +12,7 @@ from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
 from nlgjudge.cli.files import FILE
 from nlgjudge.cli.opening import (
     LIMIT,
+    SET,
     SOURCE,
     SPENDING,
     open_judge,
@@ -25,10 +26,11 @@ from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
+from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.planning import assumption
-from nlgjudge.judging.run import all_or_waiting
-from nlgjudge.judging.tasks import NOT_ASKED, Tasks
+from nlgjudge.judging.run import SAMPLING, requests, sampling_settings
+from nlgjudge.judging.tasks import NOT_ASKED
 
 _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills in
 
@@ -62,10 +64,15 @@ _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills
     "--samples", type=click.IntRange(1), default=1, show_default=True, help="Replies an item."
 )
 @click.option("--temperature", type=float, help="The server's own by default.")
+@click.option("--top-p", type=float, help="The server's own by default.")
 @click.option("--max-tokens", type=int, help="Of a reply.")
 @click.option(
-    "--logprobs", is_flag=True, help="Weigh ratings by token probability (G-Eval, eq. 1)."
+    "--logprobs",
+    is_flag=True,
+    default=None,
+    help="Weigh ratings by token probability (G-Eval, eq. 1).",
 )
+@SET
 @click.option(
     "--policy",
     type=click.Choice(POLICIES),
@@ -80,12 +87,12 @@ _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills
 def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, store, **asked):
     """Let JUDGE rate the items of BENCHMARK, and compare its ratings with people's.
 
-    JUDGE is openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface. With
-    --plan nothing is asked.
+    JUDGE is openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface, or
+    several of them joined by +, for their mean. With --plan nothing is asked.
     """
     planned = asked.pop("plan")
-    how = {name: asked.pop(name) for name in ("temperature", "max_tokens", "logprobs")}
-    samples, policy = asked.pop("samples"), asked["policy"]
+    settings = sampling_settings(**{name: asked.pop(name) for name in (*SAMPLING, "sampling")})
+    samples, policy = asked.pop("samples"), asked.pop("policy")
     if benchmark not in READERS:
         raise ValueError(unknown("benchmark", benchmark, READERS, most=len(READERS)))
     rated = nj.load(benchmark, source)
@@ -99,19 +106,18 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
     items = first(rated.items, limit)
     for one in chosen:
         library.check_fit(one, items, task(benchmark))
-    sampling = {name: value for name, value in how.items() if value not in (None, False)}
     with store_of_run(store) as opened_store:
         opened = open_judge(judge, opened_store, items=items, **asked)
-        tasks = [Tasks(items, one, n=samples, **sampling) for one in chosen]
+        tasks = requests(items, chosen, samples=samples, settings=settings)
         report_plan(opened, tasks, asked)
         if planned:
             return 0
         if hasattr(opened, "submit"):  # so that all prompts go out before one is waited for
             for part in tasks:
                 opened.submit(part)
-        settings = {"samples": samples, "policy": policy, "sampling": sampling}
+        how = {"samples": samples, "policy": policy, "sampling": settings}
         found = all_or_waiting(
-            partial(nj.judge_items, items, [one], opened, **settings) for one in chosen
+            partial(nj.judge_items, items, [one], opened, **how) for one in chosen
         )
         parts = [part.assign(prompt=one.name) for part, one in zip(found, chosen)]
         responses = pd.concat(parts, ignore_index=True)
@@ -154,7 +160,7 @@ def chosen_prompts(given, aspects, aspect, scale, form):
             raise ValueError(
                 f"a prompt's own text needs --aspect: {unknown('aspect', aspect or '', aspects)}"
             )
-        low, high = scale or (1, 5)
+        low, high = (1, 5) if scale is None else scale
         if low >= high:
             raise ValueError(
                 f"scale {low:g} {high:g}: expected the lowest rating first, then the highest"
@@ -196,21 +202,23 @@ def report_plan(judge, tasks, asked):
         return
     plans = pd.DataFrame([judge.plan(part) for part in tasks])
     total = plans.drop(columns="cost").sum().to_dict()
-    total["cost"] = float(plans["cost"].sum()) if asked["price"] else None
+    total["cost"] = float(plans["cost"].sum()) if asked["price"] is not None else None
     said = [f"{name} {value}" for name, value in total.items() if name != "cost"]
-    said.append(f"cost {total['cost']:.4f}" if asked["price"] else "cost unknown (give --price)")
+    said.append(
+        f"cost {total['cost']:.4f}" if asked["price"] is not None else "cost unknown (give --price)"
+    )
     click.echo("plan: " + ", ".join(said))
-    samples = max(part.n for part in tasks)
-    for length in dict.fromkeys(
-        assumption(judge.server, judge.store, next(iter(part))) for part in tasks if len(part)
-    ):
+    asking = [one for one in getattr(judge, "judges", [judge]) if hasattr(one, "plan")]
+    lengths = [assumption(one, next(iter(part))) for part in tasks if len(part) for one in asking]
+    for length in dict.fromkeys(lengths):
         click.echo(f"plan: counted with {length}, and four characters a token of a prompt")
+    samples = max(part.n for part in tasks)
     if samples > 1:
         click.echo(
             "plan: counted as one call an item; where the server gives one sample a call, a prompt "
             f"is paid {samples} times"
         )
-    if not hasattr(judge, "submit"):
+    if "batch:" not in judge.name:
         return
     for name, limit in (("cost", asked["max_cost"]), ("calls", asked["max_calls"])):
         if limit is not None and total[name] is None:
@@ -224,22 +232,14 @@ def report_plan(judge, tasks, asked):
 
 def report_run(judge, responses, price, notice):
     """Print what came of a run, and what it took; the exit status."""
-    reasons = Counter(responses.loc[responses["reason"] != "", "reason"])
-    unasked = reasons.pop(NOT_ASKED, 0)
-    read = len(responses) - unasked - reasons.total()
-    counted = ", ".join(f"{name} {number}" for name, number in reasons.most_common())
-    without = f" ({counted})" if counted else ""
-    click.echo(f"{read} replies read, {reasons.total()} without a rating{without} {notice}".strip())
-    if getattr(judge, "asked_again", None):
-        from nlgjudge.judging.live import told_again
-
-        click.echo(told_again(judge.asked_again))
+    click.echo(f"{nj.judging.reply_counts(responses, examples=3)} {notice}".strip())
     if hasattr(judge, "spent"):
         said = [f"{name} {value}" for name, value in judge.spent.items()]
-        if price:
+        if price is not None:
             said.append(f"cost {judge.cost:.4f}")
         click.echo("spent: " + ", ".join(said))
     status = report_failures(judge)
+    unasked = (responses["reason"] == NOT_ASKED).sum()
     if unasked:
         click.echo(
             f"nlgjudge: stopped after {len(responses) - unasked} of {len(responses)} replies: "
@@ -247,11 +247,8 @@ def report_run(judge, responses, price, notice):
             err=True,
         )
         return UNFINISHED
-    if not read:
-        texts = responses.loc[responses["text"] != "", "text"]
-        example = f", as {texts.iloc[0][:80]!r}" if len(texts) else ""
-        why = f"most often {reasons.most_common(1)[0][0]}" if reasons else "there is no item"
-        click.echo(f"nlgjudge: no reply could be read: {why}{example}", err=True)
+    if not responses["score"].notna().any():
+        click.echo("nlgjudge: no reply could be read", err=True)
         return FAILED
     return status
 
@@ -274,7 +271,8 @@ def report_agreement(benchmark, prompts, parts):
             found = nj.correlation(frame, f"judge:{one.aspect}", one.aspect, level=level)
             click.echo(
                 f"{label:20} {level:8} Spearman {found.value:6.3f}  "
-                f"(n {found.n}, left out {found.n_skipped})"
+                f"(n {found.n}, left out {found.n_skipped}, replies parsed "
+                f"{responses['score'].notna().sum()} of {len(responses)})"
             )
 
 

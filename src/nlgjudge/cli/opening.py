@@ -1,5 +1,6 @@
 """What every command shares that asks a judge: its options, its judge, its store."""
 
+import json
 import warnings
 from contextlib import contextmanager
 from functools import reduce
@@ -9,13 +10,11 @@ import click
 import nlgjudge as nj
 from nlgjudge.cli import FAILED
 from nlgjudge.cli.files import STORE, open_store
-from nlgjudge.data.choices import unknown
 
 JUDGES = (
-    "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface"
+    "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface; "
+    "JUDGE+JUDGE is their mean"
 )
-KINDS = ("openai", "batch", "replay", "surface")
-_SECONDS = click.FloatRange(0, min_open=True)
 # What a command may use and pay; `open_judge` takes all but `plan` and `store`.
 SPENDING = (
     click.option("--plan", is_flag=True, help="Show what it would take; ask nothing."),
@@ -26,9 +25,10 @@ SPENDING = (
         help="Of a million prompt and a million completion tokens.",
     ),
     click.option("--max-cost", type=float, help="Stop at this cost, in the price's currency."),
-    click.option("--max-calls", type=int, help="Stop after this many calls."),
-    click.option("--per-minute", type=float, help="Calls per minute at most."),
-    click.option("--tokens-per-minute", type=float, help="Prompt tokens per minute at most."),
+    click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls."),
+    click.option(
+        "--per-minute", type=click.FloatRange(0, min_open=True), help="Calls per minute at most."
+    ),
     click.option(
         "--concurrency",
         type=click.IntRange(1),
@@ -38,17 +38,10 @@ SPENDING = (
     ),
     click.option(
         "--timeout",
-        type=_SECONDS,
+        type=click.FloatRange(0, min_open=True),
         default=60,
         show_default=True,
         help="Seconds of silence before a call is tried again.",
-    ),
-    click.option(
-        "--deadline",
-        type=_SECONDS,
-        default=900,
-        show_default=True,
-        help="Seconds for a call with all its tries.",
     ),
     click.option(
         "--despite-batches",
@@ -63,6 +56,15 @@ SOURCE = click.option(
     default="auto",
     show_default=True,
     help="With auto, a served model is asked about real data only; sample asks about the sample.",
+)
+SET = click.option(
+    "--set",
+    "sampling",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=lambda _, __, given: request_parameters(given),
+    help="Any other parameter of the request, as seed=1 or reasoning_effort=low; the value may be JSON. "
+    "Again for more.",
 )
 LIMIT = click.option(
     "--limit", type=int, default=0, show_default=True, help="Documents; 0 for all."
@@ -83,46 +85,68 @@ def options(listed):
     return lambda function: reduce(lambda made, option: option(made), reversed(listed), function)
 
 
-def open_judge(spec, store, *, price, max_cost, max_calls, items=None, policy="nan", **settings):
-    """Make the judge that a command names, with the limits of its options.
+def request_parameters(given):
+    """Parameters of a request from ``KEY=VALUE``; a value that is JSON is read as such.
+
+    Parameters
+    ----------
+    given : sequence of str
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    click.BadParameter
+        For something else.
+
+    Examples
+    --------
+    >>> request_parameters(["seed=1", "reasoning_effort=low"])
+    {'seed': 1, 'reasoning_effort': 'low'}
+    """
+    found = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"expected KEY=VALUE, as seed=1; got {one!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def open_judge(spec, store, *, items=None, **asked):
+    """Make the judge that a command names, with the options of `SPENDING`.
 
     Parameters
     ----------
     spec : str
         As for `nlgjudge.get_judge`.
     store : nlgjudge.judging.store.Store
-    price : (float, float) or None
-    max_cost, max_calls : float or None, int or None
     items : pandas.DataFrame, optional
         For recordings that name texts instead of keys.
-    policy : str
-        Any but ``"nan"`` takes the first reply as it came, as upstream's scripts did.
-    **settings
-        The other options of `SPENDING`.
+    **asked
+        `price, max_cost, max_calls, per_minute, concurrency, timeout, despite_batches`.
 
     Raises
     ------
     ValueError
         For an unknown kind of judge.
     """
-    kind = spec.partition(":")[0]
-    if kind not in KINDS:
-        raise ValueError(f"judge {spec!r}: {unknown('kind of judge', kind, KINDS)}; write {JUDGES}")
-    if kind == "batch":
-        return nj.get_judge(spec, store=store, price=price)
-    if kind != "openai":
-        return nj.get_judge(spec, items=items, store=store)
-    rates = settings.pop("per_minute"), settings.pop("tokens_per_minute")
-    limits = nj.judging.Limits(max_calls, max_cost, *rates, price)
-    again = policy == "nan"
-    return nj.get_judge(
-        spec, store=store, limits=limits, progress=True, ask_again=again, **settings
-    )
+    live = {name: asked.pop(name) for name in ("concurrency", "timeout", "despite_batches")}
+    if spec.startswith("openai:"):
+        asked |= live | {"progress": True}
+    if spec.startswith("batch:"):
+        asked |= {"max_cost": None, "max_calls": None}  # checked against the plan
+    return nj.get_judge(spec, items=items, store=store, **asked)
 
 
 def refuse_sample(source, planned, judges):
     """Whether a served judge would be asked about the sample without being told to; says so."""
-    served = any(name.startswith(("openai:", "batch:")) for name in judges)
+    served = any("openai:" in name or "batch:" in name for name in judges)
     if source != "auto" or planned or not served:
         return False
     click.echo(
@@ -163,7 +187,7 @@ def report_failures(judge):
         return 0
     most, _ = judge.reasons.most_common(1)[0]
     click.echo(
-        f"nlgjudge: {judge.name}: {judge.failures} items failed, most often with: {most}; the same "
+        f"nlgjudge: {judge.name}: {judge.failures} requests failed, most often with: {most}; the same "
         "command asks for them again",
         err=True,
     )

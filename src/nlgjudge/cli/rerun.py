@@ -1,7 +1,5 @@
 """The command `rerun`: a judge asked for the papers' rows, with cells, notebooks and one page of all tables."""
 
-from collections import Counter
-
 import click
 import pandas as pd
 
@@ -11,6 +9,7 @@ from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
 from nlgjudge.cli.opening import (
     JUDGES,
     LIMIT,
+    SET,
     SOURCE,
     SPENDING,
     open_judge,
@@ -21,7 +20,7 @@ from nlgjudge.cli.opening import (
 )
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.judging.run import all_or_waiting
+from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
 
@@ -44,6 +43,9 @@ from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tab
 )
 @click.option("--samples", type=click.IntRange(1), help="Each protocol's own by default.")
 @click.option("--temperature", type=float, help="Each protocol's own by default.")
+@click.option("--top-p", type=float, help="Each protocol's own by default.")
+@click.option("--max-tokens", type=int, help="Each protocol's own by default.")
+@SET
 @click.option(
     "--without-logprobs",
     is_flag=True,
@@ -62,9 +64,11 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     judge add up. --limit 20 is a cheap rehearsal.
     """
     planned = asked.pop("plan")
-    given = {name: asked.pop(name) for name in ("samples", "temperature")}
+    given = {name: asked.pop(name) for name in ("samples", "temperature", "top_p", "max_tokens")}
     given["logprobs"] = False if asked.pop("without_logprobs") else None
     given = {name: value for name, value in given.items() if value is not None}
+    if sampling := asked.pop("sampling"):
+        given["sampling"] = sampling
     tables = wanted(targets)
     named = judges_by_row(judges, tables)
     tables, sample = available(tables, named, source)
@@ -102,13 +106,14 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
     rules = rerun_folder.baseline(tables, named, limit, source)
     rerun_folder.add(cells, counts.reset_index(), folder, rules)
+    responses = pd.concat([one.responses for one in found.values()], ignore_index=True)
+    click.echo(nj.judging.reply_counts(responses, examples=3))
     click.echo(rerun_folder.summary(cells).to_string(index=False, na_rep=""))
     for paper, one in found.items():
-        if one.said:
-            click.echo(f"{paper}: {one.said}")
+        click.echo(f"{paper}: {one.said}")
     status = max(report_failures(one) for one in opened.values())
     if not counts["read"].any():
-        click.echo(f"nlgjudge: no reply could be read{most_often(opened.values())}", err=True)
+        click.echo("nlgjudge: no reply could be read", err=True)
         status = FAILED
     stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
     if stopped:
@@ -248,14 +253,6 @@ def report_plan(plans):
         f"{whole['completion_tokens'].sum():,} completion tokens, {stored} replies stored already "
         f"or shared by two tables, cost {cost}"
     )
-
-
-def most_often(judges):
-    """Why replies are unusable, most often, as the end of a sentence."""
-    reasons = Counter()
-    for judge in judges:
-        reasons.update(reason for reason in getattr(judge, "asked_again", {}).values() if reason)
-    return f": most often {reasons.most_common(1)[0][0]}" if reasons else ""
 
 
 def run_notebooks(tables, named, settings, folder):

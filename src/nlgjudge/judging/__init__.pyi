@@ -1,5 +1,5 @@
 from . import heads as heads
-from .live import Limits as Limits
+from .counts import reply_counts as reply_counts
 from .prompts import Prompt as Prompt
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt

@@ -1,15 +1,13 @@
 """A judge that is asked nothing: it counts what asking would take.
 
-A run is walked through with it as with any judge, also where later requests depend on earlier replies. What is
-stored already is answered from the store, as the run itself would be; everything else is answered by a stand-in
-of the usual length.
+A run is walked through with it as with any judge, also if later requests depend on earlier replies. What is
+stored is answered from the store; everything else by a stand-in of the usual length.
 """
 
-import hashlib
 import json
 
 from nlgjudge.judging.planning import assumed_length, prompt_tokens
-from nlgjudge.judging.tasks import NOT_ASKED, Reply
+from nlgjudge.judging.tasks import NOT_ASKED, Reply, key
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 # As long as an aspect's definition in CoAScore's Table 9, some 170 characters.
@@ -25,15 +23,15 @@ class DryRun:
     Parameters
     ----------
     judge : object, optional
-        The judge that the run would ask. One with a `plan` says what it has stored; without one, and for judges
-        that take no call, every reply is counted as missing.
+        The judge that the run would ask. Without a judge, or one without `plan`, every reply counts as
+        missing.
 
     Attributes
     ----------
     counts : dict of str to int
         `requests` made, `samples` wanted, `cached` (stored already, or asked for twice in this run), `calls`,
-        `prompt_tokens` and `completion_tokens` of what is missing. Tokens are estimates, and a call is one for all
-        samples of an item.
+        `prompt_tokens` and `completion_tokens` of what is missing. Tokens are estimates, and a call is one
+        for all samples of an item.
     """
 
     def __init__(self, judge=None):
@@ -50,9 +48,15 @@ class DryRun:
         tasks : iterable of nlgjudge.judging.tasks.Task
         """
         tasks = list(tasks)
-        new = [task for task in tasks if self._is_new(task)]
-        repeated = sum(task.n for task in tasks) - sum(task.n for task in new)
+        new = {}
+        for task in tasks:
+            digest = key(task.request(""), str(task.n))
+            if digest not in self._seen:
+                new.setdefault(digest, task)
+        self._seen |= set(new)
+        new = list(new.values())
         found = self.judge.plan(new) if hasattr(self.judge, "plan") else _all_missing(new)
+        repeated = sum(task.n for task in tasks) - sum(task.n for task in new)
         self.counts["requests"] += len(tasks)
         self.counts["samples"] += sum(task.n for task in tasks)
         self.counts["cached"] += found["cached"] + repeated
@@ -73,46 +77,31 @@ class DryRun:
         tasks = list(tasks)
         self.count(tasks)
         for task in tasks:
-            yield from self._answers(task)
-
-    def _is_new(self, task):
-        """Whether the same request was not counted before in this run."""
-        settings = json.dumps([task.n, task.settings], sort_keys=True)
-        digest = hashlib.sha256(f"{settings}{task.text}".encode()).digest()
-        if digest in self._seen:
-            return False
-        self._seen.add(digest)
-        return True
-
-    def _answers(self, task):
-        stored = {}
-        if hasattr(self.judge, "server"):
-            replies = self.judge.server.stored(self.judge.store, [task], missing=NOT_ASKED)
-            stored = {reply.sample_index: reply for reply in replies if reply.reason != NOT_ASKED}
-        stand_in = _stand_in(task)
-        for index in range(task.n):
-            yield stored.get(index) or Reply(task.item_id, task.aspect, index, stand_in)
+            stored = {}
+            if hasattr(self.judge, "stored"):
+                replies = self.judge.stored([task], NOT_ASKED)
+                stored = {one.sample_index: one for one in replies if one.reason != NOT_ASKED}
+            for index in range(task.n):
+                yield stored.get(index) or Reply(task.item_id, task.aspect, index, _stand_in(task))
 
 
 def _all_missing(tasks):
-    lengths = [assumed_length(task)[0] * task.n for task in tasks]
     return {
         "cached": 0,
         "calls": len(tasks),
         "prompt_tokens": sum(prompt_tokens(task) for task in tasks),
-        "completion_tokens": sum(lengths),
+        "completion_tokens": sum(assumed_length(task)[0] * task.n for task in tasks),
     }
 
 
 def _stand_in(task):
     """A reply of the form that is asked for."""
     if task.form == "text":
-        wanted = int(task.fields.get("n", 5))
         definition = _DEFINITION.format(task.aspect)  # the aspects of two targets are not the same
-        return "\n".join(f"Quality {number}: {definition}" for number in range(1, wanted + 1))
+        wanted = range(1, int(task.fields.get("n", 5)) + 1)
+        return "\n".join(f"Quality {number}: {definition}" for number in wanted)
     if task.form == "json":
-        names = [
-            line.partition(":")[0].strip() for line in task.fields.get("aspects", "").splitlines()
-        ]
+        lines = task.fields.get("aspects", "").splitlines()
+        names = [line.partition(":")[0].strip() for line in lines]
         return json.dumps({name: 3 for name in names if name})
     return "3"

@@ -1,6 +1,4 @@
-"""Errors of judges that their callers tell apart."""
-
-_NAMED = 5  # batches in a message
+"""Errors of judges."""
 
 
 class JudgeError(Exception):
@@ -9,56 +7,66 @@ class JudgeError(Exception):
     Attributes
     ----------
     status : int
-        With which a command ends, see `nlgjudge.cli`.
+        Exit status of a command that ends with it, see `nlgjudge.cli`.
     """
 
     status = 1
 
 
 class Waiting(JudgeError):
-    """Replies are still to come; the same call collects them later.
+    """Replies are still to come from a batch; the same call goes on later.
 
     Parameters
     ----------
     judge : str
         Its name.
-    where : dict of str to set of str
-        Keys of the requests by the batch, or else the place, that they wait for.
+    batches : dict of str to set of str
+        By batch, the keys of the requests that wait in it.
     advice : str
         What to do, as the end of a sentence.
     """
 
     status = 3
 
-    def __init__(self, judge, where, advice):
+    def __init__(self, judge, batches, advice):
         self.judge = judge
-        self.where = where
+        self.batches = batches
         self.advice = advice
-        number = len(set().union(*where.values()))
-        names = list(where)
-        shown = ", ".join(names[:_NAMED])
-        if len(names) > _NAMED:
-            shown += f" and {len(names) - _NAMED} others"
-        super().__init__(f"{judge}: {number} requests are waiting for {shown}; {advice}")
+        number = len(set().union(*batches.values()))
+        super().__init__(
+            f"{judge}: {number} requests are waiting for {', '.join(batches)}; {advice}"
+        )
 
 
-class AllWaiting(Waiting):
-    """Several parts of a run are waiting.
+def all_or_waiting(steps):
+    """Take all steps, also if some of them wait for a batch.
 
     Parameters
     ----------
-    errors : list of Waiting
-        One for each part; those of one judge and one advice are told together.
-    """
+    steps : iterable of callable
 
-    def __init__(self, errors):
-        by_kind = {}
-        for error in errors:
-            where = by_kind.setdefault((error.judge, error.advice), {})
-            for place, keys in error.where.items():
-                where[place] = where.get(place, set()) | keys
-        told = [Waiting(judge, where, advice) for (judge, advice), where in by_kind.items()]
-        self.judge = ", ".join(dict.fromkeys(one.judge for one in told))
-        self.where = {place: keys for one in told for place, keys in one.where.items()}
-        self.advice = "; ".join(dict.fromkeys(one.advice for one in told))
-        JudgeError.__init__(self, "; ".join(map(str, told)))
+    Returns
+    -------
+    list
+        What each returned.
+
+    Raises
+    ------
+    Waiting
+        After the last step, with the requests of all steps that wait.
+    """
+    found = []
+    waiting = []
+    for step in steps:
+        try:
+            found.append(step())
+        except Waiting as error:
+            waiting.append(error)
+    if not waiting:
+        return found
+    batches = {}
+    for error in waiting:
+        for batch, keys in error.batches.items():
+            batches[batch] = batches.get(batch, set()) | keys
+    judges = dict.fromkeys(error.judge for error in waiting)
+    raise Waiting(", ".join(judges), batches, waiting[0].advice)

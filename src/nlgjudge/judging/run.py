@@ -1,7 +1,7 @@
 """From items and prompts to parsed responses, by any judge."""
 
+import re
 from functools import partial
-from inspect import signature
 from pathlib import Path
 
 import pandas as pd
@@ -9,99 +9,135 @@ import pandas as pd
 from nlgjudge.data.choices import first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
-from nlgjudge.judging.errors import AllWaiting, Waiting
+from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.heads import get_head
-from nlgjudge.judging.heard import note
+from nlgjudge.judging.jury import Jury
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
-from nlgjudge.judging.replay import Replay, ReplayStore
+from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import COLUMNS, responses, weighed
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
 
 KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL, surface"
-_KINDS = ("openai", "batch", "replay", "surface")
 # Sampling parameters that have an option of their own, under the same name everywhere.
 SAMPLING = ("temperature", "top_p", "max_tokens", "logprobs")
-_OPTIONS = (
-    "samples",
-    *SAMPLING,
-    "sampling",
-    "policy",
-    "head",
-    "limit",
-    "price",
-    "max_cost",
-    "store",
+# Options by kind of judge; what a served judge may spend is ignored by those that ask nobody.
+OPTIONS = {
+    "openai": ("concurrency", "timeout", "progress", "despite_batches"),
+    "batch": ("timeout",),
+    "replay": ("missing",),
+    "surface": (),
+}
+_LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store")
+_RANGE = re.compile(
+    r"\b(?:scale|rat(?:e|es|ing|ings)|scores?)\b[^.\n{}]{0,40}?(-?\d+(?:\.\d+)?)\s*(?:to|and|-|–|—)\s*"
+    r"(-?\d+(?:\.\d+)?)",
+    re.IGNORECASE,
 )
 
 
-def get_judge(spec, *, items=None, store=None, price=None, max_cost=None, **options):
+def get_judge(
+    spec,
+    *,
+    items=None,
+    store=None,
+    price=None,
+    max_cost=None,
+    max_calls=None,
+    per_minute=None,
+    **options,
+):
     """Make a judge from its name.
 
     Parameters
     ----------
-    spec : str
-        ``openai:MODEL`` (any compatible endpoint), ``batch:MODEL``, ``replay:RECORDING``
-        (of the registry), ``replay:STORE.sqlite:MODEL`` or ``surface``.
+    spec : str or list of str
+        ``openai:MODEL`` (any compatible endpoint), ``batch:MODEL``, ``replay:RECORDING`` (of the registry),
+        ``replay:STORE.sqlite:MODEL`` or ``surface``. A list, or names joined by ``+``, is the mean of several
+        judges (`nlgjudge.judging.jury.Jury`).
     items : pandas.DataFrame, optional
         For recordings that name texts instead of keys.
     store : nlgjudge.judging.store.Store, optional
-        Where live replies are kept; by default `data/cache/replies.sqlite`.
+        Of replies; by default `data/cache/replies.sqlite`.
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
     max_cost : float, optional
         What a live judge may spend, in the price's currency.
+    max_calls : int, optional
+        Calls that a live judge may make.
+    per_minute : float, optional
+        Calls of a live judge per minute at most.
     **options
-        For the judge's constructor: `limits`, `progress`, `missing` and so on.
+        `concurrency, timeout, progress, despite_batches` of a live judge, `timeout` of a batch, `missing` of
+        a replay.
 
     Raises
     ------
     ValueError
-        For an unknown kind, or a limit on cost that the judge cannot keep.
+        For an unknown kind, or a limit that the judge cannot keep.
     KeyError
         For an unknown recording.
     TypeError
         For an option that this kind of judge does not have.
     FileNotFoundError
-        For a store that is not there.
+        For a store that does not exist.
 
     Examples
     --------
     >>> get_judge("surface").name
     'surface'
     """
-    if not isinstance(spec, str):
-        raise ValueError(f"judge={spec!r}: expected a name, one of {KINDS}")
+    limits = {"store": store, "price": price, "max_cost": max_cost, "max_calls": max_calls}
+    limits |= {"per_minute": per_minute}
+    if isinstance(spec, str):
+        spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
+    if not isinstance(spec, (list, tuple)) or not all(isinstance(one, str) for one in spec):
+        raise ValueError(f"judge={spec!r}: expected a name or a list of names, each one of {KINDS}")
+    judges = [_judge(one, items, limits, options) for one in spec]
+    return Jury(judges) if len(judges) != 1 else judges[0]
+
+
+def _judge(spec, items, limits, options):
+    """One judge from its name."""
     kind, _, name = spec.partition(":")
-    if spec == "surface":
-        _check_options(spec, Surface, options)
-        return Surface(**options)
-    path, found, model = name.partition(".sqlite:")  # a model's name may hold a colon
-    if kind == "replay" and found and model:
-        _check_options(spec, ReplayStore, options)
+    if kind not in OPTIONS or (kind == "surface") != (not name):
+        hint = "" if kind in OPTIONS else f"; {unknown('kind of judge', kind, OPTIONS)}"
+        raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
+    for option in options:
+        if option not in OPTIONS[kind]:
+            known = [*OPTIONS[kind], *_LIMITS, "items"]
+            raise TypeError(f"judge {spec!r}: {unknown('option', option, known, most=len(known))}")
+    if kind == "surface":
+        return Surface()
+    if kind == "replay":
+        return _replay(spec, name, items, options)
+    store = limits["store"] or Store(cache() / "replies.sqlite")
+    if kind == "openai":
+        from nlgjudge.judging.live import Live
+
+        return Live(name, **limits | {"store": store}, **options)
+    from nlgjudge.judging.batch import Batch
+
+    if limits["max_cost"] is not None or limits["max_calls"] is not None:
+        raise ValueError(
+            f"judge {spec!r}: a batch cannot stop at a limit; leave out max_cost and max_calls and set "
+            "limit, or take openai:MODEL"
+        )
+    return Batch(name, store, price=limits["price"], **options)
+
+
+def _replay(spec, name, items, options):
+    path, found, model = name.partition(".sqlite:")  # a model's name may contain a colon
+    if found and model:
         if not Path(path + ".sqlite").is_file():
             raise FileNotFoundError(f"judge {spec!r}: no store {path}.sqlite")
-        return ReplayStore(Store(path + ".sqlite"), model, **options)
-    if kind == "replay" and name and ".sqlite" not in name:
-        _check_options(spec, Replay, options)
-        replies = recording(name, items)
-        return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
-    if kind == "openai" and name:
-        return _live(spec, name, store, price, max_cost, options)
-    if kind == "batch" and name:
-        from nlgjudge.judging.batch import Batch
-
-        _check_options(spec, Batch, options)
-        if max_cost is not None:
-            raise ValueError(
-                f"judge {spec!r}: a batch cannot stop at a cost; leave out max_cost and set a "
-                "limit on items, or take openai:MODEL"
-            )
-        return Batch(name, store or Store(cache() / "replies.sqlite"), price=price, **options)
-    hint = "" if kind in _KINDS else f"; {unknown('kind of judge', kind, _KINDS)}"
-    raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
+        return Replay.from_store(Store(path + ".sqlite"), model, **options)
+    if ".sqlite" in name:
+        raise ValueError(f"judge {spec!r}: expected {KINDS}")
+    replies = recording(name, items)
+    return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
 
 
 def judge_items(
@@ -109,6 +145,7 @@ def judge_items(
     prompts,
     judge,
     *,
+    scale=None,
     samples=1,
     temperature=None,
     top_p=None,
@@ -133,8 +170,10 @@ def judge_items(
         `item_id, source, hypothesis, references, context`.
     prompts : str, Prompt, or list of them
         One per aspect: names, texts with slots, or prompts, as `nlgjudge.as_prompt` takes them.
-    judge : str or object
-        A name for `get_judge`, or anything with a method `replies(tasks)`.
+    judge : str, list of str, or object
+        A name for `get_judge`, several for the mean of these judges, or anything with `replies(tasks)`.
+    scale : (float, float), optional
+        Lowest and highest rating that prompts given as texts ask for, 1 and 5 by default.
     samples : int
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
@@ -155,7 +194,8 @@ def judge_items(
     Returns
     -------
     pandas.DataFrame
-        `item_id, aspect, sample_index, text, score, reason`.
+        `item_id, aspect, sample_index, text, score, reason`; of several judges, a row for each judge and a
+        column `judge`.
 
     Raises
     ------
@@ -179,8 +219,8 @@ def judge_items(
         logprobs=logprobs,
         sampling=sampling,
     )
-    tasks = requests(items, prompts, samples=samples, settings=settings)
-    if isinstance(judge, str):
+    tasks = requests(items, prompts, scale=scale, samples=samples, settings=settings)
+    if isinstance(judge, (str, list, tuple)):
         judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     else:
         _check_no_options(judge, options | {"price": price, "max_cost": max_cost})
@@ -190,18 +230,23 @@ def judge_items(
     ):  # a batch stops while replies are missing, so all prompts go out first
         for part in tasks:
             judge.submit(part)
-    return pd.concat(
-        all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks),
-        ignore_index=True,
-    )
+    return _responses(judge, tasks, policy, head)
 
 
-def requests(items, prompts, *, samples=1, settings=None):
+def _responses(judge, tasks, policy, head):
+    """Parsed responses under each prompt; of a jury, from each judge."""
+    if isinstance(judge, Jury):
+        return judge.each(lambda one: _responses(one, tasks, policy, head))
+    parts = all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks)
+    return pd.concat(parts, ignore_index=True)
+
+
+def requests(items, prompts, *, scale=None, samples=1, settings=None):
     """What a judge is asked about items, under each prompt.
 
     Parameters
     ----------
-    items, prompts, samples
+    items, prompts, scale, samples
         As for `judge_items`.
     settings : dict, optional
         Sampling parameters, from `sampling_settings`.
@@ -214,7 +259,8 @@ def requests(items, prompts, *, samples=1, settings=None):
     Raises
     ------
     ValueError, KeyError
-        For a prompt or a number of samples that cannot be used.
+        For a prompt or a number of samples that cannot be used, or a text that asks for another range of
+        ratings than its scale.
 
     Examples
     --------
@@ -225,41 +271,50 @@ def requests(items, prompts, *, samples=1, settings=None):
     """
     check_samples(samples)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
-    asked = [as_prompt(one) for one in (prompts if several else [prompts])]
+    given = prompts if several else [prompts]
+    asked = [as_prompt(one, scale=(1, 5) if scale is None else scale) for one in given]
     if not asked:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:
         check_fit(one, items)
-    return [Tasks(items, one, n=samples, **(settings or {})) for one in asked]
+        written = one.name.startswith("inline:")
+        if written:
+            check_range(one)
+        elif scale is not None:
+            raise ValueError(
+                f"scale is for a prompt's text; prompt {one.name} has its own, {one.scale}"
+            )
+    return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
 
 
-def all_or_waiting(steps):
-    """Take several steps that ask a judge, to the last also where replies to one are still to come.
+def check_range(prompt):
+    """Refuse a text that asks for another range of ratings than its scale, as ``Rate from 1 to 10``.
 
     Parameters
     ----------
-    steps : iterable of callable
-
-    Returns
-    -------
-    list
-        What each gave.
+    prompt : nlgjudge.judging.prompts.Prompt
 
     Raises
     ------
-    Waiting
-        After the last step, with the words of all that wait.
+    ValueError
+        With the range and the scale.
     """
-    found = []
-    waiting = []
-    for step in steps:
-        try:
-            found.append(step())
-        except Waiting as error:
-            waiting.append(error)
-    if waiting:
-        raise AllWaiting(waiting)
-    return found
+    ranges = [(float(low), float(high)) for low, high in _RANGE.findall(prompt.body)]
+    if not ranges or prompt.form not in ("form", "number", "json") or tuple(prompt.scale) in ranges:
+        return
+    low, high = ranges[0]
+    start, end = prompt.scale
+    raise ValueError(
+        f"the prompt's text asks for ratings from {low:g} to {high:g}, its scale is {start:g} to {end:g}. "
+        f"Pass scale=({low:g}, {high:g}) (--scale {low:g} {high:g}), or change the text"
+    )
+
+
+def _with_format(prompt, settings):
+    """Settings of a prompt; one of our own whose form is JSON asks the server for JSON."""
+    if prompt.form != "json" or prompt.exact:
+        return settings
+    return {"response_format": {"type": "json_object"}} | settings
 
 
 def check(judge, tasks):
@@ -270,7 +325,7 @@ def check(judge, tasks):
     judge : object
     tasks : list of nlgjudge.judging.tasks.Tasks
     """
-    if not hasattr(judge, "replies"):
+    if not hasattr(judge, "replies") and not isinstance(judge, Jury):
         raise ValueError(
             f"judge={judge!r}: expected a name, one of {KINDS}, or an object with replies(tasks)"
         )
@@ -335,39 +390,12 @@ def check_policy(policy):
         raise ValueError(unknown("policy", policy, POLICIES))
 
 
-def _live(spec, model, store, price, max_cost, options):
-    from nlgjudge.judging.live import Limits, Live
-
-    _check_options(spec, Live, options)
-    if price is not None or max_cost is not None:
-        limits = options.get("limits") or Limits()
-        if price:
-            limits = limits._replace(price=tuple(price))
-        if max_cost is not None:
-            limits = limits._replace(cost=max_cost)
-        options = options | {"limits": limits}
-    return Live(model, store or Store(cache() / "replies.sqlite"), **options)
-
-
-def _check_options(spec, kind, options):
-    """Refuse options that a kind of judge does not have."""
-    own = []
-    if kind is not Surface:
-        for name, parameter in signature(kind).parameters.items():
-            of_the_registry = name in ("held", "texts")
-            if parameter.kind is parameter.KEYWORD_ONLY and not of_the_registry:
-                own.append(name)
-    known = [*own, *_OPTIONS]
-    for name in options:
-        if name not in own:
-            raise TypeError(f"judge {spec!r}: {unknown('option', name, known, most=len(known))}")
-
-
 def _check_no_options(judge, options):
     """Refuse options that only a judge made by its name can take."""
     for name, value in options.items():
-        if name not in _OPTIONS:
-            raise TypeError(unknown("option", name, _OPTIONS, most=len(_OPTIONS)))
+        if name not in _LIMITS:
+            known = ["scale", "samples", *SAMPLING, "sampling", "policy", "head", "limit", *_LIMITS]
+            raise TypeError(unknown("option", name, known, most=len(known)))
         if value is not None:
             raise TypeError(
                 f"{name} is an option of a judge that is given by its name: give it where the "
@@ -379,12 +407,14 @@ def _parsed(judge, tasks, policy, head):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
     asked = tasks.prompt
     replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
+    # A reply that was cut after its rating is as good as any.
+    cut = (replies["reason"] == "length") & (replies["text"].str.strip() != "")
+    replies.loc[cut, "reason"] = ""
     frame = responses(
         replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options
     )
     scored = weighed(
         frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head
     )
-    if asked.form != "text":
-        note(judge, scored["reason"])
+    scored.loc[cut[scored.index] & (scored["reason"] != ""), "reason"] = "length"
     return scored

@@ -69,7 +69,7 @@ def item_scores(parsed, *, samples=None):
     Parameters
     ----------
     parsed : pandas.DataFrame
-        From `responses`.
+        From `responses`; with a column `judge`, the score is the mean of the judges that rated the item.
     samples : int, optional
         Use the first so many.
 
@@ -86,6 +86,11 @@ def item_scores(parsed, *, samples=None):
     >>> item_scores(responses(replies))[["score", "parsed", "unparsed"]].values.tolist()
     [[4.5, 2.0, 1.0]]
     """
+    if "judge" in parsed:
+        judges = [part.drop(columns="judge") for _, part in parsed.groupby("judge", sort=False)]
+        each = pd.concat([item_scores(part, samples=samples) for part in judges])
+        sums = {"score": "mean", "parsed": "sum", "unparsed": "sum"}
+        return each.groupby(["item_id", "aspect"], sort=False).agg(sums).reset_index()
     if samples is not None:
         parsed = parsed[parsed["sample_index"] < samples]
     groups = parsed.groupby(["item_id", "aspect"], sort=False)["score"]

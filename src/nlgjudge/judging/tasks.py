@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 
 # What the OpenAI client calls where OPENAI_BASE_URL is not set.
 DEFAULT_ENDPOINT = "https://api.openai.com/v1"
-# Of replies that were stored before the endpoint was.
-UNKNOWN_ENDPOINT = "unknown"
 # Reasons of a reply that a later run may still bring: its call failed, or the run stopped at a limit before.
 NOT_ANSWERED = "not answered"
 NOT_ASKED = "not asked"
@@ -44,9 +42,6 @@ class Task(NamedTuple):
         token probabilities.
     prompt, digest : str
         Name and digest of the prompt, by which its replies can be found again.
-    check : callable, optional
-        Where the protocol needs more of a reply than one rating: takes the text and says why
-        it is of no use, or nothing. See `nlgjudge.judging.usable`.
     options : dict of str to float
         With the form `choice`, the options' texts and their scores.
 
@@ -67,7 +62,6 @@ class Task(NamedTuple):
     settings: dict = {}
     prompt: str = ""
     digest: str = ""
-    check: object = None
     options: dict = {}
 
     def request(self, model):
@@ -225,29 +219,26 @@ def endpoint(url=""):
     if port is not None and port != _DEFAULT_PORTS[scheme]:
         host = f"{host}:{port}"
     secret = os.environ.get("OPENAI_API_KEY", "")
-    path = parts.path.rstrip("/").split("/")
+    path = parts.path.rstrip("/").removesuffix("/chat/completions").split("/")
     if len(secret) >= 8:
         path = ["[key]" if part == secret else part for part in path]
     return f"{scheme}://{host}{'/'.join(path)}"
 
 
-def key(request, endpoint=UNKNOWN_ENDPOINT):
-    """Digest of a request and of where it goes, by which its replies are stored.
+def key(request, endpoint):
+    """Digest of a request as it is asked and of where it goes, by which its replies are stored.
 
     Parameters
     ----------
     request : dict
         The body.
     endpoint : str
-        As `endpoint` gives it. A request whose endpoint is unknown has the digest of its body alone, as
-        all had before the endpoint was kept.
+        As `endpoint` gives it.
 
     Returns
     -------
     str
     """
-    whole = request
-    if endpoint != UNKNOWN_ENDPOINT:
-        whole = {"endpoint": endpoint, "request": request}
+    whole = {"endpoint": endpoint, "request": request}
     text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

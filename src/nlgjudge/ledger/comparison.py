@@ -334,7 +334,7 @@ def is_rule(judge):
     >>> is_rule("surface"), is_rule("chained:surface"), is_rule("openai:MODEL")
     (True, True, False)
     """
-    return judge_name(judge).partition(":")[0] in RULES
+    return any(part.partition(":")[0] in RULES for part in judge_name(judge).split("+"))
 
 
 def refuse_rules(judges):

@@ -3,8 +3,6 @@
 import platform
 from importlib.metadata import version
 
-from nlgjudge.judging.heard import refuse_silence
-
 _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 
 
@@ -23,11 +21,6 @@ def signature(*benchmarks, **settings):
         `data` (by benchmark its source, number of files, a digest of their git blob ids, and the
         optional files that were not used), `settings` and `versions`.
 
-    Raises
-    ------
-    JudgeError
-        If a served model was asked in this process and none of its replies could be parsed.
-
     Examples
     --------
     >>> from nlgjudge.data.benchmarks import load
@@ -35,7 +28,6 @@ def signature(*benchmarks, **settings):
     >>> found["data"]["summeval"]["source"], found["settings"]
     ('sample', {'level': 'sample'})
     """
-    refuse_silence()
     data = {}
     for benchmark in benchmarks:
         data[benchmark.name] = {

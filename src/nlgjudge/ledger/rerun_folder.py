@@ -55,7 +55,9 @@ def place(names, changes, limit, sample):
     'gpt-4o-temperature0-limit20'
     """
     words = [re.sub(r"[^\w.]+", "-", name.removeprefix("openai:")) for name in names]
-    apart = [f"-{name}{value}" for name, value in changes.items()]
+    changes = changes | changes.get("sampling", {})
+    apart = [f"-{name}{value}" for name, value in changes.items() if name != "sampling"]
+    apart = [re.sub(r"[^\w.-]+", "", text) for text in apart]
     apart += [f"-limit{limit}"] * bool(limit) + ["-sample"] * sample
     return root() / "build" / "reruns" / "".join(["+".join(words), *apart])
 

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import unknown
+from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.dry_run import COUNTS, DryRun
+from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.run import all_or_waiting, get_judge
+from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.ledger.comparison import averages, compare, is_rule, judge_name, side_by_side
@@ -52,12 +54,14 @@ class Rerun(NamedTuple):
     enters : bool
         Whether the cells may enter the ledger.
     said : str
-        Why they may not, and what is left out.
+        How many replies were parsed, why the cells may not enter, and what is left out.
     scores : dict of tuple to pandas.DataFrame
         By row, dataset and tables: `item_id, doc_id, system_id`, people's ratings in a column for
         each aspect as published, and the judge's in a column ``judge:aspect``.
     prompts : dict of str to str
         Digests of the prompts, by name.
+    responses : pandas.DataFrame
+        All replies with their scores, as from `nlgjudge.judge_items`.
     """
 
     cells: pd.DataFrame
@@ -67,6 +71,7 @@ class Rerun(NamedTuple):
     said: str
     scores: dict
     prompts: dict
+    responses: pd.DataFrame
 
     def table(self):
         """Our cells beside the published ones; without cells, the plan by row.
@@ -109,9 +114,9 @@ def rerun(
         One of `nlgjudge.papers.asking.PAPERS`; both versions of G-Eval are one paper.
     artefacts : str or list of str
         As ``"table1"``. Tables that share replies are asked once.
-    judge : str, object, or dict of str to one of these
+    judge : str, list of str, object, or dict of str to one of these
         A judge for all rows, or one for each row by its published label; each as for
-        `nlgjudge.judge_items`. Empty asks nobody and gives the plan.
+        `nlgjudge.judge_items`, a list for the mean of several. Empty asks nobody and gives the plan.
     source : {"auto", "real", "sample"}
         As for `nlgjudge.load`. With ``auto`` a served judge is not asked about the sample.
     limit : int
@@ -121,7 +126,8 @@ def rerun(
     max_cost : float, optional
         What each judge may spend on all of its rows together, in the price's currency.
     options : dict, optional
-        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`.
+        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`, and any other
+        parameters of the request in a dict `sampling`.
         ``{"logprobs": False}`` is for a model without token probabilities; G-Eval then estimates
         them from twenty samples (section 2).
     notebook : str
@@ -164,7 +170,8 @@ def rerun(
     prompts = _digests(parts)
     if plan_only or not judge:
         said = "" if judge else "no judge is named, so that nothing was asked"
-        return Rerun(pd.DataFrame(columns=COLUMNS), _by_part({}), plan, False, said, {}, prompts)
+        empty = pd.DataFrame(columns=COLUMNS)
+        return Rerun(empty, _by_part({}), plan, False, said, {}, prompts, pd.DataFrame())
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
     if sample and source == "auto" and any(hasattr(one, "spent") for one in judges.values()):
         raise ValueError(
@@ -189,8 +196,11 @@ def rerun(
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
     objections = list(_objections(judges, counts, options, sample, limit))
-    said = "; ".join([*objections, *_gaps(counts, absent)])
-    return Rerun(cells, counts, plan, not objections, said, scores, prompts)
+    replies = pd.concat(responses.values(), ignore_index=True)
+    said = "\n".join(
+        [reply_counts(replies), "; ".join([*objections, *_gaps(counts, absent)])]
+    ).strip()
+    return Rerun(cells, counts, plan, not objections, said, scores, prompts, replies)
 
 
 def with_rerun(rows, asked):
@@ -235,6 +245,9 @@ def _judges_of_rows(paper, artefacts, judge, limits):
             )
     given = {name: value for name, value in limits.items() if value is not None}
     made = {}
+    named = {
+        row: "+".join(one) if isinstance(one, (list, tuple)) else one for row, one in named.items()
+    }
     for one in named.values():
         if isinstance(one, str) and one and one not in made:
             made[one] = get_judge(one, **given)
@@ -306,7 +319,7 @@ def _departures(row, scope, judge, options):
     own_words += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
     if sampling.get("logprobs"):
         own_words.append("weighed by probability")
-    notices = getattr(getattr(judge, "server", None), "notices", [])
+    notices = getattr(judge, "notices", [])
     return own_words, [text for text in (row.note, scope.note, *notices) if text]
 
 
@@ -376,7 +389,10 @@ def _labelled(part, single, judges, options):
     """A part's cells with row, judge, evidence, variant and note."""
     judge = judges[part.row.row]
     own_words, left_open = _departures(part.row, part.scope, judge, options)
-    evidence = "substitute_judge" if isinstance(judge, Replay) else "rejudged"
+    recorded = any(
+        isinstance(one, Replay) and one.store is None for one in getattr(judge, "judges", [judge])
+    )
+    evidence = "substitute_judge" if recorded else "rejudged"
     return single[part.key].assign(
         row=part.row.row,
         judge=judge_name(judge),

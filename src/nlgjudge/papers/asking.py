@@ -6,6 +6,7 @@ import pandas as pd
 
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import first, unknown
+from nlgjudge.judging.jury import Jury
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_settings
 from nlgjudge.papers import modules
@@ -16,7 +17,7 @@ from nlgjudge.papers.protocol import Protocol, Scope
 # Papers that publish correlations of models, by the name of their package.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
-OPTIONS = ("samples", *SAMPLING)
+OPTIONS = ("samples", *SAMPLING, "sampling")
 
 
 class Part(NamedTuple):
@@ -131,7 +132,8 @@ def sent(row, options):
     samples, sampling = row.samples, dict(row.parameters)
     if options.get("logprobs") is False and row.estimate:
         samples, sampling = row.estimate[0], dict(row.estimate[1])
-    sampling |= {name: value for name, value in options.items() if name != "samples"}
+    sampling |= {name: options[name] for name in SAMPLING if name in options}
+    sampling |= options.get("sampling", {})
     return options.get("samples", samples), sampling_settings(sampling=sampling)
 
 
@@ -236,8 +238,8 @@ def ask(part, items, judge, options):
     Returns
     -------
     pandas.DataFrame
-        `item_id, aspect` (as published), `sample_index, text, score, reason`. A score is high where
-        people's rating should be high.
+        `item_id, aspect` (as published), `sample_index, text, score, reason`, and `judge` if it is a jury. A
+        score is high where people's rating should be high.
 
     Raises
     ------
@@ -245,6 +247,8 @@ def ask(part, items, judge, options):
         For several samples of a chain, whose every step is one reply.
     """
     samples, sampling = sent(part.row, options)
+    if isinstance(judge, Jury):
+        return judge.each(lambda one: ask(part, items, one, options))
     if part.row.scoring in CHAINS:
         chains = [
             _chained(part, items, judge, asked, samples, sampling).assign(aspect=printed)

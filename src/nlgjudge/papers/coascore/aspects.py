@@ -181,11 +181,7 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     judge = get_judge(judge) if isinstance(judge, str) else judge
     fields = {"n": str(n)}
     text = asked.render({"n": _NUMBERS.get(n, n)})
-
-    def check(text):
-        return "" if parse_aspects(text) else "no_aspects"
-
-    (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings, check)])
+    (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings)])
     found = parse_aspects(reply.text)[:n]
     if not found:
         raise ValueError(
@@ -217,14 +213,9 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     names = [one.name for one in aspects]
     definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
-
-    def check(text):
-        """Why stage 3 cannot use a reply: the reason of the first aspect without a score."""
-        scores, _ = parse_scores(text, names, scale)
-        return next((score.reason for score in scores.values() if score.reason), "")
-
+    settings = {"response_format": _schema(names)} | (SAMPLING if settings is None else settings)
     rows = []
-    for reply in judge.replies(item_tasks(items, asked, settings, shown, check)):
+    for reply in judge.replies(item_tasks(items, asked, settings, shown)):
         scores, extra = parse_scores(reply.text, names, scale)
         found = [(name, score, reply.reason or reason) for name, (score, reason) in scores.items()]
         found += [(name, math.nan, "extra_aspect") for name in extra]
@@ -300,7 +291,7 @@ def parse_scores(text, names, scale=(1, 5)):
     return scores, [name for name in given if name not in names]
 
 
-def item_tasks(items, asked, settings, extra=None, check=None):
+def item_tasks(items, asked, settings, extra=None):
     """Render a prompt for every item.
 
     Parameters
@@ -311,8 +302,6 @@ def item_tasks(items, asked, settings, extra=None, check=None):
         Sampling parameters; `protocols.SAMPLING` without any.
     extra : dict of str to dict, optional
         Further fields, by field and item.
-    check : callable, optional
-        As for `nlgjudge.judging.tasks.Task`.
 
     Returns
     -------
@@ -322,11 +311,25 @@ def item_tasks(items, asked, settings, extra=None, check=None):
     for item in items.itertuples():
         fields = fields_of(item)
         fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
-        tasks.append(_task(item.item_id, asked, asked.render(fields), fields, settings, check))
+        tasks.append(_task(item.item_id, asked, asked.render(fields), fields, settings))
     return tasks
 
 
-def _task(key, asked, text, fields, settings, check):
+def _schema(names):
+    """The JSON that a server is asked for: a number for each aspect. The prompt's words stay as printed."""
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "number"} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "scores", "strict": True, "schema": schema},
+    }
+
+
+def _task(key, asked, text, fields, settings):
     return Task(
         key,
         asked.aspect,
@@ -334,10 +337,9 @@ def _task(key, asked, text, fields, settings, check):
         fields,
         asked.scale,
         asked.form,
-        settings=settings or SAMPLING,
+        settings=SAMPLING if settings is None else settings,
         prompt=asked.name,
         digest=asked.digest,
-        check=check,
     )
 
 

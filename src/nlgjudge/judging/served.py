@@ -1,0 +1,168 @@
+"""What a live judge and a batch share: requests and their keys, what the server rejects, stored replies."""
+
+import os
+import warnings
+
+from nlgjudge.judging import planning
+from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.server import TOP_LOGPROBS, most_alternatives, rejected
+from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, Reply, endpoint, key
+
+FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
+
+
+class Served:
+    """A model behind an OpenAI-compatible endpoint.
+
+    Parameters
+    ----------
+    model : str
+    store : nlgjudge.judging.store.Store
+    price : (float, float), optional
+        Of a million prompt and a million completion tokens.
+
+    Attributes
+    ----------
+    endpoint : str
+        Where requests go, by `OPENAI_BASE_URL` when the judge is made; it contains no secret.
+    notices : list of str
+        What was sent in place of what was asked, because the server rejects it.
+    """
+
+    def __init__(self, model, store, price=None):
+        self.model = model
+        self.store = store
+        self.price = price
+        self.base_url = os.environ.get("OPENAI_BASE_URL") or DEFAULT_ENDPOINT
+        try:
+            self.endpoint = endpoint(self.base_url)
+        except ValueError as error:
+            raise JudgeError(str(error)) from None
+        self.notices = []
+        self.dropped = set()
+        self._top_logprobs = TOP_LOGPROBS
+
+    def key(self, task):
+        """Digest of a task's request as it is asked."""
+        return key(task.request(self.model), self.endpoint)
+
+    def plan(self, tasks):
+        """What a run would take, as from `nlgjudge.judging.planning.plan`."""
+        return planning.plan(self, tasks)
+
+    def missing(self, task, have):
+        """Sample indices that are not stored yet; `have` is what `Store.get` gives."""
+        return [
+            sample
+            for sample in range(samples_wanted(task, have, self.dropped))
+            if sample not in have
+        ]
+
+    def asked(self, task):
+        """What the store keeps of a task."""
+        return {
+            "request": task.request(self.model),
+            "endpoint": self.endpoint,
+            "prompt": task.prompt,
+            "digest": task.digest,
+            "reading": {"form": task.form, "scale": list(task.scale), "options": task.options},
+        }
+
+    def body(self, task, count):
+        """A request's body for `count` samples, and what in it differs from what was asked.
+
+        Returns
+        -------
+        (dict, dict)
+            The second by parameter, with None for what is left out.
+        """
+        request = task.request(self.model)
+        changes = {name: None for name in request if name in self.dropped}
+        if "max_tokens" in changes and "max_completion_tokens" not in self.dropped:
+            changes["max_completion_tokens"] = request["max_tokens"]
+        if "logprobs" in changes and "temperature" not in self.dropped:
+            changes["temperature"] = 1
+        elif request.get("logprobs") and "logprobs" not in changes:
+            request["top_logprobs"] = TOP_LOGPROBS
+            if self._top_logprobs < TOP_LOGPROBS:
+                changes["top_logprobs"] = self._top_logprobs
+        if "n" in self.dropped and task.n > 1 and "seed" in request:
+            changes["seed"] = None  # else all samples would be alike
+        body = {name: value for name, value in (request | changes).items() if value is not None}
+        if count > 1 and "n" not in self.dropped:
+            body["n"] = count
+        return body, changes
+
+    def adapt(self, error, body):
+        """Leave out what the server's error rejects; False if it names no parameter."""
+        name = rejected(error, body)
+        if name in ("logprobs", "top_logprobs"):
+            name = "logprobs"
+            fewer = most_alternatives(error, body["top_logprobs"])
+            if fewer and body["top_logprobs"] == TOP_LOGPROBS:
+                self._top_logprobs = fewer
+                self.say_changes({"top_logprobs": fewer})
+                return True
+        if name:
+            self.drop(name, body.get(name))
+        return bool(name)
+
+    def drop(self, name, value=None):
+        """Send a parameter no more, and say so."""
+        self.dropped.add(name)
+        self.say_changes(
+            {name: None} | ({"max_completion_tokens": value} if name == "max_tokens" else {})
+        )
+
+    def say_changes(self, changes):
+        """Say once for each parameter that something else is sent than what was asked."""
+        for name, value in changes.items():
+            if name == "top_logprobs" and value:
+                self.say(
+                    f"the server allows {value} alternatives of a token, not {TOP_LOGPROBS}: a rating "
+                    "that is not among them counts as impossible"
+                )
+            elif name == "logprobs":
+                self.say(
+                    "the server gives no token probabilities: scores are estimated from "
+                    f"{FALLBACK_SAMPLES} samples at temperature 1 instead"
+                )
+            elif name == "max_tokens" and "max_completion_tokens" in changes:
+                self.say("the server rejects max_tokens: sent as max_completion_tokens")
+            elif name == "n":
+                self.say("the server gives one sample a call: samples are asked for one by one")
+            elif name == "seed":
+                self.say("seed is left out: the server rejects it, or gives one sample a call")
+            elif value is None:
+                self.say(f"the server rejects {name}: left out")
+
+    def say(self, notice):
+        """Give a notice once."""
+        if notice not in self.notices:
+            self.notices.append(notice)
+            warnings.warn(f"{self.name}: {notice}", stacklevel=3)
+
+    def stored(self, tasks, missing=NOT_ANSWERED):
+        """Yield the stored reply to each sample, or one with the reason `missing`."""
+        for task in tasks:
+            have = self.store.get(self.key(task))
+            for reply in replies_to(task, have, missing, self.dropped):
+                yield reply
+            for reply in have.values():
+                self.say_changes(reply["changes"])
+
+
+def samples_wanted(task, have, dropped=()):
+    """Number of samples: the task's, or enough to estimate probabilities that the server doesn't give."""
+    changes = [reply["changes"] for reply in have.values()] or [dict.fromkeys(dropped)]
+    estimated = "logprobs" in task.settings and any("logprobs" in one for one in changes)
+    return max(task.n, FALLBACK_SAMPLES) if estimated else task.n
+
+
+def replies_to(task, have, missing, dropped=()):
+    """Stored replies to a task, one for each sample that is wanted."""
+    for sample in range(samples_wanted(task, have, dropped)):
+        found = have.get(sample, {"text": "", "reason": missing, "logprobs": []})
+        yield Reply(
+            task.item_id, task.aspect, sample, found["text"], found["reason"], found["logprobs"]
+        )
