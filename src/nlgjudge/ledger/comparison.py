@@ -15,7 +15,7 @@ from nlgjudge.ledger.verdicts import (
     THIRD_PARTY,
     of_others,
 )
-from nlgjudge.stats.bootstrap import mean_interval
+from nlgjudge.stats.intervals import mean_interval
 
 CLOSE = 0.01
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
@@ -77,9 +77,10 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     table : pandas.DataFrame
         From `nlgjudge.ledger.printed.published`.
     ours : pandas.DataFrame
-        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, n, n_skipped,
-        variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient
-        than the column's label says. Averages are added if it has none.
+        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, ci_reason, n,
+        n_skipped, variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient
+        than the column's label says. Averages are added if it has none. A cell that differs and has a
+        `ci_reason` says in its note that no interval is valid there.
     evidence : str
         One of `EVIDENCE`, for rows without their own.
     notebook : str
@@ -124,11 +125,20 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     rows["difference"] = rows["ours"] - rows["value"]
     rows["verdict"] = _verdicts(rows)
     rows = with_misprints(rows, table, of_others(rows))
+    rows["note"] = _without_interval(rows)
     not_printed = rows["published"] == ""
     rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
     if sample:
         rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
     return rows.assign(sample=bool(sample))[PART_COLUMNS]
+
+
+def _without_interval(rows):
+    """The notes; of a cell that differs and has no valid interval, also why there is none."""
+    reasons = _filled(rows, "ci_reason", "")
+    silent = rows["verdict"].eq("differs") & rows["ci_low"].isna() & reasons.ne("")
+    said = rows["note"].where(rows["note"].eq(""), rows["note"] + "; ")
+    return rows["note"].mask(silent, said + "no interval is valid here: " + reasons)
 
 
 def _filled(frame, name, default):
@@ -203,13 +213,13 @@ def averages(table, ours, frames=None, **options):
     frames : dict of str to pandas.DataFrame, optional
         Scores by dataset, for intervals.
     **options
-        Options of `nlgjudge.stats.bootstrap.mean_interval`, such as `rng`.
+        Of `nlgjudge.stats.mean_interval`: `systems, confidence, constant, kendall`.
 
     Returns
     -------
     pandas.DataFrame
         `row, dataset, aspect, level, coefficient, ours` of the averages whose cells are complete;
-        with `frames` also `ci_low, ci_high`.
+        with `frames` also `ci_low, ci_high, ci_reason`.
 
     Examples
     --------
@@ -240,7 +250,7 @@ def averages(table, ours, frames=None, **options):
             ]
             of_line = {"level": average["level"], "coefficient": average["coefficient"]}
             interval = mean_interval(scores, **of_line, **options)
-            mean |= {"ci_low": interval.low, "ci_high": interval.high}
+            mean |= {"ci_low": interval.low, "ci_high": interval.high, "ci_reason": interval.reason}
         found.append(mean)
     columns = found[0] if found else [*KEY, "ours"]
     return pd.DataFrame(found, columns=list(columns)).astype({"ours": float})

@@ -23,7 +23,8 @@ import pandas as pd
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.printed import all_published
-from nlgjudge.stats.testing import holm, permutation_test
+from nlgjudge.stats.significance import holm
+from nlgjudge.stats.swaps import permutation_test
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 HOLDS = "holds"
@@ -94,7 +95,6 @@ def claims(
     artefact=None,
     scores=None,
     *,
-    rng=None,
     margin=0.05,
     alpha=0.05,
     table=None,
@@ -118,14 +118,12 @@ def claims(
         All papers and tables by default.
     scores : dict of str to pandas.DataFrame, optional
         By dataset, as from `Benchmark.with_scores`, metrics named as their row, or ``ROW:ASPECT``.
-    rng : numpy.random.Generator, optional
-        Needed with `scores`.
     margin, alpha : float
         In correlation, above 0; in (0, 1).
     table, cells : pandas.DataFrame, optional
         Other claims and published cells, as from `listed` and `nlgjudge.ledger.all_published`.
     **options
-        Of `permutation_test`: `units, resamples, constant, kendall`.
+        Of `permutation_test`: `seed, units, resamples, constant, kendall`.
 
     Returns
     -------
@@ -137,7 +135,7 @@ def claims(
     Raises
     ------
     ValueError
-        For scores without `rng`, or a claim about rows that no table has.
+        For a claim about rows that no table has.
 
     Examples
     --------
@@ -145,15 +143,12 @@ def claims(
     >>> found.loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
     ['outperforming all previous methods by a large margin', '0 of 1', 'does not hold']
     """
-    if scores and rng is None:
-        raise ValueError("scores without rng: pass numpy.random.default_rng(seed)")
     table = listed() if table is None else table
     cells = all_published() if cells is None else cells
     if paper is not None:
         table = table[table["paper"] == paper]
     if artefact is not None:
         table = table[[artefact in artefacts.split("|") for artefacts in table["artefacts"]]]
-    options = dict(options, rng=rng)
     rows = [
         _judged(claim, cells, scores or {}, margin, alpha, options) for claim in table.itertuples()
     ]

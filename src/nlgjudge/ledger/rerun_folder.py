@@ -84,7 +84,7 @@ def baseline(tables, named, limit, source):
         asked = [part.row for part in parts if part.row.row in named]
         rows = {row.row: BASELINE for row in asked if row.scoring not in CHAINS}
         if rows:
-            asked = rerun(paper, artefacts, rows, limit=limit, source=source, resamples=0)
+            asked = rerun(paper, artefacts, rows, limit=limit, source=source)
             found.append(asked.cells)
     return pd.concat(found, ignore_index=True)
 

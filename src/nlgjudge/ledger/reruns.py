@@ -6,7 +6,6 @@ The protocols say how a row was asked (`nlgjudge.papers`), the published tables 
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import unknown
@@ -32,8 +31,8 @@ from nlgjudge.papers.asking import (
     sent,
     versions,
 )
-from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.stats.intervals import interval_table
 
 
 class Rerun(NamedTuple):
@@ -100,8 +99,6 @@ def rerun(
     max_cost=None,
     options=None,
     notebook="",
-    resamples=1000,
-    seed=0,
     plan_only=False,
     report=None,
     store=None,
@@ -132,8 +129,6 @@ def rerun(
         them from twenty samples (section 2).
     notebook : str
         Written into the cells.
-    resamples, seed : int
-        Of the bootstrap; 0 resamples give no intervals.
     plan_only : bool
         Ask nothing.
     report : callable, optional
@@ -153,7 +148,7 @@ def rerun(
 
     Examples
     --------
-    >>> found = rerun("geval", "table2", "surface", source="sample", resamples=20)
+    >>> found = rerun("geval", "table2", "surface", source="sample")
     >>> found.enters, found.cells["row"].unique().tolist()
     (False, ['G-EVAL-3.5', 'G-EVAL-4'])
     >>> rerun("geval", "table2", source="sample").plan["calls"].tolist()
@@ -191,8 +186,7 @@ def rerun(
         )
         for part in parts
     }
-    rng = np.random.default_rng(seed)
-    cells = _cells(paper, parts, scores, judges, options, notebook, sample, rng, resamples)
+    cells = _cells(paper, parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
     objections = list(_objections(judges, counts, options, sample, limit))
@@ -221,7 +215,7 @@ def with_rerun(rows, asked):
     --------
     A rule is not a model, so its cells never replace a notebook's.
 
-    >>> asked = rerun("geval", "table2", "surface", source="sample", limit=10, resamples=0)
+    >>> asked = rerun("geval", "table2", "surface", source="sample", limit=10)
     >>> rows = asked.cells.head(1)
     >>> with_rerun(rows, asked) is rows
     True
@@ -333,12 +327,10 @@ def _scores(part, responses, items, benchmark):
     return frame.join(scores.add_prefix("judge:"), on="item_id")
 
 
-def _cells(paper, parts, scores, judges, options, notebook, sample, rng, resamples):
+def _cells(paper, parts, scores, judges, options, notebook, sample):
     """Our cells next to each published table, with averages."""
     found = []
-    single = {
-        part.key: _correlations(paper, part, scores[part.key], rng, resamples) for part in parts
-    }
+    single = {part.key: _correlations(paper, part, scores[part.key]) for part in parts}
     artefacts = dict.fromkeys(name for part in parts for name in part.artefacts)
     for version, artefact in versions(paper, artefacts):
         table = published(version, artefact)
@@ -348,10 +340,9 @@ def _cells(paper, parts, scores, judges, options, notebook, sample, rng, resampl
             own = [part for part in here if part.row.row == row]
             cells = pd.concat([_labelled(part, single, judges, options) for part in own])
             cells = cells.merge(table[KEY], on=KEY)
-            frames = {part.scope.dataset: scores[part.key] for part in own} if resamples else None
-            means = averages(
-                table[table["row"] == row], cells, frames, rng=rng, resamples=resamples
-            )
+            frames = {part.scope.dataset: scores[part.key] for part in own}
+            policy = {"constant": own[0].scope.constant}
+            means = averages(table[table["row"] == row], cells, frames, **policy)
             ours += [cells, means]
         ours = pd.concat(ours, ignore_index=True)
         ours = ours.drop(columns=["metric", "reason"], errors="ignore")
@@ -361,7 +352,7 @@ def _cells(paper, parts, scores, judges, options, notebook, sample, rng, resampl
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
-def _correlations(paper, part, frame, rng, resamples):
+def _correlations(paper, part, frame):
     """Every published correlation of a part, with its interval."""
     printed = pd.concat([published(*table) for table in versions(paper, part.artefacts)])
     own = (printed["row"] == part.row.row) & (printed["dataset"] == part.scope.dataset)
@@ -378,10 +369,7 @@ def _correlations(paper, part, frame, rng, resamples):
             dataset=part.scope.dataset,
             constant=part.scope.constant,
         )
-        if resamples:
-            how = {"rng": rng, "resamples": resamples, "method": "bca"}
-            ours = interval_table(frame, ours, constant=part.scope.constant, **how)
-        found.append(ours)
+        found.append(interval_table(frame, ours, constant=part.scope.constant))
     return pd.concat(found, ignore_index=True)
 
 

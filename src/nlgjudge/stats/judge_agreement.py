@@ -6,8 +6,8 @@ A judge's score of an aspect is in the column ``JUDGE:ASPECT``; people's rating 
 import numpy as np
 
 from nlgjudge.data.choices import unknown
-from nlgjudge.stats.bootstrap import interval_table
 from nlgjudge.stats.correlations import table_of_pairs
+from nlgjudge.stats.intervals import interval_table
 
 
 def agreement(
@@ -21,8 +21,7 @@ def agreement(
     constant="skip",
     kendall="b",
     interval=False,
-    rng=None,
-    **options,
+    systems="these",
 ):
     """Correlate each judge's score of an aspect with people's rating of the same aspect.
 
@@ -33,31 +32,24 @@ def agreement(
         judge's scores in the columns ``JUDGE:ASPECT``. A judge that gives one score whatever the aspect,
         as ROUGE does, has a single column of its own name. NaN marks a missing score.
     judges, aspects : list of str
-    levels, coefficients : sequence of str
-        As for `nlgjudge.stats.correlations.correlation_table`.
-    dataset : str
-        Written into the column `dataset`.
-    constant, kendall : str
-        As for `nlgjudge.stats.correlations.correlation`.
+    levels, coefficients, dataset, constant, kendall
+        As for `nlgjudge.correlation_table`.
     interval : bool
-        Whether to add 95% bootstrap intervals.
-    rng : numpy.random.Generator, optional
-        Of the intervals; by default one with the seed 0.
-    **options
-        Of `nlgjudge.stats.bootstrap.interval`: `resamples`, `units`, `method`.
+        Whether to add 95% intervals.
+    systems : {"these", "other"}
+        Of the intervals, as for `nlgjudge.interval`.
 
     Returns
     -------
     pandas.DataFrame
         One row for each judge, aspect, level and coefficient: `judge, metric` (the column), `dataset,
         aspect, level, coefficient, ours` (in [-1, 1]), `n, n_skipped, reason`, and with `interval`
-        `ci_low, ci_high`.
+        `ci_low, ci_high, ci_reason`.
 
     Raises
     ------
     ValueError
-        For a judge that has no column, with the names that are near, and for options of intervals that
-        are not computed.
+        For a judge that has no column, with the names that are near, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -72,60 +64,33 @@ def agreement(
     0  judge  fluency    spearman  0.90
     1  words  fluency    spearman -0.44
     """
-    if not interval and (options or rng is not None):
-        extra = ", ".join([*options, *["rng"] * (rng is not None)])
-        raise ValueError(
-            f"{extra} is an option of intervals, which are not asked for: give interval=True"
-        )
     named = [
         (judge, column_of(frame, judge, aspect), aspect) for judge in judges for aspect in aspects
     ]
     pairs = [(column, aspect) for _, column, aspect in named]
+    how = {"constant": constant, "kendall": kendall}
     cells = table_of_pairs(
-        frame,
-        pairs,
-        levels=levels,
-        coefficients=coefficients,
-        dataset=dataset,
-        constant=constant,
-        kendall=kendall,
+        frame, pairs, levels=levels, coefficients=coefficients, dataset=dataset, **how
     )
     if interval:
-        rng = rng or np.random.default_rng(0)
-        cells = interval_table(frame, cells, rng=rng, constant=constant, kendall=kendall, **options)
+        cells = interval_table(frame, cells, systems=systems, **how)
     each = len(levels) * len(coefficients)
     cells.insert(0, "judge", np.repeat([judge for judge, *_ in named], each))
     return cells
 
 
 def column_of(frame, judge, aspect):
-    """Find the column with a judge's scores of an aspect.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    judge, aspect : str
-
-    Returns
-    -------
-    str
-        ``JUDGE:ASPECT`` where the frame has it, else the judge's name.
+    """Find the column with a judge's scores of an aspect: ``JUDGE:ASPECT`` or else ``JUDGE``.
 
     Raises
     ------
     ValueError
-        Where it has neither.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> column_of(pd.DataFrame(columns=["gpt:fluency", "words"]), "gpt", "fluency")
-    'gpt:fluency'
+        Where the frame has neither.
     """
-    own = f"{judge}:{aspect}"
-    if own in frame:
-        return own
-    if judge in frame:
-        return judge
+    for name in (f"{judge}:{aspect}", judge):
+        if name in frame:
+            return name
     known = sorted({str(column).rpartition(":")[0] or str(column) for column in frame.columns})
-    raise ValueError(f"no column {own} and none {judge}: {unknown('judge', judge, known)}")
+    raise ValueError(
+        f"no column {judge}:{aspect} and none {judge}: {unknown('judge', judge, known)}"
+    )

@@ -12,16 +12,15 @@ import numpy as np
 
 from nlgjudge.stats.correlations import (
     LEVELS,
-    check_columns,
     check_options,
-    checked,
-    complete_items,
     matrices,
     number_of_units,
+    system_means,
 )
+from nlgjudge.stats.swaps import check_whole
 
 # Differences below this share of the largest score are rounding.
-_ROUNDING = 1e-12
+_ROUNDING = 1e-10
 
 
 class PairwiseAccuracy(NamedTuple):
@@ -111,8 +110,8 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     Raises
     ------
     ValueError
-        For unknown levels, a negative or infinite epsilon, missing columns, duplicate keys or
-        infinite scores.
+        For unknown levels, a negative or infinite epsilon, missing columns, rows without an id, duplicate
+        ids or infinite scores.
 
     Examples
     --------
@@ -127,14 +126,17 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     check_options(level=(level, LEVELS))
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
-    frame = checked(frame, metric, human)
-    x, y, units = _groups(frame, metric, human, level)
+    x, y = matrices(frame, [metric, human])
+    if level == "system":
+        x, y = system_means(x)[None], system_means(y)[None]
+    elif level == "dataset":
+        x, y = x[~np.isnan(x)][None], y[~np.isnan(y)][None]
     steps, orders, weights, groups = _pairs(x, y)
-    n = groups if level == "sample" else x.shape[1]
+    n = groups if level == "sample" else int((~np.isnan(x)).sum())
+    skipped = number_of_units(frame, level) - n
     if not groups:
-        return PairwiseAccuracy(
-            np.nan, n, units - n, 0, np.nan, np.nan, np.nan, "no pair of items has both scores"
-        )
+        nothing = "no pair of items has both scores"
+        return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, nothing)
     slack = _ROUNDING * np.nanmax(np.abs(x))
     if epsilon is None:
         epsilon = _calibrated(steps, orders, weights, slack)
@@ -143,12 +145,10 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     value = _share(weights[right])
     human_ties = _share(weights[orders == 0])
     metric_ties = _share(weights[tied])
-    return PairwiseAccuracy(
-        value, n, units - n, len(steps), float(epsilon), human_ties, metric_ties
-    )
+    return PairwiseAccuracy(value, n, skipped, len(steps), float(epsilon), human_ties, metric_ties)
 
 
-def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
+def soft_pairwise_accuracy(frame, metric, human, *, seed=0, resamples=1000):
     """Compare a metric's confidence in each pair of systems with humans' confidence.
 
     The p-value of "the first system is better" is that of a one-sided paired permutation
@@ -162,7 +162,8 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
         As for `pairwise_accuracy`; a pair of systems is compared on the documents where both
         have both scores.
     metric, human : str
-    rng : numpy.random.Generator
+    seed : int
+        At least 0.
     resamples : int
         At least 1; p-values are (c + 1) / (resamples + 1).
 
@@ -173,54 +174,37 @@ def soft_pairwise_accuracy(frame, metric, human, *, rng, resamples=1000):
     Raises
     ------
     ValueError
-        For fewer than one resample, missing columns, duplicate keys or infinite scores.
+        For fewer than one resample, missing columns, rows without an id, duplicate ids or
+        infinite scores.
 
     Examples
     --------
-    >>> import numpy as np
     >>> import pandas as pd
     >>> frame = pd.DataFrame({
     ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
     ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
-    >>> found = soft_pairwise_accuracy(frame, "a", "human", rng=np.random.default_rng(0), resamples=99)
+    >>> found = soft_pairwise_accuracy(frame, "a", "human", resamples=99)
     >>> round(found.value, 2), found.n
     (0.95, 6)
     """
-    if resamples < 1:
-        raise ValueError(f"resamples={resamples}: expected at least 1")
-    check_columns(frame, metric, human)
-    complete = complete_items(frame, [metric, human])
-    systems = frame["system_id"].nunique()
-    pairs = systems * (systems - 1) // 2
-    x, y = matrices(complete, [metric, human])
+    check_whole(1, resamples=resamples)
+    check_whole(0, seed=seed)
+    x, y = matrices(frame, [metric, human])
     first, second = np.triu_indices(x.shape[1], 1)
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
     counted = int(shared.sum())
+    skipped = shared.size - counted
     if not counted:
-        return SoftPairwiseAccuracy(
-            np.nan, 0, pairs, "no two systems share a document with both scores"
-        )
+        nothing = "no two systems share a document with both scores"
+        return SoftPairwiseAccuracy(np.nan, 0, skipped, nothing)
     first = first[shared]
     second = second[shared]
+    rng = np.random.default_rng(seed)
     signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
     of_metric = np.array(_p_values(x, first, second, signs))
     of_humans = np.array(_p_values(y, first, second, signs))
     gap = np.abs(of_metric - of_humans).mean()
-    return SoftPairwiseAccuracy(float(1 - gap), counted, pairs - counted)
-
-
-def _groups(frame, metric, human, level):
-    """Scores of metric and humans as groups x members, NaN where an item lacks either; number of units."""
-    units = number_of_units(frame, level)
-    complete = frame.dropna()
-    if complete.empty or level == "sample":
-        x, y = matrices(complete, [metric, human])
-        return x, y, units
-    if level == "system":
-        complete = complete.groupby("system_id")[[metric, human]].mean()
-    x = complete[[metric]].to_numpy(float).T
-    y = complete[[human]].to_numpy(float).T
-    return x, y, units
+    return SoftPairwiseAccuracy(float(1 - gap), counted, skipped)
 
 
 def _share(weights):

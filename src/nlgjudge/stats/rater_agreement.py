@@ -9,9 +9,9 @@ from typing import NamedTuple
 import krippendorff
 import numpy as np
 import pandas as pd
-import scipy  # which imports `scipy.stats` where it is first used, in half a second
+from scipy import stats
 
-from nlgjudge.stats.correlations import check_options, correlation
+from nlgjudge.stats.correlations import check_frame, check_options, correlation
 
 
 class Ceiling(NamedTuple):
@@ -308,7 +308,7 @@ def alternative_annotator_test(
             f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys"
         )
     adjusted = np.full(len(p_values), np.nan)
-    adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
+    adjusted[tested] = stats.false_discovery_control(p_values[tested], method="by")
     rejected = adjusted <= alpha
     table = table.assign(p_adjusted=adjusted, rejected=rejected)
     winning_rate = float(rejected[tested].mean())
@@ -335,7 +335,7 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     if np.ptp(differences) == 0:  # no variance, and so no t
         p_value = float(differences[0] >= epsilon)
     else:
-        p_value = scipy.stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
+        p_value = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
     return n, judge_wins.mean(), annotator_wins.mean(), p_value
 
 
@@ -356,17 +356,5 @@ def _by_rater(ratings, keys):
 
 def _scores(frame, keys):
     """The column `score`, indexed by the keys."""
-    absent = [column for column in (*keys, "score") if column not in frame.columns]
-    if absent:
-        raise ValueError(
-            f"expected columns {[*keys, 'score']}, the frame lacks {absent}; merge the items"
-        )
-    repeated = frame.duplicated(keys)
-    if repeated.any():
-        raise ValueError(
-            f"expected one score per {keys}, got {int(repeated.sum())} repeated, first "
-            f"{frame.loc[repeated, keys].iloc[0].tolist()}; choose one aspect"
-        )
-    if np.isinf(frame["score"].to_numpy(float)).any():
-        raise ValueError("infinite scores; use NaN for a missing score")
+    check_frame(frame, keys, ["score"])
     return frame.set_index(keys)["score"].astype(float)

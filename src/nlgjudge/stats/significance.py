@@ -1,0 +1,366 @@
+"""Compare judges in pairs: is one ahead on other items, and on other systems?
+
+Each comparison asks two questions. With single items swapped between the two judges: would other items
+of these systems show the difference? With whole systems swapped: would other systems show it? Where a
+judge's errors stick to systems, the first test rejects a true null too often for the second question
+(Deutsch, Dror and Roth 2021; `beyond_statistics_validity` measures it), so both are always given.
+
+The tests of one table are a family, and Holm's correction covers it, once for each question.
+"""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.choices import unknown
+from nlgjudge.stats.correlations import check_options
+from nlgjudge.stats.intervals import difference
+from nlgjudge.stats.judge_agreement import column_of
+from nlgjudge.stats.swaps import check_whole, permutation_test
+
+QUESTIONS = ("items", "systems")  # what is swapped
+COLUMNS = [
+    "pair",
+    "a",
+    "b",
+    "aspect",
+    "level",
+    "coefficient",
+    "n",
+    "difference",
+    "p_items",
+    "p_systems",
+    "holm_items",
+    "holm_systems",
+    "swaps_of_systems",
+    "smallest_p_systems",
+    "family",
+    "reason",
+]
+BOUNDS = ["ci_low", "ci_high", "ci_reason"]
+
+
+def paired_tests(
+    frame,
+    pairs,
+    aspects,
+    *,
+    level="sample",
+    coefficient="spearman",
+    permutations=4999,
+    seed=0,
+    constant="skip",
+    kendall="b",
+    interval=False,
+    systems="these",
+    items="both",
+    has_systems=True,
+):
+    """Test whether judges differ in their correlation with human ratings, with items and with systems swapped.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As for `nlgjudge.correlation`: `doc_id`, `system_id`, the human ratings of each aspect in a column
+        of its name, and the judges' scores. A judge's scores of an aspect are the column `JUDGE:ASPECT`
+        or, where there is none, the column `JUDGE`, as of a metric that has one score for all aspects.
+    pairs : list of (str, str), or dict of str to (str, str)
+        Judges `a` and `b`; `difference` is the correlation of `a` minus that of `b`. A dict's keys name
+        the pairs; otherwise a pair is called ``a − b``.
+    aspects : list of str
+    level, coefficient : str or sequence of str
+        As for `nlgjudge.correlation`; of several, each is tested, in one family.
+    permutations : int
+        Swaps that are drawn. Where there are at most 16,384 different swaps, all are counted instead.
+    seed : int
+        As for `nlgjudge.permutation_test`: a p does not depend on the other tests of its family.
+    constant, kendall
+        As for `nlgjudge.correlation`.
+    interval : bool
+        Whether to add the 95% interval of the difference.
+    systems : {"these", "other"}
+        Of the interval, as for `nlgjudge.interval`.
+    items : {"both", "documents"}
+        What the first question swaps: each item on its own, or all items of a document together, where they
+        depend on each other.
+    has_systems : bool
+        Whether `system_id` names systems, and not places as the first and second item of a document. If
+        not, there is no `p_systems`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each test: `pair, a, b, aspect, level, coefficient`, `n` (units with all three scores, as
+        documents at sample level), `difference`, `p_items` and `p_systems`, `holm_items` and `holm_systems`
+        (corrected over all rows), `swaps_of_systems` (different swaps of systems), `smallest_p_systems`
+        (below which no `p_systems` can be), `family` (the number of tests that were corrected together) and
+        `reason` (why a p is NaN; empty otherwise). With `interval`, `ci_low, ci_high, ci_reason`. A single
+        system has nothing to swap: `p_systems` is NaN, and `reason` says so.
+
+    Raises
+    ------
+    ValueError
+        For a judge or an aspect without a column, a pair of a judge with itself or given twice, and as
+        `nlgjudge.permutation_test` does.
+
+    See Also
+    --------
+    nlgjudge.stats.paired_table : Lays the tests out as text.
+    nlgjudge.stats.family : Says what Holm's correction covers.
+    nlgjudge.stats.one_family : Corrects the tests of several calls together.
+
+    Examples
+    --------
+    `a` ranks four systems as people do in each of two documents, and `b` gets two pairs of them wrong. Four
+    systems have eight different swaps, so that no p is below 1/8.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
+    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
+    >>> tests = paired_tests(frame, [("a", "b")], ["coherence"])
+    >>> tests[["pair", "difference", "p_items", "p_systems", "swaps_of_systems"]].round(3)
+        pair  difference  p_items  p_systems  swaps_of_systems
+    0  a − b         0.4    0.008      0.125                 8
+    """
+    check_options(items=(items, ("both", "documents")))
+    check_whole(1, permutations=permutations)
+    if isinstance(aspects, str):
+        raise ValueError(f"aspects={aspects!r}: expected a list of names, as [{aspects!r}]")
+    for aspect in aspects:
+        if aspect not in frame:
+            raise ValueError(unknown("aspect", aspect, frame.select_dtypes("number").columns))
+    rows = []
+    for (name, (a, b)), one_level, one_coefficient, aspect in product(
+        _named(pairs).items(), _several(level), _several(coefficient), aspects
+    ):
+        columns = (column_of(frame, a, aspect), column_of(frame, b, aspect), aspect)
+        how = {
+            "level": one_level,
+            "coefficient": one_coefficient,
+            "constant": constant,
+            "kendall": kendall,
+        }
+        swapped = {"seed": seed, "resamples": permutations}
+        row = dict(zip(COLUMNS, (name, a, b, aspect, one_level, one_coefficient)))
+        row |= _tested(frame, columns, items, has_systems, how | swapped)
+        if interval:
+            found = difference(frame, *columns, systems=systems, **how)
+            row |= dict(zip(BOUNDS, (found.low, found.high, found.reason)))
+        rows.append(row)
+    columns = [*COLUMNS, *BOUNDS] if interval else COLUMNS
+    return one_family(pd.DataFrame(rows, columns=columns))
+
+
+def _tested(frame, columns, items, has_systems, how):
+    """Both tests of one comparison."""
+    test = permutation_test(frame, *columns, units=items, **how)
+    row = {
+        "n": test.n,
+        "difference": test.difference,
+        "p_items": test.p,
+        "p_systems": np.nan,
+        "swaps_of_systems": 0,
+        "smallest_p_systems": np.nan,
+        "reason": test.reason,
+    }
+    if not has_systems:
+        return row | {"reason": test.reason or "no systems to swap"}
+    systems = permutation_test(frame, *columns, units="systems", **how)
+    row["swaps_of_systems"] = systems.different
+    if systems.different == 1:
+        return row | {"reason": test.reason or "one system: nothing to swap"}
+    if not systems.reason:
+        row["smallest_p_systems"] = 1 / (systems.resamples + (not systems.exact))
+    return row | {"p_systems": systems.p, "reason": test.reason or systems.reason}
+
+
+def one_family(tests):
+    """Correct tests as one family after Holm, once with items and once with systems swapped.
+
+    Parameters
+    ----------
+    tests : pandas.DataFrame
+        Rows of `paired_tests`, also of several calls, joined by `pandas.concat`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows, renumbered, with `holm_items, holm_systems` and `family` of them all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
+    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
+    >>> alone = paired_tests(frame, [("a", "b")], ["coherence"])
+    >>> both = one_family(pd.concat([alone, alone.assign(aspect="again")]))
+    >>> both[["aspect", "p_systems", "holm_systems", "family"]]
+          aspect  p_systems  holm_systems  family
+    0  coherence      0.125          0.25       2
+    1      again      0.125          0.25       2
+    """
+    tests = tests.reset_index(drop=True)
+    corrected = {f"holm_{swapped}": holm(tests[f"p_{swapped}"]) for swapped in QUESTIONS}
+    return tests.assign(**corrected, family=len(tests))
+
+
+def holm(p_values):
+    """Adjust the p-values of a family of tests after Holm (1979).
+
+    Parameters
+    ----------
+    p_values : array_like, shape (n_tests,)
+        In [0, 1]; NaN is a test that gave no p, stays NaN and does not count in the family.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_tests,)
+        In the input's order.
+
+    Raises
+    ------
+    ValueError
+        For more than one dimension or values outside [0, 1].
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    adjusted = np.array(p_values, float)
+    if adjusted.ndim != 1 or (adjusted < 0).any() or (adjusted > 1).any():
+        raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
+    family = (~np.isnan(adjusted)).sum()
+    order = np.argsort(adjusted)[:family]  # NaN sorts last
+    multiplied = adjusted[order] * np.arange(family, 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(multiplied))
+    return adjusted
+
+
+def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2):
+    """Lay tests out as text, a cell for each, as ``+0.12 (items 0.004, systems 0.062)``.
+
+    Parameters
+    ----------
+    tests : pandas.DataFrame
+        From `paired_tests`.
+    rows : str or list of str, optional
+        What stands in the rows; by default the pair, and level and coefficient where there are several.
+    columns : str
+        What stands in the columns.
+    corrected : bool
+        Whether the p values are Holm's.
+    digits : int
+        Of the differences; the bounds of their intervals, where the tests have them, have two.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows and columns in the order of the tests. A cell without a test is empty.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
+    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
+    >>> paired_table(paired_tests(frame, [("a", "b")], ["coherence"])).loc["a − b", "coherence"]
+    '+0.40 (items 0.008, systems 0.12)'
+    """
+    if rows is None:
+        vary = [name for name in ("level", "coefficient") if tests[name].nunique() > 1]
+        rows = ["aspect" if columns == "pair" else "pair", *(n for n in vary if n != columns)]
+    rows = _several(rows)
+    kind = "holm" if corrected else "p"
+    cells = [_cell(test, kind, digits) for test in tests.to_dict("records")]
+    table = tests.assign(cell=cells).pivot(index=rows, columns=columns, values="cell")
+    table = table.reindex(columns=tests[columns].drop_duplicates()).fillna("")
+    in_order = tests.drop_duplicates(rows).set_index(rows).index
+    return table.reindex(in_order)
+
+
+def family(tests):
+    """Say what was swapped, which tests Holm's correction covers, and how small p can be.
+
+    Parameters
+    ----------
+    tests : pandas.DataFrame
+        From `paired_tests`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
+    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
+    >>> print(family(paired_tests(frame, [("a", "b")], ["coherence"])))
+    One comparison, which needs no correction, asked twice:
+    with items swapped (other items of these systems) and with systems swapped (other systems).
+    There are 8 different swaps of systems: no p is below 0.125.
+    """
+    if tests.empty:
+        return "There are no two judges to compare."
+    covered = f"Holm's correction covers these {len(tests)} comparisons, once for each question:"
+    if len(tests) == 1:
+        covered = "One comparison, which needs no correction, asked twice:"
+    swapped = "with items swapped (other items of these systems) and with systems swapped (other systems)."
+    return "\n".join([covered, swapped, _limit(tests)])
+
+
+def _limit(tests):
+    """How small p with systems swapped can be in this family, or why there is none."""
+    known = tests[tests["p_systems"].notna()]
+    if known.empty:
+        reasons = "; ".join(dict.fromkeys(reason for reason in tests["reason"] if reason))
+        return f"There is no p with systems swapped ({reasons})."
+    swaps = known["swaps_of_systems"]
+    number = " to ".join(f"{bound:,}" for bound in sorted({swaps.min(), swaps.max()}))
+    smallest = known["smallest_p_systems"].min()
+    said = f"There are {number} different swaps of systems: no p is below {smallest:.3g}"
+    if len(known) > 1:
+        said += f", or {min(1, smallest * len(known)):.3g} after the correction"
+    return f"{said}."
+
+
+def _several(value):
+    """A list of one or several names."""
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _named(pairs):
+    """Pairs by name, each of two different judges, and none twice."""
+    named = list(pairs.items() if isinstance(pairs, dict) else ((None, pair) for pair in pairs))
+    found = {}
+    for name, pair in named:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"expected a pair of judges, as ('a', 'b'), got {pair!r}")
+        a, b = pair
+        if a == b:
+            raise ValueError(f"expected two judges, got the pair ({a!r}, {b!r})")
+        if {a, b} in [set(other) for other in found.values()]:
+            raise ValueError(f"expected each pair once, got {a!r} and {b!r} twice")
+        found[name or f"{a} − {b}"] = (a, b)
+    return found
+
+
+def _cell(test, kind, digits):
+    """A test as text."""
+    if np.isnan(test["difference"]):
+        return "not defined"
+    text = f"{test['difference']:+.{digits}f}"
+    if not np.isnan(test.get("ci_low", np.nan)):
+        text += f" [{test['ci_low']:.2f}, {test['ci_high']:.2f}]"
+    said = ", ".join(f"{swapped} {_p(test[f'{kind}_{swapped}'])}" for swapped in QUESTIONS)
+    return f"{text} ({said})"
+
+
+def _p(value):
+    """A p value, with three decimals where it is small."""
+    if np.isnan(value):
+        return "–"
+    if value < 0.0005:
+        return "<0.001"
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2g}"
