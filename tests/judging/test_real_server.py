@@ -175,7 +175,8 @@ def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, 
     for choice in choices:
         assert sum(weights(choice["logprobs"]["content"][0]).values()) < 0.2
     assert (found["mass"][found["score"].notna()] > 0.5).all()
-    assert found.loc[found["text"].str.contains("1-5"), "reason"].eq("ambiguous").all()
+    a_range = found[found["text"].str.contains("1-5")]
+    assert a_range["score"].isna().all() and (a_range["reason"] != "").all()
 
 
 def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, items, tmp_path):
