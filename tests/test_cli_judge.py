@@ -6,15 +6,14 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 
 import pytest
 
-from loopback import Loopback, completion, error
+from batch_api import Api
+from loopback import Loopback, completion, error, words
 from nlgjudge.cli import FAILED, INTERRUPTED, UNFINISHED, main
 
 FLUENCY = "geval/summarization/fluency"
@@ -43,11 +42,7 @@ def whole_documents():
     """Six summaries of each of twelve articles."""
 
 
-def words(body):
-    return json.loads(body)["messages"][0]["content"]
-
-
-def right(_, __, body):
+def rated(_, __, body):
     """A rating that differs from text to text."""
     return completion([f"Score: {1 + len(words(body)) % 3}"] * json.loads(body).get("n", 1))
 
@@ -74,7 +69,7 @@ def rows(path):
 
 
 def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys):
-    server = serve(right)
+    server = serve(rated)
     out = tmp_path / "replies.csv"
     assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == 0
     said = capsys.readouterr().out
@@ -84,17 +79,72 @@ def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys)
     # The server counts ten prompt and two completion tokens a call, each at a price of 1.
     spent = "spent: calls 12, prompt_tokens 120, completion_tokens 24, cost 144.0000"
     assert spent in said
-    assert (
-        "12 replies read, 0 without a rating" in said
-        and "fluency              dataset  Spearman" in said
+    assert said.index("replies: 12 parsed, 0 unparsed, 0 refused") < said.index("fluency   ")
+    assert "replies parsed 12 of 12)" in said
+    assert len(server.requests) == 12 == len(rows(out)) and {r["prompt"] for r in rows(out)} == {
+        FLUENCY
+    }
+
+
+def sent(server):
+    """The requests without model and messages."""
+    bodies = [json.loads(body) for body in server.requests]
+    return [{k: v for k, v in body.items() if k not in ("model", "messages")} for body in bodies]
+
+
+def test_every_parameter_that_is_given_is_sent_and_no_other(serve, tmp_path, capsys):
+    server = serve(rated)
+    given = ["--temperature", "0", "--top-p", "0.5", "--set", "seed=0", "--set", 'stop=["x"]']
+    assert judge(tmp_path, "--limit", "1", *given, "--set", "reasoning_effort=low") == 0
+    assert judge(tmp_path, "--limit", "1") == 0
+    expected = {"temperature": 0, "top_p": 0.5, "seed": 0, "stop": ["x"], "reasoning_effort": "low"}
+    assert sent(server) == [expected, {}]
+    assert judge(tmp_path, "--set", "seed") == 2 and "expected KEY=VALUE" in capsys.readouterr().err
+    clash = ["--temperature", "0", "--set", "temperature=1"]
+    assert judge(tmp_path, *clash) == FAILED and "give it once" in capsys.readouterr().err
+
+
+def test_several_judges_are_one(serve, tmp_path, capsys):
+    server, out = serve(rated), tmp_path / "replies.csv"
+    options = ["--limit", "12", "-o", str(out)]
+    assert judge(tmp_path, *options, name="openai:a+openai:b+surface") == 0
+    assert {row["judge"] for row in rows(out)} == {"openai:a", "openai:b", "surface"}
+    said = capsys.readouterr().out
+    assert "plan: tasks 24, samples 24" in said and "spent: calls 24" in said
+    assert "replies: 36 parsed" in said and "Spearman" in said and len(server.requests) == 24
+
+
+def test_unreadable_replies_come_first_with_three_of_them(serve, tmp_path, capsys):
+    """Five of twelve replies have no rating."""
+    serve(
+        lambda number, *call: completion(["It is\ngood."]) if number < 6 else rated(number, *call)
     )
-    assert len(server.requests) == 12 == len(rows(out)) and {
-        row["prompt"] for row in rows(out)
-    } == {FLUENCY}
+    assert judge(tmp_path, "--limit", "12") == 0
+    said = capsys.readouterr().out
+    warning = said.index(
+        "WARNING: 42% of the replies have no rating, and the results leave them out"
+    )
+    assert warning < said.index("replies: 7 parsed, 5 unparsed, 0 refused (no_rating 5)")
+    assert (
+        said.count("unreadable: 'It is good.'") == 3
+        and "left out 5, replies parsed 7 of 12" in said
+    )
+
+
+def test_what_a_content_filter_refused_is_counted_and_not_asked_again(serve, tmp_path, capsys):
+    no = error(400, "The response was filtered", code="content_filter")
+    server = serve(lambda number, *call: no if number > 2 else rated(number, *call))
+    for _ in range(2):
+        assert judge(tmp_path, "--limit", "30") == 0
+        assert (
+            "replies: 2 parsed, 0 unparsed, 28 refused (content_filter 28)"
+            in capsys.readouterr().out
+        )
+    assert len(server.requests) == 30
 
 
 def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
-    serve(right)
+    serve(rated)
     for options in ((), ("--limit", "0")):
         assert judge(tmp_path, "--plan", *options) == 0
         assert "plan: tasks 72" in capsys.readouterr().out
@@ -105,13 +155,13 @@ def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
 @pytest.mark.usefixtures("whole_documents")
 def test_a_limit_counts_documents(serve, tmp_path, capsys):
     """The sample has six summaries of each article."""
-    server = serve(right)
+    server = serve(rated)
     assert judge(tmp_path, "--limit", "2") == 0
     assert len(server.requests) == 12
 
 
 def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, capsys):
-    server = serve(right)
+    server = serve(rated)
     assert judge(tmp_path, "--source", "auto") == FAILED
     said = capsys.readouterr()
     assert said.out.startswith("SAMPLE: ") and "Give --source sample" in said.err
@@ -121,7 +171,7 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, 
 
 
 def test_a_plan_asks_nothing(serve, tmp_path, capsys):
-    server = serve(right)
+    server = serve(rated)
     for name in ("openai:m", "batch:m"):
         assert judge(tmp_path, "--plan", "--samples", "20", "--price", "1", "2", name=name) == 0
         said = capsys.readouterr().out
@@ -142,36 +192,25 @@ def test_a_plan_asks_nothing(serve, tmp_path, capsys):
     "answer, why",
     [
         (
-            lambda *_: error(422, "no such field"),
-            "no item was answered: 5 failed, all with: no such field",
+            error(422, "no such field"),
+            "no request was answered: 5 failed, most often with: no such",
         ),
-        (lambda *_: None, "no server answers at http://127.0.0.1"),
-        (
-            lambda *_: completion(["It reads well."]),
-            "no reply could be read: most often no_rating, as 'It reads",
-        ),
-        (lambda *_: completion([""], finish="length"), "no reply could be read: most often length"),
+        (completion(["It reads well."]), "no reply could be read"),
+        (completion([""], finish="length"), "no reply could be read"),
     ],
 )
 def test_a_run_without_one_readable_reply_fails_and_says_why(serve, tmp_path, capsys, answer, why):
-    serve(answer)
+    serve(lambda *_: answer)
     assert judge(tmp_path, "--limit", "5") == FAILED
     assert f"nlgjudge: {why}" in capsys.readouterr().err
 
 
 def test_a_run_of_which_some_failed_says_how_many(serve, tmp_path, capsys):
-    serve(
-        lambda number, path, body: (
-            error(400, "too long") if number in (2, 3) else right(number, path, body)
-        )
-    )
+    serve(lambda *call: error(400, "out of order") if call[0] in (2, 3) else rated(*call))
     assert judge(tmp_path, "--limit", "12") == FAILED
     said = capsys.readouterr()
-    assert "10 replies read, 2 without a rating (not answered 2)" in said.out
-    assert (
-        "nlgjudge: openai:m: 2 items failed, most often with: too long; the same command asks for them"
-        in said.err
-    )
+    assert "replies: 10 parsed, 0 unparsed, 0 refused, 2 missing (not answered 2)" in said.out
+    assert "2 requests failed, most often with: out of order; the same command asks" in said.err
     assert judge(tmp_path, "--limit", "12") == 0
 
 
@@ -184,11 +223,11 @@ def test_a_run_of_which_some_failed_says_how_many(serve, tmp_path, capsys):
 )
 def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys, limit, why):
     """A call costs twelve, so that five reach a limit of sixty."""
-    server, out = serve(right), tmp_path / "replies.csv"
+    server, out = serve(rated), tmp_path / "replies.csv"
     options = ("--limit", "12", "--price", "1e6", "1e6", "--concurrency", "1", "-o", str(out))
     assert judge(tmp_path, *options, *limit) == UNFINISHED
     said = capsys.readouterr()
-    assert "5 replies read, 0 without a rating" in said.out
+    assert "replies: 5 parsed, 0 unparsed, 0 refused, 7 missing (not asked 7)" in said.out
     assert f"nlgjudge: stopped after 5 of 12 replies: {why}" in said.err
     assert "the same command goes on from there" in said.err and "live.py" not in said.err
     assert [row["reason"] for row in rows(out)] == [""] * 5 + ["not asked"] * 7
@@ -202,20 +241,8 @@ def test_a_reply_is_no_formula_in_a_spreadsheet(serve, tmp_path):
     assert {row["text"] for row in rows(out)} == {'\'=HYPERLINK("http://example.com", "Score: 4")'}
 
 
-def test_a_call_ends_at_the_deadline_that_is_named(serve, tmp_path, capsys):
-    slow = (429, {"error": {"message": "slow down"}}, {"retry-after": "2"})
-    server = serve(lambda number, path, body: right(number, path, body) if number == 1 else slow)
-    assert judge(tmp_path, "--limit", "2", "--deadline", "0.5") == FAILED
-    assert (
-        "1 items failed, most often with: no answer within 0.5 s in all" in capsys.readouterr().err
-    )
-    assert len(server.requests) == 2
-    assert judge(tmp_path, "--deadline", "0") == 2
-    assert "Invalid value for '--deadline'" in capsys.readouterr().err
-
-
 def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
-    serve(right)
+    serve(rated)
     out = tmp_path / "replies.csv"
     for policy in ("store_3", "leading_or_0"):
         judge(
@@ -236,70 +263,25 @@ def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
 
 
 def test_a_batch_waits_and_then_is_read(serve, tmp_path, capsys):
-    sent = {"over": False}
-
-    def answer(number, request, body):
-        path = request[1].removeprefix("/v1/")
-        if path == "files":
-            sent["lines"] = [
-                json.loads(line) for line in body.splitlines() if line.startswith(b"{")
-            ]
-            return {"id": "f", "object": "file", "purpose": "batch", "bytes": 1}
-        if path == "files/answers/content":
-            return "\n".join(
-                json.dumps(
-                    {
-                        "custom_id": line["custom_id"],
-                        "error": None,
-                        "response": {"status_code": 200, "body": completion(["Score: 3"])},
-                    }
-                )
-                for line in sent["lines"]
-            ).encode()
-        done = path == "batches/b" and sent["over"]
-        return {
-            "id": "b",
-            "object": "batch",
-            "status": "completed" if done else "validating",
-            "output_file_id": "answers" if done else None,
-            "input_file_id": "f",
-            "endpoint": "x",
-            "completion_window": "24h",
-            "created_at": 0,
-            "error_file_id": None,
-        }
-
-    serve(answer)
-    assert (
-        judge(tmp_path, "--limit", "3", "--max-cost", "0.0001", "--price", "1", "1", name="batch:m")
-        == 1
-    )
+    api = Api()
+    serve(api)
+    asked = ("--limit", "3", "--price", "1", "1")
+    assert judge(tmp_path, *asked, "--max-cost", "0.0001", name="batch:m") == FAILED
     assert "a batch cannot be stopped half way: nothing was submitted" in capsys.readouterr().err
-    assert "lines" not in sent
-    assert judge(tmp_path, "--limit", "3", name="batch:m") == UNFINISHED
-    assert "3 requests are waiting for b; run the same call again later" in capsys.readouterr().err
-    sent["over"] = True
-    assert judge(tmp_path, "--limit", "3", name="batch:m") == 0
-    assert "3 replies read, 0 without a rating" in capsys.readouterr().out
-
-
-def test_replies_that_were_asked_again_are_counted_beside_the_results(serve, tmp_path, capsys):
-    serve(
-        lambda number, path, body: completion(["Hm."]) if number == 1 else right(number, path, body)
-    )
-    assert judge(tmp_path, "--limit", "3") == 0
-    assert "because they were of no use: 1, of use now: 1\n" in capsys.readouterr().out
-    # As upstream's scripts took it: the first reply, which counts as 0.
-    out = tmp_path / "replies.csv"
-    assert judge(tmp_path, "--limit", "3", "--policy", "leading_or_0", "-o", str(out)) == FAILED
-    assert rows(out)[0]["text"] == "Hm." and float(rows(out)[0]["score"]) == 0
+    assert judge(tmp_path, *asked, "--max-cost", "1", name="batch:m") == UNFINISHED
+    assert "3 requests are waiting for batch_0; run the same call" in capsys.readouterr().err
+    for line in api.batches["batch_0"]["lines"]:
+        api.answers[line["body"]["messages"][0]["content"]] = 200, completion(["Score: 3"])
+    api.finish("batch_0")
+    assert judge(tmp_path, *asked, name="batch:m") == 0
+    assert "replies: 3 parsed, 0 unparsed, 0 refused" in capsys.readouterr().out
 
 
 # Prompts.
 
 
 def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys):
-    server = serve(right)
+    server = serve(rated)
     assert judge(tmp_path, "--limit", "2", prompts=("geval/summarization/",)) == 0
     assert len(server.requests) == 2 * 4  # four aspects
     file = tmp_path / "mine.txt"
@@ -357,6 +339,11 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
         ),
         ([OWN + " {{Reply}}"], ["--aspect", "fluency"], "no slot '{{Reply}}'"),
         (["Rate {{source}}"], ["--aspect", "fluency"], "shows nothing to judge"),
+        (
+            ["Rate from 1 to 10: {{hypothesis}}"],
+            ["--aspect", "fluency"],
+            "states a scale from 1 to 10, expected scale=.1.* 5.*: pass scale=.1, 10",
+        ),
         ([FLUENCY], ["--aspect", "fluency"], "--scale and --form are for a prompt's own text"),
         (
             ["dhp/perturb/"],
@@ -368,7 +355,7 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
 def test_a_prompt_that_is_none_is_refused_before_a_call(
     serve, tmp_path, capsys, prompts, options, message
 ):
-    server = serve(right)
+    server = serve(rated)
     assert judge(tmp_path, *options, prompts=prompts) == FAILED
     assert re.search(message, capsys.readouterr().err) and server.requests == []
 
@@ -390,60 +377,30 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path, commands):
-    arguments = [
-        "judge",
-        "summeval",
-        "openai:m",
-        "--prompts",
-        FLUENCY,
-        "--source",
-        "sample",
-        "--concurrency",
-        "2",
-        "--limit",
-        "60",
-        "--store",
-        str(tmp_path / "s.sqlite"),
-    ]
+def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path):
+    path = str(tmp_path / "s.sqlite")
+    command = ["judge", "summeval", "openai:m", "--prompts", FLUENCY, "--source", "sample"]
+    command += ["--concurrency", "2", "--limit", "60", "--store", path]
 
     def slower(number, *call):
-        """Calls behind the twelfth take a second, so that the run lasts until it is interrupted."""
-        return 200, right(number, *call), {"delay": 0.05 if number <= 12 else 1}
+        """Calls behind the twelfth take a minute, so that the run lasts until it is interrupted."""
+        return 200, rated(number, *call), {"delay": 0 if number <= 12 else 60}
 
     with Loopback(slower) as server:
-        environment = {
-            "OPENAI_BASE_URL": server.url,
-            "OPENAI_API_KEY": "none",
-            "NO_PROXY": "127.0.0.1",
-            "no_proxy": "127.0.0.1",
-        }
+        environment = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
         with subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *arguments],
+            [sys.executable, "-c", COMMAND, *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | environment,
+            env=os.environ | environment | {"NO_PROXY": "127.0.0.1"},
         ) as process:
-            while len(server.requests) < 10 and process.poll() is None:
+            while len(server.requests) < 14 and process.poll() is None:
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
-            try:
-                said = process.communicate(timeout=600)[1]
-            finally:
-                process.kill()
-        assert process.returncode == INTERRUPTED and "Traceback" not in said
-        with closing(sqlite3.connect(tmp_path / "s.sqlite")) as database:
-            (stored,) = database.execute("SELECT count(*) FROM replies").fetchone()
-        last = said.splitlines()[-1]
-        assert last == (
-            f"nlgjudge: interrupted: {stored} replies of this run are stored, {stored} in all, "
-            f"in {tmp_path / 's.sqlite'}; the same command goes on from there"
-        )
-        assert stored >= 8
-        before, server.answer = len(server.requests), right
-        done = commands.run(*arguments, **environment)
-        assert done.returncode == 0
-        assert (
-            len(server.requests) - before == len(set(server.requests)) - stored
-        )  # nothing is paid twice
+            said = process.communicate(timeout=600)[1]
+    assert process.returncode == INTERRUPTED and "Traceback" not in said
+    assert said.splitlines()[-1] == (
+        "nlgjudge: interrupted: 12 replies of this run are stored, 12 in all, "
+        f"in {path}; the same command goes on from there"
+    )

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from nlgjudge.judging import heads
+from nlgjudge.judging.probabilities import distributions, expected_score
 from nlgjudge.judging.run import judge_items
-from nlgjudge.judging.scoring import distributions, expected_score, weighed
 from nlgjudge.judging.tasks import Reply
 
 RATINGS = [1, 2, 3, 4, 5]
@@ -54,21 +54,19 @@ def test_an_unknown_head_is_refused():
         heads.get_head("means")
 
 
-def test_a_tie_of_modes_is_treated_as_in_the_template():
-    """By the mean of the likeliest, for replies (`template_ablation`) and probabilities alike."""
-    estimators = {"median": "median", "mode": lambda scores: scores.mode().mean()}
+def test_heads_of_frequencies_are_those_of_the_replies():
+    """A tie of modes is their mean, as `template_ablation` takes it for replies."""
     rng = np.random.default_rng(5)
     scores = rng.integers(1, 6, (200, 6)).astype(float)
-    frequencies = heads.from_samples(scores, RATINGS)
-    for name in ("mode", "median"):
-        of_replies = [pd.Series(row).agg(estimators[name]) for row in scores]
-        np.testing.assert_allclose(
-            heads.get_head(name)(frequencies, RATINGS), of_replies, atol=1e-12
-        )
-    assert np.mean([len(pd.Series(row).mode()) > 1 for row in scores]) > 0.2  # so ties are tested
-    np.testing.assert_allclose(
-        heads.expected(frequencies, RATINGS), scores.mean(axis=1), atol=1e-12
-    )
+    frequencies = np.stack([(scores == rating).mean(axis=1) for rating in RATINGS], axis=1)
+    of_replies = {
+        "mode": [pd.Series(row).mode().mean() for row in scores],
+        "median": np.median(scores, axis=1),
+        "expected": scores.mean(axis=1),
+    }
+    for name, expected in of_replies.items():
+        found = heads.get_head(name)(frequencies, RATINGS)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_small_probabilities_do_not_vanish():
@@ -129,12 +127,6 @@ def test_a_pool_leaves_out_what_is_not_known():
     assert np.isnan(heads.pooled([P, P])[4]).all()
 
 
-def test_samples_that_are_no_ratings_are_refused():
-    assert np.isnan(heads.from_samples([[math.nan, math.nan]], RATINGS)).all()
-    with pytest.raises(ValueError, match=r"expected one of the ratings \[1, 2, 3, 4, 5\], got 2.5"):
-        heads.from_samples([[1, 2.5]], RATINGS)
-
-
 LIKELY = [
     [
         "4",
@@ -187,10 +179,3 @@ def test_a_live_judge_takes_the_same_heads():
         assert found["score"].tolist() == [pytest.approx(by_layout)] * 2
     with pytest.raises(ValueError, match="no head 'average'.*expected, mode"):
         judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, head="average")
-
-
-def test_no_rating_among_the_alternatives_is_no_score():
-    parsed = pd.DataFrame({"aspect": ["fluency"] * 2, "score": [3.0, 3.0], "reason": ["", ""]})
-    found = weighed(parsed, pd.Series([[["", []]], []]), scale={"fluency": (1, 5)})
-    assert found["reason"].tolist() == ["no_score_token", ""]
-    assert math.isnan(found["score"][0]) and found["score"][1] == 3.0

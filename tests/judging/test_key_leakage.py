@@ -2,9 +2,7 @@
 
 import json
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
 
 from loopback import Loopback, completion, error
 
@@ -14,7 +12,7 @@ KEY = "sk-leak-7Qx81mZpR4-do-not-show"
 WORK = """
 import sys, traceback, warnings
 from pathlib import Path
-from nlgjudge.judging.live import Limits, Live
+from nlgjudge.judging.live import Live
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
@@ -25,7 +23,7 @@ def run(word, number=3, **settings):
     tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, (1, 5), "form", 2, settings)
              for i in range(number)]
     try:
-        for reply in Live("m", store, progress=True, concurrency=4, limits=Limits(calls=30)).replies(tasks):
+        for reply in Live("m", store, progress=True, concurrency=4).replies(tasks):
             print(reply)
     except JudgeError as error:
         print(error)
@@ -95,35 +93,11 @@ def test_a_script_leaves_the_key_nowhere(server, commands, tmp_path, monkeypatch
         "the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key]",
         "the account has no quota left: [key] has no quota",
         "no model 'm'",
-        "20 items failed in a row, the last with: Bearer [key] refused",
+        "20 requests failed in a row, the last with: Bearer [key] refused",
     ):
         assert expected in done.stdout
     assert "Traceback" in done.stderr and "rejects temperature" in done.stderr
     assert KEY not in done.stdout + done.stderr
     assert {p.name for p in (tmp_path / "out").iterdir()} >= {"replies.sqlite", "replies.jsonl"}
     assert f"bearer {KEY}".lower() in {h["authorization"] for h in server.headers}
-    assert leaks(tmp_path) == []
-
-
-def test_a_notebook_leaves_the_key_nowhere(server, commands, tmp_path, monkeypatch):
-    """Its outputs are kept: replies, warnings, and at the end an error that stops it."""
-    stop = 'list(Live("m", store).replies([Task("a", "b", "wrong key 1", {}, (1, 5), "form")]))'
-    notebook = new_notebook(
-        cells=[new_code_cell(WORK), new_code_cell(stop)],
-        metadata={
-            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
-        },
-    )
-    nbformat.write(notebook, tmp_path / "in.ipynb")
-    code = (
-        "import papermill; papermill.execute_notebook('in.ipynb', 'out.ipynb', progress_bar=False)"
-    )
-    monkeypatch.chdir(tmp_path)
-    done = commands.run("-c", code, **environment(server, tmp_path))
-    assert "PapermillExecutionError" in done.stderr and "JudgeError" in done.stderr
-    kept = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
-    assert (
-        "Incorrect API key provided: [key]" in kept and "done" in kept and "text='Score: 4'" in kept
-    )
-    assert KEY not in done.stdout + done.stderr
     assert leaks(tmp_path) == []

@@ -104,10 +104,16 @@ def test_fewer_samples_than_asked_for_are_completed(serve, store, given, asked):
         (error(401, "Incorrect key"), r"the key in OPENAI_API_KEY was refused \(401\): Incorrect"),
         (error(403, "not for you"), r"may not use this model \(403\): not for you"),
         (
-            (*error(429, "You exceeded it", code="insufficient_quota"), {"x-should-retry": "false"}),
+            (
+                *error(429, "You exceeded it", code="insufficient_quota"),
+                {"x-should-retry": "false"},
+            ),
             "no quota left: You exceeded it",
         ),
-        (error(422, "no such field"), "no request was answered: 1 failed, most often with: no such"),
+        (
+            error(422, "no such field"),
+            "no request was answered: 1 failed, most often with: no such",
+        ),
     ],
 )
 def test_what_fails_for_every_item_ends_at_the_first_call(serve, store, answer, message):
@@ -146,7 +152,9 @@ def test_an_error_of_one_item_does_not_stop_the_others(serve, store):
 
 def test_twenty_failures_in_a_row_end_the_run(serve, store):
     server = serve(lambda *call: right(*call) if call[0] == 1 else error(400, "out of order"))
-    with pytest.raises(JudgeError, match="20 requests failed in a row, the last with: out of order"):
+    with pytest.raises(
+        JudgeError, match="20 requests failed in a row, the last with: out of order"
+    ):
         list(Live("m", store, concurrency=8).replies(tasks(200)))
     assert 21 <= len(server.requests) <= 21 + 8 and store.totals()["replies"] == 1
 
@@ -271,7 +279,9 @@ def until(process, condition):
 
 
 @pytest.mark.parametrize("where, number", [("loop", 2), ("plain", 2), ("plain", 9)])
-def test_ctrl_c_and_kill_lose_nothing_and_only_calls_in_flight_are_paid_twice(tmp_path, where, number):
+def test_ctrl_c_and_kill_lose_nothing_and_only_calls_in_flight_are_paid_twice(
+    tmp_path, where, number
+):
     path = tmp_path / "replies.sqlite"
     slow = {"delay": 0.01}
 

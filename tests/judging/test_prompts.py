@@ -245,8 +245,24 @@ def test_a_text_written_on_the_spot_is_a_prompt():
     assert asked.render({"source": "S {{hypothesis}}", "hypothesis": "H"}) == (
         "Source: S {{hypothesis}}\nRate 1 to 7: H"
     )
-    other = as_prompt("Source: {{source}}\nRate 1 to 9: {{hypothesis}}")
+    other = as_prompt("Source: {{source}}\nRate 1 to 9: {{hypothesis}}", scale=(1, 9))
     assert asked.name.startswith("inline:") and asked.name != other.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rate from 1 to 10: {{hypothesis}}",
+        "{{hypothesis}}\\n\\nCoherence (1-10):",
+        "Score the text on a scale of 1 - 10. {{hypothesis}}",
+    ],
+)
+def test_a_text_that_states_another_scale_is_refused(text):
+    with pytest.raises(ValueError, match=r"a scale from 1 to 10, expected scale=\(1, 5\)"):
+        as_prompt(text)
+    assert as_prompt(text, scale=(1, 10)).scale == (1, 10)
+    assert as_prompt(f"Rate the text in 2-3 sentences. {text}", scale=(1, 10)).scale == (1, 10)
+    assert as_prompt(text, form="yes_no").form == "yes_no"
 
 
 def test_a_prompt_by_name_or_as_it_is():

@@ -1,19 +1,21 @@
 """From items to parsed responses with every kind of judge."""
 
+import json
 import math
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from loopback import completion, words
 from nlgjudge.data.benchmarks import load
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.live import Limits, Live
+from nlgjudge.judging.counts import reply_counts
+from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
-from nlgjudge.judging.replay import Replay, ReplayStore
+from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.scoring import item_scores
-from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Reply
 
@@ -26,36 +28,20 @@ def items():
     return load("summeval", "sample").items
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "replies.sqlite") as made:
-        yield made
-
-
-def test_live_and_batch_judges_by_name(store, tmp_path, monkeypatch):
-    limits = Limits(calls=3)
-    live = get_judge("openai:llama3:8b", store=store, limits=limits)
+def test_judges_by_name(store, tmp_path, monkeypatch):
+    live = get_judge("openai:llama3:8b", store=store, price=[1, 4], max_calls=3, per_minute=0.5)
     assert isinstance(live, Live) and (live.name, live.store) == ("openai:llama3:8b", store)
-    assert live.limits == limits
+    assert (live.price, live.max_calls, live.per_minute) == ([1, 4], 3, 0.5)
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     with get_judge("openai:gpt-x").store as cached:
         assert cached.path == tmp_path / "data" / "cache" / "replies.sqlite"
     batch = get_judge("batch:gpt-x", store=store, timeout=5)
-    assert isinstance(batch, Batch) and (batch.name, batch.store, batch.timeout) == (
-        "batch:gpt-x",
-        store,
-        5,
-    )
-
-
-def test_replay_and_surface_by_name(store, monkeypatch):
-    assert isinstance(get_judge("surface"), Surface)
-    judge = get_judge(
-        f"replay:{store.path}:llama3:8b", missing="keep"
-    )  # the model's name holds a colon
-    assert isinstance(judge, ReplayStore)
-    assert (judge.name, judge.missing) == ("replay:replies.sqlite:llama3:8b", "keep")
+    assert isinstance(batch, Batch) and (batch.name, batch.timeout) == ("batch:gpt-x", 5)
+    with pytest.raises(ValueError, match="judge 'batch:m': a batch cannot stop at a limit"):
+        get_judge("batch:m", store=store, max_cost=2)
+    assert isinstance(get_judge("surface", price=[1, 4], max_cost=2), Surface)  # it costs nothing
+    monkeypatch.undo()
     frame = pd.DataFrame([("i", "fluency", 0, "3")], columns=COLUMNS[:4])
     monkeypatch.setattr("nlgjudge.judging.run.recording", lambda name, items: frame)
     monkeypatch.setattr("nlgjudge.judging.run.recorded_texts", lambda name: {})
@@ -150,11 +136,11 @@ def test_probabilities_weigh_the_score_and_refusals_stay(items):
         ("hm", "", HALF),
     )
     frame = judge_items(items.head(3), [FLUENCY], judge, samples=2, logprobs=True, temperature=0)
-    # (4 * 0.5 + 2 * 0.25) / 0.75; the fifth writes no allowed score, whatever else it might have written
+    # (4 * 0.5 + 2 * 0.25) / 0.75; the fifth writes 4 in a word; the last one's tokens are not its text
     assert frame["score"].tolist() == pytest.approx(
-        [2.5 / 0.75, 3, math.nan, math.nan, math.nan, 2.5 / 0.75], nan_ok=True
+        [2.5 / 0.75, 3, math.nan, math.nan, 4, math.nan], nan_ok=True
     )
-    assert frame["reason"].tolist() == ["", "", "refusal", "content_filter", "no_score_token", ""]
+    assert frame["reason"].tolist() == ["", "", "refusal", "content_filter", "", "tokens_differ"]
     assert frame["sample_index"].tolist() == [0, 1] * 3
     assert [t.settings for t in judge.tasks] == [{"logprobs": True, "temperature": 0}] * 3
     assert judge.tasks[0].text == prompt(FLUENCY).render(judge.tasks[0].fields)
@@ -204,18 +190,65 @@ def test_sampling_parameters_are_sent_under_their_names(items):
     assert seen == [{"seed": 7, "temperature": 0, "top_p": 1, "max_tokens": 5}, {}]
 
 
-def test_price_and_limit_on_cost_reach_a_live_judge(store):
-    judge = get_judge("openai:m", store=store, price=[1.0, 4.0], max_cost=2)
-    assert (judge.limits.price, judge.limits.cost) == ((1.0, 4.0), 2)
-    kept = get_judge("openai:m", store=store, price=[1.0, 4.0], limits=Limits(calls=3))
-    assert kept.limits == Limits(calls=3, price=(1.0, 4.0))
+def test_a_jury_is_the_mean_of_its_judges_and_keeps_their_scores(items, serve, store):
+    """One judge gives 2 and 4, the other 5; where one cannot be read, the other counts."""
+    vague = items["hypothesis"][2]
+
+    def answer(_, __, body):
+        model, text = json.loads(body)["model"], words(body)
+        return completion(["Hm." if vague in text else "5"] if model == "b" else ["2", "4"])
+
+    serve(answer)
+    judges = ["openai:a", "openai:b"]
+    frame = judge_items(items.head(3), [FLUENCY, COHERENCE], judges, samples=2, store=store)
+    assert frame["judge"].value_counts().to_dict() == dict.fromkeys(judges, 12)
+    scores = item_scores(frame)
+    assert scores["score"].tolist() == [4, 4, 3] * 2
+    assert scores[["parsed", "unparsed"]].values.tolist() == [[4, 0], [4, 0], [2, 2]] * 2
+    jury = get_judge("openai:a+openai:b+surface", store=store, price=[1, 1])
+    assert jury.name == "openai:a+openai:b+surface" and jury.spent["calls"] == 0
+    with pytest.raises(ValueError, match="expected two or more different judges"):
+        get_judge(["surface", "surface"])
+
+
+TEN = "Rate the fluency from 1 to 10: {{hypothesis}}"
+
+
+def test_a_text_has_a_scale_and_its_range_must_be_that(items):
+    judge = fake(("8", "", []))
+    assert judge_items(items.head(1), TEN, judge, scale=(1, 10))["score"].tolist() == [8]
+    assert judge.tasks[0].scale == (1, 10)
+    judge_items(items.head(1), "In 2 to 3 steps: how fluent? {{hypothesis}}", fake(("4", "", [])))
+    for text in (TEN, "On a scale of 0-10: {{hypothesis}}", "Score (1-10): {{hypothesis}}"):
+        with pytest.raises(
+            ValueError, match=r"states a scale from \d to 10, expected scale=\(1, 5\)"
+        ):
+            judge_items(items, text, judge)
     with pytest.raises(
-        ValueError, match="judge 'batch:m': a batch cannot stop at a cost; leave out"
+        ValueError, match="scale is for a prompt's text; prompt geval/.* has its own"
     ):
-        get_judge("batch:m", store=store, max_cost=2)
-    assert (
-        get_judge("surface", price=[1.0, 4.0], max_cost=2).name == "surface"
-    )  # which costs nothing
+        judge_items(items, FLUENCY, judge, scale=(1, 10))
+
+
+def test_what_was_read_is_counted_in_words():
+    frame = pd.DataFrame(
+        {
+            "score": [4.0] * 7 + [math.nan] * 5,
+            "reason": [""] * 7
+            + ["no_rating", "no_rating", "content_filter", "refusal", "not asked"],
+            "text": ["4"] * 7 + ["It is\ngood.", "Hm", "", "No.", ""],
+        }
+    )
+    said = reply_counts(frame, examples=2).splitlines()
+    assert said == [
+        "WARNING: 36% of the replies have no rating, and the results leave them out.",
+        "  unreadable: 'It is good.'",
+        "  unreadable: 'Hm'",
+        "replies: 7 parsed, 2 unparsed, 2 refused, 1 missing (no_rating 2, content_filter 1, refusal 1, "
+        "not asked 1)",
+    ]
+    assert "It is" not in reply_counts(frame)
+    assert reply_counts(frame.head(7)) == "replies: 7 parsed, 0 unparsed, 0 refused"
 
 
 DIALOGUES = load("topical_chat", "sample").items
@@ -282,7 +315,7 @@ OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
             "temperature is 0 and, in sampling, 1: give it once",
         ),
         (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
-        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are samples, temperature"),
+        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are scale, samples"),
         (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
         (
             FLUENCY,

@@ -1,61 +1,12 @@
-"""Expected scores by hand, and means that count what they leave out."""
-
-import math
+"""Rows that say why, and means that count what they leave out."""
 
 import pandas as pd
 import pytest
 
-from nlgjudge.judging.scoring import expected_score, item_scores, responses, wide
+from nlgjudge.judging.scoring import item_scores, responses, wide
 from nlgjudge.judging.tasks import Reply
 
 NAN = float("nan")
-
-
-def p(*shares):
-    """Alternatives of one token from (token, probability)."""
-    return [[token, math.log(share)] for token, share in shares]
-
-
-@pytest.mark.parametrize(
-    "logprobs, scale, score, outside",
-    [
-        # two tokens; the first is no score: (4 * 0.6 + 5 * 0.2) / 0.8, and 0.2 lies on "the"
-        (
-            [[":", p(("1", 0.9))], ["4", p(("4", 0.6), ("5", 0.2), ("the", 0.2))]],
-            (1, 5),
-            3.4 / 0.8,
-            0.2,
-        ),
-        # " 4", "4" and "4\n" are one score: (4 * (0.3 + 0.2 + 0.1) + 2 * 0.4) / 1
-        ([[" 4", p((" 4", 0.3), ("4", 0.2), ("4\n", 0.1), ("2", 0.4))]], (1, 5), 3.2, 0),
-        # 0 and 7 lie outside the scale: (3 * 0.5 + 1 * 0.1) / 0.6
-        ([["3", p(("3", 0.5), ("0", 0.2), ("7", 0.2), ("1", 0.1))]], (1, 5), 1.6 / 0.6, 0.4),
-        ([["0", p(("0", 0.75), ("1", 0.25))]], (0, 1), 0.25, 0),
-        ([["85", p(("85", 0.5), ("90", 0.5))]], (0, 100), 87.5, 0),
-        # only the first score counts, later ones do not
-        ([["2", p(("2", 1.0))], ["5", p(("5", 1.0))]], (1, 5), 2, 0),
-        ([["3", []]], (1, 5), 3, 0),  # a server that names no alternatives
-        # exp(-9999) is 0 in double precision, yet 4 and 5 are equally likely and 3 is e times less so:
-        # (4 + 5 + 3 / e) / (2 + 1 / e) = (9 + 1.103638) / 2.367879
-        ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
-        (
-            [["4", [["4", -math.inf], ["5", -math.inf]]]],
-            (1, 5),
-            4,
-            0,
-        ),  # no probability at all: what was written
-        # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
-        ([["4", [["4", 800.0], ["5", None], ["3", math.nan], ["2", 0.0]]]], (1, 5), 3, 0),
-        ([["4", [["4", None]]]], (1, 5), 4, 0),
-        ([["4", [["4", "-1"], ["5", -0.1]]]], (1, 5), 5, 1 - math.exp(-0.1)),
-        ([["4", [["4", "-1"]]]], (1, 5), 4, 0),
-        ([["7", p(("4", 0.9))], ["good", p(("good", 1.0))]], (1, 5), NAN, 1),
-        ([], (1, 5), NAN, 1),
-    ],
-)
-def test_expected_score_by_hand(logprobs, scale, score, outside):
-    found = expected_score(logprobs, scale)
-    assert found == (pytest.approx(score, nan_ok=True), pytest.approx(outside, abs=1e-12))
 
 
 REPLIES = [

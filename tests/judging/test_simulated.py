@@ -33,7 +33,10 @@ def ratings(seed=1, *, truth=TRUTH, asked=None, **settings):
     judge = Simulated(truth=truth, rng=np.random.default_rng(seed), **settings)
     asked = tasks() if asked is None else asked
     return np.array(
-        [parse(r.text, asked[0].form, asked[0].scale).score for r in judge.replies(asked)]
+        [
+            parse(r.text, asked[0].form, asked[0].scale, aspect=r.aspect).score
+            for r in judge.replies(asked)
+        ]
     )
 
 

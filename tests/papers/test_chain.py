@@ -116,8 +116,7 @@ def test_a_reply_with_holes_costs_aspects_and_never_items(serve):
         second=lambda text: next(answers[i] for i in answers if f"response {i}" in text),
         third=lambda text: f"{text.count('Score: ')}.0",
     )
-    with pytest.warns(UserWarning, match="because they were of no use: 2"):
-        found = coascore(frame(), judge, "dialogue", "overall")
+    found = coascore(frame(), judge, "dialogue", "overall")
     table = found.aspect_scores.set_index(["item_id", "aspect"])
     assert table.loc["d0/s", "reason"].to_dict() == {
         "Relevance": "",
@@ -149,6 +148,10 @@ def test_a_text_that_looks_like_a_prompt_is_data(serve):
     [
         ('{"Relevance": 5, "Logical flow": "4/5", "accuracy": 3.0}', (5, 4, 3)),
         ('```json\n{"Relevance": 5, "logical_flow": "four"}\n```', (5, 4, "missing_aspect")),
+        (
+            '<think>{"Relevance": 1}</think>{"Relevance": 5, "Logical flow": 4,\n"Accuracy": 3,}',
+            (5, 4, 3),
+        ),
         ("Relevance: 5.0\nLogical flow: four\nAccuracy: 3 out of 5", (5, 4, 3)),
         ("1. **Relevance**: 5/5\n> Logical-flow - 4\n* Accuracy (facts): 3", (5, 4, 3)),
         ('{"scores": {"Relevance": 5}, "Accuracy": 3}', ("not_json",) * 3),  # nested

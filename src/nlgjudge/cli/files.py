@@ -215,8 +215,7 @@ def reason_of(reading, reply):
     """Why a stored reply has no rating; empty if it has one."""
     if reading["form"] not in FORMS or (reply["reason"] and not reply["text"].strip()):
         return reply["reason"]
-    options = reading["options"] or None
-    found = parse(reply["text"], reading["form"], reading["scale"], options=options).reason
+    found = parse(reply["text"], **reading | {"options": reading["options"] or None}).reason
     return reply["reason"] or found if found else ""
 
 

@@ -234,7 +234,7 @@ def report_run(judge, responses, price, notice):
     """Print what came of a run, and what it took; the exit status."""
     click.echo(f"{nj.judging.reply_counts(responses, examples=3)} {notice}".strip())
     if hasattr(judge, "spent"):
-        said = [f"{name} {value}" for name, value in judge.spent.items()]
+        said = [f"{name} {value:.0f}" for name, value in judge.spent.items()]
         if price is not None:
             said.append(f"cost {judge.cost:.4f}")
         click.echo("spent: " + ", ".join(said))

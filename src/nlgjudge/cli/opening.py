@@ -137,9 +137,9 @@ def open_judge(spec, store, *, items=None, **asked):
         For an unknown kind of judge.
     """
     live = {name: asked.pop(name) for name in ("concurrency", "timeout", "despite_batches")}
-    if spec.startswith("openai:"):
+    if "openai:" in spec:
         asked |= live | {"progress": True}
-    if spec.startswith("batch:"):
+    elif "batch:" in spec:
         asked |= {"max_cost": None, "max_calls": None}  # checked against the plan
     return nj.get_judge(spec, items=items, store=store, **asked)
 

@@ -51,6 +51,8 @@ class Recorded(NamedTuple):
         Replies an item and aspect.
     scales : dict of str to tuple
         Lowest and highest rating that was asked for, by aspect.
+    form, pattern : str
+        How its replies are read, as `nlgjudge.judging.parsing.parse` takes them.
     note : str
         What is not known, and why.
     """
@@ -63,6 +65,8 @@ class Recorded(NamedTuple):
     samples: int | None = None
     scales: dict = {}
     note: str = ""
+    form: str = "form"
+    pattern: str = ""
 
 
 _DIALOGUE = {
@@ -78,11 +82,26 @@ _SUMMARIES = dict.fromkeys(("coherence", "consistency", "fluency", "relevance"),
 # with the items' texts in their slots, to the letter (tests/data/test_recordings.py).
 _CLOSER = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
 _CLOSER_SAMPLING = {"temperature": 1, "top_p": 1}
+# Ratings that the default does not read. Chiang and Lee: "2 (somewhat)", "2. Somewhat", "Good (3)", or a rating above
+# its rationale; not "1. Somewhat", which may number a list.
+_OPENING = (
+    r"\A(?:- |(?:good|somewhat) \()?(?!1\. )(?P<rating>\d)"
+    r"(?:\)\Z|\s*\nRationale:|(?: ?[.:-])? \(?[a-z][^\n]*\Z)"
+)
+# Shen et al.: "4 stars", "a score of 4", "it gets a 4 out of 5", or a last number; unless "Score: 4" follows.
+_SENTENCE = (
+    r"(?:\b(?:scor|rat|earn|gets|giv|receiv|deserv)\w* "
+    r"(?:(?:it|this|the|summary|is|of|as|an?|with|only|at|score|rating) )*"
+    r"|\A(?=\w+ stars?\b)|\b(?=[\d.]+ stars?\b)|[.;!?] (?=[\d.]+(?:/5| out of 5)?\.?\Z))"
+    r"(?P<rating>\d(?:\.\d)?|one|two|three|four|five)(?![\d-]|\.\d| (?:to|or) )"
+    r"(?:(?: | stars? | points? )?(?:/|out of )(?P<top>\w+))?(?![\s\S]*\bscore: \d)"
+)
 # Shen et al. 2023; "from one to five" in the words of the repository's prompt_templates.py.
 _SHEN = Recorded(
     benchmark="summeval",
     samples=1,
     scales=_SUMMARIES,
+    pattern=_SENTENCE,
     note="its prompts and sampling parameters are not registered here",
 )
 RECORDINGS = {}
@@ -95,6 +114,7 @@ for _form in _CLOSER:
         sampling=_CLOSER_SAMPLING,
         samples=20,
         scales=_DIALOGUE,
+        pattern=_OPENING,
         note="the longest reply allowed is not stated",
     )
 for _form in ("geval", "geval_no_auto_cot"):

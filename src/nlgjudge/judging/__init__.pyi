@@ -1,13 +1,14 @@
 from . import heads as heads
 from .counts import reply_counts as reply_counts
+from .parsing import parse as parse
+from .probabilities import distributions as distributions
 from .prompts import Prompt as Prompt
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt
 from .run import get_judge as get_judge
 from .run import judge_items as judge_items
-from .scoring import distributions as distributions
-from .scoring import expected_score as expected_score
 from .scoring import item_scores as item_scores
+from .scoring import recorded_responses as recorded_responses
 from .scoring import responses as responses
 from .scoring import wide as wide
 from .simulated import Simulated as Simulated

@@ -1,8 +1,8 @@
 """Heads: which number a judge's distribution over ratings gives.
 
-A distribution is a row of probabilities, one for each rating of the scale; it comes from the probabilities of a
-reply's tokens (`from_logprobs`) or from the ratings of several replies (`from_samples`). G-Eval's equation 1 is
-`expected`; Wang et al. 2025 (arXiv 2503.03064) compare it with others. A row without any rating is NaN throughout,
+A distribution is a row of probabilities, one for each rating of the scale. G-Eval's equation 1 is `expected`; Wang et
+al. 2025 (arXiv 2503.03064) compare it with others. Each head takes distributions (items by ratings) and the ratings,
+which ascend, and gives a score for each item. A row without any rating is NaN throughout,
 and so is its score.
 """
 
@@ -45,39 +45,6 @@ def from_logprobs(logarithms):
     return np.where(total > 0, found / np.where(total > 0, total, 1.0), math.nan)
 
 
-def from_samples(scores, ratings):
-    """Turn the ratings of several replies into distributions: how often each was given.
-
-    Parameters
-    ----------
-    scores : array_like
-        Items by replies; NaN where a reply could not be read.
-    ratings : array_like
-        The scale's ratings. A score that is none of them is refused.
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    ValueError
-        For a score that is none of the ratings.
-
-    Examples
-    --------
-    >>> from_samples([[4, 4, 5, math.nan]], [3, 4, 5]).round(2).tolist()
-    [[0.0, 0.67, 0.33]]
-    """
-    scores = np.atleast_2d(np.asarray(scores, dtype=float))
-    counts = np.stack([(scores == rating).sum(axis=1) for rating in ratings], axis=1)
-    read = np.isfinite(scores).sum(axis=1)
-    if (counts.sum(axis=1) != read).any():
-        odd = scores[np.isfinite(scores) & ~np.isin(scores, ratings)][0]
-        raise ValueError(f"scores: expected one of the ratings {list(ratings)}, got {odd:g}")
-    return np.where(read[:, None] > 0, counts / np.maximum(read, 1)[:, None], math.nan)
-
-
 def expected(p, ratings):
     """The mean of the distribution (G-Eval, equation 1), to twelve decimals.
 
@@ -105,15 +72,6 @@ def expected(p, ratings):
 def mode(p, ratings):
     """The likeliest rating; of several, their mean, as an ablation's estimator `mode` takes it.
 
-    Parameters
-    ----------
-    p, ratings : array_like
-        As for `expected`.
-
-    Returns
-    -------
-    numpy.ndarray
-
     Examples
     --------
     >>> mode([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]], [1, 2, 3]).tolist()
@@ -128,15 +86,6 @@ def mode(p, ratings):
 
 def median(p, ratings):
     """The rating that splits the distribution into halves; between two of them, their mean.
-
-    Parameters
-    ----------
-    p, ratings : array_like
-        As for `expected`; the ratings ascend.
-
-    Returns
-    -------
-    numpy.ndarray
 
     Examples
     --------
@@ -179,15 +128,6 @@ def risk_averse(p, ratings, aversion=1.0):
 
 def spread(p, ratings):
     """The standard deviation of the distribution.
-
-    Parameters
-    ----------
-    p, ratings : array_like
-        As for `expected`.
-
-    Returns
-    -------
-    numpy.ndarray
 
     Examples
     --------

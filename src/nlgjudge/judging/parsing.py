@@ -1,48 +1,24 @@
 """Turn a judge's reply into a score, or into NaN with a reason; never into 0, never dropped.
 
-The papers' forms: a filled form ("- Coherence: 4", G-Eval), one to five stars and 0 to 100
-(ChatGPT study, section 3), yes or no (G-Eval's hallucination prompt), JSON (CoAScore), a rationale
-before or after the rating, and a lettered choice. A wrong score is worse than none: in doubt a reply
-is NaN. What upstream's scripts did instead is a `paper` policy.
+A prompt or a recording declares how its replies are read: the form, the scale and, where a model writes its
+ratings in another way, a pattern. Reasoning and markup are removed in one place (`visible`) before any form
+is read. A wrong score is worse than none, so whatever is doubtful is NaN.
 """
 
-import hashlib
 import json
 import math
 import re
-import sys
-from functools import cache
-from pathlib import Path
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from nlgjudge.judging import lettered, statements
-from nlgjudge.judging.cleaning import without_tokens
-from nlgjudge.judging.numbers import is_share_of_one
-from nlgjudge.metrics import cached
+from nlgjudge.data.choices import unknown
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
-REASONS = (
-    "",
-    "empty",
-    "refusal",
-    "no_rating",
-    "ambiguous",
-    "out_of_range",
-    "other_scale",
-    "not_json",
-)
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
-
-# "4", "3.", "- 2": most replies of a judge that was asked for the number alone
-_BARE = re.compile(r"(?:- )?([0-9]{1,9}(?:\.[0-9]{1,9})?)\.?")
-_REFUSAL = re.compile(
-    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|"
-    r"not (?:applicable|possible))\b"
-)
-_IN_WORDS = ("form", "stars", "number")  # forms whose replies pass many patterns
-_KEPT_FROM = 500  # different replies; fewer are read in less time than a file of readings
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Score(NamedTuple):
@@ -51,17 +27,16 @@ class Score(NamedTuple):
     Attributes
     ----------
     score : float
-        On the protocol's scale, NaN where there is none.
+        On the protocol's scale; NaN if there is none.
     reason : str
         Why it is NaN, else empty.
 
-        - `empty`: nothing was said.
+        - `empty`: the reply holds nothing but reasoning or markup.
         - `refusal`: the judge says that it cannot rate.
         - `no_rating`: no rating was found.
-        - `ambiguous`: different ratings, a range ("2-3"), or a number that may be something else.
-        - `out_of_range`: a rating outside of the scale ("7" and "-1" on 1 to 5).
-        - `other_scale`: a rating on a scale that was not asked for ("7/10" on 1 to 5, stars
-          or "0.85" on 0 to 100); never converted.
+        - `ambiguous`: different ratings, or a range ("2-3").
+        - `out_of_range`: a rating outside the scale.
+        - `other_scale`: a rating on another scale ("7/10" on 1 to 5); never converted.
         - `not_json`: the form is JSON and the reply is not.
     """
 
@@ -69,26 +44,38 @@ class Score(NamedTuple):
     reason: str = ""
 
 
-def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
-    """Read the rating that a reply gives.
+class Found(NamedTuple):
+    """A `Score` and the place of the rating in the reply, from which token probabilities are read."""
+
+    score: float
+    reason: str
+    start: int = 0
+    end: int = 0
+
+
+def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect="", pattern=""):
+    r"""Read the rating that a reply gives.
 
     Parameters
     ----------
     text : str
-        The reply. Any string is read, in time proportional to its length, and none raises.
+        The reply.
     form : {"form", "stars", "number", "yes_no", "json", "choice"}
-        How the protocol asks for it. `form`, `stars` and `number` accept each other's ways, with the
-        rationale before or after; `yes_no` gives 1 and 0; `choice` needs `options`.
+        `form`, `stars` and `number` accept a bare number, or labelled numbers ("Rating: 4") that all agree.
+        `yes_no` gives 1 and 0. `json` reads the value of `key`, of the aspect or of "score" or "rating".
     scale : (float, float)
-        Lowest and highest rating allowed.
+        Lowest and highest rating.
     key : str
-        With `json`, the name of the rating; empty takes the only number there is.
+        With `json`, the name of the rating.
     options : dict of str to float, or list of str
-        With `choice`, the options' texts as the protocol letters them, A first. A dict gives each its
-        score; a list spreads them evenly over the scale, the first being the lowest.
+        With `choice`, the options in the order of their letters. A dict gives each its score; a list spreads
+        them evenly over the scale, lowest first.
     aspect : str
-        The aspect that was asked. Where a reply to `form`, `stars` or `number` rates several aspects, its
-        rating counts; one that does not name it is read as without.
+        The aspect that was asked about; its name is a label as "rating" is.
+    pattern : str
+        Regular expression for ratings that the default does not read. Its first group, or the group `rating`,
+        is the number; a group `top` is the highest rating that the reply names. It sees the reply without
+        reasoning, goes before the default, and all its matches must agree.
 
     Returns
     -------
@@ -97,56 +84,76 @@ def parse(text, form="form", scale=(1, 5), *, key="", options=None, aspect=""):
     Raises
     ------
     ValueError
-        For an unknown form, and for `choice` without options or with options that cannot be told apart.
+        For an unknown form, `choice` without usable options, or a pattern without a group.
 
     Examples
     --------
-    >>> parse("It wanders off.\\nRating: 2")
+    >>> parse("It wanders off.\nRating: 2")
     Score(score=2.0, reason='')
     >>> parse("Score: 7/10")
     Score(score=nan, reason='other_scale')
-    >>> parse("Coherence: 4\\nFluency: 3", aspect="fluency")
-    Score(score=3.0, reason='')
-    >>> parse("B. Fair", "choice", options={"Good": 5, "Fair": 3, "Poor": 1})
-    Score(score=3.0, reason='')
+    >>> parse("<think>Yes?</think>No", "yes_no")
+    Score(score=0.0, reason='')
+    >>> parse("评分：4分", pattern=r"评分：(\d)分")
+    Score(score=4.0, reason='')
+    """
+    return Score(*find(text, form, scale, key, options, aspect, pattern)[:2])
+
+
+def find(text, form="form", scale=(1, 5), key="", options=None, aspect="", pattern=""):
+    """Read a reply as `parse` does, and say where its rating is.
+
+    Returns
+    -------
+    Found
+        `start` and `end` count characters of `text`.
     """
     if form not in FORMS:
-        raise ValueError(f"form={form!r}: expected one of {', '.join(FORMS)}")
-    if form == "choice":
-        options = lettered.scored(options, scale)
-    if not isinstance(text, str) or not text.strip():
-        return Score(math.nan, "empty")
-    text = without_tokens(text)
-    if not text.strip():
-        return Score(math.nan, "empty")
-    if form == "yes_no":
-        return _yes_no(text)
-    if form == "json":
-        return _json(text, scale, key)
-    if form == "choice":
-        return _decided(lettered.find(text, options), text)
-    bare = _BARE.fullmatch(text.strip(" \n\t*_"))
-    if bare:
-        return _decided([float(bare[1])], text, scale)
-    return _decided(statements.find(text, scale, aspect.replace("_", " ")), text, scale)
+        raise ValueError(unknown("form", form, FORMS))
+    said = spellings(form, scale, options)
+    text = visible(text) if isinstance(text, str) else ""
+    plain = text.translate(_MARKUP)
+    if not re.search(r"[^\W_]", plain):
+        return Found(math.nan, "empty")
+    if form == "json" and not pattern and not _is_json(text):
+        return Found(math.nan, "not_json")
+    ways = {
+        "yes_no": lambda: _YES_NO,
+        "choice": lambda: _choices(tuple(lettered(options, scale))),
+        "json": lambda: _json_values(key.lower(), aspect.lower()),
+    }.get(form, lambda: _numbers(aspect.lower().replace("_", " ")))()
+    if pattern and (matches := list(_own(pattern).finditer(text))):
+        return _decided(matches, said, scale)
+    for way in ways:
+        matches = list(way.finditer(text if form == "json" else plain))
+        if matches:
+            return _decided(matches, said, scale)
+    return Found(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
 
 
-def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect="", policy="nan"):
-    """Parse many replies; equal replies are read once.
-
-    Readings of many are kept below `data/cache/readings/`, by the replies' digests and the source of this package's
-    readings, so that the next notebook that reads a recording finds them.
+def parse_all(
+    texts,
+    form="form",
+    scale=(1, 5),
+    *,
+    key="",
+    options=None,
+    aspect="",
+    pattern="",
+    policy="nan",
+):
+    """Parse many replies.
 
     Parameters
     ----------
     texts : sequence of str
-    form, scale, key, options, aspect
-        As for `parse`.
+    form, scale, key, options, aspect, pattern
+        See `parse`.
     policy : {"nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0"}
-        What an unparsed reply counts as. `nan`, the default, says so. The others repeat
-        upstream's scripts: G-Eval's takes a number at the start, after one blank at most, else 0, and checks no range;
-        AltTest's stores 3; `drop` leaves the row out; Chiang and Lee's two take the first digit after the last
-        "rating:", else NaN (`first_digit`) or 0 (`first_digit_or_0`), and check no range.
+        What an unparsed reply counts as. The default is NaN. The others repeat upstream's scripts: G-Eval's
+        takes a number at the start, else 0, and checks no range; AltTest's stores 3; `drop` leaves the row
+        out; Chiang and Lee's two take the first digit after the last "rating:", else NaN (`first_digit`) or
+        0 (`first_digit_or_0`), and check no range.
 
     Returns
     -------
@@ -159,65 +166,246 @@ def parse_all(texts, form="form", scale=(1, 5), *, key="", options=None, aspect=
         For an unknown policy, and as `parse` does.
     """
     if policy not in POLICIES:
-        raise ValueError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
+        raise ValueError(unknown("policy", policy, POLICIES))
     texts = pd.Series(texts)
-    replies = texts.tolist()
-    distinct = list(dict.fromkeys(replies))
-    if policy in _OWN_READING:
-        known = {text: _OWN_READING[policy](text) for text in distinct}
-    else:
-        known = _readings(distinct, form, scale, key, options, aspect)
+
+    @cache
+    def read(text):
+        if policy in _UPSTREAM:
+            return _UPSTREAM[policy](text or "")
+        return parse(text, form, scale, key=key, options=options, aspect=aspect, pattern=pattern)
+
     frame = pd.DataFrame(
-        [known[text] for text in replies], columns=["score", "reason"], index=texts.index
+        [read(text) for text in texts.tolist()], columns=["score", "reason"], index=texts.index
     )
     if policy == "store_3":
         frame["score"] = frame["score"].fillna(3.0)
-    if policy == "drop":
-        frame = frame.dropna(subset=["score"])
-    return frame
+    return frame.dropna(subset=["score"]) if policy == "drop" else frame
 
 
-def _readings(texts, form, scale, key, options, aspect):
-    """What `parse` says of each text; read back where there are many and an earlier run has kept them."""
-    kept = None
-    strings = [text for text in texts if isinstance(text, str)]
-    if form in _IN_WORDS and len(strings) >= _KEPT_FROM and _source():
-        asked = form, *map(float, scale), aspect, _source()
-        try:
-            kept = cached.scores(_numbered, strings, *asked, folder="readings", parallel=False)
-        except OSError:  # there is no folder to keep them in
-            kept = None
-    if kept is None:
-        return {
-            text: parse(text, form, scale, key=key, options=options, aspect=aspect)
-            for text in texts
-        }
-    known = {
-        text: Score(score, REASONS[int(reason)])
-        for text, (score, reason) in zip(strings, kept.tolist())
-    }
-    return known | {text: parse(text, form, scale) for text in texts if not isinstance(text, str)}
+# ---- What the reader of a reply sees ------------------------------------------------------------------------
+
+_NAMES = r"(?:\w+[:_])??(?:think(?:ing)?|thoughts?|reason(?:s|ing)?|reflection|analysis|scratchpad)"
+_OPEN = rf"(?:[<\[◁]\|?(?:begin_of_|start_)?{_NAMES}\|?[>\]▷]|<\|channel>thought)"
+_CLOSE = rf"(?:[<\[◁]\|?(?:/|end_of_|end_){_NAMES}\|?[>\]▷]|<channel\|>)"
+_UNSEEN = [
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        rf"{_OPEN}.*?{_CLOSE}",  # reasoning in tags
+        rf"\A.*{_CLOSE}",  # its opening tag was part of the prompt
+        rf"{_OPEN}.*",  # cut before its closing tag
+        r"<\|channel\|>(?!final).*?(?=<\|channel\|>final|\Z)",  # channels, as gpt-oss writes them
+        r"\A\s*analysis.*assistant\s*final",  # the same without special tokens
+        r"<\|channel\|>final.*?<\|message\|>",
+        r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|<(?:start|end)_of_turn>",  # special tokens
+    )
+]
+_MARKUP = str.maketrans('*_`#"“”：–−‑\u00a0', "       :--- ")
 
 
-def _numbered(texts, form, low, high, aspect, source):
-    """Score and position of the reason of each text."""
-    read = [parse(text, form, (low, high), aspect=aspect) for text in texts]
-    return [(score, REASONS.index(reason)) for score, reason in read]
+def visible(text):
+    """Blank out reasoning and special tokens, in whichever tags or channels; the length stays the same.
+
+    Examples
+    --------
+    >>> visible("<think>Or 2?</think>Rating: 4").strip()
+    'Rating: 4'
+    """
+    for pattern in _UNSEEN:
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    return text
 
 
-@cache
-def _source():
-    """Digest of all that decides how a reply is read; empty where there are no source files."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    if not files:
-        return ""
-    content = b"".join(file.name.encode() + file.read_bytes() for file in files)
-    return hashlib.sha256(content + sys.version.encode()).hexdigest()
+# ---- How ratings are written --------------------------------------------------------------------------------
+# Each way is a pattern with the group `rating`; the first that matches anywhere decides.
+
+_NUMBERS = {
+    word: float(value)
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
+}
+_UNIT = r"(?: [\s-]* (?:stars?|points?)\b )?"
+NUMBER = rf"""
+    (?P<rating> (?<!\w) [-+]?\d+ (?: \.\d+ | ,\d{{1,2}}(?!\d) )? | \b(?:{"|".join(_NUMBERS)})\b )
+    {_UNIT} (?: \s* \(? (?:/|out\s+of\b|of\b) \s* (?P<top>\d+|{"|".join(_NUMBERS)}) | \s* (?P<percent>%) )? {_UNIT}
+    (?P<range> [ ]* (?:-|\bto\b|\bor\b|\band\b) [ ]* (?:an?[ ])? \d+ {_UNIT} )?
+    (?! [\w%/] | [.,]\d )
+"""
+_BRACKET = r"(?: \( (?: \d+ \s* (?:-|to) \s* (?P<highest>\d+) | [^()]* ) \) \s* )?"
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b",
+    re.IGNORECASE,
+)
 
 
-def _leading(text):
-    """As G-Eval's script (`meta_eval_summeval.py`): a number at the start, at most a blank before it, else 0."""
-    found = re.match(r" ?([\d.]+)", text or "")
+def _way(pattern):
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
+
+
+@lru_cache
+def _numbers(aspect):
+    """A bare number, perhaps with a label; labelled numbers anywhere."""
+    labels = rf"(?: {re.escape(aspect) or 'rating'} | rating | score | stars | grade ) s?"
+    others = r"(?: answer | response | evaluation | result )"
+    return (
+        _way(
+            rf"\A [\W_]*? (?: [^\W\d] [\w ]{{0,40}} {_BRACKET} [:=] )? [\W_]*? {NUMBER} [\W_]* \Z"
+        ),
+        _way(
+            rf"(?<![\w/]) (?: {labels} \s* {_BRACKET} (?: [:=>] | is\b ) | {others} \s* [:=>] ) \s*"
+            rf"(?: an? \s+ )? [(\[{{<]* {NUMBER}"
+        ),
+    )
+
+
+_YES_NO = (
+    _way(
+        r"\A \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)? \W{0,3} (?:yes|no)\b )?"
+        r"(?! \s+ (?:idea|rating|answer)\b )"
+    ),
+    _way(r"\b answer \b \W* (?:is\b)? \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)\b )?"),
+)
+
+
+@lru_cache
+def _choices(texts):
+    """A letter, perhaps with its option's text; a letter given as the answer; an option's text alone."""
+    any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    any_text = any_text.replace(r"\ ", r"\s+")
+    letter = (
+        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]\"-] | \n | \Z ) )"
+    )
+    letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
+    named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
+    return (
+        _way(rf"{named} {letter}"),
+        _way(rf"\A \W* {letter}"),
+        _way(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
+    )
+
+
+@lru_cache
+def _json_values(key, aspect):
+    """The value of the rating's name; where it is no number, there is no rating."""
+    names = [key] if key else [aspect or "rating", "score", "rating", "overall", "stars"]
+    value = rf"""(?: "? \s* {NUMBER} \s* "? \s* (?=[,}}]) | (?P<none>\S) )"""
+    return tuple(_way(rf'"{re.escape(name)}" \s* : \s* {value}') for name in names)
+
+
+def load_json(text, **options):
+    """The JSON object in a visible reply, perhaps with raw line breaks or trailing commas.
+
+    Parameters
+    ----------
+    text : str
+    **options
+        For `json.loads`.
+
+    Raises
+    ------
+    ValueError
+        Where there is none.
+    """
+    found = re.search(r"\{.*\}", text, re.DOTALL)
+    text = re.sub(r",(?=\s*[}\]])", "", found[0]) if found else ""
+    try:
+        return json.loads(text, strict=False, **options)
+    except RecursionError as error:
+        raise ValueError("JSON nested too deeply") from error
+
+
+def _is_json(text):
+    try:
+        load_json(text)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache
+def _own(pattern):
+    way = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    if not way.groups:
+        raise ValueError(
+            rf"pattern={pattern!r}: expected a group around the rating, as in r'Verdict: (\d)'"
+        )
+    return way
+
+
+def lettered(options, scale):
+    """Texts of a choice's options in lower case, with their scores; see `parse`."""
+    hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
+    texts = [" ".join(text.lower().split()) for text in options or ()]
+    if not 2 <= len(texts) <= len(LETTERS) or len(set(texts)) < len(texts) or "" in texts:
+        raise ValueError(
+            f"form='choice' with options={options!r}: expected 2 to 26 different texts; {hint}"
+        )
+    scores = np.linspace(*scale, len(texts)).tolist()
+    if isinstance(options, dict):
+        scores = [float(score) for score in options.values()]
+    if not all(map(math.isfinite, scores)):
+        raise ValueError(f"form='choice' with a score that is no number; {hint}")
+    return dict(zip(texts, scores))
+
+
+def spellings(form, scale, options=None):
+    """What a rating may be written as, other than as a number: its score by the word or letter."""
+    if form == "yes_no":
+        return {"yes": 1.0, "no": 0.0}
+    if form == "choice":
+        texts = lettered(options, scale)
+        return dict(zip(LETTERS.lower(), texts.values())) | texts
+    return _NUMBERS
+
+
+def _decided(matches, said, scale):
+    """One score from all matches of a way."""
+    found = {_value(match, said, scale) for match in matches}
+    value, reason = found.pop()
+    if found:
+        return Found(math.nan, "ambiguous")
+    group = "rating" if "rating" in matches[-1].re.groupindex else 1
+    return Found(math.nan, reason) if reason else Found(value, "", *matches[-1].span(group))
+
+
+def _value(match, said, scale):
+    """The rating of a match, or why it has none."""
+    groups = match.groupdict()
+    rating = groups["rating"] if "rating" in groups else match[1]
+    if rating is None:
+        return None, "no_rating"
+    if groups.get("range"):
+        return None, "ambiguous"
+    value = _number(rating, said)
+    if value is None:
+        return None, "no_rating"
+    if groups.get("text") and _number(groups["text"], said) != value:
+        return None, "ambiguous"
+    if said is not _NUMBERS:
+        return value, ""
+    tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
+    tops |= {100.0} if groups.get("percent") else set()
+    if tops - {float(scale[1])} or (scale[1] >= 100 and 0 < value < 1):
+        return None, "other_scale"
+    return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
+
+
+def _number(text, said=_NUMBERS):
+    """Value of "4", "4,5" or "four"; of "B" or "yes" where `said` has them; None of anything else."""
+    text = " ".join(text.lower().split())
+    try:
+        return said[text] if text in said else float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+# ---- Upstream's own rules -----------------------------------------------------------------------------------
+
+
+def _leading_or_0(text):
+    """G-Eval's `meta_eval_summeval.py`: a number at the start, at most a blank before it, else 0."""
+    found = re.match(r" ?([\d.]+)", text)
     try:
         return Score(float(found[1]))
     except (TypeError, ValueError):  # nothing found, or dots alone
@@ -225,126 +413,20 @@ def _leading(text):
 
 
 def _first_digit(text):
-    """As Chiang and Lee's `meta_eval_summeval.py`: the first digit after the last "rating:".
-
-    Their pattern allows a number of two digits or with a decimal. A second pattern then puts blanks between its
-    characters, so that one digit is left. The range "1-3" of the question is taken out before.
-    """
-    said = (text or "").lower().replace("\n", " ").replace("1-3", " ").rpartition("rating:")[2]
+    """Chiang and Lee's `meta_eval_summeval.py`: the first digit after the last "rating:", without the range."""
+    said = text.lower().replace("\n", " ").replace("1-3", " ").rpartition("rating:")[2]
     found = re.search("[0-9]", said)
     return Score(float(found[0])) if found else Score(math.nan, "no_rating")
 
 
 def _first_digit_or_0(text):
-    """As Chiang and Lee's `all_eval.py`, which is otherwise the same."""
-    read = _first_digit(text)
-    return Score(0.0, read.reason) if read.reason else read
+    """Chiang and Lee's `all_eval.py`, otherwise the same."""
+    found = _first_digit(text)
+    return Score(0.0, found.reason) if found.reason else found
 
 
-# Policies that read every reply by a rule of their own.
-_OWN_READING = {
-    "leading_or_0": _leading,
+_UPSTREAM = {
+    "leading_or_0": _leading_or_0,
     "first_digit": _first_digit,
     "first_digit_or_0": _first_digit_or_0,
 }
-
-
-def _decided(readings, text, scale=None):
-    """One score from different readings of a reply: ratings, or reasons why there is doubt.
-
-    `text` tells a refusal from a reply without a rating.
-    """
-    if not readings:
-        return Score(math.nan, "refusal" if _REFUSAL.search(text.lower()) else "no_rating")
-    if len(readings) > 1:
-        return Score(math.nan, "ambiguous")
-    reading = readings[0]
-    if isinstance(reading, str):
-        return Score(math.nan, reading)
-    if scale is not None and is_share_of_one(reading, scale):
-        return Score(math.nan, "other_scale")
-    if scale is not None and not scale[0] <= reading <= scale[1]:
-        return Score(math.nan, "out_of_range")
-    return Score(reading)
-
-
-# ---- Yes or no ------------------------------------------------------------------------------------------
-
-# "Yes", "**No**, all is supported", "Answer: yes"; not "no idea", "yes and no"
-_YES_NO = re.compile(
-    r"""
-    (?: \A \W* (?: answer \W{1,20} )? | \b answer \b \W{1,20} (?: is \W{1,20} )? )
-    (?P<word> yes | no ) \b
-    (?! \W{1,5} (?: idea | way | rating | answer | comment | summary | text ) \b )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_YES_AND_NO = re.compile(r"\b(?:yes|no)(?:\W{0,3}(?:and|or|/)\W{0,3})(?:yes|no)\b", re.IGNORECASE)
-
-
-def _yes_no(text):
-    if _YES_AND_NO.search(text):
-        return Score(math.nan, "ambiguous")
-    words = {match["word"].lower() for match in _YES_NO.finditer(text)}
-    return _decided([float(word == "yes") for word in words], text)
-
-
-# ---- JSON -----------------------------------------------------------------------------------------------
-
-# Where no key is given and an object holds several numbers, the one of such a name is the rating.
-_RATING_NAMES = (
-    "score",
-    "rating",
-    "overall",
-    "overall_score",
-    "overall score",
-    "final_score",
-    "final score",
-)
-
-
-class _Pairs(list):
-    """The pairs of a JSON object, so that a name given twice is seen twice."""
-
-
-def _json(text, scale, key):
-    start = text.find("{")
-    end = text.rfind("}")
-    if start < 0 or end < start:
-        return Score(math.nan, "not_json")
-    try:
-        pairs = json.loads(text[start : end + 1], object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
-        # No JSON; or an integer of more than 4,300 digits, or nested too deeply to be read.
-        return Score(math.nan, "not_json")
-    numbers = _numbers(pairs)
-    if key:
-        numbers = [(names, value) for names, value in numbers if key.lower() in names]
-    elif len(numbers) > 1:
-        named = [(names, value) for names, value in numbers if names[-1] in _RATING_NAMES]
-        numbers = named or numbers
-    # A NaN differs from itself: as a string it does not.
-    values = {str(value): value for _, value in numbers}
-    return _decided(list(values.values()), "", scale)
-
-
-def _numbers(pairs):
-    """Numbers of an object and of those within it, each with the names that lead to it, in lower case.
-
-    A number in quotation marks is one, too; an integer too large for a float is infinite.
-    """
-    found = []
-    waiting = [((), pairs)]
-    while waiting:
-        outer, value = waiting.pop()
-        if isinstance(value, _Pairs):
-            waiting += [((*outer, name.lower()), inner) for name, inner in reversed(value)]
-        elif isinstance(value, str):
-            quoted = _BARE.fullmatch(value.strip())
-            found += [(outer, float(quoted[1]))] if quoted else []
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                found.append((outer, float(value)))
-            except OverflowError:
-                found.append((outer, math.inf))
-    return found

@@ -1,7 +1,8 @@
 """Prompts: those that the papers print, exactly, and others in the same form.
 
-One file each in the `prompts/` of its paper, with its source in the first lines. Rendering is a single
-pass over the file's own slots, so a text that holds a slot, a brace or "Score: 5" is data.
+Each paper's `prompts/` has one file for each prompt with its source in the first lines; templates for every task and
+aspect of an `aspects.toml`; or a `parts.toml` with the parts that make up each prompt. Rendering is a single pass over
+a prompt's own slots, so a text that holds a slot, a brace or "Score: 5" is data.
 """
 
 import hashlib
@@ -11,11 +12,11 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from nlgjudge.data import fetch
 from nlgjudge.data.choices import unknown
-from nlgjudge.judging import lettered, prompt_parts
-from nlgjudge.judging.parsing import FORMS
+from nlgjudge.data.registry import prompt_files
+from nlgjudge.judging.parsing import find, lettered
 
-_PAPERS = files("nlgjudge") / "papers"  # each holds a folder `prompts`
 # The slots of upstream's prompt files, which are used by name and never copied.
 _UPSTREAM_SLOTS = {
     "{{Document}}": "source",
@@ -23,19 +24,18 @@ _UPSTREAM_SLOTS = {
     "{{Response}}": "hypothesis",
     "{{Fact}}": "context",
 }
-# The slots of a prompt that is written by hand; the upstream names serve as well.
-_INLINE_SLOTS = {
-    "{{source}}": "source",
-    "{{hypothesis}}": "hypothesis",
-    "{{reference}}": "reference",
-    "{{context}}": "context",
-    **_UPSTREAM_SLOTS,
-}
-
 # What an item can fill; a prompt with another slot is filled by the function that uses it.
 FIELDS = ("source", "hypothesis", "reference", "context")
+# The slots of a prompt that is written by hand.
+_INLINE_SLOTS = {f"{{{{{field}}}}}": field for field in FIELDS} | _UPSTREAM_SLOTS
 # Parts of a prompt's name that say which task it is written for.
 _TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
+# "from 1 to 10", "(1-5)", "a scale of 0 to 100": the scale that a text states; not "in 2-3 sentences".
+_STATED = re.compile(
+    r"(?:\b(?:rat|scor|scal|grad)\w*\b[^.\n\d]{0,60}?|\()(-?\d+)\s*(?:to|and|-|–)\s*(-?\d+)"
+    r"(?=\s*(?:[:.,;)\n]|\Z|(?:scale|stars|points|where|with|for|how)\b))",
+    re.IGNORECASE,
+)
 
 
 class Prompt(NamedTuple):
@@ -61,6 +61,8 @@ class Prompt(NamedTuple):
         With the form `choice`, the options' texts in the order of their letters, and their scores.
     task : str
         What it is written for, as ``summarization``; empty where nobody says.
+    pattern : str
+        How ratings are written where the default does not read them; see `nlgjudge.judging.parsing.parse`.
 
     Examples
     --------
@@ -71,17 +73,18 @@ class Prompt(NamedTuple):
     """
 
     name: str
-    paper: str
-    source: str
-    exact: bool
-    aspect: str
-    scale: tuple
-    form: str
-    slots: dict
-    body: str
-    constants: dict
+    paper: str = ""
+    source: str = ""
+    exact: bool = False
+    aspect: str = ""
+    scale: tuple = (1, 5)
+    form: str = "form"
+    slots: dict = {}
+    body: str = ""
+    constants: dict = {}
     options: dict = {}
     task: str = ""
+    pattern: str = ""
 
     def render(self, fields):
         """Fill the slots in one pass.
@@ -108,6 +111,16 @@ class Prompt(NamedTuple):
         if not self.slots:
             return self.body
         return _any_of(*self.slots).sub(lambda match: str(fields[self.slots[match[0]]]), self.body)
+
+    @property
+    def reading(self):
+        """How replies are read: keyword arguments of `nlgjudge.judging.responses`."""
+        return {
+            "form": self.form,
+            "scale": self.scale,
+            "pattern": self.pattern,
+            "options": self.options,
+        }
 
     @property
     def digest(self):
@@ -144,37 +157,23 @@ def prompt(name):
     """
     if name.startswith("upstream:"):
         return _upstream(name)
-    if name not in _names():
+    if name not in _registered():
         raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
-    paper, _, rest = name.partition("/")
-    folder = _PAPERS / paper / "prompts"
-    if (folder / f"{rest}.txt").is_file():
-        return _read(name, folder / f"{rest}.txt")
-    if prompt_parts.read(folder):
-        return Prompt(name=name, **prompt_parts.composed(folder, rest))
-    template, task, aspect = rest.split("/")
-    words = _aspects(folder)[task]
-    asked = words["aspects"][aspect]
-    constants = {
-        "task": words["task"],
-        "aspect": asked["name"],
-        "antonym": asked["antonym"],
-        "instruction": asked["instruction"],
-        "source_label": words["source_label"],
-        "hypothesis_label": words["hypothesis_label"],
-    }
-    read = _read(f"{paper}/{template}", folder / f"{template}.txt")
-    return read._replace(
-        name=name,
-        aspect=aspect,
-        constants=constants,
-        task=words.get("kind", task),
-        exact=words["exact"] and asked["exact"],
-    )
+    return _registered()[name]
 
 
-def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
-    """Take a prompt by its name, as a `Prompt`, or as text written on the spot.
+def names():
+    """List the names of all prompts, sorted.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(_registered())
+
+
+def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, pattern=""):
+    r"""Take a prompt by its name, as a `Prompt`, or as text.
 
     Parameters
     ----------
@@ -182,10 +181,9 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
         A string that holds ``{{``, a space or a line break is a prompt's own text; its slots are
         ``{{source}}``, ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a
         name for `prompt`.
-    aspect, scale, form
-        Of a text: what it asks about, lowest and highest rating, how a reply is read.
-    options : dict of str to float, or list of str, optional
-        Of a text with the form `choice`, as for `nlgjudge.judging.parsing.parse`.
+    aspect, scale, form, options, pattern
+        Of a text: what it asks about, lowest and highest rating, and how a reply is read; see
+        `nlgjudge.judging.parsing.parse`.
 
     Returns
     -------
@@ -196,108 +194,77 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None):
     KeyError
         For an unknown name.
     ValueError
-        For a text with an unknown slot, or without the slot of the text to be judged, a scale whose lowest
-        rating does not come first, an unknown form, a choice without options, or something that is neither
-        a string nor a `Prompt`.
+        For a text with an unknown slot, without the slot of the judged text, or that states another scale
+        than `scale`; for a reversed scale, an unknown form, a choice without options or a pattern without a
+        group; and for something that is neither a string nor a `Prompt`.
 
     Examples
     --------
     >>> as_prompt("Rate this text from 1 to 5: {{hypothesis}}", aspect="fluency").slots
     {'{{hypothesis}}': 'hypothesis'}
     """
+    if isinstance(given, str) and not re.search(r"\{\{|\s", given):
+        return prompt(given)
     if isinstance(given, Prompt):
-        check_slots(given)
-        check_scale(given.scale)
+        _check_slots(given)
+        _check_scale(given.scale)
         return given
     if not isinstance(given, str):
         raise ValueError(
             f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
             "or a Prompt"
         )
-    if not re.search(r"\{\{|\s", given):
-        return prompt(given)
-    check_scale(scale)
-    if form not in FORMS:
-        raise ValueError(unknown("form", form, FORMS))
-    options = lettered.scored(options, scale) if form == "choice" else {}
-    slots = {token: field for token, field in _INLINE_SLOTS.items() if token in given}
-    digest = hashlib.sha256(given.encode()).hexdigest()[:8]
+    _check_scale(scale)
+    find("", form, scale, options=options, pattern=pattern)  # refuses what cannot be read
     made = Prompt(
-        name=f"inline:{digest}",
-        paper="",
+        name=f"inline:{hashlib.sha256(given.encode()).hexdigest()[:8]}",
         source="written for this run",
-        exact=False,
         aspect=aspect,
         scale=tuple(scale),
         form=form,
-        slots=slots,
+        slots={token: field for token, field in _INLINE_SLOTS.items() if token in given},
         body=given,
-        constants={},
-        options=options,
+        options=lettered(options, scale) if form == "choice" else {},
+        pattern=pattern,
     )
-    check_slots(made)
-    if "hypothesis" not in slots.values():
+    _check_slots(made)
+    if "hypothesis" not in made.slots.values():
         raise ValueError(
-            "the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text "
-            "goes"
+            "the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text goes"
+        )
+    stated = {(float(low), float(high)) for low, high in _STATED.findall(given)}
+    if form in ("form", "stars", "number", "json") and stated and tuple(scale) not in stated:
+        low, high = min(stated)
+        raise ValueError(
+            f"the prompt's text states a scale from {low:g} to {high:g}, expected scale={tuple(scale)}: "
+            f"pass scale=({low:g}, {high:g}), or change the text"
         )
     return made
 
 
-def check_slots(asked):
-    """Refuse a prompt that would be sent with a slot left open.
-
-    Parameters
-    ----------
-    asked : Prompt
-
-    Raises
-    ------
-    ValueError
-        Naming the slot and the ones that are filled.
-    """
+def _check_slots(asked):
+    """Refuse a prompt that would be sent with a slot left open."""
     for token in re.findall(r"\{\{[^{}]*\}\}", asked.body):
         if token not in asked.slots:
             known = list(dict.fromkeys([*asked.slots, *_INLINE_SLOTS]))
             raise ValueError(f"prompt {asked.name}: {unknown('slot', token, known)}")
 
 
-def check_scale(scale):
-    """Refuse a scale that is not a lowest and a highest rating; an empty one asks for no rating.
-
-    Parameters
-    ----------
-    scale : (float, float) or ()
-
-    Raises
-    ------
-    ValueError
-        Saying what was given and, where the two are reversed, how it should be.
-    """
-    is_list = isinstance(scale, (list, tuple))
-    if is_list and len(scale) == 0:
+def _check_scale(scale):
+    """Refuse a scale that is not a lowest and a highest rating; an empty one asks for no rating."""
+    ends = list(scale) if isinstance(scale, (list, tuple)) else [None]
+    if not ends:
         return
-    if not is_list or len(scale) != 2 or not all(_is_number(end) for end in scale):
+    if len(ends) != 2 or any(
+        isinstance(end, bool) or not isinstance(end, (int, float)) for end in ends
+    ):
         raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
-    low, high = scale
-    if low >= high:
-        raise ValueError(
-            f"scale={list(scale)}: expected the lowest rating first, as {sorted(scale)}"
-        )
-
-
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if ends[0] >= ends[1]:
+        raise ValueError(f"scale={ends}: expected the lowest rating first, as {sorted(ends)}")
 
 
 def check_fit(asked, items, task=""):
     """Refuse a prompt that is written for other items than these.
-
-    A prompt of another task is sent without complaint: with an empty place where its task has a text, or
-    without a text that this task has. Three things show it. (1) A slot of the prompt is empty for every item,
-    as the fact of a dialogue's prompt is for summaries. (2) Every item has a context, as the turns of a
-    dialogue do, and a registered prompt has no slot for it; a text that was written for the run may leave out
-    what it likes. (3) The prompt's name states another task than the items', where that is known.
 
     Parameters
     ----------
@@ -310,7 +277,8 @@ def check_fit(asked, items, task=""):
     Raises
     ------
     ValueError
-        Naming the prompt, what does not fit, and what to do.
+        Where a slot of the prompt is empty for every item; where every item has a context and a registered
+        prompt has no slot for it; and where the prompt is written for another task than `task`.
     """
     if not asked.body or not len(items):
         return
@@ -318,23 +286,21 @@ def check_fit(asked, items, task=""):
     odd = sorted(shown - set(FIELDS) - set(asked.constants))
     if odd:
         raise ValueError(
-            f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part "
-            "of a method of its own, take another prompt"
+            f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part of a "
+            "method of its own, take another prompt"
         )
-    filled = {
-        "source": items["source"],
-        "hypothesis": items["hypothesis"],
-        "context": items["context"],
-        "reference": items["references"].map(lambda texts: texts[0] if len(texts) else ""),
-    }
+    filled = items.assign(
+        reference=items["references"].map(lambda texts: texts[0] if len(texts) else "")
+    )
+    filled = filled[[*FIELDS]].astype(bool)
     for field in FIELDS:
-        if field in shown and not filled[field].astype(bool).any():
+        if field in shown and not filled[field].any():
             raise ValueError(
                 f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
                 "another task, take one of this task"
             )
-    registered = asked.name in _names() or asked.name.startswith("upstream:")
-    if registered and "context" not in shown and filled["context"].astype(bool).all():
+    is_registered = asked.name in _registered() or asked.name.startswith("upstream:")
+    if is_registered and "context" not in shown and filled["context"].all():
         raise ValueError(
             f"prompt {asked.name} has no place for the context that every item has: it is "
             "written for another task, take one of this task, or write its text out"
@@ -346,98 +312,110 @@ def check_fit(asked, items, task=""):
         )
 
 
-def names():
-    """List the names of all prompts, sorted.
-
-    A paper whose `prompts/` hold an `aspects.toml` prints templates: each is a prompt for every task and aspect
-    of that file. One that prints its prompts in parts has a `parts.toml` (`nlgjudge.judging.prompt_parts`).
-
-    Returns
-    -------
-    list of str
-    """
-    return sorted(_names())
-
-
-@lru_cache(maxsize=64)  # a prompt's slots are looked for in every item's request
-def _any_of(*tokens):
-    """A pattern of literal texts, the longest first."""
-    longest_first = sorted(tokens, key=len, reverse=True)
-    return re.compile("|".join(re.escape(token) for token in longest_first))
+# ---- Reading ------------------------------------------------------------------------------------------------
 
 
 @cache
-def _names():
-    """All names: the package's files stay as they are while a process runs."""
-    found = set()
-    for paper in _PAPERS.iterdir():
+def _registered():
+    """All prompts of all papers, by name."""
+    found = {}
+    for paper in (files("nlgjudge") / "papers").iterdir():
         folder = paper / "prompts"
         if not folder.is_dir():
             continue
-        found |= {f"{paper.name}/{name}" for name in prompt_parts.names(folder)}
-        filled = []
-        for task, words in _aspects(folder).items():
-            filled += [f"/{task}/{aspect}" for aspect in words["aspects"]]
-        for path in folder.rglob("*.txt"):
-            name = f"{paper.name}/{path.relative_to(folder).as_posix().removesuffix('.txt')}"
-            found |= {name + rest for rest in filled or [""]}
+        prompts = [
+            _from_file(path, path.relative_to(folder).as_posix().removesuffix(".txt"))
+            for path in folder.rglob("*.txt")
+        ]
+        if (folder / "aspects.toml").is_file():
+            words = _toml(folder / "aspects.toml")
+            prompts = [one for template in prompts for one in _filled(template, words)]
+        if (folder / "parts.toml").is_file():
+            prompts += _composed(_toml(folder / "parts.toml"))
+        for one in prompts:
+            name = f"{paper.name}/{one.name}"
+            found[name] = one._replace(name=name)
     return found
 
 
-@cache
-def _aspects(folder):
-    """What fills a paper's templates, by task; empty where its prompts are no templates. Nobody changes it."""
-    path = folder / "aspects.toml"
-    if not path.is_file():
-        return {}
+def _toml(path):
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-@cache
-def _parts(path):
+def _from_file(path, name):
     """A prompt's file: its settings, as TOML in the first lines, and its words."""
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
-    return tomllib.loads(head), body
-
-
-def _read(name, path):
-    """A prompt from its file."""
-    head, body = _parts(path)
+    head = tomllib.loads(head)
     folders = [part.removesuffix("_no_steps") for part in name.split("/")]
-    task_of_folder = next((part for part in folders if part in _TASKS), "")
     return Prompt(
         name=name,
-        paper=head["paper"],
-        source=head["source"],
-        exact=head["exact"],
-        aspect=head["aspect"],
         scale=tuple(head["scale"]),
-        form=head["form"],
-        slots=dict(head["slots"]),
+        **{name: head[name] for name in ("paper", "source", "exact", "aspect", "form", "slots")},
         body=body.removesuffix("\n"),
-        constants={},
-        task=head.get("task", task_of_folder),
+        task=head.get("task", next((part for part in folders if part in _TASKS), "")),
     )
+
+
+def _filled(template, words):
+    """A template for every task and aspect of a paper."""
+    for task, of_task in words.items():
+        for aspect, asked in of_task["aspects"].items():
+            yield template._replace(
+                name=f"{template.name}/{task}/{aspect}",
+                aspect=aspect,
+                constants={
+                    "task": of_task["task"],
+                    "aspect": asked["name"],
+                    "antonym": asked["antonym"],
+                    "instruction": asked["instruction"],
+                    "source_label": of_task["source_label"],
+                    "hypothesis_label": of_task["hypothesis_label"],
+                },
+                task=of_task.get("kind", task),
+                exact=of_task["exact"] and asked["exact"],
+            )
+
+
+def _composed(found):
+    """Prompts that a paper prints in parts; an aspect's words go before its task's, and these before the paper's."""
+    tasks = {name: words for name, words in found.items() if name in _TASKS}
+    for form, parts in found["forms"].items():
+        for task, of_task in tasks.items():
+            for aspect, asked in of_task["aspects"].items():
+                words = found["parts"] | of_task["parts"] | asked
+                body = "\n\n".join(words[part].removeprefix("\n") for part in parts)
+                body = body.replace("[Attribute]", aspect.capitalize())
+                yield Prompt(
+                    name=f"{form}/{task}/{aspect}",
+                    aspect=aspect,
+                    scale=tuple(asked["scale"]),
+                    **{name: found[name] for name in ("paper", "source", "exact", "form")},
+                    slots={
+                        token: field for token, field in found["slots"].items() if token in body
+                    },
+                    body=body,
+                    task=task,
+                )
 
 
 def _upstream(name):
     """A prompt from upstream's own file, which states aspect and scale as "Coherence (1-5)"."""
-    from nlgjudge.data import fetch
-    from nlgjudge.data.registry import prompt_files
-
     entry = prompt_files(name)[0]
-    owner = name.removeprefix("upstream:").partition("/")[0]
     body = fetch.read(entry).decode("utf-8")
     aspect, low, high = re.search(r"^([A-Z]\w+) \((\d)-(\d)\)", body, re.MULTILINE).groups()
     return Prompt(
         name=name,
-        paper=owner,
+        paper=name.removeprefix("upstream:").partition("/")[0],
         source=f"{entry.repository} {entry.path}",
-        exact=False,
         aspect=aspect.lower(),
         scale=(int(low), int(high)),
-        form="form",
         slots={token: field for token, field in _UPSTREAM_SLOTS.items() if token in body},
         body=body,
-        constants={},
     )
+
+
+@lru_cache(maxsize=64)
+def _any_of(*tokens):
+    """A pattern of literal texts, the longest first."""
+    longest_first = sorted(tokens, key=len, reverse=True)
+    return re.compile("|".join(re.escape(token) for token in longest_first))

@@ -139,7 +139,7 @@ class Replay:
     def holds(self):
         """What the recording holds, in words."""
         if self.store:
-            return self.store_holds()
+            return self._store_holds()
         held = self.held
         parts = [
             self.name,
@@ -172,18 +172,15 @@ class Replay:
         if known and aspect not in known:
             raise ValueError(f"{self.name}: {unknown('recorded aspect', aspect, known)}")
         if self.held.prompt:
-            return prompt(self.held.prompt.format(aspect=aspect))
+            return prompt(self.held.prompt.format(aspect=aspect))._replace(
+                form=self.held.form, pattern=self.held.pattern
+            )
         return Prompt(
             name="not registered",
-            paper="",
-            source="",
-            exact=False,
             aspect=aspect,
             scale=self.held.scales.get(aspect, (1, 5)),
-            form="form",
-            slots={},
-            body="",
-            constants={},
+            form=self.held.form,
+            pattern=self.held.pattern,
         )
 
     def _find(self, task):

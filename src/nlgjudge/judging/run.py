@@ -15,7 +15,7 @@ from nlgjudge.judging.jury import Jury
 from nlgjudge.judging.parsing import POLICIES
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.scoring import COLUMNS, responses, weighed
+from nlgjudge.judging.scoring import COLUMNS, responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
@@ -31,11 +31,6 @@ OPTIONS = {
     "surface": (),
 }
 _LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store")
-_RANGE = re.compile(
-    r"\b(?:scale|rat(?:e|es|ing|ings)|scores?)\b[^.\n{}]{0,40}?(-?\d+(?:\.\d+)?)\s*(?:to|and|-|–|—)\s*"
-    r"(-?\d+(?:\.\d+)?)",
-    re.IGNORECASE,
-)
 
 
 def get_judge(
@@ -95,6 +90,14 @@ def get_judge(
         spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
     if not isinstance(spec, (list, tuple)) or not all(isinstance(one, str) for one in spec):
         raise ValueError(f"judge={spec!r}: expected a name or a list of names, each one of {KINDS}")
+    kinds = [one.partition(":")[0] for one in spec]
+    known = [option for kind in kinds for option in OPTIONS.get(kind, options)]
+    for option in options:
+        if option not in known:
+            listed = [*known, *_LIMITS, "items"]
+            raise TypeError(
+                f"judge {'+'.join(spec)!r}: {unknown('option', option, listed, most=len(listed))}"
+            )
     judges = [_judge(one, items, limits, options) for one in spec]
     return Jury(judges) if len(judges) != 1 else judges[0]
 
@@ -105,10 +108,7 @@ def _judge(spec, items, limits, options):
     if kind not in OPTIONS or (kind == "surface") != (not name):
         hint = "" if kind in OPTIONS else f"; {unknown('kind of judge', kind, OPTIONS)}"
         raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
-    for option in options:
-        if option not in OPTIONS[kind]:
-            known = [*OPTIONS[kind], *_LIMITS, "items"]
-            raise TypeError(f"judge {spec!r}: {unknown('option', option, known, most=len(known))}")
+    options = {option: value for option, value in options.items() if option in OPTIONS[kind]}
     if kind == "surface":
         return Surface()
     if kind == "replay":
@@ -178,8 +178,7 @@ def judge_items(
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
         Sampling parameters. `logprobs=True` makes the score that of `head`, by default the expected one (G-Eval,
-        equation 1), where the judge gives token probabilities, and NaN with the reason `no_score_token` where no
-        token of them is an allowed score.
+        equation 1), where the judge gives token probabilities; see `nlgjudge.judging.responses`.
     sampling : dict, optional
         Any other parameters of the request.
     policy : str
@@ -259,8 +258,7 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
     Raises
     ------
     ValueError, KeyError
-        For a prompt or a number of samples that cannot be used, or a text that asks for another range of
-        ratings than its scale.
+        For a prompt or a number of samples that cannot be used.
 
     Examples
     --------
@@ -277,37 +275,11 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:
         check_fit(one, items)
-        written = one.name.startswith("inline:")
-        if written:
-            check_range(one)
-        elif scale is not None:
+        if scale is not None and not one.name.startswith("inline:"):
             raise ValueError(
                 f"scale is for a prompt's text; prompt {one.name} has its own, {one.scale}"
             )
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
-
-
-def check_range(prompt):
-    """Refuse a text that asks for another range of ratings than its scale, as ``Rate from 1 to 10``.
-
-    Parameters
-    ----------
-    prompt : nlgjudge.judging.prompts.Prompt
-
-    Raises
-    ------
-    ValueError
-        With the range and the scale.
-    """
-    ranges = [(float(low), float(high)) for low, high in _RANGE.findall(prompt.body)]
-    if not ranges or prompt.form not in ("form", "number", "json") or tuple(prompt.scale) in ranges:
-        return
-    low, high = ranges[0]
-    start, end = prompt.scale
-    raise ValueError(
-        f"the prompt's text asks for ratings from {low:g} to {high:g}, its scale is {start:g} to {end:g}. "
-        f"Pass scale=({low:g}, {high:g}) (--scale {low:g} {high:g}), or change the text"
-    )
 
 
 def _with_format(prompt, settings):
@@ -410,11 +382,6 @@ def _parsed(judge, tasks, policy, head):
     # A reply that was cut after its rating is as good as any.
     cut = (replies["reason"] == "length") & (replies["text"].str.strip() != "")
     replies.loc[cut, "reason"] = ""
-    frame = responses(
-        replies, form=asked.form, scale=asked.scale, policy=policy, options=asked.options
-    )
-    scored = weighed(
-        frame, replies.loc[frame.index, "logprobs"], scale=asked.scale, form=asked.form, head=head
-    )
+    scored = responses(replies, **asked.reading, policy=policy, head=head)
     scored.loc[cut[scored.index] & (scored["reason"] != ""), "reason"] = "length"
     return scored

@@ -65,7 +65,12 @@ class Served:
             "endpoint": self.endpoint,
             "prompt": task.prompt,
             "digest": task.digest,
-            "reading": {"form": task.form, "scale": list(task.scale), "options": task.options},
+            "reading": {
+                "form": task.form,
+                "scale": list(task.scale),
+                "options": task.options,
+                "pattern": task.pattern,
+            },
         }
 
     def body(self, task, count):

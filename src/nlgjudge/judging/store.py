@@ -64,17 +64,22 @@ class Store:
         except sqlite3.OperationalError as error:
             raise PermissionError(f"{path}: the store cannot be opened ({error})") from error
         try:
-            named = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            others = {name for (name,) in self._db.execute(named)} - {"replies", "batches"}
-            if others:
-                raise sqlite3.DatabaseError(f"it has the tables {', '.join(sorted(others))}")
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.executescript(_TABLES)
+            if not self._has_tables():
+                with self._lock:  # several processes may create the file at once
+                    self._db.execute("PRAGMA journal_mode = WAL")
+                    self._db.executescript(_TABLES)
         except sqlite3.DatabaseError as error:
             self.close()
             raise ValueError(
                 f"{path} is not a store of replies ({error}). Name another file"
             ) from error
+
+    def _has_tables(self):
+        named = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        tables = {name for (name,) in self._db.execute(named)}
+        if tables - {"replies", "batches"}:
+            raise sqlite3.DatabaseError(f"it has the tables {', '.join(sorted(tables))}")
+        return len(tables) == 2
 
     def __enter__(self):
         return self

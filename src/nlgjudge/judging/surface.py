@@ -8,10 +8,9 @@ import json
 import math
 import re
 from collections import Counter
-from functools import cached_property, lru_cache, partial
-from itertools import repeat
+from functools import lru_cache
 
-from nlgjudge.judging import lettered
+from nlgjudge.judging.parsing import LETTERS
 from nlgjudge.judging.tasks import Reply
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
@@ -81,20 +80,17 @@ def answer(rating, task):
     str
     """
     low, high = task.scale or (0, 1)
-    if task.form == "choice":
-        letters = enumerate(task.options.values())
-        nearest, _ = min(letters, key=lambda option: abs(option[1] - rating))
-        return lettered.LETTERS[nearest]
     name = task.aspect or "rating"
+    if task.form == "choice":
+        scores = list(task.options.values())
+        return LETTERS[min(range(len(scores)), key=lambda place: abs(scores[place] - rating))]
     if task.form == "stars":
-        half_stars = min(max(round(2 * rating) / 2, low), high)
-        return f"{half_stars:g} stars"
+        return f"{min(max(round(2 * rating) / 2, low), high):g} stars"
     if task.form == "number":
         return f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}"
     if task.form == "yes_no":
-        in_lower_half = rating < (low + high) / 2
         asks_for_a_fault = task.aspect.lower() == "consistency"
-        return "Yes" if in_lower_half == asks_for_a_fault else "No"
+        return "Yes" if (rating < (low + high) / 2) == asks_for_a_fault else "No"
     if task.form == "json":
         return json.dumps({name: round(rating, 2)}, ensure_ascii=False)
     if task.form == "text":
@@ -108,159 +104,116 @@ def score(task):
     The features' source is `source` and `context` together. `grounding` is the context's overlap with the
     hypothesis, `agreement` the mean of the overlaps of hypothesis and reference with each other.
     """
-    fields = {
-        name: task.fields.get(name) or ""
-        for name in ("hypothesis", "source", "context", "reference")
-    }
-    hypothesis = fields["hypothesis"]
-    context = fields["context"]
-    reference = fields["reference"]
+    names = ("hypothesis", "source", "context", "reference")
+    hypothesis, source, context, reference = (task.fields.get(name) or "" for name in names)
     if not _WORD.search(hypothesis):
         return 0.0
-    values = {
-        name: partial(_feature, name, hypothesis, fields["source"], context) for name in _FEATURES
-    }
+    values = _features(hypothesis, f"{source}\n{context}")
     if context:
-        values["grounding"] = partial(overlap, context, hypothesis)
+        values = values | {"grounding": overlap(context, hypothesis)}
     # Items carry a reference even for prompts that do not show it, and then it must not be used.
     if reference and reference in task.text:
-        values["agreement"] = lambda: (
-            (overlap(hypothesis, reference) + overlap(reference, hypothesis)) / 2
-        )
-    aspect = task.aspect.lower().replace("_", " ")
-    weights = WEIGHTS.get(aspect, dict.fromkeys(values, 1))
+        both = overlap(hypothesis, reference) + overlap(reference, hypothesis)
+        values = values | {"agreement": both / 2}
+    weights = WEIGHTS.get(task.aspect.lower().replace("_", " "), dict.fromkeys(values, 1))
     weights = {name: weight for name, weight in weights.items() if name in values}
-    weighed = [weight * values[name]() for name, weight in weights.items()]
+    weighed = [weight * values[name] for name, weight in weights.items()]
     return math.fsum(weighed) / sum(weights.values())
 
 
-@lru_cache(
-    maxsize=16384
-)  # aspects share features, and a run is often followed by another on the same texts
-def _feature(name, hypothesis, source, context):
-    return _FEATURES[name](hypothesis, f"{source}\n{context}")
+@lru_cache(maxsize=4096)  # the aspects of an item share its features
+def _features(hypothesis, source):
+    features = (overlap, known_entities, variety, length, spelling, cohesion, familiarity)
+    return {feature.__name__: feature(hypothesis, source) for feature in features}
 
 
 def overlap(hypothesis, source):
     """Share of the hypothesis's content words that the source has, in [0, 1]; 0 if it has none."""
-    content = _Text(hypothesis).content
-    known = _Text(source).vocabulary
-    if not content:
-        return 0.0
-    return sum(word in known for word in content) / len(content)
+    content = _content(hypothesis)
+    known = _vocabulary(source)
+    return sum(word in known for word in content) / len(content) if content else 0.0
 
 
 def known_entities(hypothesis, source):
     """1 / (1 + k), k the different numbers, and capitalised words within sentences, that the source lacks."""
     found = set()
-    for sentence in _Text(hypothesis).sentences:
+    for sentence in _sentences(hypothesis):
         for place, word in enumerate(_WORD.findall(sentence)):
-            is_number = word[0].isdigit()
-            is_name = place > 0 and word[0].isupper()
-            if is_number or is_name:
+            if word[0].isdigit() or (place > 0 and word[0].isupper()):
                 found.add(word.lower())
-    return 1 / (1 + len(found - _Text(source).vocabulary - _FUNCTION))
+    return 1 / (1 + len(found - _vocabulary(source) - _FUNCTION))
 
 
 def variety(hypothesis, source=""):
     """1 minus the share of word trigrams, or of sentences if larger, that came before, in [0, 1]."""
-    text = _Text(hypothesis)
-    trigrams = list(zip(text.words, text.words[1:], text.words[2:]))
-    sentences = [sentence.lower() for sentence in text.sentences]
+    words = _words(hypothesis)
+    trigrams = list(zip(words, words[1:], words[2:]))
+    sentences = [sentence.lower() for sentence in _sentences(hypothesis)]
     different = [len(set(units)) / len(units) for units in (trigrams, sentences) if units]
     return min(different, default=1.0)
 
 
 def length(hypothesis, source):
     """n/t or t/n, whichever is below 1, for n words; t = 3 sqrt(source's words): 57 for 360, 21 for 50."""
-    words = len(_Text(hypothesis).words)
-    target = 3 * math.sqrt(len(_Text(source).words))
+    words = len(_words(hypothesis))
+    target = 3 * math.sqrt(len(_words(source)))
     return min(words, target) / max(words, target, 1)
 
 
 def spelling(hypothesis, source):
     """Share of words in [0, 1] that are the source's or have no letter three times in a row, no digit between
     letters and, from four letters on, no trigram of consonants unknown to source and function words."""
-    words = _Text(hypothesis).words
-    known = _Text(source)
-    odd = sum(
-        1 for word in words if word not in known.vocabulary and _looks_odd(word, known.clusters)
-    )
+    words = _words(hypothesis)
+    clusters = {*_CLUSTER.findall(source.lower()), *_USUAL}
+    odd = 0
+    for word in words:
+        is_cluster = len(word) > 3 and not clusters.issuperset(_CLUSTER.findall(word))
+        odd += word not in _vocabulary(source) and bool(_RUN.search(word) or is_cluster)
     return 1 - odd / max(len(words), 1)
-
-
-def _looks_odd(word, known_clusters):
-    if _RUN.search(word):
-        return True
-    return len(word) > 3 and not known_clusters.issuperset(_CLUSTER.findall(word))
 
 
 def cohesion(hypothesis, source=""):
     """Share of neighbouring sentences in [0, 1] with a content word in common or a pronoun in the second's
     first five words; 1 for a single sentence."""
-    sentences = [_Words(sentence) for sentence in _Text(hypothesis).sentences]
-    links = [_is_linked(first, second) for first, second in zip(sentences, sentences[1:])]
+    sentences = _sentences(hypothesis)
+    links = [
+        not _PRONOUNS.isdisjoint(_words(second)[:5])
+        or not set(_content(first)).isdisjoint(_content(second))
+        for first, second in zip(sentences, sentences[1:])
+    ]
     return sum(links) / len(links) if links else 1.0
-
-
-def _is_linked(first, second):
-    starts_with_pronoun = not _PRONOUNS.isdisjoint(second.words[:5])
-    return starts_with_pronoun or not set(first.content).isdisjoint(second.content)
 
 
 def familiarity(hypothesis, source):
     """1 minus the mean surprisal of the hypothesis's character trigrams, in units of an unseen one's,
     under a model that adds one to the source's counts; in [0, 1]."""
     grams = _grams(hypothesis)
-    gain, unseen = _model(source)
-    return math.fsum(map(gain.get, grams, repeat(0.0))) / max(len(grams) * unseen, 1)
+    counts = Counter(_grams(source))
+    unseen = math.log2(counts.total() + len(counts) + 1)
+    gain = math.fsum(math.log2(counts[gram] + 1) for gram in grams)
+    return gain / max(len(grams) * unseen, 1)
 
 
-_FEATURES = {
-    feature.__name__: feature
-    for feature in (overlap, known_entities, variety, length, spelling, cohesion, familiarity)
-}
+def _words(text):
+    return _WORD.findall(text.lower())
 
 
-class _Words:
-    """A text's words, and its content words (with repetitions)."""
-
-    def __init__(self, text):
-        self.text = text
-        self.words = _WORD.findall(text.lower())
-
-    @cached_property
-    def content(self):
-        return [
-            word
-            for word in self.words
-            if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())
-        ]
+@lru_cache(maxsize=256)  # systems share their sources
+def _vocabulary(text):
+    return frozenset(_words(text))
 
 
-@lru_cache(maxsize=1024)  # systems share their sources
-class _Text(_Words):
-    """A text's words and content words, its vocabulary, sentences and trigrams of consonants."""
-
-    @cached_property
-    def vocabulary(self):
-        return frozenset(self.words)
-
-    @cached_property
-    def sentences(self):
-        return [sentence for sentence in _BREAK.split(self.text) if _WORD.search(sentence)]
-
-    @cached_property
-    def clusters(self):
-        return {*_CLUSTER.findall(self.text.lower()), *_USUAL}
+def _content(text):
+    """Content words, with repetitions."""
+    return [
+        word
+        for word in _words(text)
+        if word not in _FUNCTION and (len(word) > 2 or word[0].isdigit())
+    ]
 
 
-@lru_cache(maxsize=256)
-def _model(text):
-    """Bits by which each trigram surprises less than an unseen one, and an unseen one's surprisal."""
-    counts = Counter(_grams(text))
-    gain = {gram: math.log2(count + 1) for gram, count in counts.items()}
-    return gain, math.log2(counts.total() + len(counts) + 1)
+def _sentences(text):
+    return [sentence for sentence in _BREAK.split(text) if _WORD.search(sentence)]
 
 
 def _grams(text):

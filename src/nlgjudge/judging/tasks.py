@@ -44,6 +44,8 @@ class Task(NamedTuple):
         Name and digest of the prompt, by which its replies can be found again.
     options : dict of str to float
         With the form `choice`, the options' texts and their scores.
+    pattern : str
+        How ratings are written where the default does not read them, as the prompt has it.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Task(NamedTuple):
     prompt: str = ""
     digest: str = ""
     options: dict = {}
+    pattern: str = ""
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
@@ -152,6 +155,7 @@ class Tasks:
                 prompt=asked.name,
                 digest=digest,
                 options=asked.options,
+                pattern=asked.pattern,
             )
 
 

@@ -5,7 +5,6 @@ prompts are about the overall quality of a dialogue response; for other tasks an
 their words are replaced by those of `prompts/tasks.toml` in a single pass.
 """
 
-import json
 import math
 import re
 import tomllib
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.judging.parsing import Score, parse
+from nlgjudge.judging.parsing import Score, load_json, parse, visible
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
@@ -350,12 +349,13 @@ def _key(name):
 
 def _pairs(text):
     """Names and values of a reply: of its JSON object, else line by line; None for JSON that is broken or nested."""
+    text = visible(text)
     if "{" not in text:
         return _lines(text)
     try:
         # An object is read as its pairs, because a reply may name one aspect twice.
-        pairs = json.loads(text[text.find("{") : text.rfind("}") + 1], object_pairs_hook=list)
-    except (ValueError, RecursionError):  # a ValueError also for a number of thousands of digits
+        pairs = load_json(text, object_pairs_hook=list)
+    except ValueError:
         return None
     if any(isinstance(value, list) for _, value in pairs):
         return None

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from nlgjudge.judging.parsing import visible
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
@@ -73,7 +74,8 @@ def rewrite(versions, task, judge, **settings):
         replies = list(judge.replies(tasks))
         reasons = [_unusable(reply, old) for reply, old in zip(replies, before, strict=True)]
         made = part.assign(
-            hypothesis=[reply.text.strip() for reply in replies], origin=f"llm:{judge.name}"
+            hypothesis=[visible(reply.text).strip() for reply in replies],
+            origin=f"llm:{judge.name}",
         )
         parts.append(made[[not reason for reason in reasons]])
         left_out += [
@@ -96,9 +98,9 @@ def _request(label, task, judge, settings):
         return prompt("dhp/perturb/fictional_entities_minor"), fields | {"steps": ""}
     steps = _task("adjustment steps", prompt("dhp/perturb/auto_cot"), fields, settings)
     (reply,) = judge.replies([steps])
-    if not reply.text.strip():
+    if not visible(reply.text).strip():
         raise ValueError(f"{judge.name} gave no steps for {label!r}: {reply.reason}")
-    return prompt("dhp/perturb/adjust"), fields | {"steps": reply.text.strip()}
+    return prompt("dhp/perturb/adjust"), fields | {"steps": visible(reply.text).strip()}
 
 
 def _task(key, asked, fields, settings):
@@ -109,7 +111,7 @@ def _task(key, asked, fields, settings):
 
 def _unusable(reply, old):
     """Why a reply cannot be a perturbed text; empty where it can."""
-    new = reply.text.strip()
+    new = visible(reply.text).strip()
     if not new:
         return reply.reason or "an empty reply"
     return "nothing was changed" if new == old else ""

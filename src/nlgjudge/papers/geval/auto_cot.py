@@ -1,5 +1,6 @@
 """Auto-CoT: a judge writes the evaluation steps of its own prompt (G-Eval, Liu et al. 2023, section 2)."""
 
+from nlgjudge.judging.parsing import visible
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
@@ -34,6 +35,7 @@ def evaluation_steps(judge, task, criteria, **settings):
     judge = get_judge(judge) if isinstance(judge, str) else judge
     text = prompt("geval/auto_cot").render({"task": task, "criteria": criteria})
     (reply,) = judge.replies([Task("evaluation steps", "", text, {}, (), "text", 1, settings)])
-    if not reply.text.strip():
+    steps = visible(reply.text).strip()
+    if not steps:
         raise ValueError(f"{judge.name} gave no evaluation steps: {reply.reason}")
-    return reply.text.strip()
+    return steps

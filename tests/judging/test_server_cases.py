@@ -1,0 +1,324 @@
+"""Servers that answer, refuse and fail in their own ways, through `judge_items` and the live judge."""
+
+import json
+
+import pytest
+
+import nlgjudge as nj
+from loopback import completion, error, right, words
+from nlgjudge.judging.live import Live
+from nlgjudge.judging.replay import Replay
+from nlgjudge.judging.tasks import Task
+
+SOON = {"retry-after": "0.05"}
+ITEMS = nj.load("summeval", "sample").items.head(6)
+FLUENCY = "geval/summarization/fluency"
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.live.PAUSE", 0)
+
+
+def tasks(number, n=1, **settings):
+    return [
+        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, (1, 5), "form", n, settings)
+        for i in range(number)
+    ]
+
+
+def message(**fields):
+    """A completion with one message of these fields."""
+    made = completion([None])
+    made["choices"][0]["message"] = {"role": "assistant", "content": None} | fields
+    return made
+
+
+def judged(store, **options):
+    return nj.judge_items(ITEMS, FLUENCY, "openai:m", store=store, **options)
+
+
+# What a message holds.
+
+PARTS = [
+    {"type": "thinking", "thinking": "A 2?"},
+    {"type": "text", "text": "Rating"},
+    {"type": "text", "text": ": 4"},
+]
+
+
+@pytest.mark.parametrize(
+    "answer, score, reason",
+    [
+        (message(content=PARTS), 4, ""),
+        (message(refusal="I can't rate this."), None, "refusal"),
+        (message(content="", reasoning_content="It has slips. Rating: 4"), None, "reasoning_only"),
+        (message(content=""), None, "empty"),
+        (completion(["Rating: 4, bec"], finish="length"), 4, ""),
+        (completion(["Let us look"], finish="length"), None, "length"),
+        (completion([None], finish="content_filter"), None, "content_filter"),
+        (error(400, "filtered", code="content_filter"), None, "content_filter"),
+        (error(400, "triggering Azure OpenAI's content management policy"), None, "content_filter"),
+    ],
+)
+def test_a_reply_is_read_or_named_and_asked_once(serve, store, answer, score, reason):
+    server = serve(lambda *_: answer)
+    for _ in range(2):
+        found = judged(store)
+        assert set(found["reason"]) == {reason}
+        assert found["score"].tolist() == [score] * 6 if score else found["score"].isna().all()
+    assert len(server.requests) == 6
+
+
+def test_half_a_character_can_be_stored_and_exported(serve, store, tmp_path):
+    serve(lambda *_: json.dumps(completion(["4 \ud83d", "Straße 😀 \0"])).encode())
+    expected = ["4 \ufffd", "Straße 😀 \0"]
+    assert [reply.text for reply in Live("m", store).replies(tasks(1, n=2))] == expected
+    store.export(tmp_path / "all.jsonl")
+    lines = (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["reply"]["text"] for line in lines] == expected
+
+
+# What a server says of an error.
+
+
+@pytest.mark.parametrize(
+    "answer, said, calls",
+    [
+        ({"error": {"message": "overloaded"}}, r"overloaded \(3 times\)", 3),
+        ({"error": "out of memory"}, r"out of memory \(3 times\)", 3),
+        (b"{", r"the answer is not JSON \(3 times\)", 3),
+        (
+            (422, {"error": "Input validation error: too long", "error_type": "validation"}),
+            "Input val",
+            1,
+        ),
+        ((422, {"detail": "no such field"}), "no such field", 1),
+        ((400, b"plain words", {"content-type": "text/plain"}), "plain words", 1),
+    ],
+)
+def test_a_failure_is_told_in_the_servers_words(serve, store, answer, said, calls):
+    server = serve(lambda *call: answer if "text 1." in words(call[2]) else right(*call))
+    live = Live("m", store)
+    with pytest.warns(UserWarning, match=f"1 of 3 requests failed, most often with: {said}"):
+        found = list(live.replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""]
+    assert len(server.requests) == 2 + calls == live.spent["calls"]
+
+
+# Parameters that a server rejects.
+
+
+def rejecting(answer, *names):
+    """Answer so to requests with all of these parameters."""
+    return lambda *call: answer if {*names} <= {*json.loads(call[2])} else right(*call)
+
+
+def sent(server):
+    """The requests without model and messages."""
+    bodies = [json.loads(body) for body in server.requests]
+    return [{k: v for k, v in body.items() if k not in ("model", "messages")} for body in bodies]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        error(400, "Only the default (1) value is supported.", param="temperature"),
+        error(400, "Unsupported value: 'temperature' does not support 0 with this model."),
+        (422, {"error": "`temperature` must be strictly positive"}),
+    ],
+)
+def test_a_rejected_parameter_is_left_out_and_said_in_every_run(serve, store, said):
+    server = serve(rejecting(said, "temperature"))
+    wanted = tasks(20, temperature=0, max_tokens=5)
+    live = Live("m", store)
+    with pytest.warns(UserWarning, match="openai:m: the server rejects temperature: left out"):
+        found = list(live.replies(wanted))
+    assert all(r.text for r in found) and len(server.requests) == 21 and len(live.notices) == 1
+    assert sent(server)[1:] == [{"max_tokens": 5}] * 20
+    # The replies are those of the request as it was asked, and know what was sent.
+    assert store.get(live.key(wanted[0]))[0]["changes"] == {"temperature": None}
+    with pytest.warns(UserWarning, match="rejects temperature"):
+        assert list(Live("m", store).replies(wanted)) == found
+    assert len(server.requests) == 21
+
+
+def test_calls_in_flight_together_may_all_be_rejected(serve, store):
+    said = (*error(400, "no", param="temperature"), {"delay": 0.1})
+    server = serve(rejecting(said, "temperature"))
+    live = Live("m", store, concurrency=16)
+    with pytest.warns(UserWarning, match="rejects temperature"):
+        found = list(live.replies(tasks(1) + tasks(30, temperature=0)[1:]))
+    assert all(r.text for r in found) and live.failures == 0 and len(live.notices) == 1
+    assert 31 <= len(server.requests) <= 30 + 16
+
+
+def test_the_servers_default_is_left_out_before_a_value_that_was_asked_for(serve, store):
+    """As Claude's servers take one of the two."""
+    said = error(400, "`temperature` and `top_p` cannot both be specified", param="temperature")
+    server = serve(rejecting(said, "temperature", "top_p"))
+    with pytest.warns(UserWarning, match="rejects top_p: left out"):
+        list(Live("m", store).replies(tasks(3, temperature=0, top_p=1)))
+    assert sent(server)[1:] == [{"temperature": 0}] * 3
+
+
+def test_a_rejected_max_tokens_is_renamed(serve, store):
+    server = serve(
+        rejecting(error(400, "use 'max_completion_tokens'", param="max_tokens"), "max_tokens")
+    )
+    with pytest.warns(UserWarning, match="rejects max_tokens: sent as max_completion_tokens"):
+        list(Live("m", store).replies(tasks(3, max_tokens=5)))
+    assert sent(server)[1:] == [{"max_completion_tokens": 5}] * 3
+
+
+def test_a_rejected_n_is_asked_one_by_one_without_the_seed(serve, store):
+    server = serve(rejecting(error(400, "n must be 1", param="n"), "n"))
+    with pytest.warns(UserWarning, match="samples are asked for one by one"):
+        assert len(list(Live("m", store).replies(tasks(1, n=3, seed=7)))) == 3
+    assert sent(server) == [{"n": 3, "seed": 7}, {}, {}, {}]
+
+
+def test_a_text_that_is_too_long_rejects_no_parameter(serve, store):
+    long = error(400, "maximum context length is 100 tokens, max_tokens is 5", param="max_tokens")
+    serve(lambda *call: long if "text 1." in words(call[2]) else right(*call))
+    live = Live("m", store)
+    with pytest.warns(UserWarning, match="1 of 3 requests failed"):
+        list(live.replies(tasks(3, max_tokens=5)))
+    assert live.notices == []
+
+
+# Token probabilities.
+
+PROBABILITIES = {
+    "content": [
+        {
+            "token": "4",
+            "logprob": -0.1,
+            "top_logprobs": [{"token": t, "logprob": -0.1} for t in "45"],
+        }
+    ]
+}
+
+
+def test_token_probabilities_are_stored(serve, store):
+    server = serve(lambda *_: completion(["4"], logprobs=PROBABILITIES))
+    expected = [[["4", [["4", -0.1], ["5", -0.1]]]]] * 2
+    for _ in range(2):
+        assert [r.logprobs for r in Live("m", store).replies(tasks(2, logprobs=True))] == expected
+    assert sent(server) == [{"logprobs": True, "top_logprobs": 20}] * 2
+
+
+@pytest.mark.parametrize(
+    "said, allowed",
+    [
+        ("top_logprobs must be less than or equal to 5", 5),
+        ("Invalid value for 'top_logprobs': expected a value between 0 and 8", 8),
+    ],
+)
+def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
+    serve, store, said, allowed
+):
+    def answer(_, __, body):
+        many = json.loads(body)["top_logprobs"] > allowed
+        return error(400, said) if many else completion(["4"], logprobs=PROBABILITIES)
+
+    server = serve(answer)
+    with pytest.warns(UserWarning, match=f"the server allows {allowed} alternatives of a token"):
+        found = list(Live("m", store).replies(tasks(3, logprobs=True)))
+    assert all(reply.logprobs for reply in found)
+    assert [body["top_logprobs"] for body in sent(server)] == [20] + [allowed] * 3
+
+
+@pytest.mark.parametrize(
+    "answer, discarded",
+    [
+        (rejecting(error(400, "no", param="top_logprobs"), "logprobs"), "rejected"),
+        (right, "ignored"),
+    ],
+)
+def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer, discarded):
+    """G-Eval, section 3.1; the reply whose probabilities were ignored is not one of them."""
+    server = serve(answer)
+    wanted = tasks(2, logprobs=True, temperature=0)
+    with pytest.warns(
+        UserWarning, match="no token probabilities: scores are estimated from 20 sam"
+    ):
+        found = list(Live("m", store).replies(wanted))
+    assert [reply.sample_index for reply in found] == [*range(20)] * 2
+    assert sent(server)[1:] == [{"temperature": 1, "n": 20}] * 2
+    with pytest.warns(UserWarning, match="no token probabilities"):
+        assert list(Live("m", store).replies(wanted)) == found
+    assert len(server.requests) == 3
+    replayed = Replay.from_store(store, "m").replies(wanted)
+    assert [reply.text for reply in replayed] == [reply.text for reply in found]
+
+
+# Requests.
+
+
+def test_azures_address_and_key(serve, store, monkeypatch):
+    seen = []
+
+    def answer(number, request, body):
+        seen.append(request[1])
+        return right(number, request, body)
+
+    server = serve(answer)
+    address = server.url.removesuffix("/v1") + "/openai/deployments/D"
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address}?api-version=2024-06-01")
+    live = Live("m", store)
+    assert len(list(live.replies(tasks(1)))) == 1 and live.endpoint == address
+    assert seen == ["/openai/deployments/D/chat/completions?api-version=2024-06-01"]
+    assert server.headers[0]["api-key"] and "authorization" not in server.headers[0]
+
+
+def test_a_prompt_of_ones_own_asks_for_json_where_the_server_supports_it(serve, store):
+    own = nj.judging.as_prompt('{{hypothesis}} Answer {"score": N}.', aspect="fluency", form="json")
+    asked = {"response_format": {"type": "json_object"}}
+    server = serve(lambda *_: completion(['{"score": 4}']))
+    assert set(nj.judge_items(ITEMS, own, "openai:m", store=store)["score"]) == {4}
+    assert sent(server) == [asked] * 6
+    no = error(400, "response_format is not supported")
+    server = serve(
+        lambda *call: no if "format" in call[2].decode() else completion(['{"score": 4}'])
+    )
+    with pytest.warns(UserWarning, match="rejects response_format: left out"):
+        nj.judge_items(ITEMS, own, "openai:m", store=store)
+    assert sent(server)[1:] == [{}] * 6
+
+
+def test_aspects_are_asked_for_by_a_schema(serve, store):
+    aspects = [
+        nj.coascore.Aspect("Clarity", "how clear it is"),
+        nj.coascore.Aspect("Tone", "its tone"),
+    ]
+    chats = nj.load("topical_chat", "sample").items.head(1)
+    server = serve(lambda *_: completion(['{"Clarity": 4, "Tone": 2}']))
+    judge = nj.get_judge("openai:m", store=store)
+    from nlgjudge.papers.coascore.aspects import score_aspects
+
+    found = score_aspects(chats, judge, "dialogue", "overall", aspects)
+    assert found["score"].tolist() == [4, 2]
+    schema = sent(server)[0]["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["Clarity", "Tone"] == list(schema["properties"])
+
+
+def test_one_model_name_at_two_servers_is_two_judges(serve, store):
+    first, second = serve(right), serve(right)
+    with pytest.MonkeyPatch.context() as patch:
+        for server in (first, second, first):
+            patch.setenv("OPENAI_BASE_URL", server.url)
+            list(Live("m", store).replies(tasks(2)))
+    assert len(first.requests) == len(second.requests) == 2
+    with pytest.raises(ValueError, match="has replies of m from 2 endpoints. Name one of m@http"):
+        Replay.from_store(store, "m")
+    assert len(list(Replay.from_store(store, f"m@{first.url}").replies(tasks(2)))) == 2
+
+
+def test_a_password_in_the_address_is_used_and_not_kept(serve, store, monkeypatch):
+    server = serve(right)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url.replace("//", "//me:secret@"))
+    live = Live("m", store)
+    list(live.replies(tasks(1)))
+    assert live.endpoint == server.url
+    assert b"secret" not in store.path.read_bytes()
