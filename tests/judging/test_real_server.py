@@ -1,7 +1,7 @@
 """A judge behind a real model: SmolLM2-135M served by llama.cpp, asked with G-Eval's prompts on the sample.
 
 The model agrees with nobody. Its words and probabilities are real, which those of the scripted server are not.
-The server is the program that the user's guide shows. Some 50 calls, two to three seconds of one core each.
+The server is the program that the user's guide shows. Some 50 calls, about two minutes of one core.
 """
 
 import importlib.util
