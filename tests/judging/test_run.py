@@ -132,11 +132,11 @@ def test_probabilities_weigh_the_score_and_refusals_stay(items):
         ("3", "", []),
         ("I'm sorry, I can't.", "", []),
         ("", "content_filter", []),
-        ("Four", "", [["Four", [["Four", 0.0], ["4", -9.0]]]]),
+        ("4", "", [["4", [["4", 0.0]]]]),
         ("hm", "", HALF),
     )
     frame = judge_items(items.head(3), [FLUENCY], judge, samples=2, logprobs=True, temperature=0)
-    # (4 * 0.5 + 2 * 0.25) / 0.75; the fifth writes 4 in a word; the last one's tokens are not its text
+    # (4 * 0.5 + 2 * 0.25) / 0.75; the tokens of the last are not those of its text
     assert frame["score"].tolist() == pytest.approx(
         [2.5 / 0.75, 3, math.nan, math.nan, 4, math.nan], nan_ok=True
     )

@@ -162,6 +162,9 @@ def test_replies_are_dropped_to_be_asked_again(store, capsys, options, left):
     assert "would be dropped; add --yes" in capsys.readouterr().out
     assert main([*command, "--yes"]) == 0 and list(store.get(KEY)) == left
     assert len(store.get(OTHER)) == (options[-1] != "n")
+    filled(store)  # what was dropped is stored again, and what was asked is still known
+    assert list(store.get(KEY)) == [0, 3, 4]
+    assert [row[2] for row in store.rows(model="m")] == [asked()] * 3
 
 
 def test_the_commands_of_the_store(store, capsys):

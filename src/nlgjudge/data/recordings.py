@@ -90,9 +90,10 @@ _OPENING = (
 )
 # Shen et al.: "4 stars", "a score of 4", "it gets a 4 out of 5", or a last number; unless "Score: 4" follows.
 _SENTENCE = (
-    r"(?:\b(?:scor|rat|earn|gets|giv|receiv|deserv)\w* "
+    r"(?:\b(?:scor|rat|earn|gets|giv|receiv|deserv|making)\w* "
     r"(?:(?:it|this|the|summary|is|of|as|an?|with|only|at|score|rating) )*"
-    r"|\A(?=\w+ stars?\b)|\b(?=[\d.]+ stars?\b)|[.;!?] (?=[\d.]+(?:/5| out of 5)?\.?\Z))"
+    r"|\A(?=\w+ stars?\b)|\b(?=[\d.]+ stars?\b)|[.;!?]\"? (?=[\d.]+(?:/5| out of 5)?\.?\Z)"
+    r"|\((?=\d(?:/5)?\)\.\Z))"
     r"(?P<rating>\d(?:\.\d)?|one|two|three|four|five)(?![\d-]|\.\d| (?:to|or) )"
     r"(?:(?: | stars? | points? )?(?:/|out of )(?P<top>\w+))?(?![\s\S]*\bscore: \d)"
 )

@@ -171,7 +171,7 @@ class Live(Served):
     def _refuse_open_batches(self, tasks):
         waiting = {} if self.despite_batches else self._in_batches()
         batches = {}
-        for task in tasks:
+        for task in tasks if waiting else []:
             digest = self.key(task)
             if digest in waiting and self.missing(task, self.store.get(digest)):
                 batches.setdefault(waiting[digest], set()).add(digest)

@@ -115,8 +115,11 @@ def find(text, form="form", scale=(1, 5), key="", options=None, aspect="", patte
     plain = text.translate(_MARKUP)
     if not re.search(r"[^\W_]", plain):
         return Found(math.nan, "empty")
-    if form == "json" and not pattern and not _is_json(text):
-        return Found(math.nan, "not_json")
+    if form == "json" and not pattern:
+        try:
+            load_json(text)
+        except ValueError:
+            return Found(math.nan, "not_json")
     ways = {
         "yes_no": lambda: _YES_NO,
         "choice": lambda: _choices(tuple(lettered(options, scale))),
@@ -131,23 +134,13 @@ def find(text, form="form", scale=(1, 5), key="", options=None, aspect="", patte
     return Found(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
 
 
-def parse_all(
-    texts,
-    form="form",
-    scale=(1, 5),
-    *,
-    key="",
-    options=None,
-    aspect="",
-    pattern="",
-    policy="nan",
-):
+def parse_all(texts, form="form", scale=(1, 5), *, policy="nan", **how):
     """Parse many replies.
 
     Parameters
     ----------
     texts : sequence of str
-    form, scale, key, options, aspect, pattern
+    form, scale, **how
         See `parse`.
     policy : {"nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0"}
         What an unparsed reply counts as. The default is NaN. The others repeat upstream's scripts: G-Eval's
@@ -171,9 +164,8 @@ def parse_all(
 
     @cache
     def read(text):
-        if policy in _UPSTREAM:
-            return _UPSTREAM[policy](text or "")
-        return parse(text, form, scale, key=key, options=options, aspect=aspect, pattern=pattern)
+        upstream = _UPSTREAM.get(policy)
+        return upstream(text or "") if upstream else parse(text, form, scale, **how)
 
     frame = pd.DataFrame(
         [read(text) for text in texts.tolist()], columns=["score", "reason"], index=texts.index
@@ -182,8 +174,6 @@ def parse_all(
         frame["score"] = frame["score"].fillna(3.0)
     return frame.dropna(subset=["score"]) if policy == "drop" else frame
 
-
-# ---- What the reader of a reply sees ------------------------------------------------------------------------
 
 _NAMES = r"(?:\w+[:_])??(?:think(?:ing)?|thoughts?|reason(?:s|ing)?|reflection|analysis|scratchpad)"
 _OPEN = rf"(?:[<\[◁]\|?(?:begin_of_|start_)?{_NAMES}\|?[>\]▷]|<\|channel>thought)"
@@ -219,12 +209,8 @@ def visible(text):
 # ---- How ratings are written --------------------------------------------------------------------------------
 # Each way is a pattern with the group `rating`; the first that matches anywhere decides.
 
-_NUMBERS = {
-    word: float(value)
-    for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    )
-}
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: float(value) for value, word in enumerate(_WORDS)}
 _UNIT = r"(?: [\s-]* (?:stars?|points?)\b )?"
 NUMBER = rf"""
     (?P<rating> (?<!\w) [-+]?\d+ (?: \.\d+ | ,\d{{1,2}}(?!\d) )? | \b(?:{"|".join(_NUMBERS)})\b )
@@ -294,33 +280,13 @@ def _json_values(key, aspect):
 
 
 def load_json(text, **options):
-    """The JSON object in a visible reply, perhaps with raw line breaks or trailing commas.
-
-    Parameters
-    ----------
-    text : str
-    **options
-        For `json.loads`.
-
-    Raises
-    ------
-    ValueError
-        Where there is none.
-    """
+    """The JSON object in a visible reply, despite raw line breaks and trailing commas; ValueError without one."""
     found = re.search(r"\{.*\}", text, re.DOTALL)
     text = re.sub(r",(?=\s*[}\]])", "", found[0]) if found else ""
     try:
         return json.loads(text, strict=False, **options)
     except RecursionError as error:
         raise ValueError("JSON nested too deeply") from error
-
-
-def _is_json(text):
-    try:
-        load_json(text)
-    except ValueError:
-        return False
-    return True
 
 
 @lru_cache

@@ -24,11 +24,9 @@ _UPSTREAM_SLOTS = {
     "{{Response}}": "hypothesis",
     "{{Fact}}": "context",
 }
-# What an item can fill; a prompt with another slot is filled by the function that uses it.
+# What an item can fill; other slots are filled by the function that uses the prompt.
 FIELDS = ("source", "hypothesis", "reference", "context")
-# The slots of a prompt that is written by hand.
 _INLINE_SLOTS = {f"{{{{{field}}}}}": field for field in FIELDS} | _UPSTREAM_SLOTS
-# Parts of a prompt's name that say which task it is written for.
 _TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
 # "from 1 to 10", "(1-5)", "a scale of 0 to 100": the scale that a text states; not "in 2-3 sentences".
 _STATED = re.compile(
@@ -63,13 +61,6 @@ class Prompt(NamedTuple):
         What it is written for, as ``summarization``; empty where nobody says.
     pattern : str
         How ratings are written where the default does not read them; see `nlgjudge.judging.parsing.parse`.
-
-    Examples
-    --------
-    >>> from nlgjudge.judging.prompts import prompt
-    >>> body = prompt("geval/summarization/fluency").render({"hypothesis": "A summary.", "source": "A text."})
-    >>> "A summary." in body
-    True
     """
 
     name: str
@@ -163,17 +154,12 @@ def prompt(name):
 
 
 def names():
-    """List the names of all prompts, sorted.
-
-    Returns
-    -------
-    list of str
-    """
+    """List the names of all prompts."""
     return sorted(_registered())
 
 
 def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, pattern=""):
-    r"""Take a prompt by its name, as a `Prompt`, or as text.
+    """Take a prompt by its name, as a `Prompt`, or as text.
 
     Parameters
     ----------
@@ -197,11 +183,6 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, patt
         For a text with an unknown slot, without the slot of the judged text, or that states another scale
         than `scale`; for a reversed scale, an unknown form, a choice without options or a pattern without a
         group; and for something that is neither a string nor a `Prompt`.
-
-    Examples
-    --------
-    >>> as_prompt("Rate this text from 1 to 5: {{hypothesis}}", aspect="fluency").slots
-    {'{{hypothesis}}': 'hypothesis'}
     """
     if isinstance(given, str) and not re.search(r"\{\{|\s", given):
         return prompt(given)
@@ -310,9 +291,6 @@ def check_fit(asked, items, task=""):
             f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
             f"take one of {task}, or write its text out"
         )
-
-
-# ---- Reading ------------------------------------------------------------------------------------------------
 
 
 @cache

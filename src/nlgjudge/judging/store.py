@@ -2,6 +2,7 @@
 
 One SQLite table holds the replies, a small one the open batches. A reply is found by the digest of its
 request as it was asked, with the endpoint, and by its sample index. It never changes; only `drop` removes it.
+What was asked is in the row of the first sample only, because texts are long and samples are many.
 """
 
 import gzip
@@ -18,7 +19,7 @@ from nlgjudge.judging.tasks import key
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
-    key TEXT, sample INTEGER, asked TEXT NOT NULL, reply TEXT NOT NULL,
+    key TEXT, sample INTEGER, asked TEXT NOT NULL, reply TEXT,
     created REAL DEFAULT ((julianday('now') - 2440587.5) * 86400), PRIMARY KEY (key, sample));
 CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, endpoint TEXT, lines TEXT NOT NULL);
 """
@@ -34,6 +35,8 @@ _REPLY = {
     "fingerprint": None,
     "changes": {},
 }
+_ALL = """(SELECT one.key, one.sample, first.asked, one.reply FROM replies AS first
+    JOIN replies AS one ON one.key = first.key WHERE first.asked != '' AND one.reply IS NOT NULL)"""
 _WHERE = "(:model IS NULL OR asked ->> '$.request.model' = :model)"
 
 
@@ -120,7 +123,8 @@ class Store:
             answered), `fingerprint` and `changes`, what was sent in place of what was asked.
         """
         rows = self._db.execute(
-            "SELECT sample, reply FROM replies WHERE key = ? ORDER BY sample", (key,)
+            "SELECT sample, reply FROM replies WHERE key = ? AND reply IS NOT NULL ORDER BY sample",
+            (key,),
         )
         return {sample: json.loads(reply) for sample, reply in rows}
 
@@ -137,19 +141,21 @@ class Store:
         replies : dict of int to dict
             By sample index, as from `get`; what is absent has its default.
         """
-        rows = [
-            (digest, sample, _json(asked), _json(_REPLY | reply))
-            for sample, reply in replies.items()
-        ]
-        self._insert(rows)
+        self._insert([(digest, sample, asked, reply) for sample, reply in replies.items()])
 
     def _insert(self, rows):
+        """Insert rows in one transaction; a sample that is stored stays as it is."""
+        known = "SELECT 1 FROM replies WHERE key = ? AND asked != ''"
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany(
-                "INSERT OR IGNORE INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?)",
-                rows,
-            )
+            for digest, sample, asked, reply in rows:
+                is_known = self._db.execute(known, (digest,)).fetchone()
+                asked = "" if is_known else _json(asked)
+                self._db.execute(
+                    "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT DO UPDATE SET reply = excluded.reply WHERE reply IS NULL",
+                    (digest, sample, asked, _json(_REPLY | reply)),
+                )
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
@@ -170,7 +176,7 @@ class Store:
         asked, reply : dict
             As for `add`.
         """
-        query = f"SELECT key, sample, asked, reply FROM replies WHERE {_WHERE} ORDER BY key, sample"
+        query = f"SELECT * FROM {_ALL} WHERE {_WHERE} ORDER BY key, sample"
         for digest, sample, asked, reply in self._db.execute(query, {"model": model}):
             yield digest, sample, json.loads(asked), json.loads(reply)
 
@@ -183,20 +189,22 @@ class Store:
             Keys and samples.
         """
         with self._lock:
-            self._db.executemany("DELETE FROM replies WHERE key = ? AND sample = ?", chosen)
+            self._db.executemany(
+                "UPDATE replies SET reply = NULL WHERE key = ? AND sample = ?", chosen
+            )
 
     def totals(self):
         """Number of `replies`, `prompt_tokens`, `completion_tokens`, and `cost` in the price's currency."""
         names = ("prompt_tokens", "completion_tokens", "cost")
         sums = ", ".join(f"coalesce(sum(reply ->> '$.{name}'), 0)" for name in names)
-        row = self._db.execute(f"SELECT count(*), {sums} FROM replies").fetchone()
+        row = self._db.execute(f"SELECT count(*), {sums} FROM {_ALL}").fetchone()
         return dict(zip(("replies", *names), row))
 
     def endpoints(self, model=None):
         """Number of replies by the model and the endpoint that were asked, as ``{(model, endpoint): n}``."""
         rows = self._db.execute(
-            "SELECT asked ->> '$.request.model', asked ->> '$.endpoint', count(*) FROM replies "
-            f"WHERE {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
+            "SELECT asked ->> '$.request.model', asked ->> '$.endpoint', count(*) "
+            f"FROM {_ALL} WHERE {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
             {"model": model},
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
@@ -205,7 +213,7 @@ class Store:
         """Mean completion tokens of the stored replies to a prompt, and their number; None and 0 without any."""
         tokens = "reply ->> '$.completion_tokens'"
         return self._db.execute(
-            f"SELECT avg({tokens}), count({tokens}) FROM replies WHERE {_WHERE} "
+            f"SELECT avg({tokens}), count({tokens}) FROM {_ALL} WHERE {_WHERE} "
             "AND asked ->> '$.endpoint' = :endpoint AND asked ->> '$.digest' = :digest",
             {"model": model, "endpoint": endpoint, "digest": digest},
         ).fetchone()
@@ -233,7 +241,7 @@ class Store:
                     asked = json.loads(line)
                     digest, sample, reply = (asked.pop(name) for name in ("key", "sample", "reply"))
                     expected = key(asked["request"], asked["endpoint"])
-                    rows.append((digest, int(sample), _json(asked), _json(_REPLY | reply)))
+                    rows.append((digest, int(sample), asked, _REPLY | reply))
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise ValueError(
                         f"{path}, line {number}: not a stored reply ({error!r})"
