@@ -179,20 +179,20 @@ def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, 
     assert a_range["score"].isna().all() and (a_range["reason"] != "").all()
 
 
-def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, items, tmp_path):
+def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, short, tmp_path):
     names = ["geval/summarization/coherence", "geval/summarization/fluency"]
     asked = [ending_in_a_blank(name) for name in names]
     settings = {"temperature": 0, "max_tokens": 1}
     with serving(template=PLAIN) as url:
         found = nj.judge_items(
-            items.head(2), asked, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
+            short.head(2), asked, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
         )
         choices = [
             ask_directly(url, prompt, item, **settings)
             for prompt in asked
-            for item in items.head(2).itertuples()
+            for item in short.head(2).itertuples()
         ]
-        (first,) = items.head(1).itertuples()
+        (first,) = short.head(1).itertuples()
         colon = ask_directly(url, nj.prompt(names[0]), first, **settings)
     expected = [by_hand(choice) for choice in choices]
     assert found["score"].tolist() == pytest.approx([s for s, _ in expected], abs=1e-4, nan_ok=True)
