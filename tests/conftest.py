@@ -21,9 +21,6 @@ from nlgjudge.judging.store import Store
 # A client reads the machine's certificates each time it is made; no test on the loopback needs them.
 ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
-# They import what only some machines have, and hold no tests.
-collect_ignore = ["tiny_model.py", "tiny_models.py"]
-
 
 KEY = "sk-loopback-9f2c71d40b"
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -212,6 +212,7 @@ def test_outputs_are_committed_from_real_data(notebook):
         *data["benchmarks"],
         *(f"replay:{name}" for name in data.get("recordings", [])),
         *(f"run:{name}" for name in data.get("other_runs", [])),
+        *(f"correlations:{name}" for name in data.get("correlations", [])),
         *data.get("prompts", []),
         *data.get("resources", []),
         *optional,

