@@ -1,8 +1,6 @@
-from . import heads as heads
 from .counts import reply_counts as reply_counts
 from .parsing import parse as parse
 from .probabilities import distributions as distributions
-from .prompts import Prompt as Prompt
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt
 from .run import get_judge as get_judge
@@ -12,6 +10,4 @@ from .scoring import recorded_responses as recorded_responses
 from .scoring import responses as responses
 from .scoring import wide as wide
 from .simulated import Simulated as Simulated
-from .tasks import Reply as Reply
-from .tasks import Task as Task
 from .tasks import Tasks as Tasks

@@ -1,7 +1,6 @@
 from .certificate import few_labels as few_labels
 from .correlations import correlation as correlation
 from .correlations import correlation_table as correlation_table
-from .correlations import grouped as grouped
 from .intervals import difference as difference
 from .intervals import interval as interval
 from .intervals import interval_table as interval_table
