@@ -5,7 +5,7 @@ system level correlates the systems' means. Matrices are documents x systems; Na
 that lacks a score.
 """
 
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -300,12 +300,15 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
     """`correlation_table` of a list of (metric column, human column)."""
     for level, coefficient in product(levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
+    columns = list(dict.fromkeys(chain.from_iterable(pairs)))
+    laid_out = dict(zip(columns, _laid_out(frame, columns)))
+    units = {level: number_of_units(frame, level) for level in levels}
     rows = []
     for metric, human in pairs:
-        x, y = matrices(frame, [metric, human])
+        x, y = _complete(np.array([laid_out[metric], laid_out[human]]))
         for level, coefficient in product(levels, coefficients):
             found = correlation_of(x, y, level, coefficient, constant, kendall)
-            found = found._replace(n_skipped=number_of_units(frame, level) - found.n)
+            found = found._replace(n_skipped=units[level] - found.n)
             rows.append((metric, dataset, human, level, coefficient, *found))
     names = ["metric", "dataset", "aspect", "level", "coefficient", "ours"]
     return pd.DataFrame(rows, columns=[*names, "n", "n_skipped", "reason"])
@@ -330,9 +333,18 @@ def matrices(frame, columns):
     ValueError
         For missing columns, rows without an id, duplicate ids or infinite scores.
     """
+    return _complete(_laid_out(frame, columns))
+
+
+def _complete(scores):
+    """Scores with NaN in all columns where one of them lacks a score."""
+    return np.where(np.isnan(scores).any(axis=0), np.nan, scores)
+
+
+def _laid_out(frame, columns):
+    """Columns as documents x systems, after a check of the frame."""
     check_frame(frame, KEYS, columns)
     scores = np.array([frame[column].to_numpy(float) for column in columns])
-    scores[:, np.isnan(scores).any(axis=0)] = np.nan
     document, documents = pd.factorize(frame["doc_id"], sort=True)
     system, systems = pd.factorize(frame["system_id"], sort=True)
     found = np.full((len(columns), len(documents), len(systems)), np.nan)
