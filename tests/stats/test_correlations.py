@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import correlation, correlation_table, grouped
+from nlgjudge.stats import correlation, correlation_table
+from nlgjudge.stats.correlations import grouped
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 
