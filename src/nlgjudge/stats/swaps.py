@@ -27,7 +27,7 @@ UNITS = ("documents", "systems", "both")
 ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
 _ROUNDING = 1e-10  # differences closer than this are ties
-_CELLS = 1 << 19  # numbers held at once
+_CELLS = 1 << 16  # numbers held at once
 # Larger groups are ranked one swap at a time instead of by pairs.
 _PAIRS = {"spearman": 400, "kendall": 2_000}
 _DECIMALS = 6  # scores that differ by less have the same seed, whatever machine computed them
