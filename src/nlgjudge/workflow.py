@@ -138,6 +138,8 @@ def files_of(need):
 def fetch_declared(say=print):
     """Fetch the files that the notebooks declare, and record what each need resolves to.
 
+    Optional files are not fetched; those that are here are used.
+
     Parameters
     ----------
     say : callable
@@ -155,7 +157,11 @@ def fetch_declared(say=print):
     nlgjudge.data.fetch.DataUnavailable
         If a code host answers but does not deliver a file that a notebook needs. Fetched files are kept.
     """
-    files = {need: files_of(need) for name in notebooks() for need in needs(name)}
+    files = {
+        need: [entry for entry in files_of(need) if not entry.optional]
+        for name in notebooks()
+        for need in needs(name)
+    }
     required = {need for name in notebooks() for need in needs(name) if need not in optional(name)}
     _fetch(files, required, say)
     with mock.patch.dict(os.environ, NLGJUDGE_OFFLINE="1"):
