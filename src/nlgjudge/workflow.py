@@ -274,6 +274,10 @@ def build_ledger(say=print):
         say(f"The notebooks used {SAMPLE_NOTICE}.")
     changed = ledger.changes(before, rows)
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
+    gained = ledger.gained(before, rows)
+    if len(gained):
+        say(f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed")
+        say(f"ledger lacks:\n{gained.to_string()}")
     if len(changed):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")

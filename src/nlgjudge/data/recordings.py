@@ -109,7 +109,13 @@ for _form in _FORMS:
     )
 # Twenty replies in results/summeval, five at other temperatures and with a persona in folders of their own. Of
 # fluency there are two prompts, and the second (flu_new) is the one that was asked in every form.
-for _form in ("geval", "geval_no_auto_cot", "free_text_no_auto_cot", "rate_explain", "analyze_rate"):
+for _form in (
+    "geval",
+    "geval_no_auto_cot",
+    "free_text_no_auto_cot",
+    "rate_explain",
+    "analyze_rate",
+):
     RECORDINGS[f"closer_look_summeval/{_form}"] = _CLOSER._replace(
         benchmark="summeval",
         files=f"results/summeval/gpt3.5_*_{_form}.json",
