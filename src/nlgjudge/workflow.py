@@ -276,8 +276,10 @@ def build_ledger(say=print):
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
     gained = ledger.gained(before, rows)
     if len(gained):
-        say(f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed")
-        say(f"ledger lacks:\n{gained.to_string()}")
+        say(
+            f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed "
+            f"ledger lacks:\n{gained.to_string()}"
+        )
     if len(changed):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")
