@@ -134,6 +134,7 @@ class Tree:
         to="cache",
         repository="owner/name",
         size=True,
+        optional=False,
     ):
         """Register a file and put it into the cache, the mirror or (None) nowhere."""
         entry = registry.Entry(
@@ -146,6 +147,7 @@ class Tree:
             len(content) if size else None,
             "CC0-1.0",
             "nobody2024toy",
+            "yes" if optional else "",
         )
         with open(self.root / "data" / "registry.csv", "a", newline="") as handle:
             csv.writer(handle).writerow(["" if value is None else value for value in entry])

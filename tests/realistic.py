@@ -53,6 +53,7 @@ REPLIES = (
     "- Fluency (1-3): 2",
 )
 SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel"}
+ASPECTS = {short: aspect for aspect, short in SHORT.items()}
 
 
 class Tensor:
@@ -177,9 +178,11 @@ def write(folder, seed=0):
     made["geval data/summeval.json"] = json.dumps([]).encode()
     for aspect, short in SHORT.items():
         made[f"results/gpt4_{short}_detailed.json"] = _replies(items, rng, aspect)
-        closer = "flu_new" if short == "flu" else short
-        for form in ("geval", "geval_no_auto_cot"):
-            made[f"results/summeval/gpt3.5_{closer}_{form}.json"] = _replies(items, rng, aspect)
+    for entry in registry.entries("summeval", role="recording"):
+        if "A-Closer-Look" in entry.repository:
+            short = Path(entry.path).name.split("_")[1]
+            few = entry.path.count("/") > 2  # other temperatures and personas
+            made[entry.path] = _replies(items, rng, ASPECTS[short], k=5 if few else 20)
     for split in ("dev", "test"):
         made[f"v1/ae_{split}.jsonl"] = _equivalence(rng)
     made["likert_evaluation_results.json"] = json.dumps(
@@ -202,7 +205,7 @@ def _scored(name, rng, number, more=()):
     return documents
 
 
-def _replies(items, rng, aspect):
+def _replies(items, rng, aspect, k=20):
     rows = [
         {
             "doc_id": item.doc_id,
@@ -212,7 +215,7 @@ def _replies(items, rng, aspect):
             "system_output": "made up",
             "scores": {aspect: 1.0},
             "prompt": "made up",
-            "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=20),
+            "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=k),
         }
         for item in items
     ]
@@ -249,16 +252,19 @@ def _place(folder, path, content):
     return entry._replace(blob=registry.blob_id(content), bytes=len(content))
 
 
-def register(path, made):
+def register(path, made, optional=False):
     """Write a copy of the registry in which the made files have their own blob ids.
 
     Parameters
     ----------
     path : pathlib.Path
     made : list of nlgjudge.data.registry.Entry
+    optional : bool
+        Keep the marks of optional files; without them every file is fetched when it is read.
     """
     replaced = {entry.location: entry for entry in made}
     rows = [replaced.get(entry.location, entry) for entry in registry.entries()]
+    rows = [row._replace(optional="yes" if row.optional and optional else "") for row in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="", encoding="utf-8") as handle:
         out = csv.writer(handle)

@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import nlgjudge as nj
 from nlgjudge import workflow
+from nlgjudge.cli import main
 from nlgjudge.data import fetch
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger import comparison, ledger, verdicts
@@ -219,6 +221,35 @@ def test_what_is_optional_stops_nothing_and_the_sample_replaces_a_benchmark(host
     assert "2 of 2 files are missing: " in said
 
 
+def test_optional_files_come_by_one_command_and_are_used_then(host, monkeypatch, capsys):
+    """The committed outputs were made without them, so a run does not fetch them."""
+    late = host.add(
+        "results/gpt4_rel_detailed.json",
+        json.dumps(REPLIES).encode(),
+        "summeval",
+        role="recording",
+        to="mirror",
+        repository="owner/geval",
+        optional=True,
+    )
+    declared = {"benchmarks": ["openmeva"], "optional": ["replay:geval/gpt-4"]}
+    asked, sources, _ = host.resolve(declared)
+    assert sorted(asked) == sorted(str(entry.location) for entry in host.registered[:2])
+    assert sources == ["real", "absent"]
+    assert not nj.data.available("geval/gpt-4")
+    with Upstream(host.mirror) as server, monkeypatch.context() as patch:
+        for name, value in server.environment(host.cache).items():
+            patch.setenv(name, value)
+        assert main(["data", "fetch", "summeval"]) == 0
+        assert "1 more files are optional" in capsys.readouterr().out
+        assert str(late.location) not in server.asked
+        before = len(server.asked)
+        assert main(["data", "fetch", "--optional"]) == 0
+        assert server.asked[before:] == [str(late.location)]
+    assert host.resolve(declared)[:2] == ([], ["real", "real"])
+    assert nj.data.available("geval/gpt-4")
+
+
 # The merged ledger.
 
 
@@ -251,6 +282,18 @@ def test_the_report_ends_with_the_cells_that_differ(small):
     said, rows = built(small)
     assert said[-1] == f"{CELLS}: 10 differ from the committed ledger"
     assert not verdicts.was_run(rows).any()
+
+
+def test_the_report_lists_cells_that_gained_a_value_and_how_they_compare(small):
+    part("one", "ROUGE-1")
+    said, _ = built(small, commit=True)
+    (table,) = [line for line in said if "ledger lacks" in line]
+    assert table.startswith("10 cells have a value, or better evidence, that the committed")
+    *_, heads, _, row = [line.split() for line in table.splitlines()]
+    # Of the eight cells and their two averages one is at most 0.01 from the 0.25 that stands for all of them.
+    assert heads == ["cells", "mean", "largest", "differs", "close"]
+    assert row[:5] == ["geval", "table1", "ROUGE-1", "recomputed", "10"] and row[-2:] == ["9", "1"]
+    assert not [line for line in built(small)[0] if "ledger lacks" in line]
 
 
 def test_the_sample_keeps_the_committed_values(small):

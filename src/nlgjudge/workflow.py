@@ -141,6 +141,8 @@ def files_of(need):
 def fetch_declared(say=print):
     """Fetch the files that the notebooks declare, and record what each need resolves to.
 
+    Optional files are not fetched; those that are here are used.
+
     Parameters
     ----------
     say : callable
@@ -158,7 +160,11 @@ def fetch_declared(say=print):
     nlgjudge.data.fetch.DataUnavailable
         If a code host answers but does not deliver a file that a notebook needs. Fetched files are kept.
     """
-    files = {need: files_of(need) for name in notebooks() for need in needs(name)}
+    files = {
+        need: [entry for entry in files_of(need) if not entry.optional]
+        for name in notebooks()
+        for need in needs(name)
+    }
     required = {need for name in notebooks() for need in needs(name) if need not in optional(name)}
     _fetch(files, required, say)
     with mock.patch.dict(os.environ, NLGJUDGE_OFFLINE="1"):
@@ -271,6 +277,12 @@ def build_ledger(say=print):
         say(f"The notebooks used {SAMPLE_NOTICE}.")
     changed = ledger.changes(before, rows)
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
+    gained = ledger.gained(before, rows)
+    if len(gained):
+        say(
+            f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed "
+            f"ledger lacks:\n{gained.to_string()}"
+        )
     if len(changed):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")

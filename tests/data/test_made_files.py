@@ -62,14 +62,25 @@ def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys
 
 
 @pytest.mark.parametrize(
-    "name", ["geval/gpt-4", "closer_look_summeval/geval", "closer_look_summeval/geval_no_auto_cot"]
+    "name",
+    [
+        "geval/gpt-4",
+        "closer_look_summeval/geval",
+        "closer_look_summeval/free_text_no_auto_cot",
+        "closer_look_summeval/rate_explain",
+        "closer_look_summeval/analyze_rate_0.3",
+        "closer_look_summeval/geval_no_auto_cot_0.7",
+        "closer_look_summeval/rate_explain_human",
+        "closer_look_summeval/geval_no_auto_cot_hhh",
+    ],
 )
 def test_replies_of_upstream_are_read(whole, name):
-    """1,600 items by four aspects and 20 replies."""
+    """1,600 items by four aspects and 20 replies, or 5 at other temperatures and with a persona."""
+    samples = 5 if name.endswith(("0.3", "0.7", "human", "hhh")) else 20
     items = nj.load("summeval", "real").items
     assert nj.data.available(name)
     frame = nj.recording(name, items)
-    assert len(frame) == 1600 * 4 * 20
+    assert len(frame) == 1600 * 4 * samples
     assert not frame.duplicated(["item_id", "aspect", "sample_index"]).any()
     assert frame["text"].map(type).eq(str).all() and {"", "5"} < set(frame["text"])
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+from difflib import SequenceMatcher
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +15,10 @@ from nlgjudge.data.schema import build
 from nlgjudge.metrics.rouge_perl import rouge155
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
-# Lines and metrics: Deutsch's 23 and Colombo's 13; Bhandari's 14 on 24 systems; Colombo's 13 on 300 responses.
-SHAPES = {"summeval": (1600, 23 + 13), "realsumm": (2400, 14), "topical_chat": (300, 13)}
+# Lines and metrics: Deutsch's 23, Colombo's 13 and Fan's 3; Bhandari's 14 on 24 systems; Colombo's 13 on 300
+# responses; Fan's 3 on each half of QAGS; Liu's 2.
+SHAPES = {"summeval": (1600, 23 + 13 + 3), "realsumm": (2400, 14), "topical_chat": (300, 13)}
+SHAPES |= {"qags_cnn": (235, 3), "qags_xsum": (239, 3), "newsroom": (420, 2)}
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,31 @@ def test_deutschs_rouge_is_the_perl_scripts_with_the_first_reference(runs):
         )
 
 
+def test_fans_scores_are_in_the_order_of_summevals_items(runs, content):
+    """Their texts, normalised: 1,528 are ours, and each of the rest is most like the one in its place."""
+    benchmark, _ = runs("summeval")
+    theirs = content("summeval", path="summary-summeval.txt").decode().splitlines()
+    items = benchmark.items.assign(theirs=theirs)
+    for column in ("theirs", "hypothesis"):
+        items[column] = items[column].str.lower().str.replace("[^a-z0-9]", "", regex=True)
+    other = items[items["theirs"] != items["hypothesis"]]
+    assert (len(items), len(other)) == (1600, 72)
+    for item in other.itertuples():
+        systems = items[items["doc_id"] == item.doc_id]
+        alike = systems["hypothesis"].map(
+            lambda ours, text=item.theirs: SequenceMatcher(None, ours, text, autojunk=False).ratio()
+        )
+        assert alike[item.Index] == alike.max() >= 0.974
+
+
+def test_lius_rouge_of_newsroom_is_ours_to_the_last_decimal(runs):
+    """Scores by BARTScore's authors, computed apart from ours: the Perl script's F, and its order of the items."""
+    benchmark, found = runs("newsroom")
+    ours = rouge155(benchmark.items).set_index("item_id").loc[found.scores["item_id"], "rouge1-f"]
+    theirs = found.scores["liu2021:rouge1-f"]
+    assert len(theirs) == 420 and (ours.round(5).to_numpy() == theirs.to_numpy()).all()
+
+
 def test_colombos_table_of_realsumm_is_a_copy(runs, content):
     """All of its 2,500 lines are Bhandari's, BART's a second time, which makes the paper's 25 systems of 24."""
     _, found = runs("realsumm")
@@ -89,6 +117,40 @@ PEOPLE = {
     ("d2", "A"): (3.0, 1 / 3),
     ("d2", "B"): (1.0, 4.0),
 }
+
+
+def in_order(consistency, scores):
+    """Fan's layout: no names, and the human ratings of consistency beside the scores."""
+    return json.dumps({"human_annotated_scores": consistency, "metric_scores": scores})
+
+
+@pytest.mark.parametrize(
+    "consistency, scores, why",
+    [
+        ([5, 1, 3], [0.1, 0.2, 0.3], ""),
+        ([5, 3, 1], [0.1, 0.2, 0.3], "the human ratings of consistency differ"),
+        ([5, 1], [0.1, 0.2], "the human ratings of consistency differ"),
+        ([5, 1, 3], [0.1, 0.2], "expected scores of 3 items, got 2"),
+    ],
+)
+def test_scores_without_names_are_taken_by_the_ratings_beside_them(
+    tree, monkeypatch, consistency, scores, why
+):
+    items = [(None, doc, "A", "s", doc, ["r"], "") for doc in ("d1", "d2", "d3")]
+    ratings = [
+        (f"{doc}/A", "consistency", "mean", score)
+        for doc, score in zip(("d1", "d2", "d3"), (5, 1, 3))
+    ]
+    monkeypatch.setattr(published_runs, "COUNTS", {"": 3})
+    tree.add(
+        "t_bartscore_cnn.json", in_order(consistency, scores).encode(), "small", role="other_run"
+    )
+    found = published_runs.other_runs(build("small", items, ratings))
+    if why:
+        assert why in found.left_out["t_bartscore_cnn.json"] and not len(found.scores)
+    else:
+        assert found.scores["item_id"].tolist() == ["d1/A", "d2/A", "d3/A"]
+        assert found.scores["fan2023:bartscore-cnn"].tolist() == scores
 
 
 @pytest.fixture

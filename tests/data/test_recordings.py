@@ -17,6 +17,9 @@ CLOSER_LOOK = {
     "geval_no_auto_cot": (355, 354, 357, 353),
     "rate_explain": (359, 359, 360, 358),
     "analyze_rate": (360, 360, 358, 360),
+    "rate_explain_auto_cot": (358, 358, 356, 357),
+    "analyze_rate_auto_cot": (354, 355, 355, 357),
+    "llm_eval_no_cot": (356, 359, 353, 359),
 }
 JUDGES = ("gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini", "llama-31", "mistral-v03")
 

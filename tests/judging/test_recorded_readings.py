@@ -25,6 +25,17 @@ READINGS = {
         {"no_rating": 91, "ambiguous": 4, "refusal": 2},
         "ba821bd50d6bb330",
     ),
+    "closer_look/llm_eval_no_cot": (
+        28540,
+        {"no_rating": 131, "out_of_range": 1},
+        "307a0926ac5d7ba2",
+    ),
+    "closer_look/rate_explain_auto_cot": (28580, {"no_rating": 7}, "d815b559ba5cb17b"),
+    "closer_look/analyze_rate_auto_cot": (
+        28420,
+        {"no_rating": 228, "refusal": 2},
+        "cb0c4b15fcef08b1",
+    ),
     "llm_summeval/gpt-3.5/stars": (4800, {}, "ccc60369dd0564f2"),
     "llm_summeval/gpt-3.5/reason_then_score": (4800, {}, "3919d4c1054e702b"),
     "llm_summeval/gpt-4/reason_then_score": (4800, {"no_rating": 2}, "da10f2ab577f1489"),

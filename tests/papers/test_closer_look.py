@@ -85,6 +85,28 @@ def test_printed_rows_from_the_released_replies(chats):
     assert unread["analyze-rate"] == 88
 
 
+WITHIN = {"pearson": "sample", "kendall": "sample"}
+OVER_ALL = {"pearson": "dataset", "kendall": "sample"}
+
+
+@pytest.mark.parametrize(
+    "row, script, expected",
+    [
+        ("free text", "meta_eval_summeval.py", {"table2": 8, "table4": 8}),
+        ("free text", "all_eval.py", {"table2": 5, "table4": 4}),
+        ("auto CoT, rate-explain", "meta_eval_summeval.py", {"table3": 5}),
+        ("auto CoT, rate-explain", "all_eval.py", {"table3": 8}),
+    ],
+)
+def test_two_rows_follow_from_two_scripts(chats, row, script, expected):
+    scores, _ = scored(chats, [row], nj.closer_look.protocols.UNREAD[script])
+    found = values(scores, [row])
+    levels = {"table2": OVER_ALL, "table3": OVER_ALL, "table4": WITHIN}
+    assert {table: exact(found, table, row, row, levels[table]) for table in expected} == expected
+    fits = nj.closer_look.protocols.SCRIPT.get(row, "meta_eval_summeval.py") == script
+    assert fits == (set(expected.values()) == {8})
+
+
 def test_the_other_script_misses_what_unread_replies_decide(chats):
     scores, _ = scored(chats, ["score only (3.1)"], nj.closer_look.protocols.UNREAD["all_eval.py"])
     assert (

@@ -54,12 +54,20 @@ def list_data(benchmarks):
     is_flag=True,
     help="What the notebooks declare; without a network, the sample replaces it.",
 )
-def fetch_data(benchmarks, declared):
+@click.option(
+    "--optional",
+    is_flag=True,
+    help="The files that the committed outputs were made without, in place of the others.",
+)
+def fetch_data(benchmarks, declared, optional):
     """Download what is neither cached nor mirrored, and name what to cite."""
     if declared:
         workflow.fetch_declared(click.echo)
         return 0
-    chosen = chosen_entries(benchmarks)
+    listed = chosen_entries(benchmarks)
+    chosen = [entry for entry in listed if entry.optional == optional]
+    if not optional and len(chosen) < len(listed):
+        click.echo(f"{len(listed) - len(chosen)} more files are optional: `data fetch --optional`")
     terms = {(entry.licence, entry.citation, entry.repository) for entry in chosen}
     for licence, citation, repository in sorted(terms):
         click.echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")

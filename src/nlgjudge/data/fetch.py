@@ -48,12 +48,14 @@ class DataUnavailable(Exception):
         self.cause = cause or message
 
 
-def read(entry):
+def read(entry, *, optional=False):
     """Return the verified content of a registered file.
 
     Parameters
     ----------
     entry : nlgjudge.data.registry.Entry
+    optional : bool
+        Download the file even if it is optional.
 
     Returns
     -------
@@ -82,6 +84,8 @@ def read(entry):
         tried.append("mirror: NLGJUDGE_MIRROR is not set")
     target = use(cache() / entry.location)
     try:
+        if entry.optional and not optional:
+            raise DataUnavailable("it is optional: `nlgjudge data fetch --optional` downloads it")
         content = _download(entry)
     except DataUnavailable as error:
         lines = [f"{entry.path} of {entry.repository} ({entry.benchmark}) is unavailable:"]
@@ -114,7 +118,7 @@ def read_all(wanted, *, label="fetch"):
     size = 0
     pool = ThreadPoolExecutor(WORKERS)
     try:
-        running = {pool.submit(read, entry): entry for entry in entries}
+        running = {pool.submit(read, entry, optional=True): entry for entry in entries}
         with tqdm(total=len(entries), desc=label, unit="file", disable=None) as bar:
             for done in as_completed(running):
                 try:

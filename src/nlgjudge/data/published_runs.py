@@ -1,7 +1,10 @@
 """Metrics that somebody else ran on a benchmark's texts, joined to its items by key.
 
 Deutsch, Dror and Roth (2021) and Colombo et al. (2022) on SummEval, the latter on Topical-Chat too, and
-Bhandari et al. (2020) on RealSumm. None is a run of one of the papers, so none reproduces a published row.
+Bhandari et al. (2020) on RealSumm. Two runs name no item and list their scores in the benchmark's order: BARTScore
+of SummEval and QAGS by Fan, Aumiller and Gertz (2023), refused unless the human ratings beside the scores agree
+item by item, and two metrics of NewsRoom by Liu et al. (2021), whose ROUGE-1 is compared with ours in the tests.
+None is a run of one of the papers, so none reproduces a published row.
 """
 
 import io
@@ -25,6 +28,19 @@ COUNTS = {
     "ext.pkl": 1100,
     "SUM_EVAL.csv": 1600,
     "DIALOG_tc.csv": 300,
+    "summeval_bartscore": 1600,
+    "cnndm_bartscore": 235,
+    "xsum_bartscore": 239,
+    "_predictions.json": 420,
+}
+# Metrics of the files that name none, by how their names end. BARTScore is from source to summary in the first three:
+# BART as it is, tuned on CNN/DailyMail, and tuned on ParaBank 2 as well.
+_IN_ORDER = {
+    "_bartscore.json": "bartscore",
+    "_bartscore_cnn.json": "bartscore-cnn",
+    "_bartscore_para.json": "bartscore-cnn-para",
+    "rouge1_f_predictions.json": "rouge1-f",
+    "bart_score_cnn_ref_hypo_predictions.json": "bartscore-cnn-ref-hypo",
 }
 # Aspects of Colombo's columns of human ratings, where the names differ.
 _RATED = {"engaging": "engagingness", "context": "coherence", "natural": "naturalness"}
@@ -115,6 +131,8 @@ def _rows(entry, benchmark, before, content):
         run, found = "deutsch2021", _of_lines(content)
     elif ending.endswith(".pkl"):
         run, found = "bhandari2020", _of_pickle(content)
+    elif ending.endswith(".json"):
+        run, found = _in_order(ending, content, benchmark)
     else:
         run, found = "colombo2022", _of_table(content, benchmark)
     _check(entry, found, benchmark)
@@ -170,6 +188,26 @@ def _of_pickle(content):
             }
             _add(found, f"{doc_id}/{system_id}", scores)
     return found
+
+
+def _in_order(ending, content, benchmark):
+    """Run, and the scores of files that list them in the order of the benchmark's items."""
+    metric = next(metric for end, metric in _IN_ORDER.items() if ending.endswith(end))
+    item_ids = benchmark.items["item_id"].tolist()
+    table = json.loads(content)
+    if isinstance(table, list):
+        run, scores = "liu2021", [score for row in table for score in row["auto_scores"]]
+    else:
+        run, scores = "fan2023", table["metric_scores"]
+        ours = benchmark.human().set_index("item_id")["consistency"].loc[item_ids]
+        theirs = table["human_annotated_scores"]
+        if len(theirs) != len(ours) or not (ours - theirs).abs().lt(1e-6).all():
+            raise ValueError(
+                "the order is not the expected one: the human ratings of consistency differ"
+            )
+    if len(scores) != len(item_ids):
+        raise ValueError(f"expected scores of {len(item_ids)} items, got {len(scores)}")
+    return run, {item_id: {metric: score} for item_id, score in zip(item_ids, scores)}
 
 
 def _of_realsumm(name):

@@ -93,22 +93,46 @@ _SHEN = Recorded(
 _SHENG = Recorded(benchmark="summeval", sampling={"logprobs": True}, samples=1, scales=_SUMMARIES)
 _NO_PROMPT = "which prompt was asked, and at which sampling parameters, is not registered here"
 RECORDINGS = {}
-for _form in ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate"):
+# Forms of Topical-Chat's replies and of the prompts that asked for them. Upstream's names differ for free text, where
+# the form has no evaluation form at its end.
+_FORMS = ("geval", "geval_no_auto_cot", "rate_explain", "analyze_rate")
+_FORMS += ("rate_explain_auto_cot", "analyze_rate_auto_cot", "llm_eval_no_cot")
+for _form in _FORMS:
     RECORDINGS[f"closer_look/{_form}"] = _CLOSER._replace(
         benchmark="topical_chat",
         files=f"results/topical_chat/gpt3.5_*_{_form}.json",
-        prompt=f"upstream:d223302/{{aspect:.3}}_{_form}",
+        prompt="upstream:d223302/{aspect:.3}_"
+        + _form.replace("llm_eval_no_cot", "free_text_no_auto_cot"),
         scales=_DIALOGUE | {"groundedness": (0, 1)},
         pattern=_OPENING,
         note="the longest reply allowed is not stated",
     )
-for _form in ("geval", "geval_no_auto_cot"):
+# Twenty replies in results/summeval, five at other temperatures and with a persona in folders of their own. Of
+# fluency there are two prompts, and the second (flu_new) is the one that was asked in every form.
+for _form in (
+    "geval",
+    "geval_no_auto_cot",
+    "free_text_no_auto_cot",
+    "rate_explain",
+    "analyze_rate",
+):
     RECORDINGS[f"closer_look_summeval/{_form}"] = _CLOSER._replace(
         benchmark="summeval",
         files=f"results/summeval/gpt3.5_*_{_form}.json",
         scales=_SUMMARIES,
         note="the prompts on summaries are not registered here",
     )
+for _form in ("geval_no_auto_cot", "rate_explain", "analyze_rate"):
+    _few = RECORDINGS[f"closer_look_summeval/{_form}"]._replace(samples=5)
+    for _temperature in (0.3, 0.7):
+        RECORDINGS[f"closer_look_summeval/{_form}_{_temperature}"] = _few._replace(
+            files=f"results/summeval/temperature/gpt3.5_*_{_form}_{_temperature}.json",
+            sampling={"temperature": _temperature, "top_p": 1},
+        )
+    for _persona in ("human", "hhh"):
+        RECORDINGS[f"closer_look_summeval/{_form}_{_persona}"] = _few._replace(
+            files=f"results/summeval/prompt/gpt3.5_*_{_form}_1.0_{_persona}_prompt.json"
+        )
 RECORDINGS |= {
     # Calderon et al. 2025 publish scores alone; an unparsed reply was stored as 3.
     "alttest": Recorded(
@@ -306,8 +330,11 @@ def recorded_files(name):
         for entry in entries(held.benchmark, role="recording")
         if start in entry.path and entry.path.endswith(end)
     ]
-    if name.startswith("closer_look/"):  # files of other prompts have longer names that end alike
-        found = [entry for entry in found if entry.path[len(start) : -len(end)] in ASPECTS]
+    if name.startswith("closer_look"):  # files of other prompts have longer names that end alike
+        stems = [*ASPECTS, "flu_new"]
+        if "summeval" in name:
+            stems.remove("flu")
+        found = [entry for entry in found if entry.path[len(start) : -len(end)] in stems]
     return found
 
 

@@ -31,6 +31,9 @@ class Entry(NamedTuple):
         Size where known.
     licence, citation : str
         Licence as stated upstream; citation key in `data/citations.bib`.
+    optional : bool
+        Whether the committed outputs were made without it. It is used where it is here, and
+        downloaded only by ``nlgjudge data fetch --optional``.
     """
 
     benchmark: str
@@ -42,6 +45,7 @@ class Entry(NamedTuple):
     bytes: int | None
     licence: str
     citation: str
+    optional: bool = False
 
     @property
     def location(self):
@@ -105,7 +109,7 @@ def _rows(file, changed, size):
 
 def _entry(row):
     size = int(row["bytes"]) if row["bytes"] else None
-    return Entry(**row | {"bytes": size})
+    return Entry(**row | {"bytes": size, "optional": row.get("optional") == "yes"})
 
 
 def prompt_files(name):

@@ -342,6 +342,32 @@ def changes(before, after):
     return both.drop_duplicates(CELL).reset_index(drop=True)
 
 
+def gained(before, after):
+    """Count, row by row, the cells that have a value or better evidence that another ledger lacks.
+
+    Parameters
+    ----------
+    before, after : pandas.DataFrame
+        From `read`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By `paper, artefact, row, evidence`: how many `cells`, how they compare with the print (a column for
+        each verdict), and the `mean` and `largest` distance from it.
+    """
+    known = before.loc[before["ours"].notna(), [*CELL, "evidence"]]
+    both = after[after["ours"].notna()].merge(known, on=CELL, how="left", suffixes=("", "_before"))
+    rank = both["evidence_before"].map(EVIDENCE.index, na_action="ignore").fillna(len(EVIDENCE))
+    both = both[both["evidence"].map(EVIDENCE.index) < rank]
+    away = both["difference"].abs()
+    by_row = [both[column] for column in ("paper", "artefact", "row", "evidence")]
+    verdicts = both["verdict"].groupby(by_row, sort=False).value_counts().unstack(fill_value=0)
+    distances = away.groupby(by_row, sort=False).agg(["size", "mean", "max"]).round(3)
+    distances = distances.rename(columns={"size": "cells", "max": "largest"})
+    return distances.join(verdicts)
+
+
 def _long(rows, columns):
     """Each value as text in a row of its own, a missing one as an empty text."""
     texts = rows.astype(object).where(rows.notna(), "").astype(str)

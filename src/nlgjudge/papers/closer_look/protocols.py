@@ -13,14 +13,20 @@ MODEL = "gpt-3.5-turbo-0613"
 SAMPLED = {"temperature": 1, "top_p": 1}
 # What upstream's two scripts count a reply without a rating as, by the script (`nlgjudge.judging.parsing`).
 UNREAD = {"all_eval.py": "first_digit_or_0", "meta_eval_summeval.py": "first_digit"}
+# Every printed row of Topical-Chat follows from one script, and not from the same one: rows are by the second, and
+# Table 3's row with auto CoT and an explanation by the first (notebook of Tables 2 to 4, appendix).
+SCRIPT = {"auto CoT, rate-explain": "all_eval.py"}
 # By dataset and row, the recording of its replies, for `nlgjudge.recording`; of other rows none is registered.
+# Of Tables 5 and 6 the authors released the score alone without auto CoT only, where the printed rows say with.
 RECORDED = {
     "topical_chat": {
         "auto CoT, score only": "closer_look/geval",
         "score only (3.1)": "closer_look/geval_no_auto_cot",
         "score only (3.2)": "closer_look/geval_no_auto_cot",
         "score only": "closer_look/geval_no_auto_cot",
+        "free text": "closer_look/llm_eval_no_cot",
         "rate-explain": "closer_look/rate_explain",
+        "auto CoT, rate-explain": "closer_look/rate_explain_auto_cot",
         "analyze-rate": "closer_look/analyze_rate",
     },
     "summeval": {
@@ -28,9 +34,27 @@ RECORDED = {
         "auto CoT, score only": "closer_look_summeval/geval",
         "score only (3.1)": "closer_look_summeval/geval_no_auto_cot",
         "score only (3.2)": "closer_look_summeval/geval_no_auto_cot",
+        "free text": "closer_look_summeval/free_text_no_auto_cot",
+        "rate-explain": "closer_look_summeval/rate_explain",
+        "analyze-rate": "closer_look_summeval/analyze_rate",
         "T = 1.0, auto CoT, score only": "closer_look_summeval/geval",
+        "T = 1.0, rate-explain": "closer_look_summeval/rate_explain",
+        "T = 1.0, analyze-rate": "closer_look_summeval/analyze_rate",
     },
 }
+_SHORT = {
+    "auto CoT, score only": "geval_no_auto_cot",
+    "rate-explain": "rate_explain",
+    "analyze-rate": "analyze_rate",
+}
+for _row, _form in _SHORT.items():
+    for _named, _ending in (
+        ("T = 0.3", "0.3"),
+        ("T = 0.7", "0.7"),
+        ("human annotator", "human"),
+        ("HHH", "hhh"),
+    ):
+        RECORDED["summeval"][f"{_named}, {_row}"] = f"closer_look_summeval/{_form}_{_ending}"
 # Rows that the authors took from G-Eval, and asked no model for.
 COPIED = ("GPT-4, score only", "GPT-4, auto CoT, score only")
 _TOP_P = "top-p is stated for the twenty replies of the other tables and taken to be the same"
