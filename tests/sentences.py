@@ -85,10 +85,11 @@ def stale(committed, ran, known=frozenset()):
         Number, and the text around it.
     """
     moved = numbers(committed) - numbers(ran) - known
+    before = set(paragraphs(committed))
     return [
         (number, " ".join(around.split()))
         for paragraph in paragraphs(ran)
-        if not paragraph.lstrip("*> ").startswith(COMMITTED)
+        if paragraph in before and not paragraph.lstrip("*> ").startswith(COMMITTED)
         for number, around in stated(paragraph)
         if number in moved
     ]

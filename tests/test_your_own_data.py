@@ -15,10 +15,10 @@ import pytest
 
 import nlgjudge as nj
 from loopback import Loopback, completion, error
+from nlgjudge.data import wordnet
 from nlgjudge.data.paths import root
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.metrics import meteor_versions as meteor
 
 NOTEBOOK = root() / "notebooks" / "your_own_data.ipynb"
 CASES = root().parent / "shared" / "cases" / "data"
@@ -32,7 +32,7 @@ def apart(tmp_path, monkeypatch):
     monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setenv("NLGJUDGE_MIRROR", "")
     monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(meteor, "DEBIAN", tmp_path / "no_wordnet")
+    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "no_wordnet")
     monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
 

@@ -101,7 +101,7 @@ def committed():
     Examples
     --------
     >>> committed().groupby(["paper", "group"]).size()["geval"].to_dict()
-    {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 124, 'other': 84}
+    {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 105, 'other': 103}
     """
     return read(use(root() / "paper_tables" / "ledger.csv"))
 
