@@ -50,8 +50,10 @@ def estimated(data, alpha):
     whole, pseudo = _pseudo_values(
         lambda rows: _assisted(data.labels[rows], data.scores[rows], data.judged), n
     )
-    matrix = (1 / n - 1 / total) * np.cov(pseudo[:, :-1].T) + np.cov(data.labels.T) / total
-    half = scipy.stats.t.isf(alpha / 2, n - 1) * pseudo[:, -1].std(ddof=1) / np.sqrt(n)
+    with_judge = np.cov(pseudo[:, :-1].T)
+    matrix = (1 / n - 1 / total) * with_judge + np.cov(data.labels.T) / total
+    spread = pseudo[:, -1].std(ddof=1)
+    half = scipy.stats.t.isf(alpha / 2, n - 1) * spread / np.sqrt(n)
     rho = np.clip(whole[-1] + np.array([0, -half, half]), 0, 1)
     return (whole[:-1], pseudo[:, :-1], matrix), tuple(rho**2 * (1 - n / total))
 
@@ -82,7 +84,8 @@ def _betting(values, scale, alpha):
     steps = np.arange(2, len(x) + 2)
     running = (0.5 + np.cumsum(x)) / steps
     variance = (0.25 + np.cumsum((x - running) ** 2)) / steps
-    bets = np.sqrt(2 * np.log(2 / alpha) / len(x) / np.append(0.25, variance[:-1]))[:, None]
+    before = np.append(0.25, variance[:-1])
+    bets = np.sqrt(2 * np.log(2 / alpha) / len(x) / before)[:, None]
     gain = x[:, None] - m
     up = np.log1p(np.minimum(bets, 0.5 / m.clip(1e-9)) * gain).cumsum(axis=0)
     down = np.log1p(-np.minimum(bets, 0.5 / (1 - m).clip(1e-9)) * gain).cumsum(axis=0)
