@@ -207,9 +207,9 @@ def test_a_benchmarks_files_are_what_its_reader_reads(monkeypatch):
     """What is fetched beforehand is what is read, optional files included."""
     asked, read = set(), fetch.read
 
-    def noted(entry):
+    def noted(entry, **options):
         asked.add(entry)
-        return read(entry)
+        return read(entry, **options)
 
     monkeypatch.setattr(fetch, "read", noted)
     for name in ("summeval", "summeval_crowd", "newsroom", "qags_cnn", "openmeva", "news"):
