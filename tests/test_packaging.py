@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from loopback import completion
-from nlgjudge.data import paths
+from nlgjudge.data import paths, registry
 from nlgjudge.data.paths import root
 
 PROJECT = tomllib.loads((root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -229,10 +229,11 @@ def test_a_wheel_alone_loads_correlates_and_compares(alone):
 
 
 def test_a_wheel_alone_fetches_to_the_users_cache(alone, pytestconfig):
-    mirror = paths.mirror()
-    if not mirror:
+    (file,) = registry.entries("openmeva")
+    folder = Path(paths.mirror() or paths.cache())
+    if not (folder / file.location).exists():
         pytest.skip("needs copies of the upstream files to serve")
-    handler = partial(SimpleHTTPRequestHandler, directory=mirror)
+    handler = partial(SimpleHTTPRequestHandler, directory=folder)
     handler.log_message = lambda *_: None
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -20,9 +20,11 @@ QAGS = ("qags_cnn", "qags_xsum")
 
 @pytest.fixture(scope="module")
 def mirrored():
-    if not paths.mirror():
-        pytest.skip("needs the mirror: the made files are about its items")
-    return Path(paths.mirror())
+    """The mirror; without one, what was downloaded, in the same layout."""
+    folder = Path(paths.mirror() or paths.cache())
+    if not (folder / "neulab").is_dir():
+        pytest.skip("needs the mirror or a network: the made files are about real items")
+    return folder
 
 
 @pytest.fixture(scope="module")
