@@ -37,7 +37,7 @@ STYLES = [
     {"selector": f".nj-{verdict}", "props": f"background-color: {colour}"}
     for verdict, (_, colour, _) in SHOWN.items()
 ] + [
-    {"selector": "th, td", "props": "text-align: center; padding: 2px 4px; white-space: nowrap"},
+    {"selector": "th, td", "props": "text-align: center; padding: 2px; white-space: nowrap"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left"},
 ]
 
