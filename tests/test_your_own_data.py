@@ -28,9 +28,10 @@ LEXICAL = ["ROUGE1", "ROUGE2", "ROUGEL", "BLEU"]
 
 @pytest.fixture(autouse=True)
 def apart(tmp_path, monkeypatch):
-    """Without METEOR on any machine, so that the number of methods is the same on each."""
+    """Without METEOR and real data on any machine, so that each compares the same methods."""
     monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setenv("NLGJUDGE_MIRROR", "")
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "no_wordnet")
     monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "cache"))

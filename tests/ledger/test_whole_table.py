@@ -47,6 +47,8 @@ def test_a_cell_by_hand_and_what_the_others_need():
     )
     assert "0.130 | 0.130 ✓" in repr(table)
     assert "GPTScore. Needs: the GPT-3 models" in repr(table)
+    qags = nj.ledger.paper_table(rouge(artefact="table3"), "geval", "table3")._repr_html_()
+    assert ">QAGS-CNN</th>" in qags and ">Spearman</th>" in qags and ">qags" not in qags
 
 
 def test_cells_of_other_notebooks_come_from_the_ledger_but_not_next_to_the_sample():

@@ -9,11 +9,11 @@ import numpy as np
 
 from nlgjudge.data.paths import out
 from nlgjudge.ledger.verdicts import of_others
+from nlgjudge.ledger.words import titled
 from nlgjudge.namespaces import optional
 
 sns = optional("seaborn", "notebooks")
 
-# Distinguishable for colour-blind readers and in grey.
 COLOURS = {
     "exact": "#1b7837",
     "close": "#7fbf7b",
@@ -24,6 +24,8 @@ COLOURS = {
     "misprint": "#8c510a",
     "not_run": "#bbbbbb",
 }
+# By verdict; nothing is shown by colour alone.
+MARKERS = dict(zip(COLOURS, "osPXv^*."))
 # A cell of another model or another run neither agrees nor disagrees.
 ANOTHER = {"color": "#737373", "marker": "D", "label": "another model or run"}
 # The salt makes the identifiers in an SVG file the same in every run.
@@ -37,21 +39,21 @@ STYLE = {
     "figure.dpi": 100,
     "savefig.dpi": 150,
 }
-ASPECT_COLOURS = [
-    "#0097a7",
-    "#e69f00",
-    "#c2528b",
-    "#222222",
-    "#56b4e9",
-    "#8c6d31",
-    "#7a7acb",
-    "#a6a600",
-    "#f2a7cd",
-    "#00505c",
-    "#d8c27a",
-    "#b79ad6",
-]
-MARKERS = {"spearman": "o", "pearson": "s", "kendall": "^"}
+# Of aspects and other groups: colour and marker.
+LOOKS = {
+    "#0097a7": "o",
+    "#e69f00": "s",
+    "#c2528b": "^",
+    "#222222": "D",
+    "#56b4e9": "v",
+    "#8c6d31": "P",
+    "#7a7acb": "<",
+    "#a6a600": "*",
+    "#f2a7cd": ">",
+    "#00505c": "h",
+    "#d8c27a": "p",
+    "#b79ad6": "d",
+}
 
 
 def comparison(rows, *, title, notice=""):
@@ -69,11 +71,11 @@ def comparison(rows, *, title, notice=""):
     Returns
     -------
     matplotlib.figure.Figure
-        Left: published values (hollow) and ours (filled) by row; the colour is the aspect, the marker
-        the coefficient. Right: ours minus published in thousandths, on a scale that is linear up to
-        one and logarithmic beyond; the colour is the verdict. Cells of another model than the
-        paper's, or of another run of the metric, are diamonds, grey on the right. Each level has its
-        own pair of panels.
+        One panel per coefficient: published values (large and hollow) and ours (small and filled) by
+        row; marker, colour and height show the aspect. On the right: ours minus published in
+        thousandths, on a scale that is linear up to one and logarithmic beyond; marker and colour show
+        the verdict. Cells of another model than the paper's, or of another run of the metric, are grey
+        diamonds there. Each level has its own line of panels.
 
     Examples
     --------
@@ -81,102 +83,97 @@ def comparison(rows, *, title, notice=""):
     >>> rows = committed().query("paper == 'geval' and artefact == 'table1'")
     >>> figure = comparison(rows, title="G-Eval, Table 1")
     >>> [axis.get_xlabel().split(",")[0] for axis in figure.axes]
-    ['correlation', 'ours − published']
+    ['Spearman', 'Kendall', 'ours − published']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
-    several = [name for name in ("aspect", "dataset", "coefficient") if rows[name].nunique() > 1]
-    tint = (several or ["aspect"])[0]
-    colours = dict(zip(rows[tint].unique(), cycle(ASPECT_COLOURS)))
-    others = of_others(rows)
+    several = [name for name in ("dataset", "aspect") if rows[name].nunique() > 1]
+    group = rows[several or ["aspect"]].map(titled).agg(", ".join, axis=1)
+    looks = dict(zip(group.unique(), cycle(LOOKS.items())))
     rows = rows.assign(
         published=rows["published"].astype(float),
         away=1000 * rows["difference"],
-        colour=rows[tint].map(colours),
-        marker=rows["coefficient"].map(MARKERS),
-        ours_marker=rows["coefficient"].map(MARKERS).mask(others, ANOTHER["marker"]),
-        verdict_colour=rows["verdict"].map(COLOURS).mask(others, ANOTHER["color"]),
+        group=group,
+        other=of_others(rows),
     )
     levels = list(rows["level"].unique()) or [""]
+    coefficients = list(rows["coefficient"].unique()) or [""]
     panels = [rows[rows["level"] == level] for level in levels]
     lines = [max(1, cells["row"].nunique()) for cells in panels]
-    cells_per_line = len(rows) / sum(lines)
+    height = max(0.34, 0.11 * len(looks))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(panels),
-            2,
-            figsize=(10, 2.2 + 0.6 * len(panels) + sum(lines) * max(0.34, 0.055 * cells_per_line)),
+            len(coefficients) + 1,
+            figsize=(10, 2.2 + 0.6 * len(panels) + sum(lines) * height),
             sharex="col",
             sharey="row",
             layout="constrained",
             squeeze=False,
-            gridspec_kw={"width_ratios": (3, 2), "height_ratios": lines},
+            gridspec_kw={"height_ratios": lines},
         )
-        for (left, right), cells, level in zip(axes, panels, levels):
-            _draw_cells(left, right, cells)
+        for line, cells, level in zip(axes, panels, levels):
+            _draw_cells(line, cells, coefficients, looks)
             if len(levels) > 1:
-                left.set_title(f"{level} level", loc="left")
+                line[0].set_title(f"{level} level", loc="left")
+        *lefts, right = axes[-1]
+        ends = rows[["published", "ours"]].stack()
+        for axis, name in zip(lefts, coefficients):
+            axis.set_xlabel(titled(name))
+            axis.set_xlim(ends.min() - 0.04, ends.max() + 0.04)
         limit = max(12, 1.5 * np.nanmax(rows["away"].abs(), initial=0))
         ticks = [tick for tick in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(tick) <= limit]
         right.set_xscale("symlog", linthresh=1)
         right.set_xlim(-limit, limit)
         right.set_xticks(ticks, [str(tick) for tick in ticks])
-        left.set_xlabel("correlation")
-        right.set_xlabel(
-            "ours − published, in thousandths\n(band: same digits; log scale beyond ±1)"
-        )
-        _add_legends(figure, rows, tint, colours, others)
+        right.set_xlabel("ours − published, × 1000\n(band: same digits)")
+        _add_legends(figure, rows, looks)
         _write_title(figure, title, notice)
     return figure
 
 
-def _draw_cells(left, right, cells):
-    """Draw one level: the values on the left, the differences on the right, each cell at one height."""
+def _draw_cells(line, cells, coefficients, looks):
+    """Draw one level: the values by coefficient, then the differences; an aspect has its height."""
     labels = list(cells["row"].unique())
-    # The cells of a row are spread over the height of its line.
-    in_row = cells.groupby("row")["row"]
-    spread = (in_row.cumcount() + 0.5) / in_row.transform("size") - 0.5
-    places = cells["row"].map(labels.index) + 0.7 * spread
-    left.hlines(places, cells["published"], cells["ours"], color="#aaaaaa", lw=0.8, zorder=0.9)
-    for marker, part in cells.groupby("marker", sort=False):
-        height = places[part.index]
-        ring = {"facecolors": "none", "edgecolors": "#555555", "linewidths": 0.9}
-        left.scatter(part["published"], height, s=44, marker=marker, **ring)
-    for marker, part in cells.groupby("ours_marker", sort=False):
-        height = places[part.index]
-        left.scatter(part["ours"], height, s=16, marker=marker, c=part["colour"])
-        right.scatter(part["away"], height, s=20, marker=marker, c=part["verdict_colour"])
-    left.set_yticks(range(len(labels)), labels)
-    left.set_ylim(len(labels) - 0.5, -0.5)
+    nth = cells["group"].map(list(looks).index)
+    places = cells["row"].map(labels.index) + 0.8 * ((nth + 0.5) / len(looks) - 0.5)
+    *lefts, right = line
+    for (name, group), part in cells.groupby(["coefficient", "group"], sort=False):
+        left, (colour, marker) = lefts[coefficients.index(name)], looks[group]
+        place = places[part.index]
+        left.hlines(place, part["published"], part["ours"], color="#aaaaaa", lw=0.8, zorder=0.9)
+        ring = {"facecolors": "none", "edgecolors": "#333333", "linewidths": 0.8, "zorder": 3}
+        left.scatter(part["published"], place, s=52, marker=marker, **ring)
+        left.scatter(part["ours"], place, s=14, marker=marker, c=colour, linewidths=0)
+    for verdict, part in cells.groupby(cells["verdict"].mask(cells["other"], "other"), sort=False):
+        look = dict(ANOTHER) if verdict == "other" else {"color": COLOURS[verdict]}
+        look.setdefault("marker", MARKERS.get(verdict))
+        right.scatter(part["away"], places[part.index], s=20, linewidths=0, **look)
+    lefts[0].set_yticks(range(len(labels)), labels)
+    lefts[0].set_ylim(len(labels) - 0.5, -0.5)
     right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
-    for axis in (left, right):
+    for axis in line:
         axis.grid(axis="y", visible=False)
         for edge in range(1, len(labels)):
             axis.axhline(edge - 0.5, color="#dddddd", lw=0.8, zorder=0)
 
 
-def _add_legends(figure, rows, tint, colours, others):
-    """Left: colours and markers of the values. Right: the verdicts that occur."""
-    shown = [_key("published (hollow)", "#555555", markerfacecolor="none")]
-    if tint != "coefficient":
-        shown += [_key(name, colour) for name, colour in colours.items()]
-    for name in rows["coefficient"].unique():
-        colour = colours[name] if tint == "coefficient" else "#777777"
-        shown.append(_key(name.capitalize(), colour, marker=MARKERS[name]))
-    occurring = set(rows.loc[~others, "verdict"])
-    verdicts = [_key(name, colour) for name, colour in COLOURS.items() if name in occurring]
-    if others.any():
+def _add_legends(figure, rows, looks):
+    """Left: what the values are. Right: the verdicts that occur."""
+    shown = [_key("published", "#333333", markersize=8, markerfacecolor="none")]
+    shown += [_key("ours", "#333333", markersize=4)]
+    shown += [_key(name, *look) for name, look in looks.items() if len(looks) > 1]
+    occurring = set(rows.loc[~rows["other"], "verdict"])
+    verdicts = [_key(titled(v), COLOURS[v], MARKERS[v]) for v in COLOURS if v in occurring]
+    if rows["other"].any():
         verdicts.append(plt.Line2D([], [], linestyle="", **ANOTHER))
-    style = {"frameon": False, "fontsize": 9, "alignment": "left"}
-    left = " and ".join(dict.fromkeys([tint, "coefficient"]))
-    figure.legend(handles=shown, loc="outside lower left", ncols=3, title=f"left: {left}", **style)
-    figure.legend(
-        handles=verdicts, loc="outside lower right", ncols=2, title="right: verdict", **style
-    )
+    style = {"frameon": False, "fontsize": 9}
+    figure.legend(handles=shown, loc="outside lower left", ncols=3, **style)
+    figure.legend(handles=verdicts, loc="outside lower right", ncols=2, **style)
 
 
 def _key(label, colour, marker="o", **options):
-    label = label.replace("_", " ")
-    return plt.Line2D([], [], marker=marker, linestyle="", color=colour, label=label, **options)
+    options = {"linestyle": "", "marker": marker, "color": colour, "label": label, **options}
+    return plt.Line2D([], [], **options)
 
 
 def _write_title(figure, title, notice=""):
@@ -214,12 +211,13 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     ['fluency', 'coherence']
     """
     values = list(frame[column].unique())
-    look = {"palette": "colorblind", "marker": "o", "markersize": 4, "errorbar": ("sd", 2)}
+    look = {"palette": "colorblind", "style": hue, "markers": True, "errorbar": ("sd", 2)}
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
             1,
             len(values),
             figsize=(2.7 * len(values), 3.6),
+            sharex=True,
             sharey=True,
             layout="constrained",
             squeeze=False,
@@ -227,10 +225,11 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
         for axis, value in zip(axes.flat, values):
             panel = frame[frame[column] == value]
             sns.lineplot(panel, x=x, y=y, hue=hue, ax=axis, **look)
-            axis.set_title(value)
+            axis.set_title(titled(value))
             handles, labels = axis.get_legend_handles_labels()
             axis.get_legend().remove()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        names = [titled(label) for label in labels]
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
         _write_title(figure, title, notice)
     return figure
 
@@ -241,7 +240,7 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     Parameters
     ----------
     frame : pandas.DataFrame
-        `label, value, ci_low, ci_high, group` (colour) and the panels' column, in the order to draw.
+        `label, value, ci_low, ci_high, group` (colour and marker) and the panels' column, in the order to draw.
     column : str
     title : str
     lines : dict of str to float
@@ -252,6 +251,7 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     Returns
     -------
     matplotlib.figure.Figure
+        The panels share one scale.
 
     Examples
     --------
@@ -265,27 +265,31 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())
     groups = list(frame["group"].unique())
-    colours = dict(zip(groups, sns.color_palette("colorblind", len(groups))))
+    looks = dict(zip(groups, zip(cycle(sns.color_palette("colorblind")), cycle(LOOKS.values()))))
     size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
-            1, len(panels), figsize=size, sharey=True, layout="constrained", squeeze=False
+            1,
+            len(panels),
+            figsize=size,
+            sharex=True,
+            sharey=True,
+            layout="constrained",
+            squeeze=False,
         )
         for axis, name in zip(axes.flat, panels):
-            panel = frame[frame[column] == name]
-            place = panel["label"].map(labels.index)
-            colour = list(panel["group"].map(colours))
-            axis.hlines(place, panel["ci_low"], panel["ci_high"], colors=colour, lw=1.5)
-            axis.scatter(panel["value"], place, c=colour, s=22, zorder=3)
+            for group, part in frame[frame[column] == name].groupby("group", sort=False):
+                colour, marker = looks[group]
+                place = part["label"].map(labels.index)
+                axis.hlines(place, part["ci_low"], part["ci_high"], colors=[colour], lw=1.5)
+                axis.scatter(part["value"], place, color=colour, marker=marker, s=26, zorder=3)
             if name in lines:
                 axis.axvline(lines[name], color="#333333", ls="--", lw=1)
-            axis.set_title(name)
+            axis.set_title(titled(name))
             axis.grid(axis="y", visible=False)
-        axes[0, 0].set_yticks(range(len(labels)), labels)
+        axes[0, 0].set_yticks(range(len(labels)), [titled(label) for label in labels])
         axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
-        handles = [
-            plt.Line2D([], [], marker="o", color=colours[name], label=name) for name in groups
-        ]
+        handles = [_key(titled(name), *looks[name], linestyle="-") for name in groups]
         figure.legend(
             handles=handles, loc="outside lower center", ncols=len(handles), frameon=False
         )

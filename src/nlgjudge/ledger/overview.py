@@ -5,12 +5,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from nlgjudge.ledger.counts import PUBLISHED
-from nlgjudge.ledger.figures import COLOURS, STYLE
+from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE
 from nlgjudge.ledger.verdicts import of_others, was_run
 
 GREY = "#737373"
 BARS = [COLOURS["exact"], COLOURS["close"], GREY, COLOURS["misprint"], COLOURS["not_run"]]
-MARKERS = dict(zip(COLOURS, "osD^vXP."))
 
 
 def summary(rows, *, title):

@@ -11,6 +11,7 @@ from nlgjudge.ledger.comparison import laid_out
 from nlgjudge.ledger.ledger import committed, needs_of
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY, of_others
+from nlgjudge.ledger.words import titled
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
 # By verdict: mark, background and meaning.
@@ -36,7 +37,7 @@ STYLES = [
     {"selector": f".nj-{verdict}", "props": f"background-color: {colour}"}
     for verdict, (_, colour, _) in SHOWN.items()
 ] + [
-    {"selector": "th, td", "props": "text-align: center; padding: 2px 4px; white-space: nowrap"},
+    {"selector": "th, td", "props": "text-align: center; padding: 2px; white-space: nowrap"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left"},
 ]
 
@@ -95,7 +96,7 @@ class PaperTable:
         table = self._wide("<br>").style.set_td_classes(classes)
         table = table.set_table_styles(STYLES).set_caption("<br>".join(self._legend()))
         table = table.format_index(escape="html", axis="index")
-        table = table.format_index(lambda head: head.replace("_", " "), axis="columns")
+        table = table.format_index(titled, axis="columns")
         # Without a fixed identifier, the HTML would differ between runs.
         return table.set_uuid("_".join(self.cells.loc[0, ["paper", "artefact"]])).to_html()
 

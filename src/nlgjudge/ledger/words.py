@@ -1,4 +1,38 @@
-"""Settings in words, for titles and labels."""
+"""Settings and keys in words, for titles and labels."""
+
+NAMES = {
+    "qags_cnn": "QAGS-CNN",
+    "qags_xsum": "QAGS-XSum",
+    "summeval": "SummEval",
+    "newsroom": "NewsRoom",
+    "realsumm": "RealSumm",
+    "topical_chat": "Topical-Chat",
+    "openmeva": "OpenMEVA-ROC",
+    "bagel": "BAGEL",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall",
+    "within_ci": "within our interval",
+}
+
+
+def titled(key):
+    """Write the key of a dataset, coefficient, aspect or verdict as a title or legend has it.
+
+    Parameters
+    ----------
+    key : object
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> titled("qags_cnn"), titled("spearman"), titled("pyramid_recall"), titled("ROUGE-1")
+    ('QAGS-CNN', 'Spearman', 'pyramid recall', 'ROUGE-1')
+    """
+    return NAMES.get(key, str(key).replace("_", " "))
 
 
 def in_words(value):
