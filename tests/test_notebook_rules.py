@@ -157,13 +157,9 @@ def test_the_search_for_asserts_about_a_judge(code, found):
     assert depending_on(made, "judge") == found
 
 
-def test_a_paragraph_about_the_default_run_is_prose(notebook):
-    """The tag is spelt as the runner knows it, and a title or a heading never has it."""
+def test_tags_are_those_that_papermill_nbval_and_the_site_read(notebook):
     tags = {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])}
-    assert tags <= {"parameters", "nbval-ignore-output", "default-run", "hide-input"}
-    for cell in notebook.cells:
-        if "default-run" in cell.metadata.get("tags", []):
-            assert cell.cell_type == "markdown" and not cell.source.startswith("#")
+    assert tags <= {"parameters", "nbval-ignore-output", "hide-input"}
 
 
 def test_the_last_code_cell_signs(notebook):

@@ -430,8 +430,7 @@ def run_notebook(name, parameters, folder):
     name : str
     parameters : dict
     folder : pathlib.Path
-        Results go there, the executed copy and its page to `executed/` below it. The page leaves out
-        the paragraphs that are tagged ``default-run``, which describe the committed run.
+        Results go there, the executed copy and its page to `executed/` below it.
 
     Raises
     ------
@@ -441,14 +440,13 @@ def run_notebook(name, parameters, folder):
     import nbformat
     import papermill
     from nbconvert import HTMLExporter
-    from nbconvert.preprocessors import TagRemovePreprocessor
 
     path = root() / "notebooks" / f"{name}.ipynb"
     check_parameters(path, parameters)
     book = nbformat.read(path, as_version=4)
     note = (
         f"This run has other settings: {', '.join(parameters)}. "
-        "The sentences in this notebook describe the committed run."
+        "Sentences that no cell prints may describe the committed run."
     )
     book.cells.insert(0, nbformat.v4.new_code_cell(f"print({note!r})"))
     executed = folder / "executed" / path.name
@@ -462,9 +460,7 @@ def run_notebook(name, parameters, folder):
             kernel_name="python3",
             progress_bar=False,
         )
-    pages = HTMLExporter()
-    pages.register_preprocessor(TagRemovePreprocessor(remove_cell_tags={"default-run"}), True)
-    page, _ = pages.from_filename(str(executed))
+    page, _ = HTMLExporter().from_filename(str(executed))
     executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
