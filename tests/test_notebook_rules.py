@@ -162,6 +162,14 @@ def test_tags_are_those_that_papermill_nbval_and_the_site_read(notebook):
     assert tags <= {"parameters", "nbval-ignore-output", "hide-input"}
 
 
+def test_every_figure_has_alt_text(notebook):
+    """The site takes it from the cell's metadata."""
+    for cell in of(notebook, "code"):
+        if any("image/png" in output.get("data", {}) for output in cell.outputs):
+            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+            assert len(alt.split()) >= 8, cell.source[-200:]
+
+
 def test_the_last_code_cell_signs(notebook):
     last = of(notebook, "code")[-1]
     assert notebook.cells.index(last) >= len(notebook.cells) - 2  # a source line may follow
