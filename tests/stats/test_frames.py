@@ -35,7 +35,6 @@ JUDGE = pd.DataFrame({"item_id": [f"i{i}" for i in range(40)], "score": np.arang
 BY_RATER = {
     "ceiling": lambda f: stats.ceiling(f),
     "alpha": lambda f: stats.alpha(f),
-    "agreement_strata": lambda f: stats.agreement_strata(f),
     "alternative_annotator_test": lambda f: stats.alternative_annotator_test(f, JUDGE),
 }
 

@@ -10,7 +10,6 @@ from scipy import stats
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.stats.rater_agreement import (
-    agreement_strata,
     alpha,
     alternative_annotator_test,
     ceiling,
@@ -100,31 +99,6 @@ def test_alpha_of_perfect_random_and_constant_ratings(metric):
 
 
 # --- strata
-
-
-def test_strata_by_hand():
-    matrix = [
-        [3, 3, 3],
-        [3, 4, 3],
-        [1, 3, 2],
-        [5, np.nan, 5],
-        [np.nan, 4, np.nan],
-        [2.2, 1.2, np.nan],
-    ]
-    found = agreement_strata(ratings_of(matrix))
-    assert list(found) == ["item_id", "n_raters", "spread", "stratum"]
-    assert list(found["item_id"]) == [f"i{i:04d}" for i in range(6)]
-    assert list(found["n_raters"]) == [3, 3, 3, 2, 1, 2]
-    assert found["stratum"].astype(object).where(found["stratum"].notna(), None).tolist() == [
-        "full",
-        "within_one",
-        "more",
-        "full",
-        None,
-        "within_one",
-    ]
-    assert list(found["stratum"].cat.categories) == ["full", "within_one", "more"]
-    np.testing.assert_allclose(found["spread"], [0, 1, 2, 0, np.nan, 1])
 
 
 # --- alternative annotator test
@@ -232,7 +206,6 @@ def test_errors_say_what_is_wrong():
     for function in (
         ceiling,
         alpha,
-        agreement_strata,
         lambda r: alternative_annotator_test(r, judge),
     ):
         with pytest.raises(ValueError, match=r"expected two or more raters, got \['mean'\]"):
@@ -301,7 +274,3 @@ def test_summeval_experts_agree_as_well_as_experts_do(experts, aspect):
     assert (
         ceiling(mine, level="system").value > found.value
     )  # means of 100 documents are less noisy
-    strata = agreement_strata(mine)
-    assert (
-        len(strata) == 1600 and strata["stratum"].notna().all() and (strata["n_raters"] == 3).all()
-    )

@@ -10,7 +10,6 @@ from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .power_analysis import power as power
 from .power_analysis import smallest_detectable as smallest_detectable
-from .rater_agreement import agreement_strata as agreement_strata
 from .rater_agreement import alpha as alpha
 from .rater_agreement import alpha_of_table as alpha_of_table
 from .rater_agreement import alternative_annotator_test as alternative_annotator_test

@@ -207,38 +207,6 @@ def _interval_alpha(scores):
     return 1 - observed / expected
 
 
-def agreement_strata(ratings):
-    """Sort items by the spread of their ratings, highest minus lowest.
-
-    Parameters
-    ----------
-    ratings : pandas.DataFrame
-        As for `alpha`, with the same errors.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `item_id, n_raters, spread, stratum`, a row per item: category `full` (spread 0),
-        `within_one` (at most 1) or `more`; missing where fewer than two raters rated.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> ratings = pd.DataFrame({"item_id": ["i", "i", "j", "j", "k", "k"], "rater": ["p", "q"] * 3,
-    ...                         "score": [1, 1, 2, 3, 4, 2]})
-    >>> agreement_strata(ratings)
-      item_id  n_raters  spread     stratum
-    0       i         2     0.0        full
-    1       j         2     1.0  within_one
-    2       k         2     2.0        more
-    """
-    scores = _by_rater(ratings, ["item_id"])
-    count = scores.notna().sum(axis=1)
-    spread = (scores.max(axis=1) - scores.min(axis=1)).round(9).where(count > 1)
-    stratum = pd.cut(spread, [-np.inf, 0, 1, np.inf], labels=["full", "within_one", "more"])
-    return pd.DataFrame({"n_raters": count, "spread": spread, "stratum": stratum}).reset_index()
-
-
 def alternative_annotator_test(
     ratings, judge, *, epsilon=0.2, alpha=0.05, similarity="accuracy", keys=("item_id",), minimum=30
 ):
