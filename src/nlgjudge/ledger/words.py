@@ -1,6 +1,7 @@
 """Settings and keys in words, for titles and labels."""
 
 NAMES = {
+    "qags": "QAGS",
     "qags_cnn": "QAGS-CNN",
     "qags_xsum": "QAGS-XSum",
     "summeval": "SummEval",
