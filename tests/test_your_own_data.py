@@ -7,6 +7,7 @@ import sys
 from html import unescape
 
 import IPython.display
+import matplotlib.pyplot as plt
 import nbformat
 import nltk
 import numpy as np
@@ -55,7 +56,8 @@ def run(monkeypatch):
                 names |= parameters
         return names, "\n".join(shown)
 
-    return executed
+    yield executed
+    plt.close("all")
 
 
 def text(shown):
