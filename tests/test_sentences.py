@@ -38,7 +38,13 @@ def test_a_sentence_that_stays_while_its_number_moves_is_found(prose, printed, f
 
 @pytest.mark.parametrize(
     "name",
-    ["geval_table3_qags", "template_ablation"],
+    [
+        "00_tour",  # with samples = 1
+        "ablation_samples",
+        "geval_figure1_method",
+        "geval_table3_qags",
+        "template_ablation",
+    ],
 )
 def test_sentences_follow_their_numbers(name, tmp_path):
     assert check(name, tmp_path) == []
