@@ -9,9 +9,10 @@ import types
 import pytest
 
 import nlgjudge as nj
+from nlgjudge import papers
 from nlgjudge.data.paths import root
 
-PAPERS = ("geval", "chatgpt", "dhp", "coascore", "closer_look")
+PAPERS = tuple(papers.modules())
 
 
 def exported():
