@@ -6,7 +6,6 @@ replaced by the correlations of known columns, so that the notebooks have a trut
 
 import csv
 import json
-import os
 import pickle
 import shutil
 from pathlib import Path
@@ -23,7 +22,6 @@ from nlgjudge.ledger import ledger
 REPOSITORY = Path(__file__).resolve().parents[2]
 TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
 ASPECTS = {
-    "summeval": ("coherence", "consistency", "fluency", "relevance"),
     "bagel": ("informativeness", "naturalness", "quality"),
 }
 WORDS = [
@@ -80,23 +78,6 @@ def bagel(rng):
     return data, scores
 
 
-def summeval(rng):
-    data, scores = {}, {}
-    for doc in (f"d{n}" for n in range(100)):
-        shared = {"src": text(rng), "ref_summs": [text(rng), text(rng)]}
-        data[doc], scores[doc] = ({**shared, "sys_summs": {}} for _ in "ab")
-        for system in (f"M{n}" for n in range(16)):
-            rating, given = scored(rng, ASPECTS["summeval"], "src_hypo")
-            if doc == "d0":
-                given |= {
-                    f"chatgpt_{a}": 3.0 for a in ASPECTS["summeval"]
-                }  # constant, so to be skipped
-            summary = text(rng)
-            data[doc]["sys_summs"][system] = {"sys_summ": summary, "scores": rating}
-            scores[doc]["sys_summs"][system] = {"sys_summ": summary, "scores": given}
-    return data, scores
-
-
 def frame(scores):
     """One row per output: `doc`, and its ratings and metrics."""
     return pd.DataFrame(
@@ -137,11 +118,7 @@ def checkout(tmp_path, monkeypatch):
                 (f"{name}/data.pkl", "data", pickle.dumps(data)),
                 (f"{name}/final_p.pkl", "scores", None),
                 (f"data/{name}.json", "scores", json.dumps(scores).encode()),
-                ("data/summeval/human_annotations.json", "annotations", None),
                 ("x_result.json", "scores", None),
-                ("gpt-4-0314/x_rts.txt", "recording", None),
-                ("gpt-3.5-turbo-0301/x_stareval.txt", "recording", None),
-                ("gpt-3.5-turbo-0301/x_rts.txt", "recording", None),
             ):
                 entry = registry.Entry(
                     name,
@@ -213,26 +190,10 @@ CASES = {  # notebook, tables, writer, the rule of its ROUGE rows, and the colum
             "ChatGPT (Stars w/ ref)": "chatgpt_*",
         },
     ),
-    "summeval": (
-        "chatgpt_table1_table4_summeval",
-        ("table1", "table4"),
-        summeval,
-        "f, mean, porter_original, period",
-        {
-            "BERTScore": "bert_score_f",
-            "PRISM": "prism_src_hypo",
-            "ChatGPT (DA w/o ref)": "chatgpt_*",
-        },
-    ),
 }
 
 
-SLOW = pytest.mark.skipif(
-    not os.environ.get("NLGJUDGE_SLOW"), reason="two minutes: set NLGJUDGE_SLOW=1"
-)
-
-
-@pytest.mark.parametrize("name", ["bagel", pytest.param("summeval", marks=SLOW)])
+@pytest.mark.parametrize("name", CASES)
 def test_released_scores_fill_their_rows_and_no_other(checkout, commands, name):
     notebook, tables, write, rule, rows = CASES[name]
     where = checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
