@@ -97,13 +97,15 @@ def method():
     names = {"np": np, "pd": pd, "stats": stats, "seed": 0, "draws": 6, "flips": 99}
     names |= {"sizes": (10, 20, 50, 100), "N": 1000}
     wanted = ("without_each", "differences", "sample_level", "winners_cost", "Draws")
-    wanted += ("prediction_powered", "of_labels")
+    wanted += ("assisted", "decided", "dataset_level", "system_level")
+    wanted += ("prediction_powered", "judges_own")
+    wanted += ("of_labels", "of_pairs", "of_correlations", "case")
     for cell in cells:
         defines = [
             f"def {name}(" in cell.source or f"class {name}:" in cell.source for name in wanted
         ]
         if cell.cell_type == "code" and any(defines):
-            source = cell.source.split("\n\n\nscores, wide = ")[0].split("\n\n\nworlds = ")[0]
+            source = cell.source.split("\n\n\nscores, wide = ")[0]
             exec(compile(source, cell.id, "exec"), names)  # noqa: S102
     return names
 
