@@ -28,7 +28,7 @@ REFERENCES = re.compile(
     rf"issues?|pull requests?|commit|arXiv|version|Python|METEOR|ROUGE|seed|snapshot) {LISTED}"
     r"|\b(?:19|20)\d\d\b|\b\d{4}\.\d{5}(?:v\d)?"  # years and arXiv numbers
     r"|\b[A-Za-z]+-[\w.-]*\d[\w.-]*"  # gpt-3.5-turbo-0613, ROUGE-1.5.5, BLEU-4, WMT-22
-    r"|\b(?:95|5|1) ?%|\b(?:95|5) times in 100\b"
+    r"|(?<![\d.])(?:95|5|1) ?%|\b(?:95|5) times in 100\b"
 )  # levels of intervals and tests
 
 
