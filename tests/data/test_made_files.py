@@ -24,6 +24,8 @@ def mirrored():
     folder = Path(paths.mirror() or paths.cache())
     if not (folder / "neulab").is_dir():
         pytest.skip("needs the mirror or a network: the made files are about real items")
+    if not paths.mirror():
+        main(["data", "fetch", *QAGS])
     return folder
 
 
