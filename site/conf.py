@@ -1,4 +1,4 @@
-"""Sphinx settings. `make site` copies this folder and the notebooks to build/site/source, and builds there."""
+"""Sphinx settings. `make site` copies this folder and the notebooks to build/site/source, side by side as here."""
 
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from nlgjudge.ledger import ledger
 
 project = "nlgjudge"
 author = project_copyright = "The nlgjudge authors"
+root_doc = "site/index"
 extensions = ["myst_nb", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 autosummary_generate = True
 autosummary_ignore_module_all = False
@@ -22,9 +23,10 @@ default_role = "code"
 add_module_names = False
 nb_execution_mode = "off"  # the notebooks are shown as committed
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # links between notebooks that cells print
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["ref.python", "mystnb.unknown_mime_type", "config.cache", "myst.xref_missing"]
+suppress_warnings = ["ref.python", "mystnb.unknown_mime_type", "config.cache"]
 html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
 html_static_path = ["_static"]
@@ -32,16 +34,15 @@ html_css_files = ["site.css"]
 html_theme_options = {"home_page_in_toc": True, "show_toc_level": 2}
 html_math_renderer = "mathml"  # browsers draw it themselves, without a network
 
-# The columns of the ledger's page: those to see first, the others, and those on demand.
+# Columns of the ledger's page: first, then, and on demand.
 FIRST = ["row", "aspect", "published", "ours", "verdict"]
 THEN = ["paper", "artefact", "dataset", "level", "coefficient", "ci_low", "ci_high", "group"]
 LAST = ["evidence", "variant", "notebook", "note"]
 
 
 def _math(self, node):
-    block = isinstance(node, nodes.math_block)
-    tag = "div" if block else "span"
-    formula = convert(node.astext(), display="block" if block else "inline")
+    tag = "div" if isinstance(node, nodes.math_block) else "span"
+    formula = convert(node.astext(), display="block" if tag == "div" else "inline")
     self.body.append(f'<{tag} class="math">{formula}</{tag}>')
     raise nodes.SkipNode
 
@@ -55,5 +56,5 @@ def setup(app):
     bundle = Path(itables.__file__).parent / "html" / "dt_bundle.js"
     table = itables.to_html_datatable(rows, connected=False, showIndex=False, **settings)
     html = generate_init_offline_itables_html(bundle) + table
-    (Path(app.srcdir) / "ledger_table.html").write_text(html, encoding="utf-8")
+    (Path(app.srcdir) / "site" / "ledger_table.html").write_text(html, encoding="utf-8")
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))

@@ -1,4 +1,4 @@
-"""Fixtures that several rooms share: checkouts of their own, a code host and a judge on the loopback interface."""
+"""Fixtures that several folders share: checkouts of their own, a code host and a judge on the loopback interface."""
 
 import contextlib
 import csv

@@ -208,6 +208,21 @@ def test_a_judge_that_fills_every_cell_of_every_table_has_a_page(paper, real, tm
     assert all(text in page for text in wanted)
 
 
+def test_a_jury_reruns_a_table_and_asks_each_of_its_judges(house, run):
+    """Two judges that say the same have the cells of one of them."""
+    texts, expected = people(["chatgpt/table6"])
+    with answering(texts) as server:
+        found = run(server, "chatgpt/table6", "--judge", "openai:a+openai:b", "--without-notebooks")
+        asked = [json.loads(request)["model"] for request in server.requests]
+    assert found.returncode == 0, found.stderr
+    assert asked.count("a") == asked.count("b") == len(texts)
+    (folder,) = (house / "build" / "reruns").iterdir()
+    cells = ledger.read(folder / "cells.csv")
+    keys = ["row", "aspect", "level", "coefficient"]
+    ours = cells.set_index(keys)["ours"].to_dict()
+    assert ours == pytest.approx(expected.set_index(keys)["ours"].to_dict(), nan_ok=True)
+
+
 def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
     """They would not find its replies, and ask for them again."""
     texts, _ = people(["geval/table2"])

@@ -1,4 +1,4 @@
-"""Imports follow the rooms (design, section 1)."""
+"""Imports follow the order of the subpackages."""
 
 import ast
 import types

@@ -1,4 +1,4 @@
-"""What a reader, a run and the site rely on in every notebook (design, section 4)."""
+"""What a reader, a run and the site rely on in every notebook."""
 
 import ast
 import re

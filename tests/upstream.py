@@ -3,7 +3,7 @@
 Tests use `Upstream`. As a command it runs another command on a machine as most users have it: a
 network, no mirror, and an empty cache.
 
-    python tests/upstream.py ../shared/data/github -- nlgjudge resolve
+    python tests/upstream.py ../shared/data/github -- make reproduce
 """
 
 import argparse

@@ -88,7 +88,7 @@ def test_documents_may_be_named_and_texts_kept(write):
     assert mine.ratings.query("aspect == 'style'")["rater"].unique().tolist() == ["mean"]
 
 
-# The situations of shared/cases, second table
+# Files as people have them
 
 
 @pytest.fixture

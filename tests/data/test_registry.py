@@ -7,7 +7,7 @@ import pytest
 
 from nlgjudge.data import fetch, registry
 
-# Files per benchmark of the design's table; Story Cloze and IWSLT14 come from the user.
+# Files per benchmark; Story Cloze and IWSLT14 come from the user.
 FILES = {
     "answer_equivalence": 2,
     "bagel": 3,

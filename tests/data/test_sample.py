@@ -1,4 +1,4 @@
-"""The repository's own sample: counts of the design, rubric by hand, a stand-in for every benchmark."""
+"""The repository's own sample: its counts, the rubric by hand, a replacement for every benchmark."""
 
 import pytest
 

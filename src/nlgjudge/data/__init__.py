@@ -1,4 +1,4 @@
-"""Benchmarks, recorded replies and files of one's own, in one tidy schema."""
+"""Benchmarks, recorded replies and your own files, in one tidy schema."""
 
 from nlgjudge.namespaces import attach
 
