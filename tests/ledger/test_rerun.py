@@ -197,4 +197,4 @@ def test_what_may_not_be_kept_says_why():
     ):
         assert reason in found.said
     nobody = nj.rerun("geval", "table2", **asked)
-    assert nobody.said == "no judge is named, so that nothing was asked" and not len(nobody.cells)
+    assert nobody.said == "no judge is named, so no request was sent" and not len(nobody.cells)

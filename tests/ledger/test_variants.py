@@ -57,7 +57,7 @@ def test_the_difference_by_hand():
     assert found.explanation == "nearest: v0"
     assert found.note.startswith(
         "no variant explains the row: 2 variants tried, the nearest rounds to "
-        "1 of 3 cells and is 0.0030 away at worst (luck "
+        "1 of 3 cells and is at most 0.0030 away (chance fit "
     )
 
 
@@ -91,7 +91,7 @@ def test_equivalent_variants_are_named_together():
     found = find(printed, matrix, cells(8), names)
     assert found.explained and found.family == ("m: f, mean, porter", "m: f, mean, script")
     assert found.rivals == ("m: f, mean, script", "m: f, z")  # within 0.002, the nearest first
-    assert "2 of them fit and the print cannot tell them apart" in found.note
+    assert "2 of them fit and the published digits cannot distinguish them" in found.note
     assert found.note.endswith("also within the tolerance: m: f, z")
     narrow = find(printed, matrix, cells(8), names, tolerance=0.001)
     assert narrow.rivals == ("m: f, mean, script",) and narrow.explained
@@ -155,7 +155,7 @@ def test_one_variant_is_no_choice():
     found = find([0.1, 0.2], [[0.1001, 0.2002]], cells(2))
     assert (found.explained, found.chance, found.tried) == (True, 0, 1)
     assert np.isnan(found.runner_up)
-    assert found.note == "one score, no variant to choose; 0.0002 away at worst"
+    assert found.note == "one score, no variant to choose; at most 0.0002 away"
 
 
 def test_equal_variants_prefer_the_first():

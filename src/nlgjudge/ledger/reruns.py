@@ -164,7 +164,7 @@ def rerun(
     plan = _plan(parts, items, judges, options, price)
     prompts = _digests(parts)
     if plan_only or not judge:
-        said = "" if judge else "no judge is named, so that nothing was asked"
+        said = "" if judge else "no judge is named, so no request was sent"
         empty = pd.DataFrame(columns=COLUMNS)
         return Rerun(empty, _by_part({}), plan, False, said, {}, prompts, pd.DataFrame())
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())

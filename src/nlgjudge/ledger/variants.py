@@ -82,7 +82,7 @@ class Search(NamedTuple):
     def note(self):
         """One sentence for the ledger."""
         if self.tried == 1:
-            return f"one score, no variant to choose; {self.worst:.4f} away at worst"
+            return f"one score, no variant to choose; at most {self.worst:.4f} away"
         near = [name for name in self.rivals if name not in self.family]
         beside = f"; also within the tolerance: {'; '.join(near[:_NAMED])}" if near else ""
         if len(near) > _NAMED:
@@ -90,16 +90,22 @@ class Search(NamedTuple):
         if not self.explained:
             return (
                 f"no variant explains the row: {self.tried} variants tried, the nearest rounds to "
-                f"{self.exact} of {self.cells} cells and is {self.worst:.4f} away at worst "
-                f"(luck {self.chance:.1g}){beside}"
+                f"{self.exact} of {self.cells} cells and is at most {self.worst:.4f} away "
+                f"(chance fit {self.chance:.1g}){beside}"
             )
         twice = self.cells - self.exact
-        text = f"all {self.cells} cells round to the print, {self.worst:.5f} away at worst"
+        text = (
+            f"all {self.cells} cells round to the published digits, at most {self.worst:.5f} away"
+        )
         text += f", {twice} of them by way of one digit more" if twice else ""
         text += f"; {self.tried} variants tried"
         if len(self.family) > 1:
-            text += f", {len(self.family)} of them fit and the print cannot tell them apart"
-        text += f", the next best is {self.runner_up:.4f} away, luck at most {self.chance:.1g}"
+            text += (
+                f", {len(self.family)} of them fit and the published digits cannot distinguish them"
+            )
+        text += (
+            f", the next best is {self.runner_up:.4f} away, chance fit at most {self.chance:.1g}"
+        )
         return text + beside
 
 
@@ -170,7 +176,7 @@ def best(searches):
     >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
     >>> found = best(search(table, {"R": ["recall"]}, values))
     >>> found[["row", "metric", "ours", "note"]].values.tolist()
-    [['R', 'recall', 0.1203, 'one score, no variant to choose; 0.0003 away at worst']]
+    [['R', 'recall', 0.1203, 'one score, no variant to choose; at most 0.0003 away']]
     """
     parts = []
     for found in searches:
@@ -248,7 +254,7 @@ def family_name(names):
     return f"{before.rstrip(' ,|:')} (or with {more}){comma}{after}"
 
 
-def luck(ours, distance):
+def chance_fit(ours, distance):
     """Bound the probability that some variant comes as close in every cell by chance.
 
     Cells move together from variant to variant, so we count along the principal axes of the variants
@@ -303,7 +309,7 @@ def _search(row, printed, unit, ours, tolerance):
     fitting = [name for name in worst.index if fits[name]]
     equal = _equal(ours, ours[winner])
     others = worst[[name for name in worst.index if not equal[name]]]
-    chance = luck(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
+    chance = chance_fit(ours, worst[winner]) if ours.shape[1] > 1 else 0.0
     return Search(
         row=row,
         variant=winner,
