@@ -79,7 +79,7 @@ def test_replies_are_counted_exported_and_dropped(serve, tmp_path, capsys):
     server = serve(lambda number, *_: completion(["Score: 3" if number > 1 else "Hm."]))
     store = ["--store", str(tmp_path / "s.sqlite")]
     asked = ["judge", "topical_chat", "openai:m", "--prompts", "geval/dialogue/coherence"]
-    # One document of five responses; a policy of upstream's asks nothing again.
+    # One document of five responses; a policy of upstream sends no request again.
     asked += ["--limit", "1", "--source", "sample", "--policy", "store_3", *store]
     assert main(asked) == 0
     assert len(server.requests) == 5

@@ -310,8 +310,8 @@ def test_ceiling_labels_get_a_betting_interval_without_the_judge():
         ({"drawn": "the hardest"}, "not drawn at random", "Draw documents at random"),
         ({"look": 3, "looks": 2}, "look 3 of 2 planned", "Plan the looks"),
         ({"labelled": range(6)}, "6 documents are labelled", "Label 4 more documents"),
-        ({"scale": (1, 4)}, "labels are outside the scale from 1 to 4", "the right scale"),
-        ({"metric_scale": (0, 1)}, "scores are outside the scale from 0 to 1", "the right scale"),
+        ({"scale": (1, 4)}, "labels outside the scale from 1 to 4", "the right scale"),
+        ({"metric_scale": (0, 1)}, "scores outside the scale from 0 to 1", "the right scale"),
     ],
 )
 def test_everything_is_refused_with_a_reason_and_advice(options, why, what_to_do):

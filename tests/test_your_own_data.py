@@ -218,7 +218,7 @@ def test_some_rated_documents_give_a_certificate(run, planted):
     rated[np.random.default_rng(2).permutation(40)[12:]] = np.nan
     asked = {"judges": [Says("good", judge)], "prompts": STYLE}
     names, said = run(file=planted(rated), **asked)
-    assert "Labels saved = ρ²(1 − n/N)** = " in said and "× (1 − 12/40)" in said
+    assert "Labels saved ≈ ρ²(1 − n/N)** = " in said and "× (1 − 12/40)" in said
     assert "Experts labelled 12 of 40 documents, drawn at random, of 4 systems." in said
     expected = nj.stats.few_labels(
         pd.DataFrame(

@@ -216,8 +216,8 @@ def _refusal(data, known, scale, metric_scale, drawn, look, looks):
         )
     if n < LABELLED or systems < 2:
         return (
-            f"{n} documents are labelled for all of {systems} systems; at least {LABELLED} and 2 "
-            f"systems are needed. Label {max(LABELLED - n, 0)} more documents, drawn at random."
+            f"{n} documents are labelled for all of {systems} systems; at least {LABELLED} documents "
+            f"and 2 systems are needed. Label {max(LABELLED - n, 0)} more documents, drawn at random."
         )
     for name, values, (low, high) in (
         ("labels", data.labels, scale),
@@ -226,7 +226,7 @@ def _refusal(data, known, scale, metric_scale, drawn, look, looks):
         outside = ((values < low) | (values > high)).sum()
         if outside:
             return (
-                f"{outside} {name} are outside the scale from {low:g} to {high:g}. Empty the codes "
+                f"Number of {name} outside the scale from {low:g} to {high:g}: {outside}. Empty the codes "
                 "for missing values, correct the others, or give the right scale."
             )
     here, rest = data.scores.mean(axis=1), data.judged[~known].mean(axis=1)
@@ -246,7 +246,7 @@ def _said(found, metric, what, bar, margin):
     n, total = found.labelled, found.documents
     saved = "{:.0%} [{:.0%}, {:.0%}]".format(*found.saved)
     square = found.saved[0] / (1 - n / total) if n < total else 0
-    first = f"**Labels saved = ρ²(1 − n/N)** = {square:.2f} × (1 − {n}/{total}) = {saved}."
+    first = f"**Labels saved ≈ ρ²(1 − n/N)** = {square:.2f} × (1 − {n}/{total}) = {saved}."
     if n == total:
         first += " All documents are labelled, so nothing can be saved."
     elif square < 0.02:
@@ -276,7 +276,7 @@ def _said(found, metric, what, bar, margin):
         f"Experts labelled {n} of {total} documents, drawn at random, of {found.systems} systems. "
         f"With the scores of {metric}, {pairs} (family-wise error 5%), and t{cost} (95%). "
         + (f"Its {text} (95%, leaving out each document). " if text else "")
-        + f"The scores replaced {saved} of the labels. "
+        + f"The scores saved {saved} of the labels. "
         "This holds for these systems and raters, and for documents like these."
     )
     return found._replace(sentences=said + found.refused, paper=paper)
