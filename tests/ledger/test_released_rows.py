@@ -16,8 +16,8 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
+from conftest import run_cells
 from nlgjudge.data import registry
-from nlgjudge.ledger import ledger
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
@@ -193,17 +193,16 @@ CASES = {  # notebook, tables, writer, the rule of its ROUGE rows, and the colum
 }
 
 
+def ledger_of(notebook, **parameters):
+    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
+    return run_cells(path, until="ledger", **parameters)["ledger"]
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_released_scores_fill_their_rows_and_no_other(checkout, commands, name):
+def test_released_scores_fill_their_rows_and_no_other(checkout, name):
     notebook, tables, write, rule, rows = CASES[name]
-    where = checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    commands.notebook(
-        REPOSITORY / "notebooks" / f"{notebook}.ipynb",
-        where / "out.ipynb",
-        {"permutations": 9, "limit": 32, "stemmers": [rule.split(", ")[2]]},
-    )
-    made = ledger.read(where / "ledger" / f"{notebook}.csv")
-    made = made[made["published"] != ""]
+    checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
+    made = ledger_of(notebook, stemmers=[rule.split(", ")[2]])
     planted = made[made["row"].isin(rows)]
     assert set(planted["row"]) == set(rows) and set(planted["artefact"]) == set(tables)
     assert set(planted["verdict"]) == {"exact"} and set(planted["evidence"]) == {"released_scores"}
@@ -218,14 +217,9 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, commands, name):
     assert not (others["verdict"] == "exact").all()
 
 
-def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, commands):
+def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout):
     notebook, tables, write, rule, _ = CASES["bagel"]
-    where = checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    commands.notebook(
-        REPOSITORY / "notebooks" / f"{notebook}.ipynb",
-        where / "out.ipynb",
-        {"permutations": 9, "limit": 8, "stemmers": ["porter"]},
-    )
-    made = ledger.read(where / "ledger" / f"{notebook}.csv")
+    checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
+    made = ledger_of(notebook, stemmers=["porter"])
     assert not made["row"].str.startswith("ChatGPT").any()
     assert len(set(made["row"])) == 3 + 6

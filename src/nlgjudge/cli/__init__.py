@@ -1,6 +1,7 @@
 """The command line: data, prompts, judge, replies, rerun, ledger. Notebooks are run with papermill."""
 
 import sys
+from importlib import import_module
 
 import click
 
@@ -13,7 +14,34 @@ STATUS = (
 )
 
 
-@click.group(epilog="`nlgjudge COMMAND --help` has an example of each command.")
+# Each command's module, imported when the command is used, and its line in the help.
+COMMANDS = {
+    "data": ("files", "Upstream files: list, fetch, verify."),
+    "judge": ("judge", "Let a judge rate a benchmark, after showing what it takes."),
+    "ledger": ("files", "Merge the last run's results, and report what differs."),
+    "prompts": ("files", "Prompts: list them, or show one."),
+    "replies": ("files", "The store of replies: export, import, totals, batches, drop."),
+    "rerun": ("rerun", "Ask a judge of yours for the papers' rows."),
+}
+
+
+class OnUse(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, context):
+        return [*COMMANDS]
+
+    def get_command(self, context, name):
+        if name in COMMANDS:
+            import_module(f"nlgjudge.cli.{COMMANDS[name][0]}")
+        return super().get_command(context, name)
+
+    def format_commands(self, context, formatter):
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, said) for name, (_, said) in COMMANDS.items()])
+
+
+@click.group(cls=OnUse, epilog="`nlgjudge COMMAND --help` has an example of each command.")
 @click.version_option(package_name="nlgjudge")
 @click.option("--traceback", is_flag=True, help="Show where an error arose.")
 def cli(traceback):
@@ -54,8 +82,6 @@ def main(arguments=None):
     int
         The exit status, as `STATUS` describes it.
     """
-    from nlgjudge.cli import files, judge, rerun  # noqa: F401  each adds its commands to the group
-
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
         return cli.main(arguments, prog_name="nlgjudge", standalone_mode=False) or 0

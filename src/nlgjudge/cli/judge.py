@@ -41,7 +41,6 @@ _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills
     "    --price 0.15 0.60 --max-cost 1 --limit 50 -o replies.csv --plan\n"
     "nlgjudge judge summeval surface --aspect fluency --scale 1 5 \\\n"
     "    --prompts 'Rate the fluency from 1 to 5: {{hypothesis}}'",
-    short_help="Let a judge rate a benchmark, after showing what it takes.",
 )
 @click.argument("benchmark")
 @click.argument("judge")

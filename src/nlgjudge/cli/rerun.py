@@ -30,7 +30,6 @@ from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tab
     "rerun",
     "nlgjudge rerun geval chatgpt/table6 --judge openai:gpt-4o-mini --price 0.15 0.60 --plan\n"
     "nlgjudge rerun geval --judge G-EVAL-3.5=openai:gpt-4o-mini --judge G-EVAL-4=openai:gpt-4o",
-    short_help="Ask a judge of yours for the papers' rows.",
 )
 @click.argument("targets", nargs=-1, metavar="[PAPER[/TABLE]]...")
 @click.option(

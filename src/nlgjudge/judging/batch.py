@@ -9,8 +9,6 @@ import json
 import warnings
 from contextlib import contextmanager
 
-import openai
-
 from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.served import Served
 from nlgjudge.judging.server import Malformed, client, filtered, is_filtered, replies_in, words
@@ -162,6 +160,8 @@ class Batch(Served):
 
     @contextmanager
     def _client(self, problem):
+        import openai
+
         with client("", self.base_url, timeout=self.timeout) as connected:
             try:
                 yield connected

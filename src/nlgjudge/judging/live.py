@@ -10,7 +10,6 @@ import time
 import warnings
 from collections import Counter
 
-import openai
 from tqdm import tqdm
 
 from nlgjudge.judging.errors import JudgeError, Waiting
@@ -264,6 +263,8 @@ class Live(Served):
 
     async def _call(self, connected, body):
         """Replies of one call; None if the server rejects a parameter."""
+        import openai  # takes a second, which a plan need not pay
+
         if not self._answered:
             connected = connected.with_options(max_retries=min(FIRST_RETRIES, RETRIES))
         self.spent["calls"] += 1

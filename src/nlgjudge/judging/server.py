@@ -4,8 +4,6 @@ import os
 import re
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-import openai
-
 from nlgjudge.judging.errors import JudgeError
 
 TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
@@ -47,6 +45,8 @@ def client(kind, base_url, **options):
     JudgeError
         If the environment has no key.
     """
+    import openai  # takes a second, which recordings and plans need not pay
+
     parts = urlsplit(base_url)
     version = parse_qs(parts.query).get("api-version")
     make = getattr(openai, f"{kind}OpenAI")
@@ -212,6 +212,8 @@ def explained(error, model, endpoint):
     JudgeError or CallFailed
         The first for what would fail for every item.
     """
+    import openai
+
     text = words(error)
     if isinstance(error, openai.AuthenticationError):
         return JudgeError(f"the key in OPENAI_API_KEY was refused (401): {text}")

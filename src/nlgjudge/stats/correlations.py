@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 LEVELS = ("sample", "dataset", "system")
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -119,11 +119,11 @@ def correlation_of(x, y, level, coefficient, constant, kendall):
 
 
 def units_with_scores(y, level):
-    """Which documents, items or systems have scores; shape (n_units,)."""
+    """Which documents, items or systems have scores; shape (..., n_units)."""
     there = ~np.isnan(y)
     if level == "dataset":
-        return there.ravel()
-    return there.any(axis=1 if level == "sample" else 0)
+        return there.reshape(*y.shape[:-2], -1)
+    return there.any(axis=-1 if level == "sample" else -2)
 
 
 def by_group(x, y, level, coefficient, kendall="b"):
@@ -138,25 +138,26 @@ def by_group(x, y, level, coefficient, kendall="b"):
     numpy.ndarray, shape (..., n_groups)
         NaN for a group with constant input or fewer than two items.
     """
-    x, y = np.broadcast_arrays(x, y)
     if level == "system":
+        x, y = np.broadcast_arrays(x, y)  # a mean over documents is of those that both have
         x, y = (system_means(scores)[..., None, :] for scores in (x, y))
     elif level == "dataset":
         x, y = (scores.reshape(*scores.shape[:-2], 1, -1) for scores in (x, y))
+    if coefficient != "kendall":
+        return grouped(x, y, coefficient)
+    x, y = np.broadcast_arrays(x, y)
     rows = (scores.reshape(-1, scores.shape[-1]) for scores in (x, y))
     return grouped(*rows, coefficient, kendall=kendall).reshape(x.shape[:-1])
 
 
 def mean_of_groups(groups, y, level, constant):
     """Average the last axis by the policy for constant input; a document without scores never counts."""
-    if level == "sample":
-        groups = groups[..., units_with_scores(y, level)]
+    there = units_with_scores(y, level) if level == "sample" else np.ones(1, bool)
     defined = ~np.isnan(groups)
-    if constant == "nan":
-        return groups.mean(axis=-1)
-    counted = groups.shape[-1] if constant == "zero" else defined.sum(axis=-1)
+    counted = defined if constant == "skip" else np.broadcast_to(there, groups.shape)
+    values = np.where(there if constant == "nan" else defined, groups, 0)
     with np.errstate(invalid="ignore"):
-        return np.where(defined, groups, 0).sum(axis=-1) / counted
+        return values.sum(axis=-1) / counted.sum(axis=-1)
 
 
 def system_means(scores):
@@ -197,17 +198,18 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     array([ 1., nan])
     """
     missing = np.isnan(x) | np.isnan(y)
-    x, y = (np.where(missing, np.nan, scores) for scores in (x, y))
-    if not x.size:
-        return np.full(len(x), np.nan)
+    if missing.any():  # else ratings that many metrics share are ranked once
+        x, y = (np.where(missing, np.nan, scores) for scores in (x, y))
+    if not missing.size:
+        return np.full(missing.shape[:-1], np.nan)
     if coefficient == "kendall" and x.shape[1] > _PAIRS:
         return np.array([_long_kendall(*row, kendall) for row in zip(x, y)])
     if coefficient == "kendall":
         return _kendall(x, y, kendall)
     if coefficient == "spearman":
-        x, y = (stats.rankdata(scores, axis=1, nan_policy="omit") for scores in (x, y))
+        x, y = (scipy.stats.rankdata(scores, axis=-1, nan_policy="omit") for scores in (x, y))
     (x, constant_x), (y, constant_y) = _unit(x), _unit(y)
-    value = np.clip((x * y).sum(axis=1), -1, 1)
+    value = np.clip((x * y).sum(axis=-1), -1, 1)
     return np.where(constant_x | constant_y, np.nan, value)
 
 
@@ -216,10 +218,10 @@ def _unit(scores):
     there = ~np.isnan(scores)
     scores = np.where(there, scores, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = scores.sum(axis=1, keepdims=True) / there.sum(axis=1, keepdims=True)
+        means = scores.sum(axis=-1, keepdims=True) / there.sum(axis=-1, keepdims=True)
         centred = np.where(there, scores - means, 0)
-        constant = np.abs(centred).max(axis=1) <= 1e-13 * np.abs(scores).max(axis=1)
-        return centred / np.sqrt((centred**2).sum(axis=1, keepdims=True)), constant
+        constant = np.abs(centred).max(axis=-1) <= 1e-13 * np.abs(scores).max(axis=-1)
+        return centred / np.sqrt((centred**2).sum(axis=-1, keepdims=True)), constant
 
 
 def _kendall(x, y, variant):
@@ -245,7 +247,7 @@ def _long_kendall(x, y, variant):
     x, y = x[~np.isnan(x)], y[~np.isnan(y)]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
-    return stats.kendalltau(x, y, variant=variant).statistic
+    return scipy.stats.kendalltau(x, y, variant=variant).statistic
 
 
 def correlation_table(

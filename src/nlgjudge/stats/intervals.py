@@ -12,7 +12,7 @@ value in 92 to 97% of studies, and one for other systems in at least 91%
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from nlgjudge.stats.correlations import (
     by_group,
@@ -20,6 +20,7 @@ from nlgjudge.stats.correlations import (
     check_options,
     correlation_of,
     matrices,
+    mean_of_groups,
     units_with_scores,
 )
 
@@ -305,10 +306,11 @@ def _without_each(x, y, axis, level, coefficient, constant, kendall):
         mean = np.nanmean(groups)
         return mean + (mean - groups) / max(used - 1, 1)
     found = np.full(y.shape[axis], np.nan)
-    for place in np.flatnonzero((~np.isnan(y)).any(axis=1 - axis)):
-        rest = (np.delete(scores, place, axis) for scores in (x, y))
-        value = correlation_of(*rest, level, coefficient, constant, kendall).value
-        found[place] = np.inf if np.isnan(value) else value
+    places = np.flatnonzero((~np.isnan(y)).any(axis=1 - axis))
+    x, y = (np.array([np.delete(scores, place, axis) for place in places]) for scores in (x, y))
+    groups = by_group(x, y, level, coefficient, kendall)
+    values = mean_of_groups(groups, y, level, constant)
+    found[places] = np.where(np.isnan(values), np.inf, values)
     return found
 
 
@@ -340,7 +342,7 @@ def _half_width(documents, others, confidence, larger):
     df = variances.sum() ** 2 / (variances**2 / freedom).sum()
     sums = sum(of_documents), sum(of_systems)
     variance = max(sums) if larger else sum(sums)
-    return float(stats.t.ppf((1 + confidence) / 2, df) * np.sqrt(variance))
+    return float(scipy.stats.t.ppf((1 + confidence) / 2, df) * np.sqrt(variance))
 
 
 def _variance(values):

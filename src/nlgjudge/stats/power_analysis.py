@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from nlgjudge.stats.correlations import (
     COEFFICIENTS,
@@ -304,7 +304,7 @@ def _bisected(reached):
 def _found(differences, alpha, size):
     """Share of studies whose difference is significant."""
     deviation = np.nanstd(differences)
-    quantile = stats.t.ppf(1 - alpha / 2, size[0] - 1)
+    quantile = scipy.stats.t.ppf(1 - alpha / 2, size[0] - 1)
     return float((np.abs(differences) > quantile * deviation + 1e-12).mean())
 
 

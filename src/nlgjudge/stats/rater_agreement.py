@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from nlgjudge.namespaces import optional
 from nlgjudge.stats.correlations import check_frame, check_options, correlation
@@ -278,7 +278,7 @@ def alternative_annotator_test(
             f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys"
         )
     adjusted = np.full(len(p_values), np.nan)
-    adjusted[tested] = stats.false_discovery_control(p_values[tested], method="by")
+    adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
     rejected = adjusted <= alpha
     table = table.assign(p_adjusted=adjusted, rejected=rejected)
     winning_rate = float(rejected[tested].mean())
@@ -305,7 +305,7 @@ def _leave_out(own, values, column, epsilon, similarity, minimum):
     if np.ptp(differences) == 0:  # no variance, and so no t
         p_value = float(differences[0] >= epsilon)
     else:
-        p_value = stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
+        p_value = scipy.stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
     return n, judge_wins.mean(), annotator_wins.mean(), p_value
 
 

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from nlgjudge.stats.correlations import check_correlation, check_options, correlation_of
 from nlgjudge.stats.swaps import compared
@@ -88,4 +88,4 @@ def williams(r_a, r_b, r_ab, n):
     if not above > 1e-15 * below:
         return math.nan, math.nan
     t = (r_a - r_b) * math.sqrt(below / above)
-    return t, float(2 * stats.t.sf(abs(t), n - 3))
+    return t, float(2 * scipy.stats.t.sf(abs(t), n - 3))
