@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import IPython.display
+import matplotlib.pyplot as plt
 import nbformat
 import papermill
 import pytest
@@ -109,17 +111,43 @@ class Commands:
         )
 
 
-def run_cells(path, until="", **parameters):
-    """Run a notebook's code cells here, up to the one that makes a name; returns all names."""
-    names = {"display": lambda *_, **__: None}
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code" and until not in names:
-            with contextlib.chdir(path.parent):
+class Cells:
+    """Run a notebook's code cells in this process, which saves the start of a kernel.
+
+    Attributes
+    ----------
+    shown : list of str
+        What the last run displayed, as text.
+    """
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, *shown):
+        """In the place of IPython's."""
+        self.shown += [one.data if hasattr(one, "data") else str(one) for one in shown]
+
+    def __call__(self, notebook, until="", **parameters):
+        """Return all names; a run ends with the cell that makes the name `until`."""
+        self.shown.clear()
+        names = {"display": self.display}
+        path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and until not in names:
                 exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
             if "parameters" in cell.metadata.get("tags", []):
                 assert set(parameters) <= set(names)
                 names |= parameters
-    return names
+        return names
+
+
+@pytest.fixture
+def run_cells(monkeypatch):
+    """Run a notebook's cells here (`Cells`)."""
+    cells = Cells()
+    monkeypatch.setattr(IPython.display, "display", cells.display)
+    yield cells
+    plt.close("all")
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import nbformat
 import pytest
 
 import nlgjudge as nj
-from conftest import run_cells
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
@@ -79,7 +78,7 @@ def ask(tmp_path, monkeypatch, lexical, commands):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
-    def asked(name, *answers, refused="", **parameters):
+    def asked(name, *answers, **parameters):
         models = {MODEL: answers[0]} | {answer.__name__: answer for answer in answers}
 
         def reply(number, where, body):
@@ -92,14 +91,11 @@ def ask(tmp_path, monkeypatch, lexical, commands):
         output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            path = root() / "notebooks" / f"{name}.ipynb"
-            parameters = {"source": "sample", "judge": JUDGE, **parameters}
-            if refused:  # in this process, which saves the start of a kernel
-                with pytest.raises(ValueError, match=refused):
-                    run_cells(path, **parameters)
-                assert not server.requests
-                return None
-            commands.notebook(path, output, parameters)
+            commands.notebook(
+                root() / "notebooks" / f"{name}.ipynb",
+                output,
+                {"source": "sample", "judge": JUDGE, **parameters},
+            )
         return nbformat.read(output, as_version=4), server.requests
 
     return asked
@@ -200,9 +196,12 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
 )
 @pytest.mark.parametrize("name", ["dhp_figure2_response_styles", FIGURE_4])
 def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(
-    name, parameters, message, ask
+    name, parameters, message, run_cells, serve
 ):
-    ask(name, constant, limit=2, refused=message, **parameters)
+    server = serve(lambda *_: completion(["1"]))
+    with pytest.raises(ValueError, match=message):
+        run_cells(name, **{"source": "sample", "judge": JUDGE} | parameters)
+    assert not server.requests
 
 
 def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
@@ -233,15 +232,3 @@ def test_a_judge_of_single_rows(ask):
     assert len(requests) == 7 * 3 * (2 + 3)
     text = "\n".join(said(notebook))
     assert all(row in text for row in rows)
-
-
-def test_a_row_is_refused_before_a_call_is_paid(ask):
-    slip = "no printed row of a model 'ChatGPT': did you mean 'ChatGPT .DA w/"
-    ask(
-        "chatgpt_table7_bagel",
-        constant,
-        judge={"ChatGPT": JUDGE},
-        stemmers=["porter"],
-        refused=slip,
-        **QUICK,
-    )

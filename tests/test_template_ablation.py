@@ -5,7 +5,6 @@ import json
 import re
 import warnings
 
-import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pytest
@@ -22,23 +21,11 @@ CHANGES = [ast.literal_eval(text) for text in re.findall(r"^\|[^|]+\| `(\{.*\})`
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the template's cells in this process, with other parameters; gives its variables."""
+def run(run_cells, tmp_path, monkeypatch):
+    """Run the template's cells with other parameters; gives its variables."""
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "cache"))
-
-    def ran(**parameters):
-        names = {}
-        for cell in TEMPLATE.cells:
-            if cell.cell_type == "code":
-                exec(cell.source, names)
-            if "parameters" in cell.metadata.get("tags", []):
-                names |= QUICK | parameters
-        return names
-
-    plt.close("all")
-    yield ran
-    plt.close("all")
+    return lambda **parameters: run_cells("template_ablation", **QUICK | parameters)
 
 
 @pytest.fixture

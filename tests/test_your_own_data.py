@@ -6,9 +6,6 @@ import subprocess
 import sys
 from html import unescape
 
-import IPython.display
-import matplotlib.pyplot as plt
-import nbformat
 import nltk
 import numpy as np
 import pandas as pd
@@ -40,28 +37,14 @@ def apart(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(monkeypatch):
+def run(run_cells):
     """Run the notebook's code cells with other parameters; return its names, and what it showed as text."""
 
     def executed(**parameters):
-        shown = []
-        monkeypatch.setattr(IPython.display, "display", lambda *all: shown.extend(map(text, all)))
-        names = {}
-        executed.shown = shown
-        for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
-            if cell.cell_type == "code":
-                exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
-            if "parameters" in cell.metadata.get("tags", []):
-                assert set(parameters) <= set(names)
-                names |= parameters
-        return names, "\n".join(shown)
+        names = run_cells("your_own_data", **parameters)
+        return names, "\n".join(run_cells.shown)
 
-    yield executed
-    plt.close("all")
-
-
-def text(shown):
-    return shown.data if hasattr(shown, "data") else shown.to_string()
+    return executed
 
 
 def cells(names, aspect="style"):
@@ -273,14 +256,14 @@ def test_one_system_without_references(run, planted):
         ("26_ids_float_int.csv", "### fluency"),
     ],
 )
-def test_files_of_other_people(run, name, message):
+def test_files_of_other_people(run, run_cells, name, message):
     if not (CASES / name).is_file():
         pytest.skip("needs the shared files")
     try:
         names, said = run(file=str(CASES / name), permutations=99)
     except ValueError as refused:
         assert "cannot be used" in str(refused) and message in str(refused)
-        assert "problem" in "".join(run.shown)
+        assert "problem" in "".join(run_cells.shown)
         return
     assert message in said + names["by_rater"].agg(["min", "max"]).to_string()
 
@@ -352,20 +335,20 @@ def test_a_limit_on_cost_stops_a_judge(run, server, articles):
         run(**asked | {"price": None})
 
 
-def test_nothing_is_paid_for_the_sample_unless_it_is_asked_for(run, server):
+def test_nothing_is_paid_for_the_sample_unless_it_is_asked_for(run, run_cells, server):
     asked = {"judges": ["openai:good"], "limit": 1, "prompts": "geval/{task}/{aspect}"}
     with pytest.raises(ValueError, match="SAMPLE: expected a file for a served judge; got none"):
         run(**asked)
-    assert not server.requests and "**Plan:** 24 calls" in "".join(run.shown)
+    assert not server.requests and "**Plan:** 24 calls" in "".join(run_cells.shown)
     names, _ = run(**asked, source="sample", options={"temperature": 0.5})
     assert len(server.requests) == 24 and json.loads(server.requests[0])["temperature"] == 0.5
 
 
-def test_a_judge_that_fails_or_says_nothing_ends_the_run(run, server, articles):
+def test_a_judge_that_fails_or_says_nothing_ends_the_run(run, run_cells, server, articles):
     with pytest.raises(JudgeError, match="out of order"):
         run(**articles, judges=["openai:bad"])
     run(**articles, judges=["openai:vague"])
-    said = "\n".join(run.shown)  # the page has the other methods
+    said = "\n".join(run_cells.shown)  # the page has the other methods
     assert "28 of 28 replies have no rating" in said and "### style" in said
     assert "mine, openai:vague is not compared: scores for 0 of 28 rated outputs" in said
 

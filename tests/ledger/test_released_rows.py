@@ -16,7 +16,6 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from conftest import run_cells
 from nlgjudge.data import registry
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -193,16 +192,11 @@ CASES = {  # notebook, tables, writer, the rule of its ROUGE rows, and the colum
 }
 
 
-def ledger_of(notebook, **parameters):
-    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
-    return run_cells(path, until="ledger", **parameters)["ledger"]
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_released_scores_fill_their_rows_and_no_other(checkout, name):
+def test_released_scores_fill_their_rows_and_no_other(checkout, run_cells, name):
     notebook, tables, write, rule, rows = CASES[name]
     checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    made = ledger_of(notebook, stemmers=[rule.split(", ")[2]])
+    made = run_cells(notebook, until="ledger", stemmers=[rule.split(", ")[2]])["ledger"]
     planted = made[made["row"].isin(rows)]
     assert set(planted["row"]) == set(rows) and set(planted["artefact"]) == set(tables)
     assert set(planted["verdict"]) == {"exact"} and set(planted["evidence"]) == {"released_scores"}
@@ -217,9 +211,9 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, name):
     assert not (others["verdict"] == "exact").all()
 
 
-def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout):
+def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, run_cells):
     notebook, tables, write, rule, _ = CASES["bagel"]
     checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    made = ledger_of(notebook, stemmers=["porter"])
+    made = run_cells(notebook, until="ledger", stemmers=["porter"])["ledger"]
     assert not made["row"].str.startswith("ChatGPT").any()
     assert len(set(made["row"])) == 3 + 6

@@ -131,7 +131,7 @@ def meteor_variants(items):
 def _nltk(pairs, split, synonymous):
     """Scores of each pair of hypothesis and reference: today's NLTK, and NLTK before 3.6.3."""
     stem = cache(optional("nltk.stem.porter", "metrics").PorterStemmer().stem)
-    synonyms = cache(_synonyms(_synsets(wordnet.find()))) if synonymous else lambda word: ()
+    synonyms = _synonyms(wordnet.find()) if synonymous else lambda word: ()
     words = str.split
     if split == "words":
         words = optional("nltk.tokenize.destructive", "metrics").NLTKWordTokenizer().tokenize
@@ -199,9 +199,12 @@ def _formula(matches, hypothesis, reference, old=False):
     return (1 - penalty) * (precision * recall / (0.9 * precision + (1 - 0.9) * recall))
 
 
-def _synonyms(synsets):
-    """Function of a word: the other words in its synsets, but for those of several parts."""
+@cache  # WordNet's index takes two seconds to read
+def _synonyms(place):
+    """Function of a word: the other words in its synsets at that place, but for those of several parts."""
+    synsets = _synsets(place)
 
+    @cache
     def synonyms(word):
         names = {name for synset in synsets(word) for name in synset.lemma_names()}
         return frozenset(name for name in names if "_" not in name and name != word)
