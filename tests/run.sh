@@ -1,10 +1,8 @@
 #!/bin/sh
-# `make test`: style, unit tests with doctests, and the committed notebooks under nbval. Outputs are
-# compared where the notebook's data are those of its committed outputs; elsewhere it has to run.
+# `make test`: unit tests with doctests, and the committed notebooks under nbval, whose results give the ledger.
+# Outputs are compared where the notebook's data are those of its committed outputs; elsewhere it has to run.
 # `make units`: without the notebooks.
 set -e
-ruff format --check --quiet src tests site
-ruff check --quiet src tests notebooks site benchmarks
 pytest="python -m pytest -q -n auto --dist loadfile"
 # The longest files first.
 $pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/test_cli_rerun.py tests src/nlgjudge

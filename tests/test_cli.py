@@ -4,6 +4,7 @@ import re
 import shlex
 
 import click
+import pytest
 
 from loopback import completion
 from nlgjudge.cli import INTERRUPTED, cli, main
@@ -43,6 +44,25 @@ def test_each_command_has_an_example_that_it_takes(capsys):
             words = shlex.split(line)
             assert tuple(words[: len(path)]) == path
             one.make_context(path[-1], words[len(path) :])  # its options are known
+
+
+@pytest.mark.parametrize(
+    "line, spared",
+    [
+        ("--help", {"numpy", "pandas", "scipy", "openai"}),
+        ("rerun geval/table2 --judge openai:m --plan", {"scipy.stats", "matplotlib", "openai"}),
+        ("judge openmeva openai:m --prompts chatgpt/da/story/overall --plan", {"scipy", "openai"}),
+    ],
+)
+def test_a_command_imports_only_what_it_uses(line, spared, commands):
+    """A second each for what a plan needs none of."""
+    program = (
+        f"import sys; from nlgjudge.cli import main; status = main({shlex.split(line)}); "
+        f"print({spared} & {{*sys.modules}}); sys.exit(status)"
+    )
+    done = commands.run("-c", program, NLGJUDGE_MIRROR="", NLGJUDGE_OFFLINE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\nset()\n")
 
 
 def test_a_slip_is_named_with_the_near_ones(capsys):

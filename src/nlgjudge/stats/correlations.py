@@ -146,8 +146,9 @@ def by_group(x, y, level, coefficient, kendall="b"):
     if coefficient != "kendall":
         return grouped(x, y, coefficient)
     x, y = np.broadcast_arrays(x, y)
-    rows = (scores.reshape(-1, scores.shape[-1]) for scores in (x, y))
-    return grouped(*rows, coefficient, kendall=kendall).reshape(x.shape[:-1])
+    *groups, members = x.shape
+    rows = (scores.reshape(np.prod(groups), members) for scores in (x, y))
+    return grouped(*rows, coefficient, kendall=kendall).reshape(groups)
 
 
 def mean_of_groups(groups, y, level, constant):

@@ -1,0 +1,41 @@
+"""The examples of README, CONTRIBUTING and the guide: Python prints what they say, commands of a console work."""
+
+import doctest
+import re
+import shlex
+
+import pytest
+
+from nlgjudge.cli import main
+from nlgjudge.data.paths import root
+
+PAGES = [root() / "README.md", root() / "CONTRIBUTING.md", *sorted(root().glob("site/guide/*.md"))]
+
+
+def blocks(page, kind):
+    """Contents of a page's code blocks of a kind."""
+    return re.findall(rf"^```{kind}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page(page, tmp_path, monkeypatch, capsys):
+    """On the sample, in a folder with the files that the page shows."""
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(root()))
+    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page, r"\{code-block\} text"):
+        name, content = re.fullmatch(r":caption: (.*?)\n\n(.*)", block, re.S).groups()
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    for command in re.findall(r"^\$ nlgjudge (.*)$", "".join(blocks(page, "console")), re.M):
+        assert main(shlex.split(command)) == 0, capsys.readouterr().err
+    examples = "\n".join(blocks(page, "pycon"))
+    test = doctest.DocTestParser().get_doctest(examples, {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner()
+    runner.run(test)
+    assert runner.failures == 0, capsys.readouterr().out
+
+
+def test_the_pages_have_examples():
+    assert sum(len(blocks(page, "pycon")) for page in PAGES) > 5
