@@ -367,7 +367,7 @@ def test_the_newest_part_of_a_notebook_counts_and_a_deleted_notebook_does_not(sm
 
 
 def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
-    """The second notebook ran on the sample: its outputs are not copied."""
+    """The second notebook ran on the sample: its outputs and figures are not copied."""
     resolved(small, one="real", two="sample")
     shutil.copytree(small / "notebooks", small / "build" / "executed")
     path = small / "build" / "executed" / "one.ipynb"
@@ -380,12 +380,17 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     readmes = [small / "README.md", small / "paper_tables" / "README.md"]
     for readme in readmes:
         readme.write_text(f"before\n{workflow.BEGIN}\nold\n{workflow.END}\nafter\n")
+    figures = small / "build" / "results" / "figures"
+    figures.mkdir(parents=True)
+    for name in ("one", "two"):
+        (figures / f"{name}.svg").write_text("drawn", encoding="utf-8")
     workflow.build_ledger(lambda line: None)
     said = []
     workflow.refresh(said.append)
     left_out = "two: not copied, because data were missing: data_two"
     assert {left_out, "notebooks/one.ipynb: changed", "README.md: changed"} < set(said)
-    assert "figures/summary_geval.png: changed" in said
+    assert {"figures/summary_geval.png: changed", "figures/one.svg: changed"} < set(said)
+    assert not (small / "figures" / "two.svg").exists()
     book = nbformat.read(small / "notebooks" / "one.ipynb", as_version=4)
     stream, picture = book.cells[2].outputs
     assert stream["text"] == "ab" and picture["metadata"] == {"image/png": {"width": 300}}

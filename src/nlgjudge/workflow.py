@@ -370,17 +370,19 @@ def _lacking(name):
 
 
 def _copies():
-    """Files of this run that belong in the repository, each with its place."""
+    """Files of this run that belong in the repository, each with its place; none of a notebook that lacked data."""
+    lacking = tuple(name for name in notebooks() if _lacking(name))
     for place in ["figures", *(f"paper_tables/{folder}" for folder in WRITTEN)]:
         target = root() / place
         for path in sorted((results() / target.name).glob("*")):
-            yield path, target / path.name
+            if not path.stem.startswith(lacking):
+                yield path, target / path.name
 
 
 def refresh(say=print):
     """Copy the last run's outputs, figures, tables and ledger into the repository.
 
-    Outputs of a notebook that lacked data are not copied.
+    Outputs and figures of a notebook that lacked data are not copied.
 
     Parameters
     ----------
