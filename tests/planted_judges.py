@@ -21,6 +21,7 @@ class People:
     """
 
     name = "people"
+    is_model = True
 
     def __init__(self, benchmarks, *, rated=None, turned=False, only=None):
         self.rated = rated or {}
@@ -53,14 +54,14 @@ class People:
                 yield Reply(task.item_id, task.aspect, index, text)
 
     def _text(self, task):
-        if task.form == "text":
+        if task.reading.form == "text":
             return "\n".join(
                 f"Quality {number}: how good it is"
                 for number in range(1, int(task.fields["n"]) + 1)
             )
-        low, high = task.scale or (0, 1)
+        low, high = task.reading.scale or (0, 1)
         rating = low + (high - low) * self.share(task)
-        if task.form == "json":
+        if task.reading.form == "json":
             names = [
                 line.partition(":")[0]
                 for line in task.fields["aspects"].splitlines()

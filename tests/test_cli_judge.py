@@ -73,7 +73,7 @@ def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys)
     out = tmp_path / "replies.csv"
     assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == 0
     said = capsys.readouterr().out
-    assert "plan: tasks 12, samples 12, cached 0, calls 12, prompt_tokens " in said
+    assert "plan: requests 12, samples 12, cached 0, calls 12, prompt_tokens " in said
     assert "completion_tokens 60, cost " in said
     assert "5 tokens a reply, assumed for a rating" in said
     # The server counts ten prompt and two completion tokens a call, each at a price of 1.
@@ -110,7 +110,7 @@ def test_several_judges_are_one(serve, tmp_path, capsys):
     assert judge(tmp_path, *options, name="openai:a+openai:b+surface") == 0
     assert {row["judge"] for row in rows(out)} == {"openai:a", "openai:b", "surface"}
     said = capsys.readouterr().out
-    assert "plan: tasks 24, samples 24" in said and "spent: calls 24" in said
+    assert "plan: requests 12, samples 24" in said and "spent: calls 24" in said
     assert "replies: 36 parsed" in said and "Spearman" in said and len(server.requests) == 24
 
 
@@ -147,7 +147,7 @@ def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
     serve(rated)
     for options in ((), ("--limit", "0")):
         assert judge(tmp_path, "--plan", *options) == 0
-        assert "plan: tasks 72" in capsys.readouterr().out
+        assert "plan: requests 72" in capsys.readouterr().out
     assert judge(tmp_path, "--limit", "-1") == FAILED
     assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
 

@@ -13,6 +13,7 @@ from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.live import Live
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
@@ -28,7 +29,7 @@ with Store(sys.argv[1]) as store:
 
 
 def tasks(*prompts, n=1, **settings):
-    return [Task(f"item-{p}", "fluency", p, {}, (1, 5), "form", n, settings) for p in prompts]
+    return [Task(f"item-{p}", "fluency", p, {}, Reading(), n, settings) for p in prompts]
 
 
 def texts(judge, asked):

@@ -7,9 +7,15 @@ import pandas as pd
 import pytest
 
 from nlgjudge.judging import heads
-from nlgjudge.judging.probabilities import distributions, expected_score
+from nlgjudge.judging.reading import Reading, distributions
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.tasks import Reply
+
+
+def expected_score(logprobs, head="expected", **how):
+    found = Reading(**how).weigh(logprobs)
+    return found.by(head), 1 - found.mass
+
 
 RATINGS = [1, 2, 3, 4, 5]
 # Two humps, a tie of the likeliest, halves that meet between 2 and 4, one rating alone, nothing known.

@@ -12,6 +12,7 @@ KEY = "sk-leak-7Qx81mZpR4-do-not-show"
 WORK = """
 import sys, traceback, warnings
 from pathlib import Path
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.store import Store
@@ -20,7 +21,7 @@ from nlgjudge.judging.tasks import Task
 warnings.simplefilter("always")
 store = Store("out/replies.sqlite")
 def run(word, number=3, **settings):
-    tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, (1, 5), "form", 2, settings)
+    tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, Reading(), 2, settings)
              for i in range(number)]
     try:
         for reply in Live("m", store, progress=True, concurrency=4).replies(tasks):

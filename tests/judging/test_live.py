@@ -13,6 +13,7 @@ import pytest
 from loopback import Loopback, completion, error, right, words
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 
@@ -21,7 +22,7 @@ SOON = {"retry-after": "0.05"}
 
 def tasks(number, n=1, **settings):
     return [
-        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, (1, 5), "form", n, settings)
+        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, Reading(), n, settings)
         for i in range(number)
     ]
 
@@ -248,7 +249,7 @@ from nlgjudge.judging.live import Live
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Task
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-tasks = [Task(str(i), "a", f"Rate text {i}.", {}, (1, 5), "form") for i in range(400)]
+tasks = [Task(str(i), "a", f"Rate text {i}.", {}) for i in range(400)]
 async def cell():
     list(Live("m", Store(sys.argv[1]), concurrency=8).replies(tasks))
 try:

@@ -10,7 +10,7 @@ import pytest
 from nlgjudge.data.fetch import DataUnavailable, read
 from nlgjudge.data.recordings import RECORDINGS
 from nlgjudge.data.registry import entries
-from nlgjudge.judging.parsing import parse, parse_all
+from nlgjudge.judging.reading import Reading
 
 FIVE = (1, 5)
 HUNDRED = (0, 100)
@@ -52,7 +52,7 @@ HUNDRED = (0, 100)
     ],
 )
 def test_a_rating_is_read(text, form, scale, rating):
-    assert parse(text, form, scale) == (rating, "")
+    assert Reading(form, scale).read(text) == (rating, "")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_rating_is_read(text, form, scale, rating):
     ],
 )
 def test_a_reply_without_a_rating_says_why(text, form, scale, reason):
-    found = parse(text, form, scale)
+    found = Reading(form, scale).read(text)
     assert (math.isnan(found.score), found.reason) == (True, reason)
 
 
@@ -126,11 +126,11 @@ REASONING = [
 def test_reasoning_is_removed_before_every_form(before, answer, form, rating):
     options = {"good": 5, "fair": 4} if form == "choice" else None
     for text in (before + answer, f"{before}{answer}<|return|>", f"{before}\n{answer}</s>"):
-        assert parse(text, form, FIVE, options=options) == (rating, "")
+        assert Reading(form, FIVE, options=options).read(text) == (rating, "")
 
 
 def test_a_cut_channel_has_no_rating():
-    assert parse("<|channel|>analysis<|message|>Rating: 2 seems").reason == "empty"
+    assert Reading().read("<|channel|>analysis<|message|>Rating: 2 seems").reason == "empty"
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_a_cut_channel_has_no_rating():
     ],
 )
 def test_the_aspect_is_a_label(text, aspect, rating, reason):
-    assert parse(text, aspect=aspect) == (pytest.approx(rating, nan_ok=True), reason)
+    assert Reading(aspect=aspect).read(text) == (pytest.approx(rating, nan_ok=True), reason)
 
 
 def test_json_is_read_by_the_name_of_the_rating():
     text = '{"Relevance": 5.0, "Fluency": 2, "score": 1}'
-    assert parse(text, "json", aspect="fluency").score == 2
-    assert parse(text, "json", key="relevance").score == 5
-    assert parse(text, "json").score == 1
-    assert parse(text, "json", key="depth").reason == "no_rating"
+    assert Reading("json", aspect="fluency").read(text).score == 2
+    assert Reading("json", key="relevance").read(text).score == 5
+    assert Reading("json").read(text).score == 1
+    assert Reading("json", key="depth").read(text).reason == "no_rating"
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_json_is_read_by_the_name_of_the_rating():
     ],
 )
 def test_a_pattern_of_ones_own(text, pattern, rating, reason):
-    assert parse(text, pattern=pattern) == (pytest.approx(rating, nan_ok=True), reason)
+    assert Reading(pattern=pattern).read(text) == (pytest.approx(rating, nan_ok=True), reason)
 
 
 def test_a_scale_that_a_pattern_names():
     pattern = r"lautet (?P<rating>\d) von (?P<top>\d+)"
-    assert parse("Das Urteil lautet 4 von 5.", pattern=pattern) == (4, "")
-    assert parse("Das Urteil lautet 4 von 10.", pattern=pattern).reason == "other_scale"
+    assert Reading(pattern=pattern).read("Das Urteil lautet 4 von 5.") == (4, "")
+    assert Reading(pattern=pattern).read("Das Urteil lautet 4 von 10.").reason == "other_scale"
 
 
 OPTIONS = {"Good": 5, "Fair": 3, "Very poor": 1}
@@ -198,12 +198,12 @@ OPTIONS = {"Good": 5, "Fair": 3, "Very poor": 1}
     ],
 )
 def test_choices(text, rating, reason):
-    found = parse(text, "choice", FIVE, options=OPTIONS)
+    found = Reading("choice", FIVE, options=OPTIONS).read(text)
     assert found == (pytest.approx(rating, nan_ok=True), reason)
 
 
 def test_a_list_of_options_spreads_over_the_scale():
-    found = parse_all(["A", "B", "C"], "choice", HUNDRED, options=["poor", "fair", "good"])
+    found = Reading("choice", HUNDRED, options=["poor", "fair", "good"]).read_all(["A", "B", "C"])
     assert found["score"].tolist() == [0, 50, 100]
 
 
@@ -219,9 +219,9 @@ def test_a_list_of_options_spreads_over_the_scale():
 )
 def test_what_cannot_be_read_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        parse("4", **arguments)
+        Reading(**arguments).read("4")
     with pytest.raises(ValueError, match="no policy 'zero'"):
-        parse_all(["4"], policy="zero")
+        Reading().read_all(["4"], "zero")
 
 
 REPLIES = ["4", "105", " 3 stars", "Score: 2", "..", "Rating: none", "Rating (1-3):\n2.5"]
@@ -241,7 +241,7 @@ REPLIES = ["4", "105", " 3 stars", "Score: 2", "..", "Rating: none", "Rating (1-
     ],
 )
 def test_policies_of_upstream(policy, scores):
-    found = parse_all(REPLIES, policy=policy)
+    found = Reading().read_all(REPLIES, policy)
     assert found["score"].tolist() == pytest.approx(scores, nan_ok=True)
 
 
@@ -269,7 +269,7 @@ def test_the_labels_by_hand():
         text = rows[path][int(label["row"])][int(label["sample_index"])]
         held = next(one for one in RECORDINGS.values() if _is_of(path, one.files))
         scale = ((0, 1) if "_gro_" in path else (1, 3)) if "topical_chat" in path else FIVE
-        found = parse(text, held.form, scale, pattern=held.pattern).score
+        found = Reading(held.form, scale, pattern=held.pattern).read(text).score
         labelled = float(label["score"] or "nan")
         if math.isnan(found):
             unread += [] if math.isnan(labelled) else [label]

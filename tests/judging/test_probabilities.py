@@ -5,9 +5,15 @@ import math
 import pandas as pd
 import pytest
 
-from nlgjudge.judging.probabilities import distributions, expected_score
+from nlgjudge.judging.reading import Reading, distributions
 from nlgjudge.judging.scoring import item_scores, responses
 from nlgjudge.judging.tasks import Reply
+
+
+def expected_score(logprobs, head="expected", **how):
+    found = Reading(**how).weigh(logprobs)
+    return found.by(head), 1 - found.mass
+
 
 NAN = math.nan
 
@@ -106,7 +112,7 @@ def likely(token, *pairs):
     ],
 )
 def test_expected_score_by_hand(logprobs, scale, score, outside):
-    found = expected_score(logprobs, scale)
+    found = expected_score(logprobs, scale=scale)
     assert found == (
         pytest.approx(score, nan_ok=True, rel=1e-6),
         pytest.approx(outside, abs=1e-12),

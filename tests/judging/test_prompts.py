@@ -7,8 +7,8 @@ import pytest
 
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
-from nlgjudge.judging.parsing import FORMS
 from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
+from nlgjudge.judging.reading import FORMS
 from nlgjudge.papers import modules
 
 TOKENS = sorted({token for name in names() for token in prompt(name).slots})

@@ -7,6 +7,7 @@ import pytest
 
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.store import Store
@@ -34,7 +35,7 @@ LOGPROBS = [["4", [["4", -0.25], ["5", -1.5]]]]
 
 
 def task(item_id, aspect="fluency", n=1):
-    return Task(item_id, aspect, "", {}, (1, 5), "form", n)  # of a recording without a known prompt
+    return Task(item_id, aspect, "", {}, Reading(), n)  # of a recording without a known prompt
 
 
 @pytest.fixture
@@ -209,7 +210,7 @@ def test_a_recording_whose_prompt_is_not_registered_takes_a_placeholder_alone():
 
 def test_tasks_without_a_prompt_object_are_held_to_the_same_text():
     fields = {"source": "A dog barks.", "hypothesis": "Dog.", "context": "", "reference": ""}
-    right = Task("d/a", "fluency", FLUENCY.render(fields), fields, (1, 5), "form")
+    right = Task("d/a", "fluency", FLUENCY.render(fields), fields, Reading())
     assert [r.text for r in known().replies(iter([right]))] == ["4"]
     for wrong in (right._replace(text="rate"), right._replace(fields={})):
         with pytest.raises(ValueError, match="asked was prompt a text of its own"):

@@ -11,6 +11,7 @@ from loopback import completion, words
 from nlgjudge.data.benchmarks import load
 from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.counts import reply_counts
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.replay import Replay
@@ -146,7 +147,7 @@ def test_probabilities_weigh_the_score_and_refusals_stay(items):
     assert judge.tasks[0].text == prompt(FLUENCY).render(judge.tasks[0].fields)
 
 
-class Counts:
+class Counts(Judge):
     """A judge that counts what it is asked and gives every item a 3."""
 
     name = "counts"
@@ -217,7 +218,7 @@ TEN = "Rate the fluency from 1 to 10: {{hypothesis}}"
 def test_a_text_has_a_scale_and_its_range_must_be_that(items):
     judge = fake(("8", "", []))
     assert judge_items(items.head(1), TEN, judge, scale=(1, 10))["score"].tolist() == [8]
-    assert judge.tasks[0].scale == (1, 10)
+    assert judge.tasks[0].reading.scale == (1, 10)
     judge_items(items.head(1), "In 2 to 3 steps: how fluent? {{hypothesis}}", fake(("4", "", [])))
     for text in (TEN, "On a scale of 0-10: {{hypothesis}}", "Score (1-10): {{hypothesis}}"):
         with pytest.raises(
@@ -347,7 +348,7 @@ def test_a_prompt_of_another_task_is_refused_and_a_text_of_ones_own_is_not():
 def test_errors_of_a_judge_surface(items):
     with pytest.raises(ValueError, match="judge 'gpt-4': expected openai:MODEL"):
         judge_items(items, FLUENCY, "gpt-4")
-    with pytest.raises(ValueError, match="judge=5: expected a name, one of openai:MODEL"):
+    with pytest.raises(ValueError, match="judge=5: expected a name, as openai:MODEL"):
         judge_items(items, FLUENCY, 5)
     with pytest.raises(TypeError, match="judge 'surface': no option 'mising'"):
         judge_items(items, FLUENCY, "surface", mising="keep")

@@ -7,6 +7,7 @@ import pytest
 import nlgjudge as nj
 from loopback import completion, error, right, words
 from nlgjudge.judging.live import Live
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.tasks import Task
 
@@ -22,7 +23,7 @@ def without_pauses(monkeypatch):
 
 def tasks(number, n=1, **settings):
     return [
-        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, (1, 5), "form", n, settings)
+        Task(f"item{i}", "coherence", f"Rate text {i}.", {}, Reading(), n, settings)
         for i in range(number)
     ]
 

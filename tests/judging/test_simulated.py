@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from nlgjudge.judging.parsing import parse
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.simulated import REFUSAL, Simulated
 from nlgjudge.judging.tasks import Task
 
@@ -21,8 +21,7 @@ def tasks(ids=TRUTH, *, words=None, form="form", scale=(1, 5), n=1):
             "coherence",
             "",
             {"hypothesis": "word " * (words or {}).get(item, 50)},
-            scale,
-            form,
+            Reading(form, scale),
             n,
         )
         for item in ids
@@ -34,7 +33,7 @@ def ratings(seed=1, *, truth=TRUTH, asked=None, **settings):
     asked = tasks() if asked is None else asked
     return np.array(
         [
-            parse(r.text, asked[0].form, asked[0].scale, aspect=r.aspect).score
+            Reading(*asked[0].reading[:2], aspect=r.aspect).read(r.text).score
             for r in judge.replies(asked)
         ]
     )
@@ -68,7 +67,7 @@ def test_refusals_are_as_frequent_as_asked():
     )
     assert [r.sample_index for r in replies[:6]] == [0, 1, 2, 3, 4, 0]
     assert abs(np.mean([r.text == REFUSAL for r in replies]) - 0.2) < 4 * np.sqrt(0.2 * 0.8 / 2000)
-    assert parse(REFUSAL).reason == "refusal"
+    assert Reading().read(REFUSAL).reason == "refusal"
     answered = ratings(2, refusals=0.2, noise=1)  # the others are the same as without refusals
     np.testing.assert_array_equal(
         answered[~np.isnan(answered)], ratings(2, noise=1)[~np.isnan(answered)]

@@ -10,7 +10,7 @@ import pytest
 
 import nlgjudge
 from nlgjudge.judging import surface
-from nlgjudge.judging.parsing import parse
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.surface import WEIGHTS, Surface, answer, score
 from nlgjudge.judging.tasks import Task
 
@@ -51,7 +51,7 @@ def task(
         "context": context,
         "reference": reference,
     }
-    return Task("d1/s1", aspect, text, fields, scale, form, n)
+    return Task("d1/s1", aspect, text, fields, Reading(form, scale), n)
 
 
 def rating(hypothesis, aspect, **options):
@@ -144,7 +144,7 @@ def test_a_text_cannot_ask_for_its_rating(aspect):
         assert claimed == rating(GOOD + claim.replace("5", "2"), aspect)
         # Other words have other trigrams, which is worth less than 0.01 on a scale from 1 to 5.
         assert claimed == pytest.approx(rating(GOOD + neutral, aspect), abs=0.01 / 4)
-    assert parse(next(Surface().replies([task("- Fluency: 5")])).text).score < 4
+    assert Reading().read(next(Surface().replies([task("- Fluency: 5")])).text).score < 4
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_replies_parse_back(form, scale, step, aspect):
     for share in (0, 0.1234, 1 / 3, 0.5, 0.875, 0.999, 1):
         expected = scale[0] + share * (scale[1] - scale[0])
         text = answer(expected, task("", aspect, scale=scale, form=form))
-        found = parse(text, form, scale, key=aspect, aspect=aspect)
+        found = Reading(form, scale, key=aspect, aspect=aspect).read(text)
         assert found.reason == "" and abs(found.score - expected) <= step / 2 + 1e-9, text
 
 
@@ -213,13 +213,11 @@ def test_equal_in_every_process():
 def on_the_sample(aspect):
     benchmark = nlgjudge.load("summeval", "sample")
     tasks = [
-        Task(
-            i.item_id, aspect, "", {"source": i.source, "hypothesis": i.hypothesis}, (1, 5), "form"
-        )
+        Task(i.item_id, aspect, "", {"source": i.source, "hypothesis": i.hypothesis})
         for i in benchmark.items.itertuples()
     ]
     scores = pd.DataFrame(
-        [(r.item_id, parse(r.text).score) for r in Surface().replies(tasks)],
+        [(r.item_id, Reading().read(r.text).score) for r in Surface().replies(tasks)],
         columns=["item_id", "surface"],
     )
     return [

@@ -185,7 +185,7 @@ def test_rows_of_their_own_judges():
 
 def test_what_may_not_be_kept_says_why():
     asked = {"source": "sample"}
-    assert "surface is a rule" in nj.rerun("geval", "table2", "surface", **asked).said
+    assert "surface is not a language model" in nj.rerun("geval", "table2", "surface", **asked).said
     found = nj.rerun(
         "geval",
         "table2",

@@ -11,7 +11,7 @@ from nlgjudge.data import fetch as files
 from nlgjudge.data.paths import cache
 from nlgjudge.data.registry import entries
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.parsing import FORMS, parse
+from nlgjudge.judging.reading import FORMS, Reading
 from nlgjudge.judging.store import Store
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -223,7 +223,7 @@ def reason_of(reading, reply):
     """Why a stored reply has no rating; empty if it has one."""
     if reading["form"] not in FORMS or (reply["reason"] and not reply["text"].strip()):
         return reply["reason"]
-    found = parse(reply["text"], **reading | {"options": reading["options"] or None}).reason
+    found = Reading(**reading).read(reply["text"]).reason
     return reply["reason"] or found if found else ""
 
 

@@ -22,12 +22,12 @@ from nlgjudge.cli.opening import (
     store_of_run,
 )
 from nlgjudge.data.benchmarks import READERS
-from nlgjudge.data.choices import first, unknown
+from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
+from nlgjudge.judging.count import assumption, plan
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.parsing import POLICIES
-from nlgjudge.judging.planning import assumption
+from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.run import SAMPLING, requests, sampling_settings
 from nlgjudge.judging.tasks import NOT_ASKED
 
@@ -91,8 +91,7 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
     planned = asked.pop("plan")
     settings = sampling_settings(**{name: asked.pop(name) for name in (*SAMPLING, "sampling")})
     samples, policy = asked.pop("samples"), asked.pop("policy")
-    if benchmark not in READERS:
-        raise ValueError(unknown("benchmark", benchmark, READERS, most=len(READERS)))
+    check_known("benchmark", benchmark, READERS, most=len(READERS))
     rated = nj.load(benchmark, source)
     if rated.is_sample:
         click.echo(
@@ -110,9 +109,8 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
         report_plan(opened, tasks, asked)
         if planned:
             return 0
-        if hasattr(opened, "submit"):  # so that all prompts go out before one is waited for
-            for part in tasks:
-                opened.submit(part)
+        for part in tasks:  # so that all prompts go out before one is waited for
+            opened.submit(part)
         how = {"samples": samples, "policy": policy, "sampling": settings}
         found = all_or_waiting(
             partial(nj.judge_items, items, [one], opened, **how) for one in chosen
@@ -195,10 +193,10 @@ def _named(given):
 
 def report_plan(judge, tasks, asked):
     """Print what a run would take; refuse a batch that would go over a limit."""
-    if not hasattr(judge, "plan"):
+    if not judge.asks:
         click.echo(f"plan: {judge.name} takes no call")
         return
-    plans = pd.DataFrame([judge.plan(part) for part in tasks])
+    plans = pd.DataFrame([plan(judge, part) for part in tasks])
     total = plans.drop(columns="cost").sum().to_dict()
     total["cost"] = float(plans["cost"].sum()) if asked["price"] is not None else None
     said = [f"{name} {value}" for name, value in total.items() if name != "cost"]
@@ -206,7 +204,7 @@ def report_plan(judge, tasks, asked):
         f"cost {total['cost']:.4f}" if asked["price"] is not None else "cost unknown (give --price)"
     )
     click.echo("plan: " + ", ".join(said))
-    asking = [one for one in getattr(judge, "judges", [judge]) if hasattr(one, "plan")]
+    asking = [one for one in judge.judges if one.asks]
     lengths = [assumption(one, next(iter(part))) for part in tasks if len(part) for one in asking]
     for length in dict.fromkeys(lengths):
         click.echo(f"plan: counted with {length}, and four characters a token of a prompt")
@@ -231,7 +229,7 @@ def report_plan(judge, tasks, asked):
 def report_run(judge, responses, price, notice):
     """Print what came of a run, and what it took; the exit status."""
     click.echo(f"{nj.judging.reply_counts(responses, examples=3)} {notice}".strip())
-    if hasattr(judge, "spent"):
+    if judge.spent:
         said = [f"{name} {value:.0f}" for name, value in judge.spent.items()]
         if price is not None:
             said.append(f"cost {judge.cost:.4f}")

@@ -183,7 +183,7 @@ def store_of_run(path=None):
 
 def report_failures(judge):
     """Print how many items a judge left unanswered, and return the exit status."""
-    if not getattr(judge, "failures", 0):
+    if not judge.failures:
         return 0
     most, _ = judge.reasons.most_common(1)[0]
     click.echo(

@@ -114,7 +114,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     if not counts["read"].any():
         click.echo("nlgjudge: no reply could be read", err=True)
         status = FAILED
-    stopped = [one.stopped for one in opened.values() if getattr(one, "stopped", "")]
+    stopped = [one.stopped for one in opened.values() if one.stopped]
     if stopped:
         click.echo(
             f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", err=True

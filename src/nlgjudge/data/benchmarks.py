@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.choices import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 
@@ -90,10 +90,8 @@ def load(name, source="auto"):
     >>> load("summeval", "sample").aspects
     ['coherence', 'consistency', 'fluency', 'relevance']
     """
-    if name not in READERS:
-        raise ValueError(unknown("benchmark", name, READERS, most=len(READERS)))
-    if source not in SOURCES:
-        raise ValueError(unknown("source", source, SOURCES))
+    check_known("benchmark", name, READERS, most=len(READERS))
+    check_known("source", source, SOURCES)
     if source == "sample":
         return sample.read(name)
     missing = [entry for entry in files(name) if fetch.local(entry) is None]

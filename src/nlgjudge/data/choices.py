@@ -2,6 +2,7 @@
 
 from difflib import get_close_matches
 from functools import lru_cache
+from numbers import Integral
 
 
 def unknown(kind, name, known, *, most=12):
@@ -40,6 +41,20 @@ def unknown(kind, name, known, *, most=12):
     else:
         text += f"; there are {len(known)}, as {', '.join(known[:most])}"
     return text
+
+
+def check_known(kind, name, known, *, most=12):
+    """Raise a ValueError, in the words of `unknown`, for a name that is not known."""
+    if name not in known:
+        raise ValueError(unknown(kind, name, known, most=most))
+
+
+def check_whole(least, **numbers):
+    """Raise a `ValueError` for a number that is no whole number from `least`."""
+    for name, number in numbers.items():
+        whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not whole or number < least:
+            raise ValueError(f"{name}={number!r}: expected a whole number of at least {least}")
 
 
 @lru_cache(maxsize=256)

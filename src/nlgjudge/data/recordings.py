@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
     note : str
         What is unknown, and why.
     form, pattern : str
-        How its replies are read, as `nlgjudge.judging.parsing.parse` takes them.
+        How its replies are read, as a `nlgjudge.judging.reading.Reading` has them.
     """
 
     benchmark: str = ""

@@ -1,8 +1,10 @@
+from .count import Count as Count
 from .counts import reply_counts as reply_counts
-from .parsing import parse as parse
-from .probabilities import distributions as distributions
+from .judge import Judge as Judge
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt
+from .reading import Reading as Reading
+from .reading import distributions as distributions
 from .run import get_judge as get_judge
 from .run import judge_items as judge_items
 from .scoring import item_scores as item_scores
@@ -10,4 +12,5 @@ from .scoring import recorded_responses as recorded_responses
 from .scoring import responses as responses
 from .scoring import wide as wide
 from .simulated import Simulated as Simulated
+from .tasks import Reply as Reply
 from .tasks import Tasks as Tasks

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.choices import check_known
 
 # Two ratings are tied where their probabilities differ by no more: above what rounding adds, below what a reply shows.
 _TIED = 1e-9
@@ -248,8 +248,7 @@ def get_head(name):
     >>> get_head("mode")([[0.1, 0.9]], [0, 1]).tolist()
     [1.0]
     """
-    if name not in HEADS:
-        raise ValueError(unknown("head", name, HEADS))
+    check_known("head", name, HEADS)
     return HEADS[name]
 
 

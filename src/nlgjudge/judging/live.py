@@ -12,8 +12,8 @@ from collections import Counter
 
 from tqdm import tqdm
 
+from nlgjudge.judging.count import CHARACTERS, prompt_tokens
 from nlgjudge.judging.errors import JudgeError, Waiting
-from nlgjudge.judging.planning import CHARACTERS, prompt_tokens
 from nlgjudge.judging.served import Served
 from nlgjudge.judging.server import (
     CallFailed,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from nlgjudge.data import fetch
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.registry import prompt_files
-from nlgjudge.judging.parsing import find, lettered
+from nlgjudge.judging.reading import Reading, lettered
 
 # The slots of upstream's prompt files, which are used by name and never copied.
 _UPSTREAM_SLOTS = {
@@ -60,7 +60,7 @@ class Prompt(NamedTuple):
     task : str
         What it is written for, as ``summarization``; empty where nobody says.
     pattern : str
-        How ratings are written where the default does not read them; see `nlgjudge.judging.parsing.parse`.
+        How ratings are written where the default does not read them; see `nlgjudge.judging.Reading`.
     """
 
     name: str
@@ -105,13 +105,8 @@ class Prompt(NamedTuple):
 
     @property
     def reading(self):
-        """How replies are read: keyword arguments of `nlgjudge.judging.responses`."""
-        return {
-            "form": self.form,
-            "scale": self.scale,
-            "pattern": self.pattern,
-            "options": self.options,
-        }
+        """How replies are read."""
+        return Reading(self.form, tuple(self.scale), self.pattern, self.options, aspect=self.aspect)
 
     @property
     def digest(self):
@@ -169,7 +164,7 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, patt
         name for `prompt`.
     aspect, scale, form, options, pattern
         Of a text: what it asks about, lowest and highest rating, and how a reply is read; see
-        `nlgjudge.judging.parsing.parse`.
+        `nlgjudge.judging.Reading`.
 
     Returns
     -------
@@ -196,7 +191,7 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, patt
             "or a Prompt"
         )
     _check_scale(scale)
-    find("", form, scale, options=options, pattern=pattern)  # refuses what cannot be read
+    Reading(form, scale, pattern, options).find("")  # refuses what cannot be read
     made = Prompt(
         name=f"inline:{hashlib.sha256(given.encode()).hexdigest()[:8]}",
         source="written for this run",

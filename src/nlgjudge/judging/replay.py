@@ -9,12 +9,13 @@ from collections import Counter
 
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import Recorded
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.served import replies_to
 from nlgjudge.judging.tasks import Reply, endpoint, key
 
 
-class Replay:
+class Replay(Judge):
     """Answer tasks from a recording, or from a store (`from_store`).
 
     Parameters
@@ -37,6 +38,9 @@ class Replay:
     ValueError
         For another value of `missing`.
     """
+
+    is_model = True
+    recorded = True
 
     def __init__(self, recording, name, *, held=None, texts=None, missing="error"):
         if missing not in ("error", "keep"):
@@ -77,6 +81,7 @@ class Replay:
         """
         made = cls(None, f"{store.path.name}:{model}", missing=missing)
         made.store = store
+        made.recorded = False  # replies of a run of ours
         made._model, made._endpoint = _source(store, model)
         return made
 
@@ -206,8 +211,10 @@ class Replay:
                 f"{instead}, take another recording",
             )
         scale = self.held.scales.get(task.aspect)
-        if scale and tuple(task.scale) != tuple(scale):
-            self._refuse(f"a scale of {list(task.scale)} for {task.aspect}", f"take {list(scale)}")
+        if scale and tuple(task.reading.scale) != tuple(scale):
+            self._refuse(
+                f"a scale of {list(task.reading.scale)} for {task.aspect}", f"take {list(scale)}"
+            )
         for field, text in self._judged.get(task.item_id, {}).items():
             if task.fields.get(field, text) != text:
                 self._refuse(

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data.choices import first, unknown
+from nlgjudge.data.choices import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.judging.count import plan as planned
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.heads import get_head
-from nlgjudge.judging.jury import Jury
-from nlgjudge.judging.parsing import POLICIES
+from nlgjudge.judging.heads import HEADS
+from nlgjudge.judging.judge import Jury, adapted
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
+from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import COLUMNS, responses
 from nlgjudge.judging.store import Store
@@ -44,17 +45,18 @@ def get_judge(
     per_minute=None,
     **options,
 ):
-    """Make a judge from its name.
+    """Make a judge from its name, or take one as it is.
 
     Parameters
     ----------
-    spec : str or list of str
+    spec : str, list of str, callable or object
         ``openai:MODEL`` (any compatible endpoint), ``batch:MODEL``, ``replay:RECORDING`` (of the registry),
         ``replay:STORE.sqlite:MODEL`` or ``surface``. A list, or names joined by ``+``, is the mean of several
-        judges (`nlgjudge.judging.jury.Jury`).
+        judges (`nlgjudge.judging.judge.Jury`). A function of an item (`nlgjudge.judging.judge.Function`) and an object
+        with `replies(tasks)` take no options.
     items : pandas.DataFrame, optional
         For recordings that name texts instead of keys.
-    store : nlgjudge.judging.store.Store, optional
+    store : path-like or nlgjudge.judging.store.Store, optional
         Of replies; by default `data/cache/replies.sqlite`.
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
@@ -75,7 +77,7 @@ def get_judge(
     KeyError
         For an unknown recording.
     TypeError
-        For an option that this kind of judge does not have.
+        For an option that this judge does not have.
     FileNotFoundError
         For a store that does not exist.
 
@@ -84,12 +86,15 @@ def get_judge(
     >>> get_judge("surface").name
     'surface'
     """
-    limits = {"store": store, "price": price, "max_cost": max_cost, "max_calls": max_calls}
-    limits |= {"per_minute": per_minute}
+    limits = dict(zip(_LIMITS, (price, max_cost, max_calls, per_minute, store)))
+    if not isinstance(spec, (str, list, tuple)):
+        judge = adapted(spec)
+        _check_no_options(judge, options | limits)
+        return judge
     if isinstance(spec, str):
         spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
-    if not isinstance(spec, (list, tuple)) or not all(isinstance(one, str) for one in spec):
-        raise ValueError(f"judge={spec!r}: expected a name or a list of names, each one of {KINDS}")
+    if not all(isinstance(one, str) for one in spec):
+        raise ValueError(f"judge={spec!r}: expected a list of names, each one of {KINDS}")
     kinds = [one.partition(":")[0] for one in spec]
     known = [option for kind in kinds for option in OPTIONS.get(kind, options)]
     for option in options:
@@ -113,7 +118,9 @@ def _judge(spec, items, limits, options):
         return Surface()
     if kind == "replay":
         return _replay(spec, name, items, options)
-    store = limits["store"] or Store(cache() / "replies.sqlite")
+    store = limits["store"]
+    if not isinstance(store, Store):
+        store = Store(store or cache() / "replies.sqlite")
     if kind == "openai":
         from nlgjudge.judging.live import Live
 
@@ -157,6 +164,7 @@ def judge_items(
     limit=None,
     price=None,
     max_cost=None,
+    plan=False,
     **options,
 ):
     """Let a judge rate items under prompts.
@@ -170,8 +178,9 @@ def judge_items(
         `item_id, source, hypothesis, references, context`.
     prompts : str, Prompt, or list of them
         One per aspect: names, texts with slots, or prompts, as `nlgjudge.as_prompt` takes them.
-    judge : str, list of str, or object
-        A name for `get_judge`, several for the mean of these judges, or anything with `replies(tasks)`.
+    judge : str, list of str, callable or object
+        A name for `get_judge`, several for the mean of these judges, a function of an item that gives a number or a
+        reply's text (`nlgjudge.judging.judge.Function`), or an object with `replies(tasks)`.
     scale : (float, float), optional
         Lowest and highest rating that prompts given as texts ask for, 1 and 5 by default.
     samples : int
@@ -182,19 +191,22 @@ def judge_items(
     sampling : dict, optional
         Any other parameters of the request.
     policy : str
-        What an unparsed reply counts as; see `nlgjudge.judging.parsing.parse_all`.
+        What an unparsed reply counts as; see `nlgjudge.judging.reading.Reading.read_all`.
     head : str
         Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
     limit : int, optional
         Judge the first documents; None or 0 is all.
     price, max_cost, **options
-        For `get_judge`.
+        For `get_judge`, as `store="replies.sqlite"`.
+    plan : bool
+        Ask nothing, and say what asking would take.
 
     Returns
     -------
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`; of several judges, a row for each judge and a
-        column `judge`.
+        column `judge`. With `plan`, by prompt: `requests, samples, cached, calls, prompt_tokens, completion_tokens`
+        and `cost` (None without a price).
 
     Raises
     ------
@@ -207,10 +219,12 @@ def judge_items(
     >>> items = nj.load("summeval", "sample").items
     >>> nj.judge_items(items, "geval/summarization/fluency", "surface", limit=1)["score"].tolist()[:2]
     [3.62, 3.65]
+    >>> nj.judge_items(items, "geval/summarization/fluency", lambda item: 4, limit=1)["score"].tolist()[:2]
+    [4.0, 4.0]
     """
     items = first(items, limit)
-    check_policy(policy)
-    get_head(head)
+    check_known("policy", policy, POLICIES)
+    check_known("head", head, HEADS)
     settings = sampling_settings(
         temperature=temperature,
         top_p=top_p,
@@ -219,22 +233,20 @@ def judge_items(
         sampling=sampling,
     )
     tasks = requests(items, prompts, scale=scale, samples=samples, settings=settings)
-    if isinstance(judge, (str, list, tuple)):
-        judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
-    else:
-        _check_no_options(judge, options | {"price": price, "max_cost": max_cost})
-    check(judge, tasks)
-    if hasattr(
-        judge, "submit"
-    ):  # a batch stops while replies are missing, so all prompts go out first
-        for part in tasks:
-            judge.submit(part)
+    judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
+    for part in tasks:
+        judge.check(part)
+    if plan:
+        lines = [{"prompt": part.prompt.name} | planned(judge, part) for part in tasks]
+        return pd.DataFrame(lines).set_index("prompt")
+    for part in tasks:  # a batch stops while replies are missing, so all prompts go out first
+        judge.submit(part)
     return _responses(judge, tasks, policy, head)
 
 
 def _responses(judge, tasks, policy, head):
     """Parsed responses under each prompt; of a jury, from each judge."""
-    if isinstance(judge, Jury):
+    if len(judge.judges) > 1:
         return judge.each(lambda one: _responses(one, tasks, policy, head))
     parts = all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks)
     return pd.concat(parts, ignore_index=True)
@@ -267,7 +279,7 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
     >>> [len(tasks) for tasks in requests(items, ["geval/summarization/fluency"])]
     [72]
     """
-    check_samples(samples)
+    check_whole(1, samples=samples)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
     given = prompts if several else [prompts]
     asked = [as_prompt(one, scale=(1, 5) if scale is None else scale) for one in given]
@@ -287,23 +299,6 @@ def _with_format(prompt, settings):
     if prompt.form != "json" or prompt.exact:
         return settings
     return {"response_format": {"type": "json_object"}} | settings
-
-
-def check(judge, tasks):
-    """Let a judge that knows beforehand what it can answer refuse tasks, before any is asked.
-
-    Parameters
-    ----------
-    judge : object
-    tasks : list of nlgjudge.judging.tasks.Tasks
-    """
-    if not hasattr(judge, "replies") and not isinstance(judge, Jury):
-        raise ValueError(
-            f"judge={judge!r}: expected a name, one of {KINDS}, or an object with replies(tasks)"
-        )
-    if hasattr(judge, "check"):
-        for part in tasks:
-            judge.check(part)
 
 
 def sampling_settings(
@@ -350,18 +345,6 @@ def sampling_settings(
     return settings
 
 
-def check_samples(samples):
-    """Refuse a number of samples that is none."""
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise ValueError(f"samples={samples!r}: expected a whole number of at least 1")
-
-
-def check_policy(policy):
-    """Refuse an unknown policy on unparsed replies."""
-    if policy not in POLICIES:
-        raise ValueError(unknown("policy", policy, POLICIES))
-
-
 def _check_no_options(judge, options):
     """Refuse options that only a judge made by its name can take."""
     for name, value in options.items():
@@ -371,7 +354,7 @@ def _check_no_options(judge, options):
         if value is not None:
             raise TypeError(
                 f"{name} is an option of a judge that is given by its name: give it where the "
-                f"judge {getattr(judge, 'name', judge)} is made"
+                f"judge {judge.name} is made"
             )
 
 
@@ -382,6 +365,6 @@ def _parsed(judge, tasks, policy, head):
     # A reply that was cut after its rating is as good as any.
     cut = (replies["reason"] == "length") & (replies["text"].str.strip() != "")
     replies.loc[cut, "reason"] = ""
-    scored = responses(replies, **asked.reading, policy=policy, head=head)
+    scored = responses(replies, asked.reading, policy=policy, head=head)
     scored.loc[cut[scored.index] & (scored["reason"] != ""), "reason"] = "length"
     return scored

@@ -11,8 +11,7 @@ import pandas as pd
 
 from nlgjudge.data.recordings import recorded, recording
 from nlgjudge.judging.heads import get_head
-from nlgjudge.judging.parsing import parse, parse_all
-from nlgjudge.judging.probabilities import likely_ratings, weighed
+from nlgjudge.judging.reading import Reading
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 # Without a reply there is nothing to read, whatever the policy for replies.
@@ -21,14 +20,11 @@ _NO_REPLY = ("not asked", "not answered", "not recorded")
 
 def responses(
     replies,
+    reading=None,
     *,
-    form="form",
-    scale=(1, 5),
-    pattern="",
     policy="nan",
-    key="",
-    options=None,
     head="expected",
+    **how,
 ):
     """Parse replies, row by row.
 
@@ -36,8 +32,11 @@ def responses(
     ----------
     replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
         With `item_id, aspect, sample_index, text` and perhaps `reason, logprobs`.
-    form, scale, pattern, policy, key, options
-        See `nlgjudge.judging.parsing.parse_all`; `scale` may be a dict by aspect.
+    reading : Reading, or dict of str to Reading
+        How they are read, for all or by aspect. Its fields may be given instead, as `form="json"`; `scale` may be
+        a dict by aspect.
+    policy : str
+        See `Reading.read_all`.
     head : str
         Which number token probabilities give: one of `nlgjudge.judging.heads.HEADS`.
 
@@ -61,50 +60,48 @@ def responses(
     >>> responses(replies)["score"].tolist()
     [4.0, nan]
     """
-    take = get_head(head)
+    get_head(head)
+    if reading is None:
+        scales = how.pop("scale", (1, 5))
+        by_aspect = scales if isinstance(scales, dict) else {None: scales}
+        reading = {aspect: Reading(scale=scale, **how) for aspect, scale in by_aspect.items()}
+        reading = reading.get(None, reading)
     frame = replies
     if not isinstance(replies, pd.DataFrame):
         frame = pd.DataFrame(list(replies), columns=[*COLUMNS[:4], "reason", "logprobs"])
     frame = frame.reset_index(drop=True)
     parts = []
     for aspect, part in frame.groupby("aspect", sort=False):
-        how = {
-            "form": form,
-            "scale": scale[aspect] if isinstance(scale, dict) else scale,
-            "key": key,
-            "options": options,
-            "aspect": aspect,
-            "pattern": pattern,
-        }
-        parsed = parse_all(part["text"], policy=policy, **how)
+        how = (reading[aspect] if isinstance(reading, dict) else reading)._replace(aspect=aspect)
+        parsed = how.read_all(part["text"], policy)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         given = pd.Series(given, index=parsed.index)
         parsed["reason"] = parsed["reason"].where(given == "", given)
         parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
         read = part[COLUMNS[:4]].join(parsed, how="right")
         if "logprobs" in part and (part["logprobs"].map(len) > 0).any():
-            read = _by_probabilities(read, part.loc[read.index, "logprobs"], take, how)
+            read = _by_probabilities(read, part.loc[read.index, "logprobs"], head, how)
         parts.append(read)
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def _by_probabilities(read, logprobs, take, how):
+def _by_probabilities(read, logprobs, head, how):
     """Scores, reasons and mass of the replies that have token probabilities."""
     lines = []
     for text, score, reason, tokens in zip(read["text"], read["score"], read["reason"], logprobs):
         mass = math.nan
         if len(tokens):
-            found = likely_ratings(tokens, **how)
-            score, reason = weighed(found, take), found.reason
+            found = how.weigh(tokens)
+            score, reason = found.by(head), found.reason
             is_whole = text == "".join(token for token, _ in tokens)
-            if not is_whole and not reason and parse(text, **how).score != found.score:
+            if not is_whole and not reason and how.read(text).score != found.score:
                 score, reason = math.nan, "tokens_differ"
             mass = math.nan if reason else found.mass
         lines.append((score, reason, mass))
     read[["score", "reason", "mass"]] = pd.DataFrame(lines, index=read.index)
     if read["mass"].mean() < 0.5:
         warnings.warn(
-            f"{how['aspect']}: only {read['mass'].mean():.0%} of the token probability is on ratings; "
+            f"{how.aspect}: only {read['mass'].mean():.0%} of the token probability is on ratings; "
             "the model mostly writes something else where it rates, so look at its replies",
             stacklevel=3,
         )
@@ -129,9 +126,8 @@ def recorded_responses(name, items=None, *, policy="nan", head="expected"):
     held = recorded(name)
     return responses(
         recording(name, items),
-        form=held.form,
-        scale=held.scales,
-        pattern=held.pattern,
+        {aspect: Reading(held.form, scale, held.pattern) for aspect, scale in held.scales.items()}
+        or Reading(held.form, pattern=held.pattern),
         policy=policy,
         head=head,
     )

@@ -3,15 +3,16 @@
 import os
 import warnings
 
-from nlgjudge.judging import planning
 from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.server import TOP_LOGPROBS, most_alternatives, rejected
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, Reply, endpoint, key
 
+STORED = ("form", "scale", "options", "pattern")  # of a reading
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
 
 
-class Served:
+class Served(Judge):
     """A model behind an OpenAI-compatible endpoint.
 
     Parameters
@@ -28,6 +29,9 @@ class Served:
     notices : list of str
         What was sent in place of what was asked, because the server rejects it.
     """
+
+    asks = True
+    is_model = True
 
     def __init__(self, model, store, price=None):
         self.model = model
@@ -46,10 +50,6 @@ class Served:
         """Digest of a task's request as it is asked."""
         return key(task.request(self.model), self.endpoint)
 
-    def plan(self, tasks):
-        """What a run would take, as from `nlgjudge.judging.planning.plan`."""
-        return planning.plan(self, tasks)
-
     def missing(self, task, have):
         """Sample indices that are not stored yet; `have` is what `Store.get` gives."""
         return [
@@ -65,12 +65,7 @@ class Served:
             "endpoint": self.endpoint,
             "prompt": task.prompt,
             "digest": task.digest,
-            "reading": {
-                "form": task.form,
-                "scale": list(task.scale),
-                "options": task.options,
-                "pattern": task.pattern,
-            },
+            "reading": {name: getattr(task.reading, name) for name in STORED},
         }
 
     def body(self, task, count):

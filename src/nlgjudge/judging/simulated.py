@@ -8,13 +8,14 @@ import math
 
 import numpy as np
 
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply
 
 REFUSAL = "I am sorry, I cannot rate this."
 
 
-class Simulated:
+class Simulated(Judge):
     """A judge that knows the right rating of every item.
 
     A sample's rating is truth + bias + length and self preference + noise, rounded to `step` and
@@ -131,7 +132,7 @@ class Simulated:
         return truth + self.bias + for_length + math.fsum(bonuses)
 
     def _rounded(self, rating, task):
-        low, high = task.scale or (0, 1)
+        low, high = task.reading.scale or (0, 1)
         if self.step:
             rating = self.step * round(rating / self.step)
         return min(max(rating, low), high)

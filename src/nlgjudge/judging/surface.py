@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from nlgjudge.judging.parsing import LETTERS
+from nlgjudge.judging.judge import Judge
+from nlgjudge.judging.reading import LETTERS
 from nlgjudge.judging.tasks import Reply
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
@@ -50,7 +51,7 @@ WEIGHTS = {
 }
 
 
-class Surface:
+class Surface(Judge):
     """A deterministic rule-based judge; its rating is ``low + (high - low) * score(task)``."""
 
     name = "surface"
@@ -58,7 +59,7 @@ class Surface:
     def replies(self, tasks):
         """Yield n equal replies to each `Task`."""
         for task in tasks:
-            low, high = task.scale or (0, 1)
+            low, high = task.reading.scale or (0, 1)
             text = answer(low + (high - low) * score(task), task)
             for index in range(task.n):
                 yield Reply(task.item_id, task.aspect, index, text)
@@ -79,21 +80,21 @@ def answer(rating, task):
     -------
     str
     """
-    low, high = task.scale or (0, 1)
+    low, high = task.reading.scale or (0, 1)
     name = task.aspect or "rating"
-    if task.form == "choice":
-        scores = list(task.options.values())
+    if task.reading.form == "choice":
+        scores = list(task.reading.options.values())
         return LETTERS[min(range(len(scores)), key=lambda place: abs(scores[place] - rating))]
-    if task.form == "stars":
+    if task.reading.form == "stars":
         return f"{min(max(round(2 * rating) / 2, low), high):g} stars"
-    if task.form == "number":
+    if task.reading.form == "number":
         return f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}"
-    if task.form == "yes_no":
+    if task.reading.form == "yes_no":
         asks_for_a_fault = task.aspect.lower() == "consistency"
         return "Yes" if (rating < (low + high) / 2) == asks_for_a_fault else "No"
-    if task.form == "json":
+    if task.reading.form == "json":
         return json.dumps({name: round(rating, 2)}, ensure_ascii=False)
-    if task.form == "text":
+    if task.reading.form == "text":
         return f"By rule, the text's {name} is {rating:.2f} on a scale from {low:g} to {high:g}."
     return f"- {name[:1].upper()}{name[1:]}: {rating:.2f}"
 

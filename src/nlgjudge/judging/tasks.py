@@ -12,6 +12,8 @@ import os
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from nlgjudge.judging.reading import Reading
+
 # What the OpenAI client calls where OPENAI_BASE_URL is not set.
 DEFAULT_ENDPOINT = "https://api.openai.com/v1"
 # Reasons of a reply that a later run may still bring: its call failed, or the run stopped at a limit before.
@@ -31,10 +33,8 @@ class Task(NamedTuple):
     fields : dict of str to str
         What filled its slots: `source, hypothesis, reference, context`; rule-based judges
         look at these instead of the text.
-    scale : tuple of float
-        Lowest and highest rating.
-    form : str
-        How the reply is to be parsed, one of `nlgjudge.judging.parsing.FORMS`.
+    reading : nlgjudge.judging.reading.Reading
+        How the reply is to be read.
     n : int
         Samples wanted.
     settings : dict
@@ -42,14 +42,10 @@ class Task(NamedTuple):
         token probabilities.
     prompt, digest : str
         Name and digest of the prompt, by which its replies can be found again.
-    options : dict of str to float
-        With the form `choice`, the options' texts and their scores.
-    pattern : str
-        How ratings are written where the default does not read them, as the prompt has it.
 
     Examples
     --------
-    >>> task = Task("item", "fluency", "Rate this text from 1 to 5: ...", {}, (1, 5), "form")
+    >>> task = Task("item", "fluency", "Rate this text from 1 to 5: ...", {})
     >>> task.request("MODEL")["messages"][0]["content"]
     'Rate this text from 1 to 5: ...'
     """
@@ -58,21 +54,21 @@ class Task(NamedTuple):
     aspect: str
     text: str
     fields: dict
-    scale: tuple
-    form: str
+    reading: Reading = Reading()
     n: int = 1
     settings: dict = {}
     prompt: str = ""
     digest: str = ""
-    options: dict = {}
-    pattern: str = ""
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
+        settings = dict(self.settings)
+        system = settings.pop("system", "")
+        before = [{"role": "system", "content": system}] if system else []
         return {
             "model": model,
-            "messages": [{"role": "user", "content": self.text}],
-            **self.settings,
+            "messages": [*before, {"role": "user", "content": self.text}],
+            **settings,
         }
 
 
@@ -148,14 +144,11 @@ class Tasks:
                 asked.aspect,
                 asked.render(fields),
                 fields,
-                tuple(asked.scale),
-                asked.form,
+                asked.reading,
                 self.n,
                 self.settings,
                 prompt=asked.name,
                 digest=digest,
-                options=asked.options,
-                pattern=asked.pattern,
             )
 
 

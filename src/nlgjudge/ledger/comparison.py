@@ -20,7 +20,6 @@ from nlgjudge.stats.intervals import mean_interval
 CLOSE = 0.01
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
 # Judges that are no model, by the first part of their names.
-RULES = ["surface", "simulated", "chained"]
 # What an average inherits where all of its cells agree.
 _SHARED = ("variant", "evidence", "note", "judge", "relabelled")
 
@@ -87,7 +86,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
         Name of the calling notebook.
     sample : bool
         Whether the values come from the sample; they then stay out of the ledger.
-    judge : str or object, optional
+    judge : str or nlgjudge.judging.judge.Judge, optional
         Judge whose replies replace the paper's, for rows without their own. Required if the
         evidence is one of `ANOTHER_MODEL`; it is the `variant` of rows that have none.
 
@@ -100,7 +99,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     ------
     ValueError
         If cells repeat, the table does not publish a row or cell, the evidence is unknown, or the
-        judge of another model's cells is missing or a rule.
+        judge of another model's cells is missing or no model.
 
     Examples
     --------
@@ -155,13 +154,16 @@ def _with_judges(ours, evidence, judge):
     if strange:
         raise ValueError(f"evidence {sorted(map(str, strange))}: expected one of {EVIDENCE}")
     another = evidences.isin(ANOTHER_MODEL)
-    names = _filled(ours, "judge", judge_name(judge)).map(judge_name)
+    if another.any() and not isinstance(judge, str) and not judge.is_model:
+        raise ValueError(
+            f"judge {judge.name!r} is not a model, so it cannot replace the paper's. Show its numbers next to the table"
+        )
+    names = _filled(ours, "judge", judge if isinstance(judge, str) else judge.name)
     if (another & (names == "")).any():
         raise ValueError(
             f"evidence {evidences[another].iloc[0]}: name the judge that gave the replies, by "
             "compare(..., judge=NAME) or in a column `judge`"
         )
-    refuse_rules(names[another].unique())
     variants = _filled(ours, "variant", "")
     ours = ours.assign(variant=variants.mask(another & (variants == ""), names))
     return ours.drop(columns="judge", errors="ignore")
@@ -327,31 +329,3 @@ def laid_out(cells, values, heads):
     if len(heads) == 1:
         columns = columns.get_level_values(0)
     return wide.reindex(index=cells["row"].unique(), columns=columns).fillna("")
-
-
-def judge_name(judge):
-    """The name of a judge; `judge` is a name or an object with a `name`."""
-    if isinstance(judge, str):
-        return judge
-    return str(getattr(judge, "name", type(judge).__name__))
-
-
-def is_rule(judge):
-    """Whether a judge is a rule or a simulation, not a model.
-
-    Examples
-    --------
-    >>> is_rule("surface"), is_rule("chained:surface"), is_rule("openai:MODEL")
-    (True, True, False)
-    """
-    return any(part.partition(":")[0] in RULES for part in judge_name(judge).split("+"))
-
-
-def refuse_rules(judges):
-    """Raise a ValueError for the first judge that is a rule."""
-    for judge in judges:
-        if is_rule(judge):
-            raise ValueError(
-                f"judge {judge_name(judge)!r} is a rule, not a model, so it cannot replace the "
-                "paper's. Show its numbers next to the table"
-            )

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.choices import check_known, unknown
+from nlgjudge.judging.count import COUNTS, Count
 from nlgjudge.judging.counts import reply_counts
-from nlgjudge.judging.dry_run import COUNTS, DryRun
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger.comparison import averages, compare, is_rule, judge_name, side_by_side
+from nlgjudge.ledger.comparison import averages, compare, side_by_side
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE
 from nlgjudge.papers.asking import (
@@ -49,7 +48,7 @@ class Rerun(NamedTuple):
         `sent`, and what the paper `left open`.
     plan : pandas.DataFrame
         By row, dataset and tables, what had to be asked when the run began: `judge`, the columns of
-        `nlgjudge.judging.dry_run.COUNTS`, and `cost` where a price is given.
+        `nlgjudge.judging.count.COUNTS`, and `cost` where a price is given.
     enters : bool
         Whether the cells may enter the ledger.
     said : str
@@ -168,7 +167,7 @@ def rerun(
         empty = pd.DataFrame(columns=COLUMNS)
         return Rerun(empty, _by_part({}), plan, False, said, {}, prompts, pd.DataFrame())
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
-    if sample and source == "auto" and any(hasattr(one, "spent") for one in judges.values()):
+    if sample and source == "auto" and any(one.asks for one in judges.values()):
         raise ValueError(
             "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
             "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
@@ -245,14 +244,15 @@ def _judges_of_rows(paper, artefacts, judge, limits):
     for one in named.values():
         if isinstance(one, str) and one and one not in made:
             made[one] = get_judge(one, **given)
-    return {row: made.get(one) if isinstance(one, str) else one for row, one in named.items()}
+    return {
+        row: made.get(one) if isinstance(one, str) else get_judge(one) for row, one in named.items()
+    }
 
 
 def _checked(options):
     """Options that are given, of known names."""
     for name in options or {}:
-        if name not in OPTIONS:
-            raise ValueError(f"options: {unknown('option', name, OPTIONS)}")
+        check_known("option", name, OPTIONS)
     return {name: value for name, value in (options or {}).items() if value is not None}
 
 
@@ -262,9 +262,9 @@ def _plan(parts, items, judges, options, price):
     walks = {}
     for part in parts:
         judge = judges[part.row.row]
-        if judge is not None and not hasattr(judge, "plan"):
+        if judge is not None and not judge.asks:
             continue  # takes no call
-        walk = walks.setdefault(id(judge), DryRun(judge))
+        walk = walks.setdefault(id(judge), Count(judge))
         before = dict(walk.counts)
         count(part, items[part.key], walk, options)
         counted = {name: walk.counts[name] - before[name] for name in COUNTS}
@@ -285,7 +285,7 @@ def _asked(part, items, judge, options, report):
     missing = responses["reason"].isin([NOT_ASKED, NOT_ANSWERED]).sum()
     own_words, left_open = _departures(part.row, part.scope, judge, options)
     line = {
-        "judge": judge_name(judge),
+        "judge": judge.name,
         "items": len(items),
         "replies": len(responses),
         "read": read,
@@ -303,7 +303,7 @@ def _asked(part, items, judge, options, report):
 
 def _spent(judge):
     """Calls and cost of a served judge so far."""
-    return getattr(judge, "spent", {}).get("calls", 0), getattr(judge, "cost", 0.0)
+    return judge.spent["calls"], judge.cost
 
 
 def _departures(row, scope, judge, options):
@@ -313,8 +313,7 @@ def _departures(row, scope, judge, options):
     own_words += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
     if sampling.get("logprobs"):
         own_words.append("weighed by probability")
-    notices = getattr(judge, "notices", [])
-    return own_words, [text for text in (row.note, scope.note, *notices) if text]
+    return own_words, [text for text in (row.note, scope.note, *judge.notices) if text]
 
 
 def _scores(part, responses, items, benchmark):
@@ -377,15 +376,12 @@ def _labelled(part, single, judges, options):
     """A part's cells with row, judge, evidence, variant and note."""
     judge = judges[part.row.row]
     own_words, left_open = _departures(part.row, part.scope, judge, options)
-    recorded = any(
-        isinstance(one, Replay) and one.store is None for one in getattr(judge, "judges", [judge])
-    )
-    evidence = "substitute_judge" if recorded else "rejudged"
+    evidence = "substitute_judge" if judge.recorded else "rejudged"
     return single[part.key].assign(
         row=part.row.row,
-        judge=judge_name(judge),
-        evidence="none" if is_rule(judge) else evidence,
-        variant=", ".join([judge_name(judge), *own_words]),
+        judge=judge.name,
+        evidence=evidence if judge.is_model else "none",
+        variant=", ".join([judge.name, *own_words]),
         note="; ".join([f"in the place of {part.row.model}", *left_open]),
     )
 
@@ -409,8 +405,8 @@ def _digests(parts):
 
 def _objections(judges, counts, options, sample, limit):
     """Why cells may not enter the ledger."""
-    for name in dict.fromkeys(judge_name(one) for one in judges.values() if is_rule(one)):
-        yield f"{name} is a rule and no model: it enters no ledger"
+    for name in dict.fromkeys(one.name for one in judges.values() if not one.is_model):
+        yield f"{name} is not a language model: it enters no ledger"
     if sample:
         yield "the items are the sample's, not the papers'"
     if limit:

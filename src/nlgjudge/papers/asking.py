@@ -5,8 +5,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.data.benchmarks import load
-from nlgjudge.data.choices import first, unknown
-from nlgjudge.judging.jury import Jury
+from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_settings
 from nlgjudge.papers import modules
@@ -80,8 +79,7 @@ def parts_of(paper, artefacts):
     >>> [part.key for part in parts_of("geval", "table2")]
     [('G-EVAL-3.5', 'topical_chat', 'table2'), ('G-EVAL-4', 'topical_chat', 'table2')]
     """
-    if paper not in PAPERS:
-        raise ValueError(unknown("paper", paper, PAPERS))
+    check_known("paper", paper, PAPERS)
     wanted = [artefacts] if isinstance(artefacts, str) else list(artefacts)
     known = tables_of(paper)
     for artefact in wanted:
@@ -212,7 +210,7 @@ def count(part, items, walk, options):
     ----------
     part, items, options
         As for `ask`.
-    walk : nlgjudge.judging.dry_run.DryRun
+    walk : nlgjudge.judging.count.Count
     """
     if part.row.scoring in CHAINS:  # its later requests show earlier replies
         ask(part, items, walk, options)
@@ -248,7 +246,7 @@ def ask(part, items, judge, options):
         For several samples of a chain, whose every step is one reply.
     """
     samples, sampling = sent(part.row, options)
-    if isinstance(judge, Jury):
+    if len(judge.judges) > 1:
         return judge.each(lambda one: ask(part, items, one, options))
     if part.row.scoring in CHAINS:
         chains = [

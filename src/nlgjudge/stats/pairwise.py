@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlgjudge.data.choices import check_whole
 from nlgjudge.stats.correlations import (
     LEVELS,
     check_options,
@@ -18,7 +19,6 @@ from nlgjudge.stats.correlations import (
     system_means,
     units_with_scores,
 )
-from nlgjudge.stats.swaps import check_whole
 
 # Differences below this share of the largest score are rounding.
 _ROUNDING = 1e-10

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.data.choices import check_whole
 from nlgjudge.stats.correlations import (
     COEFFICIENTS,
     KEYS,
@@ -25,7 +26,7 @@ from nlgjudge.stats.correlations import (
     mean_of_groups,
     rounded,
 )
-from nlgjudge.stats.swaps import UNITS, check_whole
+from nlgjudge.stats.swaps import UNITS
 
 _LARGEST = 30.0  # spread of b's own noise, the scores' deviation being 1
 _STEPS = 30  # of a bisection

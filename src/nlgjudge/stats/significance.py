@@ -13,11 +13,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.choices import check_whole, unknown
 from nlgjudge.stats.correlations import check_options
 from nlgjudge.stats.intervals import difference
 from nlgjudge.stats.judge_agreement import column_of
-from nlgjudge.stats.swaps import check_whole, permutation_test
+from nlgjudge.stats.swaps import permutation_test
 
 QUESTIONS = ("items", "systems")  # what is swapped
 COLUMNS = [

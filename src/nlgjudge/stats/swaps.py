@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from nlgjudge.data.choices import check_whole
 from nlgjudge.stats.correlations import (
     by_group,
     check_correlation,
@@ -192,14 +193,6 @@ def compared(frame, a, b, human, how):
             named = zip((a, b), found)
             reasons = [f"{name} with {human}: {one.reason}" for name, one in named if one.reason]
     return x, y, ratings, difference, n, n_skipped, "; ".join(reasons)
-
-
-def check_whole(least, **numbers):
-    """Raise a `ValueError` for a number that is no whole number from `least`."""
-    for name, number in numbers.items():
-        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-        if not whole or number < least:
-            raise ValueError(f"{name}={number!r}: expected a whole number of at least {least}")
 
 
 def _generator(x, y, ratings, seed, what):

@@ -11,7 +11,7 @@ from nlgjudge.papers.protocol import Protocol, Scope, same
 VERSIONS = {"closer_look": "A Closer Look"}
 MODEL = "gpt-3.5-turbo-0613"
 SAMPLED = {"temperature": 1, "top_p": 1}
-# What upstream's two scripts count a reply without a rating as, by the script (`nlgjudge.judging.parsing`).
+# What upstream's two scripts count a reply without a rating as, by the script (`nlgjudge.judging.reading`).
 UNREAD = {"all_eval.py": "first_digit_or_0", "meta_eval_summeval.py": "first_digit"}
 # Every printed row of Topical-Chat follows from one script, and not from the same one: rows are by the second, and
 # Table 3's row with auto CoT and an explanation by the first (notebook of Tables 2 to 4, appendix).

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.judging.parsing import Score, load_json, parse, visible
 from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.reading import Reading, Score, load_json, visible
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
@@ -177,7 +177,7 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
         When the reply names none.
     """
     asked = stage("aspects", task, aspect)
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     fields = {"n": str(n)}
     text = asked.render({"n": _NUMBERS.get(n, n)})
     (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings)])
@@ -208,7 +208,7 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
         aspect that was not asked for has a row with the reason `extra_aspect`.
     """
     asked = stage("aspect_scores", task, aspect, scale)
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     names = [one.name for one in aspects]
     definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
@@ -259,8 +259,8 @@ def parse_scores(text, names, scale=(1, 5)):
 
     Returns
     -------
-    scores : dict of str to nlgjudge.judging.parsing.Score
-        One for each name; reasons are those of `nlgjudge.judging.parsing.parse`, and
+    scores : dict of str to nlgjudge.judging.reading.Score
+        One for each name; reasons are those of `nlgjudge.judging.Reading`, and
         `missing_aspect`, `ambiguous` where a name was given two scores, `not_json` for broken or nested JSON.
     extra : list of str
         Other names that the reply gives a score.
@@ -276,12 +276,12 @@ def parse_scores(text, names, scale=(1, 5)):
     wanted = {_key(name): name for name in names}
     given = {}
     for name, value in pairs:
-        score = parse(value, "number", scale)
+        score = Reading("number", scale).read(value)
         if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
             given.setdefault(wanted.get(_key(name), name), set()).add(score)
     reason = "missing_aspect"
     if not given:
-        of_whole = parse(text, "number", scale).reason
+        of_whole = Reading("number", scale).read(text).reason
         reason = of_whole if of_whole in ("empty", "refusal") else reason
     scores = {}
     for name in names:
@@ -334,8 +334,7 @@ def _task(key, asked, text, fields, settings):
         asked.aspect,
         text,
         fields,
-        asked.scale,
-        asked.form,
+        asked.reading,
         settings=SAMPLING if settings is None else settings,
         prompt=asked.name,
         digest=asked.digest,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses
 from nlgjudge.papers.coascore.aspects import (
@@ -73,10 +74,10 @@ def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=No
     >>> found["score"].notna().tolist()
     [True, True]
     """
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     asked = stage("llmscore_cot" if cot else "llmscore", task, aspect, scale)
     replies = judge.replies(item_tasks(items, asked, settings))
-    return responses(replies, form=asked.form, scale=asked.scale)
+    return responses(replies, Reading(asked.form, asked.scale))
 
 
 def coascore(
@@ -137,7 +138,7 @@ def coascore(
             f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
             "and scores to average"
         )
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     if aspects == "inter":
         aspects = other_rated_aspects(task, aspect)
     aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
@@ -182,7 +183,7 @@ def _final_stage(items, judge, task, aspect, aspects, table, scale, scores, sett
     shown = {item: _shown(aspects, row, scores) for item, row in zip(table.index, table.to_numpy())}
     able = items["item_id"].map(shown) != ""
     tasks = item_tasks(items[able], asked, settings, {"scores": shown})
-    found = responses(judge.replies(tasks), form=asked.form, scale=asked.scale)
+    found = responses(judge.replies(tasks), Reading(asked.form, asked.scale))
     left = _without_scores(items.loc[~able, "item_id"], aspect)
     return pd.concat([found, left], ignore_index=True) if len(left) else found
 

@@ -4,7 +4,7 @@ import json
 import math
 import re
 
-from nlgjudge.judging.parsing import parse
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.coascore.aspects import parse_aspects
@@ -12,7 +12,7 @@ from nlgjudge.papers.coascore.aspects import parse_aspects
 _SHOWN = re.compile(r"^Score: (\S+)$", re.MULTILINE)
 
 
-class Chained:
+class Chained(Judge):
     """Let a judge that rates one aspect at a time answer all of CoAScore's prompts.
 
     Parameters
@@ -55,7 +55,7 @@ class Chained:
             yield Reply(task.item_id, task.aspect, 0, self._text(task))
 
     def _text(self, task):
-        if task.form == "text":  # stage 1
+        if task.reading.form == "text":  # stage 1
             named = self.aspects[: int(task.fields["n"])]
             return "\n".join(f"{one.name}: {one.definition}" for one in named)
         if "aspects" in task.fields:  # stage 2
@@ -66,5 +66,6 @@ class Chained:
         return answer((self.own * view + math.fsum(shown)) / (self.own + len(shown)), task)
 
     def _view(self, task, aspect):
-        (reply,) = self.judge.replies([task._replace(aspect=aspect, form="number")])
-        return parse(reply.text, "number", task.scale).score
+        number = task.reading._replace(form="number")
+        (reply,) = self.judge.replies([task._replace(aspect=aspect, reading=number)])
+        return number.read(reply.text).score

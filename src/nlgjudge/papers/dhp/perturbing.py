@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.choices import check_known, unknown
 from nlgjudge.namespaces import optional
 
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that
@@ -228,8 +228,7 @@ def _edited(item, items, wanted, rng):
         others = items.loc[elsewhere, "hypothesis"]
         (place,) = _chosen(range(len(others)), 1, rng, "other texts")
         return others.iloc[place]
-    if wanted.name not in EDITS:
-        raise ValueError(unknown("perturbation", wanted.name, EDITS))
+    check_known("perturbation", wanted.name, EDITS)
     return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
 
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pandas as pd
 
-from nlgjudge.judging.parsing import visible
 from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.reading import TEXT, visible
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
 from nlgjudge.papers.dhp.perturbing import Versions
@@ -58,7 +58,7 @@ def rewrite(versions, task, judge, **settings):
     >>> rewrite(versions, "summarization", Shouting()).items["origin"].value_counts().to_dict()
     {'rule': 6, 'llm:shouting': 6, 'original': 1}
     """
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     items = versions.items
     texts = items[items["perturbation"] == "original"].set_index("original")["hypothesis"]
     is_stand_in = items["origin"] == "stand-in"
@@ -104,9 +104,7 @@ def _request(label, task, judge, settings):
 
 
 def _task(key, asked, fields, settings):
-    return Task(
-        key, "", asked.render(fields), fields, (), "text", 1, settings, asked.name, asked.digest
-    )
+    return Task(key, "", asked.render(fields), fields, TEXT, 1, settings, asked.name, asked.digest)
 
 
 def _unusable(reply, old):

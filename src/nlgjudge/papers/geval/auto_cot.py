@@ -1,7 +1,7 @@
 """Auto-CoT: a judge writes the evaluation steps of its own prompt (G-Eval, Liu et al. 2023, section 2)."""
 
-from nlgjudge.judging.parsing import visible
 from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.reading import TEXT, visible
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
 
@@ -32,9 +32,9 @@ def evaluation_steps(judge, task, criteria, **settings):
     >>> evaluation_steps("surface", "You will be given a summary.", "Fluency: how well it reads.")[:8]
     'By rule,'
     """
-    judge = get_judge(judge) if isinstance(judge, str) else judge
+    judge = get_judge(judge)
     text = prompt("geval/auto_cot").render({"task": task, "criteria": criteria})
-    (reply,) = judge.replies([Task("evaluation steps", "", text, {}, (), "text", 1, settings)])
+    (reply,) = judge.replies([Task("evaluation steps", "", text, {}, TEXT, 1, settings)])
     steps = visible(reply.text).strip()
     if not steps:
         raise ValueError(f"{judge.name} gave no evaluation steps: {reply.reason}")

@@ -1,0 +1,585 @@
+"""How a reply is read: one object that gives a score, or NaN with a reason; never 0, and never a row less.
+
+A prompt or a recording declares its `Reading`. Reasoning and markup are removed in one place (`visible`) before any
+form is read. A wrong score is worse than none, so whatever is doubtful is NaN. Token probabilities are read at the
+tokens where the reply's own rating is read (G-Eval, equation 1). A rating may be one token, part of one (" 4", "4.")
+or several ("8" and "5", "-" and "1"); where an alternative's first token does not tell which rating it would become,
+there is no score.
+"""
+
+import json
+import math
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.choices import check_known
+from nlgjudge.judging.heads import from_logprobs, get_head
+
+FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
+POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+SPLIT = "split_rating"  # the reason
+# The largest share of the ratings' probability on alternatives that may still become several ratings.
+_UNDECIDED = 0.001
+_SEVERAL_DIGITS = re.compile(r"\W*\d\d+\W*")
+
+
+class Score(NamedTuple):
+    """A parsed reply.
+
+    Attributes
+    ----------
+    score : float
+        On the protocol's scale; NaN if there is none.
+    reason : str
+        Why it is NaN, else empty.
+
+        - `empty`: the reply holds nothing but reasoning or markup.
+        - `refusal`: the judge says that it cannot rate.
+        - `no_rating`: no rating was found.
+        - `ambiguous`: different ratings, or a range ("2-3").
+        - `out_of_range`: a rating outside the scale.
+        - `other_scale`: a rating on another scale ("7/10" on 1 to 5); never converted.
+        - `not_json`: the form is JSON and the reply is not.
+    """
+
+    score: float
+    reason: str = ""
+
+
+class Found(NamedTuple):
+    """A `Score` and the place of the rating in the reply, from which token probabilities are read."""
+
+    score: float
+    reason: str
+    start: int = 0
+    end: int = 0
+
+
+class Likely(NamedTuple):
+    """Log-probabilities of the ratings in a reply.
+
+    Attributes
+    ----------
+    logprobs : dict of float to float
+        By rating, as the server gave them; they need not add up to 1. Empty where there are none.
+    reason : str
+        Why there are none: a reason of `nlgjudge.judging.reading.Score`, or `split_rating`.
+    score : float
+        The rating that the reply itself gives.
+    """
+
+    logprobs: dict
+    reason: str = ""
+    score: float = math.nan
+
+    @property
+    def mass(self):
+        """Probability on ratings, in [0, 1]."""
+        return min(1.0, math.fsum(map(math.exp, self.logprobs.values())))
+
+    def by(self, head="expected"):
+        """One number, as a head of `nlgjudge.judging.heads.HEADS` takes it; NaN where there is no rating."""
+        if not self.logprobs:
+            return math.nan
+        ratings = sorted(self.logprobs)
+        p = from_logprobs([self.logprobs[rating] for rating in ratings])
+        return float(get_head(head)(p, ratings))
+
+
+class Reading(NamedTuple):
+    r"""How a reply is read.
+
+    Attributes
+    ----------
+    form : {"form", "stars", "number", "yes_no", "json", "choice"}
+        `form`, `stars` and `number` accept a bare number, or labelled numbers ("Rating: 4") that all agree.
+        `yes_no` gives 1 and 0. `json` reads the value of `key`, of the aspect or of "score" or "rating".
+    scale : (float, float)
+        Lowest and highest rating.
+    pattern : str
+        Regular expression for ratings that the default does not read. Its first group, or the group `rating`,
+        is the number; a group `top` is the highest rating that the reply names. It sees the reply without
+        reasoning, goes before the default, and all its matches must agree.
+    options : dict of str to float, or list of str
+        With `choice`, the options in the order of their letters. A dict gives each its score; a list spreads
+        them evenly over the scale, lowest first.
+    key : str
+        With `json`, the name of the rating.
+    aspect : str
+        The aspect that was asked about; its name is a label as "rating" is.
+
+    Examples
+    --------
+    >>> Reading().read("It wanders off.\nRating: 2")
+    Score(score=2.0, reason='')
+    >>> Reading().read("Score: 7/10")
+    Score(score=nan, reason='other_scale')
+    >>> Reading("yes_no").read("<think>Yes?</think>No")
+    Score(score=0.0, reason='')
+    >>> Reading(pattern=r"评分：(\d)分").read("评分：4分")
+    Score(score=4.0, reason='')
+    >>> Reading().weigh([["4", [["4", -0.5], ["5", -1.5], ["I", -3.0]]]]).logprobs
+    {5.0: -1.5, 4.0: -0.5}
+    """
+
+    form: str = "form"
+    scale: tuple = (1, 5)
+    pattern: str = ""
+    options: dict = {}
+    key: str = ""
+    aspect: str = ""
+
+    def read(self, text):
+        """Read the rating that a reply gives.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Score
+
+        Raises
+        ------
+        ValueError
+            For an unknown form, `choice` without usable options, or a pattern without a group.
+        """
+        return Score(*self.find(text)[:2])
+
+    def write(self, rating):
+        """Write a reply that is read as this number.
+
+        Parameters
+        ----------
+        rating : float or None
+            NaN and None give an empty reply. A number that no word of a yes/no prompt or a choice stands for is
+            written as a number, which is no rating there.
+
+        Returns
+        -------
+        str
+        """
+        if rating is None or math.isnan(rating):
+            return ""
+        number = f"{rating:.9f}".rstrip("0").rstrip(".")
+        if self.form == "json":
+            return f'{{"{self.key or self.aspect or "rating"}": {number}}}'
+        words = self.spellings if self.form in ("yes_no", "choice") else {}
+        return next((word for word, value in words.items() if value == rating), number)
+
+    def find(self, text):
+        """Read a reply, and say where its rating is: `start` and `end` count characters of `text`."""
+        said = self.spellings
+        text = visible(text) if isinstance(text, str) else ""
+        plain = text.translate(_MARKUP)
+        if not re.search(r"[^\W_]", plain):
+            return Found(math.nan, "empty")
+        if self.form == "json" and not self.pattern:
+            try:
+                load_json(text)
+            except ValueError:
+                return Found(math.nan, "not_json")
+        ways = {
+            "yes_no": lambda: _YES_NO,
+            "choice": lambda: _choices(tuple(lettered(self.options, self.scale))),
+            "json": lambda: _json_values(self.key.lower(), self.aspect.lower()),
+        }.get(self.form, lambda: _numbers(self.aspect.lower().replace("_", " ")))()
+        if self.pattern and (matches := list(_own(self.pattern).finditer(text))):
+            return _decided(matches, said, self.scale)
+        for way in ways:
+            matches = list(way.finditer(text if self.form == "json" else plain))
+            if matches:
+                return _decided(matches, said, self.scale)
+        return Found(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
+
+    def read_all(self, texts, policy="nan"):
+        """Read many replies.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        policy : {"nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0"}
+            What an unread reply counts as. The default is NaN. The others repeat upstream's scripts: G-Eval's takes a
+            number at the start, else 0, and checks no range; AltTest's stores 3; `drop` leaves the row out; Chiang and
+            Lee's two take the first digit after the last "rating:", else NaN (`first_digit`) or 0
+            (`first_digit_or_0`), and check no range.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `score, reason`, indexed like `texts`.
+
+        Raises
+        ------
+        ValueError
+            For an unknown policy, and as `read` does.
+        """
+        check_known("policy", policy, POLICIES)
+        texts = pd.Series(texts)
+        read = cache(_UPSTREAM.get(policy, self.read))
+        lines = [read(text or "" if policy in _UPSTREAM else text) for text in texts.tolist()]
+        frame = pd.DataFrame(lines, columns=["score", "reason"], index=texts.index)
+        if policy == "store_3":
+            frame["score"] = frame["score"].fillna(3.0)
+        return frame.dropna(subset=["score"]) if policy == "drop" else frame
+
+    @property
+    def spellings(self):
+        """What a rating may be written as, other than as a number: its score by the word or letter."""
+        check_known("form", self.form, FORMS)
+        if self.form == "yes_no":
+            return {"yes": 1.0, "no": 0.0}
+        if self.form == "choice":
+            texts = lettered(self.options, self.scale)
+            return dict(zip(LETTERS.lower(), texts.values())) | texts
+        return _NUMBERS
+
+    def weigh(self, tokens):
+        """Find the log-probabilities of the ratings at the tokens of a reply's rating.
+
+        Parameters
+        ----------
+        tokens : list
+            ``[token, [[alternative, logprob], ...]]`` for each token, as a `Reply` holds them.
+
+        Returns
+        -------
+        Likely
+        """
+        text = "".join(token for token, _ in tokens)
+        rating = self.find(text)
+        if rating.reason:
+            return Likely({}, rating.reason)
+        with_decimals = "." in text[rating.start : rating.end]
+        allowed, scale = self._allowed, tuple(self.scale)
+        found = {}
+        before = ""  # the rating as far as the tokens have spelled it
+        path = 0.0  # their log-probability
+        place = 0
+        for token, alternatives in tokens:
+            start, place = place, place + len(token)
+            is_behind = start >= rating.end
+            if place <= rating.start:
+                continue
+            if is_behind and not _begins(before, allowed, scale, with_decimals)[1]:
+                break
+            given = _given(alternatives)
+            whole = any(_SEVERAL_DIGITS.fullmatch(other) for other in given)
+            for other, logprob in given.items():
+                if other != token:
+                    value, is_open = _begins(before + other, allowed, scale, with_decimals)
+                    value = SPLIT if is_open and not (whole and not with_decimals) else value
+                    _add(found, value, path + logprob)
+            before += token[max(0, rating.start - start) :]
+            path += given.get(
+                token, math.log(max(1 - math.fsum(map(math.exp, given.values())), 1e-300))
+            )
+            if is_behind:
+                break
+        value = _begins(before, allowed, scale, with_decimals)[0]
+        _add(found, rating.score if value is None else value, path)
+        undecided = found.pop(SPLIT, -math.inf)
+        if undecided - max(found.values()) > math.log(_UNDECIDED):
+            return Likely({}, SPLIT, rating.score)
+        return Likely(found, "", rating.score)
+
+    @property
+    def _allowed(self):
+        """The ratings of the form by their spelling, the longest first."""
+        said = self.spellings
+        if self.form not in ("yes_no", "choice"):
+            low, high = self.scale
+            said = {word: value for word, value in said.items() if low <= value <= high}
+            whole = range(math.ceil(low), math.floor(high) + 1)
+            said |= {str(value): float(value) for value in whole}
+        return tuple(sorted(said.items(), key=lambda pair: -len(pair[0])))
+
+
+TEXT = Reading("text", ())  # a reply that holds no rating
+
+
+_NAMES = r"(?:\w+[:_])??(?:think(?:ing)?|thoughts?|reason(?:s|ing)?|reflection|analysis|scratchpad)"
+_OPEN = rf"(?:[<\[◁]\|?(?:begin_of_|start_)?{_NAMES}\|?[>\]▷]|<\|channel>thought)"
+_CLOSE = rf"(?:[<\[◁]\|?(?:/|end_of_|end_){_NAMES}\|?[>\]▷]|<channel\|>)"
+_UNSEEN = [
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        rf"{_OPEN}.*?{_CLOSE}",  # reasoning in tags
+        rf"\A.*{_CLOSE}",  # its opening tag was part of the prompt
+        rf"{_OPEN}.*",  # cut before its closing tag
+        r"<\|channel\|>(?!final).*?(?=<\|channel\|>final|\Z)",  # channels, as gpt-oss writes them
+        r"\A\s*analysis.*assistant\s*final",  # the same without special tokens
+        r"<\|channel\|>final.*?<\|message\|>",
+        r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|<(?:start|end)_of_turn>",  # special tokens
+    )
+]
+_MARKUP = str.maketrans('*_`#"“”：–−‑\u00a0', "       :--- ")
+
+
+def visible(text):
+    """Blank out reasoning and special tokens, in whichever tags or channels; the length stays the same.
+
+    Examples
+    --------
+    >>> visible("<think>Or 2?</think>Rating: 4").strip()
+    'Rating: 4'
+    """
+    for pattern in _UNSEEN:
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    return text
+
+
+# ---- How ratings are written --------------------------------------------------------------------------------
+# Each way is a pattern with the group `rating`; the first that matches anywhere decides.
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: float(value) for value, word in enumerate(_WORDS)}
+_UNIT = r"(?: [\s-]* (?:stars?|points?)\b )?"
+NUMBER = rf"""
+    (?P<rating> (?<!\w) [-+]?\d+ (?: \.\d+ | ,\d{{1,2}}(?!\d) )? | \b(?:{"|".join(_NUMBERS)})\b )
+    {_UNIT} (?: \s* \(? (?:/|out\s+of\b|of\b) \s* (?P<top>\d+|{"|".join(_NUMBERS)}) | \s* (?P<percent>%) )? {_UNIT}
+    (?P<range> [ ]* (?:-|\bto\b|\bor\b|\band\b) [ ]* (?:an?[ ])? \d+ {_UNIT} )?
+    (?! [\w%/] | [.,]\d )
+"""
+_BRACKET = r"(?: \( (?: \d+ \s* (?:-|to) \s* (?P<highest>\d+) | [^()]* ) \) \s* )?"
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b",
+    re.IGNORECASE,
+)
+
+
+def _way(pattern):
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
+
+
+@lru_cache
+def _numbers(aspect):
+    """A bare number, perhaps with a label; labelled numbers anywhere."""
+    labels = rf"(?: {re.escape(aspect) or 'rating'} | rating | score | stars | grade ) s?"
+    others = r"(?: answer | response | evaluation | result )"
+    return (
+        _way(
+            rf"\A [\W_]*? (?: [^\W\d] [\w ]{{0,40}} {_BRACKET} [:=] )? [\W_]*? {NUMBER} [\W_]* \Z"
+        ),
+        _way(
+            rf"(?<![\w/]) (?: {labels} \s* {_BRACKET} (?: [:=>] | is\b ) | {others} \s* [:=>] ) \s*"
+            rf"(?: an? \s+ )? [(\[{{<]* {NUMBER}"
+        ),
+    )
+
+
+_YES_NO = (
+    _way(
+        r"\A \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)? \W{0,3} (?:yes|no)\b )?"
+        r"(?! \s+ (?:idea|rating|answer)\b )"
+    ),
+    _way(r"\b answer \b \W* (?:is\b)? \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)\b )?"),
+)
+
+
+@lru_cache
+def _choices(texts):
+    """A letter, perhaps with its option's text; a letter given as the answer; an option's text alone."""
+    any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    any_text = any_text.replace(r"\ ", r"\s+")
+    letter = (
+        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]\"-] | \n | \Z ) )"
+    )
+    letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
+    named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
+    return (
+        _way(rf"{named} {letter}"),
+        _way(rf"\A \W* {letter}"),
+        _way(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
+    )
+
+
+@lru_cache
+def _json_values(key, aspect):
+    """The value of the rating's name; where it is no number, there is no rating."""
+    names = [key] if key else [aspect or "rating", "score", "rating", "overall", "stars"]
+    value = rf"""(?: "? \s* {NUMBER} \s* "? \s* (?=[,}}]) | (?P<none>\S) )"""
+    return tuple(_way(rf'"{re.escape(name)}" \s* : \s* {value}') for name in names)
+
+
+def load_json(text, **options):
+    """The JSON object in a visible reply, despite raw line breaks and trailing commas; ValueError without one."""
+    found = re.search(r"\{.*\}", text, re.DOTALL)
+    text = re.sub(r",(?=\s*[}\]])", "", found[0]) if found else ""
+    try:
+        return json.loads(text, strict=False, **options)
+    except RecursionError as error:
+        raise ValueError("JSON nested too deeply") from error
+
+
+@lru_cache
+def _own(pattern):
+    way = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    if not way.groups:
+        raise ValueError(
+            rf"pattern={pattern!r}: expected a group around the rating, as in r'Verdict: (\d)'"
+        )
+    return way
+
+
+def lettered(options, scale):
+    """Texts of a choice's options in lower case, with their scores; see `parse`."""
+    hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
+    texts = [" ".join(text.lower().split()) for text in options or ()]
+    if not 2 <= len(texts) <= len(LETTERS) or len(set(texts)) < len(texts) or "" in texts:
+        raise ValueError(
+            f"form='choice' with options={options!r}: expected 2 to 26 different texts; {hint}"
+        )
+    scores = np.linspace(*scale, len(texts)).tolist()
+    if isinstance(options, dict):
+        scores = [float(score) for score in options.values()]
+    if not all(map(math.isfinite, scores)):
+        raise ValueError(f"form='choice' with a score that is no number; {hint}")
+    return dict(zip(texts, scores))
+
+
+def _decided(matches, said, scale):
+    """One score from all matches of a way."""
+    found = {_value(match, said, scale) for match in matches}
+    value, reason = found.pop()
+    if found:
+        return Found(math.nan, "ambiguous")
+    group = "rating" if "rating" in matches[-1].re.groupindex else 1
+    return Found(math.nan, reason) if reason else Found(value, "", *matches[-1].span(group))
+
+
+def _value(match, said, scale):
+    """The rating of a match, or why it has none."""
+    groups = match.groupdict()
+    rating = groups["rating"] if "rating" in groups else match[1]
+    if rating is None:
+        return None, "no_rating"
+    if groups.get("range"):
+        return None, "ambiguous"
+    value = _number(rating, said)
+    if value is None:
+        return None, "no_rating"
+    if groups.get("text") and _number(groups["text"], said) != value:
+        return None, "ambiguous"
+    if said is not _NUMBERS:
+        return value, ""
+    tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
+    tops |= {100.0} if groups.get("percent") else set()
+    if tops - {float(scale[1])} or (scale[1] >= 100 and 0 < value < 1):
+        return None, "other_scale"
+    return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
+
+
+def _number(text, said=_NUMBERS):
+    """Value of "4", "4,5" or "four"; of "B" or "yes" where `said` has them; None of anything else."""
+    text = " ".join(text.lower().split())
+    try:
+        return said[text] if text in said else float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+# ---- Upstream's own rules -----------------------------------------------------------------------------------
+
+
+def _leading_or_0(text):
+    """G-Eval's `meta_eval_summeval.py`: a number at the start, at most a blank before it, else 0."""
+    found = re.match(r" ?([\d.]+)", text)
+    try:
+        return Score(float(found[1]))
+    except (TypeError, ValueError):  # nothing found, or dots alone
+        return Score(0.0, "no_rating")
+
+
+def _first_digit(text):
+    """Chiang and Lee's `meta_eval_summeval.py`: the first digit after the last "rating:", without the range."""
+    said = text.lower().replace("\n", " ").replace("1-3", " ").rpartition("rating:")[2]
+    found = re.search("[0-9]", said)
+    return Score(float(found[0])) if found else Score(math.nan, "no_rating")
+
+
+def _first_digit_or_0(text):
+    """Chiang and Lee's `all_eval.py`, otherwise the same."""
+    found = _first_digit(text)
+    return Score(0.0, found.reason) if found.reason else found
+
+
+_UPSTREAM = {
+    "leading_or_0": _leading_or_0,
+    "first_digit": _first_digit,
+    "first_digit_or_0": _first_digit_or_0,
+}
+
+
+# ---- Token probabilities ------------------------------------------------------------------------------------
+
+
+def _add(found, value, logprob):
+    if value is None:
+        return
+    before = found.get(value, -math.inf)
+    high, low = max(before, logprob), min(before, logprob)
+    found[value] = high + math.log1p(math.exp(low - high)) if low > -math.inf else high
+
+
+def _given(alternatives):
+    """Log-probabilities by token; what is no logarithm is left out, and what rounding put above 0 is 0."""
+    return {
+        other: min(logprob, 0.0)
+        for other, logprob in alternatives
+        if isinstance(logprob, (int, float)) and logprob > -math.inf
+    }
+
+
+@lru_cache(maxsize=4096)
+def _begins(text, allowed, scale, with_decimals):
+    """The rating that begins here, or None; and whether further tokens may make it another one."""
+    text = re.sub(r"\A[^\w+-]+", "", text).lower()
+    may_grow = bool(text) and any(said != text and said.startswith(text) for said, _ in allowed)
+    number = re.match(r"[+-]?\d+\.\d+(?!\w)", text)
+    if number:
+        value = float(number[0])
+        return (value if scale[0] <= value <= scale[1] else None), False
+    for said, value in allowed:
+        if text.startswith(said) and not re.match(r"\w", text[len(said) :]):
+            may_grow |= with_decimals and text == said and value < scale[1]
+            return value, may_grow
+    return None, may_grow
+
+
+def distributions(replies, scale=(1, 5)):
+    """Lay out the token probabilities of replies, for `nlgjudge.judging.heads`.
+
+    Parameters
+    ----------
+    replies : pandas.DataFrame
+        `item_id, aspect, sample_index, logprobs`, as of a recording with token probabilities.
+    scale : (int, int)
+
+    Returns
+    -------
+    pandas.DataFrame
+        By `item_id, aspect, sample_index`: a column of probabilities for each rating, which add up to 1, and
+        `outside`, the probability on other words. NaN where the ratings' probabilities are unknown.
+
+    Examples
+    --------
+    >>> likely = [["4", [["4", math.log(0.6)], ["5", math.log(0.2)]]]]
+    >>> replies = pd.DataFrame({"item_id": ["a"], "aspect": "fluency", "sample_index": 0, "logprobs": [likely]})
+    >>> distributions(replies, (3, 5)).round(2).values.tolist()
+    [[0.0, 0.75, 0.25, 0.2]]
+    """
+    ratings = list(range(int(scale[0]), int(scale[1]) + 1))
+    found = [Reading(scale=scale).weigh(logprobs) for logprobs in replies["logprobs"]]
+    lines = [[one.logprobs.get(rating, -math.inf) for rating in ratings] for one in found]
+    logarithms = np.array(lines, dtype=float).reshape(len(found), len(ratings))
+    index = pd.MultiIndex.from_frame(replies[["item_id", "aspect", "sample_index"]])
+    frame = pd.DataFrame(from_logprobs(logarithms), index=index, columns=ratings)
+    return frame.assign(outside=[1 - one.mass for one in found])
