@@ -115,7 +115,7 @@ def test_reasons_are_longer_than_a_rating(store, text, tokens):
     assert plan(Live("m", store), tasks)["completion_tokens"] == 12 * tokens
 
 
-def test_a_dry_run_counts_and_answers_from_the_store(serve, store):
+def test_a_run_is_counted_and_answered_from_the_store(serve, store):
     server = serve(counted("2", 1))
     live = Live("m", store)
     list(live.replies(Tasks(ITEMS.head(3), FLUENCY)))
