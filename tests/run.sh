@@ -3,12 +3,13 @@
 # Outputs are compared where the notebook's data are those of its committed outputs; elsewhere it has to run.
 # `make units`: without the notebooks.
 set -e
+mkdir -p build
+# First, so that the unit tests have the real data too.
+[ "$1" = units ] || nlgjudge data fetch --declared > build/declared.txt
 pytest="python -m pytest -q -n auto --dist loadfile"
 # The longest files first.
 $pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/test_cli_rerun.py tests src/nlgjudge
 [ "$1" != units ] || exit 0
-mkdir -p build
-nlgjudge data fetch --declared > build/declared.txt
 export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/results"
 comparable=$(python -m nlgjudge.workflow comparable)
 other=$(python -m nlgjudge.workflow other)

@@ -288,7 +288,7 @@ def build_ledger(say=print):
     say : callable
         Called with each line of the report; the last one counts the cells.
     """
-    lacking = {name: missing for name in notebooks() if (missing := _lacking(name))}
+    lacking = _lacking()
     before = ledger.committed()
     rows = ledger.merge(_parts(), ledger.by_rank(ledger.kept_cells()))
     rows, kept = ledger.keep_committed(rows, before, lacking)
@@ -303,7 +303,7 @@ def build_ledger(say=print):
     say(counts(rows).to_string())
     others = [
         str(target.relative_to(root()))
-        for source, target in _copies()
+        for source, target in _copies(lacking)
         if not target.exists() or target.read_bytes() != source.read_bytes()
     ]
     for path in others:
@@ -362,20 +362,22 @@ def _parts():
     return parts
 
 
-def _lacking(name):
-    """What a notebook needs for its committed results and does not have."""
-    had = {need for need, (source, _) in committed_data(name).items() if source == "real"}
-    absent = [need for need, (source, _) in data(name).items() if source != "real"]
-    return [need for need in absent if need not in optional(name) or need in had]
+def _lacking():
+    """By notebook, what it needs for its committed results and does not have; nothing for those that have all."""
+    found = {}
+    for name in notebooks():
+        had = {need for need, (source, _) in committed_data(name).items() if source == "real"}
+        absent = [need for need, (source, _) in data(name).items() if source != "real"]
+        found[name] = [need for need in absent if need not in optional(name) or need in had]
+    return {name: missing for name, missing in found.items() if missing}
 
 
-def _copies():
+def _copies(lacking):
     """Files of this run that belong in the repository, each with its place; none of a notebook that lacked data."""
-    lacking = tuple(name for name in notebooks() if _lacking(name))
     for place in ["figures", *(f"paper_tables/{folder}" for folder in WRITTEN)]:
         target = root() / place
         for path in sorted((results() / target.name).glob("*")):
-            if not path.stem.startswith(lacking):
+            if not path.stem.startswith(tuple(lacking)):
                 yield path, target / path.name
 
 
@@ -389,13 +391,14 @@ def refresh(say=print):
     say : callable
         Called with a line for each file that changed.
     """
+    lacking = _lacking()
     for name in notebooks():
-        if _lacking(name):
-            say(f"{name}: not copied, because data were missing: {', '.join(_lacking(name))}")
+        if name in lacking:
+            say(f"{name}: not copied, because data were missing: {', '.join(lacking[name])}")
         else:
             _write(root() / "notebooks" / f"{name}.ipynb", _with_outputs(name), say)
     ledger_file = root() / "paper_tables" / "ledger.csv"
-    for source, target in [*_copies(), (results() / "ledger.csv", ledger_file)]:
+    for source, target in [*_copies(lacking), (results() / "ledger.csv", ledger_file)]:
         _write(target, source.read_bytes(), say)
     rows = ledger.read(ledger_file)
     by_paper = counts(rows)
