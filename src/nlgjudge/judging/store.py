@@ -137,7 +137,7 @@ class Store:
             As `nlgjudge.judging.tasks.key` gives it.
         asked : dict
             `request` (its body), `endpoint`, `prompt` and `digest` of the prompt, and `reading`: what
-            `nlgjudge.judging.reading.parse` needs.
+            of `nlgjudge.judging.Reading` the replies need.
         replies : dict of int to dict
             By sample index, as from `get`; what is absent has its default.
         """
