@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+import zipfile
 
 import pandas as pd
 import pytest
@@ -129,11 +130,12 @@ def test_a_row_for_each_rater_is_read_as_raters(case, write):
     expected = pd.read_csv(path).groupby(["doc_id", "system"], sort=False)["human:fluency"].mean()
     assert mine.human()["fluency"].tolist() == pytest.approx(expected.tolist())
     # Two columns could name the raters: the message says how to choose.
-    both = write(pd.read_csv(path).assign(form=lambda frame: frame["worker"]).to_csv(index=False))
+    frame = pd.read_csv(path)
+    both = write(frame.assign(annotator_id=frame["worker"]).to_csv(index=False))
     assert said(both) == [
-        "system: several outputs of one system for one document: keep one. If each row is one rater's, "
-        "name the rater's column (`rater`, or map rater=COLUMN), or give each rater a column "
-        "human:ASPECT:RATER"
+        "system: several outputs of one system for one document: keep one. If each row is one rater's or "
+        "one aspect's, name the column `rater` or `aspect` (or map rater=COLUMN, aspect=COLUMN), or give "
+        "each rater and aspect a column human:ASPECT:RATER"
     ]
     assert own_data(both, columns={"rater": "worker"}).human().equals(mine.human())
 
@@ -144,6 +146,106 @@ def test_a_rater_may_have_missed_an_output(write):
     mine = own_data(write(text(rows, header)))
     assert mine.human()["fluency"].tolist() == [3, 5]  # (4 + 2) / 2, and a's 5 alone
     assert mine.items["item_id"].tolist() == ["row 2", "row 4"]
+
+
+def rated_by_aspect(**columns):
+    """Rows of two outputs for each of two aspects, in the order of the file."""
+    rows = [
+        ("one", "style", "4"),
+        ("one", "fluency", "2"),
+        ("two", "style", "1"),
+        ("two", "fluency", "5"),
+    ]
+    frame = pd.DataFrame(rows, columns=["system", "aspect", "human:score"])
+    return frame.assign(source="s", hypothesis="text of " + frame["system"], **columns)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {},
+        {"aspect": "Dimension"},
+        {"aspect": "criterion"},
+        {"human:score": "human:fluency"},  # the column's own aspect is none
+    ],
+)
+@pytest.mark.parametrize("with_raters", [False, True])
+def test_a_row_for_each_aspect_is_read_as_aspects(write, names, with_raters):
+    frame = rated_by_aspect(worker="W1")
+    if with_raters:
+        other = frame.assign(worker="W2", **{"human:score": ["2", "2", "3", "1"]})
+        frame = pd.concat([frame, other]).iloc[:-1]  # W2 skipped one
+    path = write(frame.rename(columns=names).to_csv(index=False))
+    mine = own_data(path)
+    means = (
+        {"style": [3, 2], "fluency": [2, 5]}
+        if with_raters
+        else {"style": [4, 1], "fluency": [2, 5]}
+    )
+    assert mine.aspects == ["style", "fluency"]
+    assert mine.human()[mine.aspects].to_dict("list") == means
+    raters = ["W1", "W2"] if with_raters else ["mean"]
+    assert mine.ratings["rater"].unique().tolist() == raters
+    aspect = names.get("aspect", "aspect")
+    note = f"{aspect}: {len(frame)} rows are read as 2 outputs, with aspects named here"
+    assert note in said(path, "note")
+
+
+def test_aspects_rated_by_different_raters_are_no_raters_of_one_aspect(write):
+    mine = own_data(write(rated_by_aspect(worker=["W1", "W2"] * 2).to_csv(index=False)))
+    assert mine.human()[["style", "fluency"]].to_numpy().tolist() == [[4, 2], [1, 5]]
+
+
+def test_one_aspect_of_a_file_by_aspects(write):
+    mine = own_data(write(rated_by_aspect().iloc[::2].to_csv(index=False)))
+    assert mine.human()["style"].tolist() == [4, 1] and mine.aspects == ["style"]
+
+
+def test_aspects_may_be_mapped(write):
+    path = write(rated_by_aspect().rename(columns={"aspect": "question"}).to_csv(index=False))
+    assert "name the column `rater` or `aspect`" in said(path)[0]
+    assert own_data(path, columns={"aspect": "question"}).aspects == ["style", "fluency"]
+
+
+@pytest.mark.parametrize("name", ["aspect", "dimension"])
+def test_a_file_with_several_aspects_may_have_such_a_column(write, name):
+    """Of what a review is about, for example; the aspects are those of the ratings."""
+    header = [*HEADER, "human:style", name]
+    path = write(text([[*row, str(i), "battery"] for i, row in enumerate(ROWS)], header))
+    assert own_data(path).aspects == ["fluency", "style"]
+    assert f"{name}: not used" in said(path, "note")
+
+
+def test_a_list_tells_no_rows_apart(write):
+    found = [record | {"dimensions": ["x", "y"]} for record in records()]
+    assert own_data(as_json_lines(write(""), found)).aspects == ["fluency"]
+
+
+@pytest.mark.parametrize("cell", ["style: formal", "", "doc_id"])
+def test_an_aspect_that_cannot_be_named_is_refused(write, cell):
+    frame = rated_by_aspect().replace({"aspect": {"style": cell}})
+    assert f"expected {FORM}, and no aspect called" in said(write(frame.to_csv(index=False)))[0]
+
+
+@pytest.mark.parametrize("name", ["form", "aspect"])
+def test_only_a_column_named_as_raters_has_raters(write, name):
+    """The first of the rows would be read as raters `x` and `y`, the second has an aspect twice."""
+    frame = rated_by_aspect().drop(columns="aspect")
+    names = {"form": ["x", "y"] * 2, "aspect": ["x"] * 4}
+    assert (
+        "several outputs of one system"
+        in said(write(frame.assign(**{name: names[name]}).to_csv()))[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["rater", "Annotator ID", "WorkerId", "human_annotator", "amt_worker_id", "Evaluators"]
+)
+def test_columns_named_as_raters(write, name):
+    frame = rated_by_aspect().drop(columns="aspect")
+    mine = own_data(write(frame.assign(**{name: ["x", "y"] * 2}).to_csv(index=False)))
+    assert mine.ratings["rater"].tolist() == ["x", "x", "y", "y"]
+    assert mine.human()["score"].tolist() == [3, 3]
 
 
 def test_codes_for_missing_ratings_are_named(case):
@@ -185,6 +287,72 @@ def test_raters_who_contradict_each_other_are_named(case):
     (note,) = [line for line in said(case("25_rater_reversed.csv"), "note") if "overall" in line]
     assert note.startswith(
         "human:overall: raters r1 and r2 contradict each other (correlation -1.00)"
+    )
+
+
+@pytest.mark.parametrize(
+    "first, second, expected",
+    [
+        ([1, 2, 3, 4, 5, 5], [10, 90, 30, 100, 0, 60], "a (1 to 5) and b (0 to 100)"),
+        ([10, 90, 30, 100, 0, 60], [1, 2, 3, 4, 5, 5], "b (1 to 5) and a (0 to 100)"),
+        ([1, 2, 3, 4, 5, 5], [1, 8, 10, 6, 9, 5], "a (1 to 5) and b (1 to 10)"),
+        ([0, 1, 1, 0, 1, 0], [1, 2, 3, 4, 5, 5], "a (0 to 1) and b (1 to 5)"),
+        ([-2, 2, 0, 1, -1, 0], [1, 2, 3, 4, 5, 5], "a (-2 to 2) and b (1 to 5)"),
+        ([1, 2, 3, 4, 5, 5], [1, 1, 2, 3, 4, 2], None),
+        ([1, 2, 3, 4, 5, 5], [40, 30, "", "", "", 50], None),  # too few to say
+    ],
+)
+def test_raters_on_different_scales_are_named(write, first, second, expected):
+    rows = [["s", f"text {i}", f"m{i}", *pair] for i, pair in enumerate(zip(first, second))]
+    path = write(text(rows, ["source", "hypothesis", "system", "human:style:a", "human:style:b"]))
+    notes = [line for line in said(path, "note") if "range" in line]
+    assert notes == [
+        f"human:style: the ratings of {expected} differ in their range, and their mean is taken: is it one "
+        "scale?"
+    ] * bool(expected)
+
+
+@pytest.mark.parametrize("name", ["Human", "human"])
+@pytest.mark.parametrize("cells", [["A text.", "Another."] * 2, [1, 2, 3, 4], [["a", "b"]] * 4])
+def test_a_column_human_without_a_colon_is_no_rating(write, name, cells):
+    found = [dict(zip(THEIRS, row)) | {name: cell} for row, cell in zip(ROWS, cells)]
+    path = as_json_lines(write(""), found)
+    assert f"{name}: not used" in said(path, "note", columns=MAPPED)
+    plain = own_data(write(text(ROWS)))
+    assert (
+        own_data(path, columns=MAPPED)
+        .human()
+        .drop(columns="item_id")
+        .equals(plain.human().drop(columns="item_id"))
+    )
+    # Without another column there is no rating.
+    path = as_json_lines(write(""), [record | {"flu_a": "", "flu_b": ""} for record in found])
+    only = {key: value for key, value in MAPPED.items() if ":" not in key}
+    assert said(path, columns=only)[0].startswith(f"file: missing {FORM}")
+
+
+@pytest.mark.parametrize(
+    "hypothesis, reference, column",
+    [
+        ("图书馆九点开门。", "The library opens at nine.", "hypothesis"),
+        ("The library opens.", "تفتح المكتبة في التاسعة", "references"),
+        ("Die Bücherei öffnet.", "A library. ||| Библиотека откроется", "references"),
+    ],
+)
+def test_texts_that_rouge_does_not_read_are_named(write, hypothesis, reference, column):
+    path = write(changed((3, "hypothesis", hypothesis), (3, "references", reference)))
+    noted = [line for line in said(path, "note") if "ROUGE" in line]
+    assert noted == [
+        f"{column}, row 3: ROUGE reads Latin letters and digits only: it gives these outputs no score"
+    ]
+
+
+def test_sources_are_read_by_rouge_where_there_is_no_reference(write):
+    rows = [["Библиотека откроется.", "The library.", "one", "", str(i), ""] for i in (1, 2)]
+    rows[1][2] = "two"
+    assert (
+        "source: ROUGE reads Latin letters and digits only: it gives these outputs no score"
+        in said(write(text(rows)), "note")
     )
 
 
@@ -292,6 +460,113 @@ def test_every_format_names_the_place_of_a_fault(write, save, unit, begin):
     ]
 
 
+# Quotation marks
+
+PLAIN = ["source", "hypothesis", "system", "human:fluency"]
+OPENS = '"Hello he said.'
+
+
+def unquoted(cells, separator="\t", end="\n"):
+    """36 outputs below the header, written without quoting; `cells` replaces (row, column)."""
+    table = [PLAIN]
+    table += [[f"s{i // 3}", f"text {i}", f"m{i % 3}", str(i % 5)] for i in range(36)]
+    for (row, column), cell in cells.items():
+        table[row - 1][PLAIN.index(column)] = cell
+    return "".join(separator.join(row) + end for row in table)
+
+
+@pytest.mark.parametrize("separator, end", [("\t", "\n"), (",", "\r\n"), (";", "\r")])
+@pytest.mark.parametrize(
+    "cells, noted",
+    [
+        ({(7, "hypothesis"): OPENS, (23, "hypothesis"): '"Bye" she said.'}, 7),
+        ({(7, "hypothesis"): OPENS, (23, "hypothesis"): 'Bye she said."'}, 7),
+        ({(7, "hypothesis"): OPENS, (23, "hypothesis"): 'Bye.""'}, None),
+        ({(7, "hypothesis"): OPENS, (23, "hypothesis"): '"'}, 7),
+        ({(7, "hypothesis"): OPENS, (8, "source"): 'Bye she said."'}, 7),
+        ({(7, "source"): OPENS, (7, "hypothesis"): 'Bye she said."'}, 7),
+        ({(7, "hypothesis"): OPENS}, 7),
+        ({(37, "hypothesis"): OPENS}, 37),
+        ({(7, "hypothesis"): OPENS, (23, "human:fluency"): "NA"}, 7),
+        ({(7, "hypothesis"): '"Hello" he said.', (8, "hypothesis"): '"Bye"'}, 7),
+        ({(7, "hypothesis"): 'He said "hello".', (8, "hypothesis"): '5" or 6"'}, 0),
+    ],
+)
+def test_no_quotation_mark_of_an_unquoted_file_swallows_a_row(write, separator, end, cells, noted):
+    path = write(unquoted(cells, separator, end))
+    if noted is None:  # a doubled mark means that some cells are quoted
+        assert said(path)[0].startswith("file: a quotation mark in row 7 is not closed")
+        return
+    note = f"file: quotation marks are read as text, because one in row {noted} is not closed"
+    assert (note in said(path, "note")) == bool(noted)
+    mine = own_data(path)
+    assert mine.items["item_id"].tolist() == [f"row {i}" for i in range(2, 38)]
+    for (row, column), cell in cells.items():
+        if column in mine.items:
+            assert mine.items[column][row - 2] == cell
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quoted_line_breaks_and_blank_lines_are_no_rows(write, end):
+    long = (
+        f"one, two, 3, 4{end}{end}one, two, 3, 4{end}" * 5000
+    )  # longer than csv's default for a cell
+    rows = [["A town.", f'A "town",{end}off', "one", "4"], ["A town.", long, "two", "2"]]
+    rows += [[f"A, {i}", f'"{i}"', "one", "1"] for i in range(5)]
+    path = write(text(rows, PLAIN, lineterminator=end) + end)
+    mine = own_data(path)
+    assert mine.items["hypothesis"].tolist() == [row[1] for row in rows]
+    assert not any("quotation" in line for line in said(path, "note"))
+    every = write(text(rows, PLAIN, quoting=csv.QUOTE_ALL))
+    assert own_data(every).items["hypothesis"].tolist() == [row[1] for row in rows]
+
+
+@pytest.mark.parametrize("separator", ["\t", ","])
+@pytest.mark.parametrize(
+    "cells, row",
+    [
+        ({(9, "hypothesis"): OPENS}, 9),
+        ({(9, "hypothesis"): OPENS, (23, "hypothesis"): '"Bye" she said.'}, 9),
+        ({(9, "hypothesis"): OPENS, (23, "hypothesis"): 'Bye she said."'}, 9),
+        ({(37, "hypothesis"): OPENS}, 37),
+        ({(9, "source"): OPENS, (9, "hypothesis"): 'Bye she said."'}, 9),
+    ],
+)
+def test_an_open_quotation_mark_among_quoted_cells_is_refused(write, separator, cells, row):
+    quoted = {(3, "hypothesis"): f'"a{separator} b"', (4, "hypothesis"): '"a ""b"""'}
+    path = write(unquoted(quoted | cells, separator))
+    assert said(path) == [
+        f"file: a quotation mark in row {row} is not closed at the end of its cell. Write each mark that "
+        "belongs to the text twice, and put the cell in quotation marks"
+    ]
+
+
+# Files that unpack to more than they seem to hold
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+@pytest.mark.parametrize("opened, closed", [("[", "]"), ('{"a":', "}")])
+def test_values_nested_too_deeply_are_refused_with_their_line(write, depth, opened, closed):
+    deep = f'{{"source": {opened * depth}1{closed * depth}}}'
+    path = write(f"{json.dumps(records()[0])}\n{deep}\n", "mine.jsonl")
+    nested = "values are nested too deeply; expected texts, numbers, or lists and dicts of them"
+    assert said(path) == [f"file: line 2: {nested}"]
+    with pytest.raises(ValueError, match="mine.jsonl cannot be used"):
+        own_data(path)
+    assert said(write(f"[{deep}]", "mine.json")) == [f"file: {nested}"]
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_a_workbook_that_unpacks_to_too_much_is_refused(write, parts):
+    path = as_excel(write(""), records())
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        for part in range(parts):
+            archive.writestr(f"xl/worksheets/more{part}.xml", b" " * (120_000_000 // parts))
+    assert said(path) == [
+        "file: it unpacks to 120 MB; expected at most 100 MB. Export the sheet as CSV UTF-8"
+    ]
+
+
 def test_several_sheets_and_several_splits_are_named(write, tmp_path):
     from datasets import Dataset, DatasetDict
 
@@ -362,7 +637,7 @@ def test_a_missing_package_is_named_with_what_to_install(write, monkeypatch):
         ),
         (
             text(ROWS) + 'A lake,"A lake,one,,3,4\n',
-            "file: Error tokenizing data. C error: EOF inside string",
+            "file: a quotation mark in row 6 is not closed at the end of its cell. Write each mark",
         ),
         (
             text([[*row, "d"] for row in ROWS], [*HEADER, "doc_id"]),

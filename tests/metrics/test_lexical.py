@@ -9,6 +9,7 @@ from rouge_score import rouge_scorer
 
 from nlgjudge.metrics import lexical
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
+from nlgjudge.metrics.rouge_perl import rouge155
 from nlgjudge.metrics.sentence_bleu import bleu
 
 
@@ -97,6 +98,55 @@ def test_openmevas_released_rouge_is_rouge_of_sets(real):
 def test_nothing_in_common_and_nothing_said():
     frame = lexical.rouge(items(("dog", "the cat"), ("", "the cat"), ("...", "the cat")))
     assert (frame.drop(columns=["item_id", "reference"]) == 0).all(axis=None)
+
+
+NOT_READ = [
+    "图书馆九点开门。",
+    "تفتح المكتبة في التاسعة",
+    "Библиотека откроется в 9",
+    "도서관은 opens 아홉 시에",
+]
+
+
+@pytest.mark.parametrize("text", NOT_READ)
+def test_letters_that_rouge_does_not_read_give_no_score(text):
+    """Of two references, one in other letters is enough: `first` would be the second's score."""
+    pairs = [(text, text), ("a café", ["a café", text]), (text, "a cat"), ("a cat", "a cat")]
+    frame = items(*pairs, source=["a cat", "a cat", "a cat", text])
+    for options in ({}, {"stemmer": "none", "split": "whole", "beta": 1.2}):
+        scores = lexical.rouge(frame, **options)
+        for aggregation in lexical.AGGREGATIONS:
+            values = lexical.over_references(scores, aggregation).set_index("item_id")
+            assert values.loc[["i0", "i1", "i2"]].isna().all(axis=None)
+            assert (values.loc["i3"] == 1).all()
+    assert lexical.rouge(frame, against="source")["rouge1-f"].isna().tolist() == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert rouge155(frame)["rouge1-f"].isna().sum() == 4
+    baselines = lexical.lexical_baselines(frame)
+    assert baselines["rougeL-f"].isna().sum() == 3 and baselines["bleu"].notna().all()
+    assert baselines.attrs["missing"]["rouge"] == (
+        "ROUGE reads Latin letters and digits only: it gives 3 of 4 items no score"
+    )
+
+
+@pytest.mark.parametrize("text", NOT_READ)
+def test_words_between_blanks_are_read_in_any_letters(text):
+    frame = items((text, text))
+    assert lexical.rouge(frame, stemmer="spaces")["rouge1-f"].tolist() == [1]
+    assert lexical.rouge_sets(frame)["rouge1-f"].tolist() == pytest.approx([1])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "...", "– 12 –", "Ein Café öffnet – früh", "called 图书馆 in China", "α of it"]
+)
+def test_texts_with_mostly_latin_letters_keep_their_score(text):
+    frame = items((text, "the cat"), ("the cat", text), ("the cat", "the cat"))
+    assert lexical.rouge(frame)["rouge1-f"].tolist() == [0, 0, 1]
+    assert "rouge" not in lexical.lexical_baselines(frame).attrs["missing"]
 
 
 @pytest.mark.parametrize(

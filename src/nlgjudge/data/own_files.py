@@ -5,8 +5,9 @@ Columns `source`, `hypothesis` and `system` are needed; `references` (a list, or
 separated by ``|||``), `context` and `doc_id` are optional: without `doc_id`, equal sources are one document.
 
 A rating has the column ``human:ASPECT``, or one for each rater, ``human:ASPECT:RATER``. Ratings may also
-be lists with a rating for each rater, a column `human` of dicts by aspect, or a row for each rater, named
-by a column `rater`. An empty cell, `NA`, `n/a` or `-` is a missing rating.
+be lists with a rating for each rater, or a column `human` of dicts by aspect. There may also be a row for
+each rater, named by a column `rater`, or for each aspect, named by a column `aspect`, or for both. An empty
+cell, `NA`, `n/a` or `-` is a missing rating.
 """
 
 from itertools import combinations
@@ -28,7 +29,7 @@ from nlgjudge.data.own_tables import (
     unused,
 )
 from nlgjudge.data.registry import blob_id
-from nlgjudge.data.schema import ITEMS, build
+from nlgjudge.data.schema import ITEMS, LATIN_ONLY, build, loses_letters
 
 # Cells without a rating; compared in lower case.
 NOTHING = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", "--", "\u2013", "?")
@@ -36,6 +37,7 @@ NOTHING = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", 
 CODES = (-1, -9, -99, -999, -9999, 9, 99, 999, 9999)
 _FORM = "human:ASPECT or human:ASPECT:RATER"
 _FEW = 10  # documents
+_FEW_RATINGS = 5  # of a rater
 _OPPOSED = -0.3  # correlation of two raters
 
 
@@ -173,7 +175,7 @@ def mapping(given):
 
 
 def _check_mapping(columns):
-    known = (*NEEDED, *OPTIONAL)
+    known = (*NEEDED, *OPTIONAL, "aspect", "human")
     for name, column in columns.items():
         if name in known or is_rating(name):
             continue
@@ -221,10 +223,9 @@ def _examined(path, columns):
         return None, findings, {}
     for note in notes:
         findings.add("note", note)
-    frame = _renamed(frame, columns, findings)
+    frame, notes = unfold_lists(_renamed(frame, columns, findings))
     if not _has_columns(frame, findings):
         return None, findings, {}
-    frame, notes = unfold_lists(frame)
     for column, note in notes:
         findings.add("note", note, column)
     frame = _with_documents(frame, findings)
@@ -277,16 +278,15 @@ def _with_documents(frame, findings):
         merged = (whole != ids) & whole.isin(ids)
         findings.add("note", "a number such as 0.0 is read as 0, which is there too", name, merged)
         frame[name] = whole if merged.any() else ids
-    outputs, rater = unfold_rows(frame)
-    if rater:
-        note = f"{len(frame)} rows are read as {len(outputs)} outputs, with raters named here"
-        findings.add("note", note, rater)
-    frame = outputs
+    frame, notes = unfold_rows(frame)
+    for column, note in notes:
+        findings.add("note", note, column)
     repeated = frame.duplicated(["doc_id", "system"], keep=False) & (frame["system"] != "")
     findings.add(
         "problem",
-        "several outputs of one system for one document: keep one. If each row is one rater's, name the "
-        "rater's column (`rater`, or map rater=COLUMN), or give each rater a column human:ASPECT:RATER",
+        "several outputs of one system for one document: keep one. If each row is one rater's or one "
+        "aspect's, name the column `rater` or `aspect` (or map rater=COLUMN, aspect=COLUMN), or give each "
+        "rater and aspect a column human:ASPECT:RATER",
         "system",
         repeated,
     )
@@ -305,6 +305,9 @@ def _check_texts(frame, findings):
     missing = frame["references"].map(len) == 0
     consequence = "compare with the source instead" if missing.all() else "leave these items out"
     findings.add("note", f"none: lexical metrics {consequence}", "references", missing)
+    for name in ("hypothesis", "source" if missing.all() else "references"):
+        lost = frame[name].map(" ".join if name == "references" else str).map(loses_letters)
+        findings.add("note", f"{LATIN_ONLY}: it gives these outputs no score", name, lost)
     sources = frame["source"].str.split().str.join(" ")
     several = sources.groupby(frame["doc_id"]).transform("nunique") > 1
     findings.add("problem", "documents with several sources", "doc_id", several)
@@ -385,7 +388,8 @@ def _check_aspect(column, ratings, findings):
             f"all ratings are {low:g}, so nothing correlates with them: leave the column out",
             column,
         )
-    agreement = ratings.corr(min_periods=5)
+    _check_ranges(column, ratings.loc[:, ratings.count() >= _FEW_RATINGS], findings)
+    agreement = ratings.corr(min_periods=_FEW_RATINGS)
     for first, second in combinations(ratings, 2):
         if agreement.loc[first, second] < _OPPOSED:
             findings.add(
@@ -394,3 +398,20 @@ def _check_aspect(column, ratings, findings):
                 f"{agreement.loc[first, second]:.2f}), and their mean is taken: is one scale reversed?",
                 column,
             )
+
+
+def _check_ranges(column, ratings, findings):
+    """Note the two raters furthest apart if one's mean is no rating that the other would give."""
+    means = ratings.mean()
+    if means.empty:
+        return
+    low = ratings[means.idxmin()]
+    high = ratings[means.idxmax()]
+    if low.mean() < high.min() or high.mean() > low.max():
+        ranges = [f"{one.name} ({one.min():g} to {one.max():g})" for one in (low, high)]
+        findings.add(
+            "note",
+            f"the ratings of {' and '.join(ranges)} differ in their range, and their mean is taken: is it "
+            "one scale?",
+            column,
+        )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -14,6 +15,7 @@ from nlgjudge.data.registry import entries
 ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
 RATINGS = ["item_id", "aspect", "rater", "score"]
 SCORES = ["item_id", "metric", "aspect", "score", "variant", "evidence"]
+LATIN_ONLY = "ROUGE reads Latin letters and digits only"
 
 
 @dataclass(frozen=True)
@@ -278,3 +280,16 @@ def build(
             f"paper, got {found[0]} and {found[1]}"
         )
     return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))
+
+
+def loses_letters(text):
+    """Whether ROUGE, which reads a to z and digits, loses most letters of a text.
+
+    Examples
+    --------
+    >>> loses_letters("图书馆九点开门。"), loses_letters("Ein Café öffnet."), loses_letters("...")
+    (True, False, False)
+    """
+    if text.isascii():
+        return False
+    return 2 * len(re.findall("[a-z]", text.lower())) < sum(map(str.isalpha, text))

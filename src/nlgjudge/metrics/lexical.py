@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.schema import LATIN_ONLY, loses_letters
 from nlgjudge.metrics import cached, lcs
 from nlgjudge.metrics.lcs import Sentences, Sequence
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
@@ -46,7 +47,8 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     -------
     pandas.DataFrame
         `item_id, reference` (position) and, in [0, 1], `rouge1-p, rouge1-r, rouge1-f,
-        rouge2-…, rougeL-…`. Cached by content below `data/cache/lexical/`.
+        rouge2-…, rougeL-…`. NaN, but for the stemmer `spaces`, for an item with a text most of whose
+        letters are not Latin. Cached by content below `data/cache/lexical/`.
 
     Raises
     ------
@@ -79,13 +81,13 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
             [cached.scores(_score, pairs, stemmer, kind, libraries=["nltk"]) for kind in kinds]
         )
 
-    frame = per_reference(items, texts, score)
+    frame = per_reference(items, texts, score, latin_only=stemmer != "spaces")
     if beta != 1:
         for kind in "12L":
             precision = frame[f"rouge{kind}-p"]
             recall = frame[f"rouge{kind}-r"]
             weighted = (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
-            frame[f"rouge{kind}-f"] = weighted.fillna(0)
+            frame[f"rouge{kind}-f"] = weighted.fillna(0).where(precision.notna())
     return frame
 
 
@@ -118,12 +120,13 @@ def rouge_sets(items):
     1.0
     """
 
-    return per_reference(
-        items, items["references"], lambda pairs: cached.scores(_sets, pairs, libraries=("rouge",))
-    )
+    def score(pairs):
+        return cached.scores(_sets, pairs, libraries=("rouge",))
+
+    return per_reference(items, items["references"], score, latin_only=False)
 
 
-def per_reference(items, lists, score):
+def per_reference(items, lists, score, *, latin_only=True):
     """Score each hypothesis against each text of its list.
 
     Parameters
@@ -134,11 +137,14 @@ def per_reference(items, lists, score):
         Texts of each item.
     score : callable
         Takes pairs of hypothesis and text and returns nine values for each, as in `COLUMNS`.
+    latin_only : bool
+        Whether it reads Latin letters and digits only.
 
     Returns
     -------
     pandas.DataFrame
-        `item_id, reference` (position) and `COLUMNS`.
+        `item_id, reference` (position) and `COLUMNS`: NaN for an item most of whose letters are not read,
+        in the hypothesis or a text of its list.
 
     Raises
     ------
@@ -151,7 +157,15 @@ def per_reference(items, lists, score):
     rows = rows.explode(["references", "reference"], ignore_index=True)
     pairs = list(zip(rows["hypothesis"], rows["references"]))
     scores = pd.DataFrame(score(pairs), columns=COLUMNS)
+    if latin_only:
+        scores[rows["item_id"].isin(_lost(items))] = np.nan
     return pd.concat([rows[["item_id", "reference"]].astype({"reference": int}), scores], axis=1)
+
+
+def _lost(items):
+    """Ids of items with a text most of whose letters ROUGE does not read."""
+    texts = items["references"].map(list) + items["hypothesis"].map(lambda text: [text])
+    return items.loc[texts.map(lambda texts: any(map(loses_letters, texts))), "item_id"]
 
 
 def over_references(scores, aggregation):
@@ -197,7 +211,7 @@ def lexical_baselines(items, aggregation="max"):
     pandas.DataFrame
         `item_id`, `rouge1-p` to `rougeL-f`, `bleu`, `meteor`, all in [0, 1]. Where METEOR
         cannot run, its column is NaN and `frame.attrs["missing"]["meteor"]` says what it
-        needs.
+        needs. Where ROUGE is NaN, `frame.attrs["missing"]["rouge"]` says why.
 
     Raises
     ------
@@ -217,6 +231,10 @@ def lexical_baselines(items, aggregation="max"):
     frame["bleu"] = bleu(items)["score"]
     frame["meteor"] = np.nan if reason else meteor(items)["score"]
     frame.attrs["missing"] = {"meteor": reason} if reason else {}
+    lost = frame["rouge1-f"].isna().sum()
+    if lost:
+        why = f"{LATIN_ONLY}: it gives {lost} of {len(frame)} items no score"
+        frame.attrs["missing"]["rouge"] = why
     return frame
 
 
