@@ -1,11 +1,15 @@
-"""The examples of README, CONTRIBUTING and the guide: Python prints what they say, commands of a console work."""
+"""The examples of README, CONTRIBUTING and the guide work as they say; docstrings name what exists."""
 
+import ast
 import doctest
+import pkgutil
 import re
 import shlex
+from importlib.metadata import version
 
 import pytest
 
+import nlgjudge as nj
 from nlgjudge.cli import main
 from nlgjudge.data.paths import root
 
@@ -39,3 +43,24 @@ def test_the_examples_of_a_page(page, tmp_path, monkeypatch, capsys):
 
 def test_the_pages_have_examples():
     assert sum(len(blocks(page, "pycon")) for page in PAGES) > 5
+
+
+def named(path):
+    """Names below the package in a module's docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    for node in nodes:
+        text = isinstance(node, documented) and ast.get_docstring(node)
+        for name in re.findall(r"(?<![\w./-])(?:nlgjudge|nj)((?:\.\w+)+)", text or ""):
+            yield f"nlgjudge{name}"
+
+
+def test_what_docstrings_name_exists():
+    names = {name: path for path in (root() / "src").rglob("*.py") for name in named(path)}
+    assert len(names) > 50
+    for name, path in names.items():
+        assert pkgutil.resolve_name(name) is not None, (name, path)
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert nj.__version__ == version("nlgjudge")

@@ -367,7 +367,7 @@ def test_the_newest_part_of_a_notebook_counts_and_a_deleted_notebook_does_not(sm
 
 
 def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
-    """The second notebook ran on the sample: its outputs and figures are not copied."""
+    """The second notebook ran on the sample: its outputs and figures are neither compared nor copied."""
     resolved(small, one="real", two="sample")
     shutil.copytree(small / "notebooks", small / "build" / "executed")
     path = small / "build" / "executed" / "one.ipynb"
@@ -384,7 +384,10 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     figures.mkdir(parents=True)
     for name in ("one", "two"):
         (figures / f"{name}.svg").write_text("drawn", encoding="utf-8")
-    workflow.build_ledger(lambda line: None)
+    compared = []
+    workflow.build_ledger(compared.append)
+    assert "figures/one.svg: differs from the committed file" in compared
+    assert not [line for line in compared if "two.svg" in line]
     said = []
     workflow.refresh(said.append)
     left_out = "two: not copied, because data were missing: data_two"

@@ -7,4 +7,12 @@ A module is imported when one of its names is first used.
 
 from nlgjudge.namespaces import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __file__)
+_attached, __dir__, __all__ = attach(__name__, __file__)
+
+
+def __getattr__(name):
+    if name != "__version__":
+        return _attached(name)
+    from importlib.metadata import version
+
+    return version(__name__)

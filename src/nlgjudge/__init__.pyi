@@ -25,3 +25,5 @@ from .stats import correlation_table as correlation_table
 from .stats import interval as interval
 from .stats import paired_tests as paired_tests
 from .stats import permutation_test as permutation_test
+
+__version__: str

@@ -110,6 +110,20 @@ def test_evidence_variant_note_and_interval_of_a_row():
     ]
 
 
+def test_a_cell_without_a_published_value_says_why_and_whose_value_a_judges_is():
+    """The note of a metric is about the published digits of its row, which this cell lacks."""
+    ours = ours_of(A_x=0.1, B_y=0.5).assign(note="in the place of GPT-4", judge="gpt-4o-mini")
+    for evidence, note in (
+        ("rejudged", "printed as a dash; in the place of GPT-4"),
+        ("none", "printed as a dash; in the place of GPT-4"),
+        ("recomputed", "printed as a dash"),
+    ):
+        notes = against(ours, evidence=evidence).set_index("row")["note"]
+        assert notes.to_dict() == {"A": "in the place of GPT-4", "B": note}
+        silent = against(ours.assign(note=""), evidence=evidence).set_index("row")["note"]
+        assert silent.to_dict() == {"A": "", "B": "printed as a dash"}
+
+
 def test_averages_leave_a_document_out_of_all_aspects_together():
     """The second aspect is the first with its sign changed, so that their mean is 0 without any document."""
     rng = np.random.default_rng(0)

@@ -76,8 +76,85 @@ def test_other_unusable_frames_are_refused(name):
             BY_ITEM[name](pd.concat([items(), items().iloc[[1]]]))
     with pytest.raises(ValueError, match="expected finite scores, got infinite ones in 'a'"):
         BY_ITEM[name](items().replace({"a": {items()["a"][3]: np.inf}}))
-    with pytest.raises(ValueError, match="which lack \\['system_id'\\]; rename"):
+    with pytest.raises(
+        ValueError, match="expected columns doc_id, system_id.*no column 'system_id'"
+    ):
         BY_ITEM[name](items().drop(columns="system_id"))
+
+
+SHORT = {name: call for name, call in BY_ITEM.items() if name != "interval_table"} | {
+    "few_labels": lambda f: stats.few_labels(f, "a", "human", scale=(-9, 9), metric_scale=(-9, 9))
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_judge_is_named_alike_everywhere(name):
+    """By its name alone, where the column has the aspect too, and also where another has the name alone."""
+    named = items().rename(columns={"a": "a:human"})
+    expected, *others = (repr(SHORT[name](one)) for one in (items(), named, named.assign(a=0.0)))
+    for found in others:
+        assert found.replace("a:human", "a").split() == expected.split()
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_unknown_judge_gets_the_columns_to_choose_from(name):
+    """`agreement` and `paired_tests` too, which look for the column of each aspect."""
+    other = items().rename(columns={"a": "a:fluency"})
+    with pytest.raises(ValueError, match="no column 'a'; there are a:fluency$"):
+        SHORT[name](other)
+    near = items().rename(columns={"a": "aa:human"})
+    with pytest.raises(ValueError, match="no column 'a': did you mean .*'aa'"):
+        SHORT[name](near)
+
+
+SIZES = [1e-310, 1e-200, 1e200, 1e305]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("level", ["sample", "dataset", "system"])
+def test_the_size_of_scores_changes_nothing(level, size):
+    """Sums of squares neither overflow nor vanish: of the scores, of means, and with each document left out."""
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(120, 3)), columns=["human", "a", "b"]
+    )
+    frame["doc_id"], frame["system_id"] = np.repeat(np.arange(10), 12), [*range(12)] * 10
+    how = {"level": level, "coefficient": "pearson"}
+
+    def found(f):
+        yield from nj.correlation(f, "a", "human", **how)
+        yield from nj.interval(f, "a", "human", systems="other", **how)
+        yield from stats.difference(f, "a", "b", "human", systems="other", **how)
+        yield from stats.mean_interval([(f, "a", "human"), (f, "b", "human")], **how)
+        yield from nj.permutation_test(f, "a", "b", "human", units="systems", **how)
+        if level != "sample":
+            yield from stats.williams_test(f, "a", "b", "human", **how)
+
+    expected = list(found(frame))
+    assert not np.isnan(expected[0])
+    sized = frame.assign(a=frame["a"] * size, b=frame["b"] * size)
+    for one, other in zip(found(sized), expected, strict=True):
+        assert one == (pytest.approx(other, nan_ok=True) if isinstance(other, float) else other)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_size_of_ratings_changes_nothing(size):
+    """Alpha's squared differences, and those of the annotator test."""
+    large = ratings().assign(score=lambda frame: frame["score"] * size)
+    judge = JUDGE.assign(score=JUDGE["score"] * size)
+    one = stats.alpha(large, "interval").value
+    assert one == pytest.approx(stats.alpha(ratings(), "interval").value)
+    for similarity in ("accuracy", "rmse"):
+        one = stats.alternative_annotator_test(large, judge, similarity=similarity)
+        other = stats.alternative_annotator_test(ratings(), JUDGE, similarity=similarity)
+        assert one[:2] == pytest.approx(other[:2])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["few_labels", "power", "smallest_detectable"])
+def test_what_has_a_scale_refuses_scores_of_another_size(name, size):
+    call = (SHORT | BY_ITEM)[name]
+    with pytest.raises(ValueError, match="in 'a'; multiply them by a constant"):
+        call(items().assign(a=items()["a"] * size))
 
 
 @pytest.mark.parametrize("name", BY_RATER)
@@ -92,7 +169,7 @@ def test_ratings_without_an_id_are_refused(name):
         BY_RATER[name](pd.concat([ratings(), ratings().iloc[[1]]]))
     with pytest.raises(ValueError, match="infinite ones in 'score'"):
         BY_RATER[name](ratings().assign(score=np.inf))
-    with pytest.raises(ValueError, match="which lack"):
+    with pytest.raises(ValueError, match="no column 'rater'"):
         BY_RATER[name](ratings().drop(columns="rater"))
 
 

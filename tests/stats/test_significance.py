@@ -203,7 +203,7 @@ def test_no_pair_is_no_test():
 @pytest.mark.parametrize(
     "changed, message",
     [
-        ({"pairs": [("a", "c")]}, "no column c:fluency and none c"),
+        ({"pairs": [("a", "c")]}, "no column 'c'"),
         ({"pairs": [("a", "wrods")]}, "did you mean 'words'"),
         ({"aspects": ["fluancy"]}, "no aspect 'fluancy': did you mean 'fluency'"),
         ({"aspects": "fluency"}, "expected a list of names, as \\['fluency'\\]"),

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import exact
-from nlgjudge.stats import permutation_test
+from nlgjudge.stats import family, paired_tests, permutation_test
 from pairwise import pairwise
 
 UNITS = ("documents", "systems", "both")
@@ -180,6 +180,19 @@ def test_fifteen_systems_are_enumerated_and_sixteen_drawn():
         found = permutation_test(frame, "a", "b", "human", units="systems", resamples=49)
         assert (found.exact, found.resamples) == (exact_one, resamples)
         assert found.different == 2 ** (systems - 1)
+
+
+def test_a_result_prints_however_many_swaps_there_are():
+    """16 documents of 1,000 systems: Python refuses to print the integer 2^15999."""
+    frame = study(documents=16, systems=1000)
+    found = permutation_test(frame, "a", "b", "human", resamples=1)
+    assert "log2_different=15999" in repr(found) and found.different == 2**15999
+    for systems, swaps in ((63, 2**62), (1000, np.inf)):
+        some = frame[frame["system_id"] < systems]
+        tests = paired_tests(some, [("a", "b")], ["human"], permutations=1)
+        assert tests["swaps_of_systems"].tolist() == [swaps]
+        assert f" {swaps:,} different swaps" in family(tests)
+        assert tests.to_csv()
 
 
 def test_the_seed_and_the_scores_decide():

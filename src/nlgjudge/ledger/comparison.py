@@ -19,7 +19,6 @@ from nlgjudge.stats.intervals import mean_interval
 
 CLOSE = 0.01
 SLACK = 1e-9  # so that a value on the rounding edge is not lost to binary floats
-# Judges that are no model, by the first part of their names.
 # What an average inherits where all of its cells agree.
 _SHARED = ("variant", "evidence", "note", "judge", "relabelled")
 
@@ -125,8 +124,7 @@ def compare(paper, artefact, table, ours, *, evidence, notebook, sample=False, j
     rows["verdict"] = _verdicts(rows)
     rows = with_misprints(rows, table, of_others(rows))
     rows["note"] = _without_interval(rows)
-    not_printed = rows["published"] == ""
-    rows.loc[not_printed, "note"] = rows.loc[not_printed, "note_printed"]
+    rows["note"] = _without_published(rows)
     if sample:
         rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
     return rows.assign(sample=bool(sample))[PART_COLUMNS]
@@ -138,6 +136,13 @@ def _without_interval(rows):
     silent = rows["verdict"].eq("differs") & rows["ci_low"].isna() & reasons.ne("")
     said = rows["note"].where(rows["note"].eq(""), rows["note"] + "; ")
     return rows["note"].mask(silent, said + "no interval is valid here: " + reasons)
+
+
+def _without_published(rows):
+    """The notes; of a cell without a published value, why there is none, and whose value a judge's is."""
+    judged = rows["evidence"].isin([*ANOTHER_MODEL, "none"]) & rows["note"].ne("")
+    why = rows["note_printed"].mask(judged, rows["note_printed"] + "; " + rows["note"])
+    return rows["note"].where(rows["published"].ne(""), why)
 
 
 def _filled(frame, name, default):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.stats.correlations import check_frame, check_size, column_of
 from nlgjudge.stats.double_sampling import (
     Data,
     correlation_with_interval,
@@ -99,6 +100,7 @@ def few_labels(
         `doc_id, system_id` and the columns below. A document is labelled if `human` is given for all
         systems; documents without all scores of `metric` are left out.
     metric, human : str
+        As for `nlgjudge.correlation`.
     scale : tuple of float
         Lowest and highest label.
     metric_scale : tuple of float, optional
@@ -124,10 +126,9 @@ def few_labels(
 
     Raises
     ------
-    KeyError
-        For a missing column.
     ValueError
-        For an unknown level or coefficient, or repeated or missing ids.
+        For an unknown level or coefficient, scores smaller than 1e-6 or larger than 1e100, and as
+        `nlgjudge.correlation` does.
     """
     if level not in LEVELS or coefficient not in COEFFICIENTS:
         raise ValueError(
@@ -184,12 +185,10 @@ def few_labels(
 
 def _arrays(frame, human, metric, raters):
     """Documents x systems of each column, the systems' names, and what was left out."""
-    keys, columns = ["doc_id", "system_id"], [human, metric, *raters]
-    lacking = [column for column in [*keys, *columns] if column not in frame]
-    if lacking:
-        raise KeyError(f"expected columns {', '.join(lacking)}; got {', '.join(map(str, frame))}")
-    if frame.duplicated(keys).any() or frame[keys].isna().any().any():
-        raise ValueError("expected one row per document and system; got repeated or missing ids")
+    keys = ["doc_id", "system_id"]
+    columns = [human, *(column_of(frame, name, human) for name in [metric, *raters])]
+    check_frame(frame, keys, columns)
+    check_size(frame, columns, 1e-6)  # nine decimals are kept
     wide = [frame.pivot(index="doc_id", columns="system_id", values=c) for c in columns]
     complete, said = wide[1].notna().all(axis=1), []
     labelled = wide[0][complete].notna()

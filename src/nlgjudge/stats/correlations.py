@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.data.choices import unknown
+
 LEVELS = ("sample", "dataset", "system")
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
@@ -49,10 +51,11 @@ def correlation(
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns `doc_id`, `system_id`, `metric` and `human`; one row per pair of keys.
+        Columns `doc_id`, `system_id` and those of the scores; one row per pair of keys.
     metric, human : str
         Names of two numeric columns; NaN marks a missing score, and an item that lacks either is
-        left out.
+        left out. A judge's name is short for its column ``JUDGE:HUMAN``, as ``"a"`` for ``"a:coherence"``
+        with the ratings ``"coherence"``; where there is both, the short name is that column too.
     level : {"sample", "dataset", "system"}
         Mean over documents of the correlation between systems (also called segment or input level);
         one correlation over all items (global); correlation between the systems' means. Means are
@@ -87,7 +90,7 @@ def correlation(
     8
     """
     check_correlation(level, coefficient, constant, kendall)
-    x, y = matrices(frame, [metric, human])
+    x, y = matrices(frame, [metric], human)
     found = correlation_of(x, y, level, coefficient, constant, kendall)
     return found._replace(n_skipped=number_of_units(frame, level) - found.n)
 
@@ -214,10 +217,16 @@ def grouped(x, y, coefficient="spearman", *, kendall="b"):
     return np.where(constant_x | constant_y, np.nan, value)
 
 
+def scaled(scores, axis=None):
+    """Scores divided by a power of two, which rounds nothing, so that their squares neither overflow nor vanish."""
+    _, exponents = np.frexp(np.nanmax(np.abs(scores), axis=axis, keepdims=True))
+    return np.ldexp(scores, -exponents)
+
+
 def _unit(scores):
     """Each row centred and of length 1, 0 where a score is missing; and whether a row is constant."""
     there = ~np.isnan(scores)
-    scores = np.where(there, scores, 0)
+    scores = scaled(np.where(there, scores, 0), axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = scores.sum(axis=-1, keepdims=True) / there.sum(axis=-1, keepdims=True)
         centred = np.where(there, scores - means, 0)
@@ -269,7 +278,7 @@ def correlation_table(
     frame : pandas.DataFrame
         `doc_id`, `system_id` and the columns; one row per pair of keys.
     metrics, humans : list of str
-        Column names.
+        Column names; a metric's as for `correlation`.
     levels, coefficients : sequence of str
     dataset : str
         Written into the column `dataset`.
@@ -303,12 +312,13 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
     """`correlation_table` of a list of (metric column, human column)."""
     for level, coefficient in product(levels, coefficients):
         check_correlation(level, coefficient, constant, kendall)
-    columns = list(dict.fromkeys(chain.from_iterable(pairs)))
+    named = [(column_of(frame, metric, human), human) for metric, human in pairs]
+    columns = list(dict.fromkeys(chain.from_iterable(named)))
     laid_out = dict(zip(columns, _laid_out(frame, columns)))
     units = {level: number_of_units(frame, level) for level in levels}
     rows = []
-    for metric, human in pairs:
-        x, y = _complete(np.array([laid_out[metric], laid_out[human]]))
+    for (metric, human), columns in zip(pairs, named):
+        x, y = _complete(np.array([laid_out[column] for column in columns]))
         for level, coefficient in product(levels, coefficients):
             found = correlation_of(x, y, level, coefficient, constant, kendall)
             found = found._replace(n_skipped=units[level] - found.n)
@@ -317,18 +327,26 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
     return pd.DataFrame(rows, columns=[*names, "n", "n_skipped", "reason"])
 
 
-def matrices(frame, columns):
+def column_of(frame, judge, aspect):
+    """The column with a judge's scores of an aspect: ``JUDGE:ASPECT`` or else ``JUDGE``."""
+    own = f"{judge}:{aspect}"
+    return own if own in frame else judge
+
+
+def matrices(frame, metrics, human):
     """Check a frame and lay columns out as documents x systems, both sorted.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         `doc_id, system_id` and the columns, one row per pair of keys.
-    columns : list of str
+    metrics : list of str
+        As for `correlation`.
+    human : str
 
     Returns
     -------
-    numpy.ndarray, shape (n_columns, n_documents, n_systems)
+    numpy.ndarray, shape (n_metrics + 1, n_documents, n_systems)
         NaN where the frame has no row, and in all columns where a row lacks one of the scores.
 
     Raises
@@ -336,7 +354,8 @@ def matrices(frame, columns):
     ValueError
         For missing columns, rows without an id, duplicate ids or infinite scores.
     """
-    return _complete(_laid_out(frame, columns))
+    columns = [column_of(frame, metric, human) for metric in metrics]
+    return _complete(_laid_out(frame, [*columns, human]))
 
 
 def _complete(scores):
@@ -360,10 +379,8 @@ def check_frame(frame, keys, columns):
     keys = list(keys)
     absent = [name for name in [*keys, *columns] if name not in frame]
     if absent:
-        raise ValueError(
-            f"expected columns {[*keys, *columns]}, got {list(frame.columns)}, which lack {absent}; "
-            "rename or merge them"
-        )
+        lacking = "; ".join(_unknown_column(frame, name) for name in absent)
+        raise ValueError(f"expected columns {', '.join([*keys, *columns])}: {lacking}")
     nameless = frame[keys].isna().any(axis=1)
     if nameless.any():
         lacking = [key for key in keys if frame[key].isna().any()]
@@ -383,6 +400,25 @@ def check_frame(frame, keys, columns):
             raise ValueError(
                 f"expected finite scores, got infinite ones in {column!r}; use NaN for a missing score"
             )
+
+
+def check_size(frame, columns, least):
+    """Raise a `ValueError` for scores that are too small or too large for sums of their squares."""
+    for column in columns:
+        largest = frame[column].abs().max()
+        if 0 < largest < least or largest > 1e100:
+            raise ValueError(
+                f"expected scores of a size from {least:g} to 1e+100, got at most {largest:.3g} in "
+                f"{column!r}; multiply them by a constant"
+            )
+
+
+def _unknown_column(frame, name):
+    """Say that there is no such column, and which ones are of that judge or come near."""
+    columns = [str(column) for column in frame]
+    of_judge = [column for column in columns if column.startswith(f"{name}:")]
+    judges = {column.rpartition(":")[0] for column in columns if ":" in column}
+    return unknown("column", name, of_judge or [*columns, *sorted(judges - {*columns})])
 
 
 def check_correlation(level, coefficient, constant, kendall):

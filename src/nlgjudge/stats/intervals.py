@@ -101,7 +101,7 @@ def interval(
     >>> interval(frame.query("doc_id > 0"), "judge", "human").reason
     'fewer than 10 documents with a correlation'
     """
-    x, y = matrices(frame, [metric, human])
+    x, y = matrices(frame, [metric], human)
     how = (level, coefficient, constant, kendall)
     least = OTHER_SYSTEMS.get(level)
     return _interval([[(1, x, y)]], how, systems, confidence, least)
@@ -154,7 +154,7 @@ def mean_interval(
     weights = np.full(len(parts), 1 / len(parts)) if weights is None else weights
     frames = {}
     for weight, (frame, metric, human) in zip(weights, parts, strict=True):
-        part = (weight, *matrices(frame, [metric, human]))
+        part = (weight, *matrices(frame, [metric], human))
         frames.setdefault(id(frame), []).append(part)
     how = (level, coefficient, constant, kendall)
     return _interval(list(frames.values()), how, systems, confidence, OTHER_SYSTEMS_OF_A_MEAN)
@@ -178,7 +178,7 @@ def difference(
     Parameters
     ----------
     a, b : str
-        Columns of the two metrics; both are correlated over the items with all three scores.
+        The two metrics, as for `nlgjudge.correlation`; both are correlated over the items with all three scores.
     frame, human, level, coefficient, systems, confidence, constant, kendall
         As for `interval`. For other systems the larger of the two variances is taken.
 
@@ -201,7 +201,7 @@ def difference(
     >>> [round(number, 3) for number in difference(frame, "judge", "reversed", "human")[:3]]
     [1.92, 1.799, 2.041]
     """
-    x, y, ratings = matrices(frame, [a, b, human])
+    x, y, ratings = matrices(frame, [a, b], human)
     how = (level, coefficient, constant, kendall)
     parts = [(1, x, ratings), (-1, y, ratings)]
     return _interval([parts], how, systems, confidence, OTHER_SYSTEMS.get(level))

@@ -5,8 +5,7 @@ A judge's score of an aspect is in the column ``JUDGE:ASPECT``; people's rating 
 
 import numpy as np
 
-from nlgjudge.data.choices import unknown
-from nlgjudge.stats.correlations import table_of_pairs
+from nlgjudge.stats.correlations import column_of, table_of_pairs
 from nlgjudge.stats.intervals import interval_table
 
 
@@ -77,20 +76,3 @@ def agreement(
     each = len(levels) * len(coefficients)
     cells.insert(0, "judge", np.repeat([judge for judge, *_ in named], each))
     return cells
-
-
-def column_of(frame, judge, aspect):
-    """Find the column with a judge's scores of an aspect: ``JUDGE:ASPECT`` or else ``JUDGE``.
-
-    Raises
-    ------
-    ValueError
-        Where the frame has neither.
-    """
-    for name in (f"{judge}:{aspect}", judge):
-        if name in frame:
-            return name
-    known = sorted({str(column).rpartition(":")[0] or str(column) for column in frame.columns})
-    raise ValueError(
-        f"no column {judge}:{aspect} and none {judge}: {unknown('judge', judge, known)}"
-    )

@@ -92,10 +92,10 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns `doc_id`, `system_id`, `metric` and `human`; one row per pair of keys.
+        Columns `doc_id`, `system_id` and those of the scores; one row per pair of keys.
     metric, human : str
-        Names of two numeric columns; NaN marks a missing score, and an item that lacks
-        either is left out.
+        Names of two numeric columns, as for `nlgjudge.correlation`; NaN marks a missing score, and an
+        item that lacks either is left out.
     level : {"sample", "dataset", "system"}
         Mean over documents of the accuracy within each; pairs of all items (memory grows
         with their square); pairs of the systems' means.
@@ -127,7 +127,7 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     check_options(level=(level, LEVELS))
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
-    x, y = matrices(frame, [metric, human])
+    x, y = matrices(frame, [metric], human)
     if level == "system":
         x, y = system_means(x)[None], system_means(y)[None]
     elif level == "dataset":
@@ -190,7 +190,7 @@ def soft_pairwise_accuracy(frame, metric, human, *, seed=0, resamples=1000):
     """
     check_whole(1, resamples=resamples)
     check_whole(0, seed=seed)
-    x, y = matrices(frame, [metric, human])
+    x, y = matrices(frame, [metric], human)
     rated = units_with_scores(y, "sample")
     x, y = x[rated], y[rated]
     first, second = np.triu_indices(x.shape[1], 1)

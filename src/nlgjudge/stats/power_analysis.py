@@ -22,6 +22,8 @@ from nlgjudge.stats.correlations import (
     by_group,
     check_frame,
     check_options,
+    check_size,
+    column_of,
     matrices,
     mean_of_groups,
     rounded,
@@ -71,9 +73,10 @@ def power(frame, a, b, human, *, documents, systems, seed=0, samples=1, effect=N
     Parameters
     ----------
     frame : pandas.DataFrame
-        `doc_id`, `system_id`, `a`, `human` and `b`, NaN for a missing score. Several rows per pair of
-        keys are a judge's samples of the item.
+        `doc_id`, `system_id` and the scores, NaN for a missing one. Several rows per pair of keys are a
+        judge's samples of the item.
     a, human : str
+        As for `nlgjudge.correlation`.
     b : str or None
         Second judge, from which `effect` and `shared` are estimated.
     documents, systems, samples, effect : number or sequence of numbers
@@ -96,8 +99,8 @@ def power(frame, a, b, human, *, documents, systems, seed=0, samples=1, effect=N
     Raises
     ------
     ValueError
-        For unknown options, missing columns or ids, an effect out of reach, designs that are too
-        small, or several samples of unknown deviation.
+        For unknown options, missing columns or ids, scores smaller than 1e-100 or larger than 1e100, an
+        effect out of reach, designs that are too small, or several samples of unknown deviation.
 
     Examples
     --------
@@ -193,12 +196,13 @@ def _fitted(
         raise ValueError(
             f"{alpha=}, {sampling_sd=}, {shared=}: expected a share in (0, 1), at least 0, in [0, 1]"
         )
-    judges = [a] if b is None else [a, b]
+    judges = [column_of(frame, judge, human) for judge in (a, b) if judge is not None]
     numbered = frame.assign(row=range(len(frame)))
     check_frame(numbered, [*KEYS, "row"], [human, *judges])
+    check_size(frame, [human, *judges], 1e-100)
     samples = frame.groupby(KEYS)[[human, *judges]]
     means = samples.mean()
-    ratings, *scores = matrices(means.apply(rounded).reset_index(), [human, *judges])
+    *scores, ratings = matrices(means.apply(rounded).reset_index(), judges, human)
     values = [_value(one, ratings, level, coefficient) for one in scores]
     if np.isnan(values).any():
         raise ValueError(f"the correlation of {judges} with {human!r} is undefined: {values}")

@@ -11,7 +11,7 @@ import pandas as pd
 import scipy
 
 from nlgjudge.namespaces import optional
-from nlgjudge.stats.correlations import check_frame, check_options, correlation
+from nlgjudge.stats.correlations import check_frame, check_options, correlation, scaled
 
 
 class Ceiling(NamedTuple):
@@ -182,7 +182,7 @@ def alpha_of_table(scores, metric="ordinal"):
     if np.nanmin(pairable) == np.nanmax(pairable):
         return Alpha(np.nan, n, skipped, "all ratings are equal")
     if metric == "interval":
-        value = _interval_alpha(pairable)
+        value = _interval_alpha(scaled(pairable))
     else:
         krippendorff = optional("krippendorff", "metrics")
         value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
@@ -264,8 +264,8 @@ def alternative_annotator_test(
     every = scores.index.union(own.index)
     scores, own = scores.reindex(every), own.reindex(every)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
-    own = own[usable].to_numpy()
-    values = scores[usable].to_numpy()
+    own, *values = scaled(np.vstack([own[usable], scores[usable].T]))
+    values = np.transpose(values)
     rows = [
         (rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
         for column, rater in enumerate(scores.columns)

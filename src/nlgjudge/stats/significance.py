@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import check_whole, unknown
-from nlgjudge.stats.correlations import check_options
+from nlgjudge.stats.correlations import check_options, column_of
 from nlgjudge.stats.intervals import difference
-from nlgjudge.stats.judge_agreement import column_of
 from nlgjudge.stats.swaps import permutation_test
 
 QUESTIONS = ("items", "systems")  # what is swapped
@@ -93,7 +92,7 @@ def paired_tests(
     pandas.DataFrame
         A row for each test: `pair, a, b, aspect, level, coefficient`, `n` (units with all three scores, as
         documents at sample level), `difference`, `p_items` and `p_systems`, `holm_items` and `holm_systems`
-        (corrected over all rows), `swaps_of_systems` (different swaps of systems), `smallest_p_systems`
+        (corrected over all rows), `swaps_of_systems` (different swaps of systems, inf from 2^63), `smallest_p_systems`
         (below which no `p_systems` can be), `family` (the number of tests that were corrected together) and
         `reason` (why a p is NaN; empty otherwise). With `interval`, `ci_low, ci_high, ci_reason`. A single
         system has nothing to swap: `p_systems` is NaN, and `reason` says so.
@@ -167,7 +166,8 @@ def _tested(frame, columns, items, has_systems, how):
     if not has_systems:
         return row | {"reason": test.reason or "no systems to swap"}
     systems = permutation_test(frame, *columns, units="systems", **how)
-    row["swaps_of_systems"] = systems.different
+    few = systems.log2_different < 63
+    row["swaps_of_systems"] = systems.different if few else np.inf
     if systems.different == 1:
         return row | {"reason": test.reason or "one system: nothing to swap"}
     if not systems.reason:
@@ -317,7 +317,7 @@ def _limit(tests):
         reasons = "; ".join(dict.fromkeys(reason for reason in tests["reason"] if reason))
         return f"There is no p with systems swapped ({reasons})."
     swaps = known["swaps_of_systems"]
-    number = " to ".join(f"{bound:,}" for bound in sorted({swaps.min(), swaps.max()}))
+    number = " to ".join(f"{bound:,.19g}" for bound in sorted({swaps.min(), swaps.max()}))
     smallest = known["smallest_p_systems"].min()
     said = f"There are {number} different swaps of systems: no p is below {smallest:.3g}"
     if len(known) > 1:

@@ -54,8 +54,9 @@ class PermutationTest(NamedTuple):
         Why `p` is NaN, empty otherwise.
     exact : bool
         Whether all different swaps were counted, and none drawn at random.
-    different : int
-        Number of different swaps, 2^(k - 1) for k units.
+    log2_different : int
+        Logarithm to base 2 of the number of different swaps, k - 1 for k units; of 16,000 items, the number
+        itself has 4,817 digits, more than Python prints.
     """
 
     difference: float
@@ -65,7 +66,12 @@ class PermutationTest(NamedTuple):
     n_skipped: int
     reason: str = ""
     exact: bool = False
-    different: int = 0
+    log2_different: int = 0
+
+    @property
+    def different(self):
+        """Number of different swaps."""
+        return 2**self.log2_different
 
 
 def permutation_test(
@@ -95,7 +101,7 @@ def permutation_test(
     frame, level, coefficient, constant, kendall
         As for `nlgjudge.correlation`.
     a, b, human : str
-        Three different numeric columns; NaN marks a missing score.
+        Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
     seed : int
         At least 0. With the scores, it seeds the generator: the same scores give the same p under
         whatever names, and `a` against `b` gives that of `b` against `a`.
@@ -145,8 +151,8 @@ def permutation_test(
     if reason:
         return PermutationTest(difference, np.nan, 0, n, n_skipped, reason)
     swappable = _swappable(ratings, units)
-    different = 2 ** (int(swappable.sum()) - 1)
-    exact = different <= exact_up_to
+    log2_different = int(swappable.sum()) - 1
+    exact = 2**log2_different <= exact_up_to
     if exact:
         swaps = _every_swap(swappable)
     else:
@@ -160,7 +166,7 @@ def permutation_test(
         draws = np.concatenate([draws, -draws])
     p, defined = _share(observed, draws[~np.isnan(draws)], alternative, exact)
     reason = "" if defined else "undefined in every resample"
-    return PermutationTest(difference, p, defined, n, n_skipped, reason, exact, different)
+    return PermutationTest(difference, p, defined, n, n_skipped, reason, exact, log2_different)
 
 
 def compared(frame, a, b, human, how):
@@ -177,7 +183,7 @@ def compared(frame, a, b, human, how):
     """
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
-    x, y, ratings = matrices(frame, [a, b, human])
+    x, y, ratings = matrices(frame, [a, b], human)
     level, coefficient, constant, kendall = how
     n = int(units_with_scores(ratings, level).sum())
     n_skipped = number_of_units(frame, level) - n
