@@ -56,7 +56,8 @@ class Api:
         output = []
         for line in self.batches[name]["lines"][:only]:
             prompt, n = line["body"]["messages"][0]["content"], line["body"].get("n", 1)
-            right = 200, completion([self.answer(prompt, i) for i in range(n)])
+            texts = [self.answer(prompt, i) for i in range(n)]
+            right = 200, completion(texts, model=line["body"]["model"])
             status_code, body = self.answers.get(prompt, right)
             response = {"status_code": status_code, "request_id": "q", "body": body}
             row = {"custom_id": line["custom_id"], "error": None, "response": response}

@@ -89,6 +89,25 @@ def _or_skip(function, *arguments):
         pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
 
 
+@pytest.fixture
+def house(tmp_path):
+    """A checkout of its own, with the sample and no other data."""
+    made = tmp_path / "house"
+    for name in (
+        "data/registry.csv",
+        "data/sample",
+        "data/README.md",
+        "notebooks",
+        "site",
+        *(f"paper_tables/{one.name}" for one in (REPOSITORY / "paper_tables").iterdir()),
+    ):
+        if name == "paper_tables/reruns":  # the tests keep reruns of their own
+            continue
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).symlink_to(REPOSITORY / name)
+    return made
+
+
 class Commands:
     """Programs, `nlgjudge` commands and notebooks in processes of their own."""
 

@@ -6,8 +6,8 @@ import threading
 from http import HTTPStatus
 
 
-def completion(texts, *, model="test-model", logprobs=None, finish="stop"):
-    """Body of a chat completion with one choice per text."""
+def completion(texts, *, model=None, logprobs=None, finish="stop"):
+    """Body of a chat completion with one choice per text, of the model that is asked unless another is named."""
     return {
         "id": "c",
         "object": "chat.completion",
@@ -123,6 +123,8 @@ class Loopback:
                 await asyncio.sleep(extra.pop("delay", self.delay))
                 if content is None:
                     break
+                if isinstance(content, dict) and content.get("object") == "chat.completion":
+                    content["model"] = content["model"] or json.loads(body)["model"]
                 content = content if isinstance(content, bytes) else json.dumps(content).encode()
                 cut = extra.pop("cut", 0)
                 drip = extra.pop("drip", 0)

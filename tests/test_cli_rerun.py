@@ -18,30 +18,10 @@ from loopback import Loopback, completion
 from nlgjudge.cli import FAILED, UNFINISHED, main
 from nlgjudge.cli.rerun import wanted
 from nlgjudge.data import paths
-from nlgjudge.data.paths import root
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import parts_of, tables_of
 from planted_judges import People
-
-
-@pytest.fixture
-def house(tmp_path):
-    """A checkout of its own, with the sample and no other data."""
-    made = tmp_path / "house"
-    for name in (
-        "data/registry.csv",
-        "data/sample",
-        "data/README.md",
-        "notebooks",
-        "site",
-        *(f"paper_tables/{one.name}" for one in (root() / "paper_tables").iterdir()),
-    ):
-        if name == "paper_tables/reruns":  # the tests keep reruns of their own
-            continue
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).symlink_to(root() / name)
-    return made
 
 
 @cache
@@ -277,6 +257,74 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
         assert 0 < paid < len(texts)
         assert run(server, *arguments).returncode == 0
         assert len(server.requests) == len(texts)  # each distinct prompt once
+
+
+def test_a_budget_is_for_all_judges_of_a_command(house, run):
+    texts, _ = people(["geval/table2", "chatgpt/table6"])
+    rows = ["G-EVAL-3.5=openai:a", "G-EVAL-4=openai:b", "ChatGPT (DA w/o ref)=openai:c"]
+    named = [word for row in rows for word in ("--judge", row)]
+    arguments = ["geval/table2", "chatgpt/table6", *named, "--without-notebooks"]
+    with answering(texts) as server:
+        stopped = run(server, *arguments, "--max-calls", "230")
+        assert stopped.returncode == UNFINISHED and len(server.requests) == 230
+    assert {json.loads(body)["model"] for body in server.requests} == {"a", "b"}
+    with answering({}) as server:
+        refused = run(server, *named[:2], "--judge", "batch:d", "--max-calls", "2", "geval/table2")
+        assert refused.returncode == FAILED and not server.requests
+    assert "the limit is 2, and a batch cannot be stopped half way" in refused.stderr
+
+
+def test_rows_that_send_the_same_are_asked_once_and_say_what_was_sent(house, run):
+    """A server without token probabilities: G-Eval's two rows are then the same twenty samples."""
+    texts, expected = people(["geval/table2"])
+    asked = ["geval/table2", "--judge", "openai:m", "--without-notebooks", "--price", "0", "1"]
+
+    def without(_, __, body):
+        request = json.loads(body)
+        return completion([texts[request["messages"][0]["content"]]] * request.get("n", 1))
+
+    with Loopback(without) as server:
+        found = run(server, *asked)
+        again = run(server, *asked)
+        assert len(server.requests) == 1 + len(texts)
+    assert found.returncode == 0 == again.returncode, found.stderr
+    # 200 prompts: one reply of five tokens each, and twenty; without probabilities, twenty once
+    assert "plan: 400 calls" in found.stdout and "21,000 completion tokens" in found.stdout
+    assert (
+        "plan: if the server gives no token probabilities, 20 replies an item estimate them: "
+        "20,000 completion tokens, cost 0.0200" in found.stdout
+    )
+    folder = next((house / "build" / "reruns").iterdir())
+    counts = pd.read_csv(folder / "replies.csv")
+    assert set(counts["sent"]) == {"20 replies, temperature 1, top_p 1"}
+    cells = ledger.read(folder / "cells.csv")
+    assert set(cells["variant"]) == {"openai:m, 20 replies, temperature 1, top_p 1"}
+    keys = ["row", "aspect", "level", "coefficient"]
+    ours = cells.set_index(keys)["ours"].to_dict()
+    assert ours == pytest.approx(expected.set_index(keys)["ours"].to_dict(), abs=0.02)
+
+
+def test_another_model_that_answers_is_named_with_the_results(house, run):
+    texts, _ = people(["chatgpt/table6"])
+    body = completion(["Stars: 4"], model="other/cheap-8b:free")
+    with Loopback(lambda *_: body) as server:
+        found = run(server, "chatgpt/table6", "--judge", "openai:m", "--without-notebooks")
+    assert found.stderr.count("asked m, answered by other/cheap-8b:free") == 1
+    folder = next((house / "build" / "reruns").iterdir())
+    for name in ("replies.csv", "index.html"):
+        assert "answered by other/cheap-8b:free" in (folder / name).read_text(encoding="utf-8")
+
+
+def test_real_data_that_are_not_here_are_left_out_and_named(real, monkeypatch, capsys):
+    """HumanMT's translations are each user's own copy."""
+    real("topical_chat")
+    monkeypatch.delenv("NLGJUDGE_HUMANMT", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    asked = ["--judge", "openai:m", "--plan", "--limit", "1", "--source", "real"]
+    assert main(["rerun", "coascore/table2", "coascore/table4", *asked]) == 0
+    said = capsys.readouterr().out
+    assert "left out because the data are not here: iwslt14" in said and "topical_chat" in said
+    assert main(["rerun", "coascore/table2", *asked]) in (0, FAILED)
 
 
 def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):

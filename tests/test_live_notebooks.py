@@ -208,8 +208,8 @@ def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
     """Topical-Chat's sample under both rows of the paper; a sample enters no ledger."""
     notebook, requests = ask("geval_table2_topical_chat", shorter_is_better, limit=4)
     replies = sum(json.loads(body).get("n", 1) for body in requests)
-    # No probabilities, which one request finds out: the first row is estimated from samples as well.
-    assert replies == 1 + 20 * 4 * (20 + 20)
+    # No probabilities, which one request finds out: the first row is estimated from the samples of the second.
+    assert replies == 1 + 20 * 4 * 20
     text = "\n".join(said(notebook))
     assert "the items are the sample's, not the papers'" in text
     assert all(

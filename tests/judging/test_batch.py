@@ -120,6 +120,65 @@ def test_what_failed_is_reported_and_another_run_submits_it_again(api, store, st
     assert api.asked("batch_1") == [("c", 1)]
 
 
+NO_TEMPERATURE = {"message": "Only the default (1) is supported.", "param": "temperature"}
+
+
+def test_a_rejected_parameter_is_left_out_of_the_next_submission(api, store):
+    api.answers |= {prompt: (400, {"error": NO_TEMPERATURE}) for prompt in "ab"}
+    waits(Batch("m", store), tasks("a", "b", temperature=0, max_tokens=5), "batch_0")
+    api.finish("batch_0")
+    api.answers.clear()
+    with pytest.warns(UserWarning, match="batch:m: the server rejects temperature: left out"):
+        waits(Batch("m", store), tasks("a", "b", temperature=0, max_tokens=5), "batch_1")
+    assert [set(line["body"]) for line in api.batches["batch_1"]["lines"]] == [
+        {"model", "messages", "max_tokens"}
+    ] * 2
+    api.finish("batch_1")
+    judge = Batch("m", store)  # another process
+    with pytest.warns(UserWarning, match="the server rejects temperature: left out"):
+        assert texts(judge, tasks("a", "b", temperature=0, max_tokens=5)) == [
+            reply("a"),
+            reply("b"),
+        ]
+
+
+def test_a_batch_without_token_probabilities_is_followed_by_samples(api, store):
+    wanted = tasks("a", logprobs=True, temperature=0)
+    waits(Batch("m", store), wanted, "batch_0")
+    api.finish("batch_0")
+    with pytest.warns(UserWarning, match="gives no token probabilities"):
+        waits(Batch("m", store), wanted, "batch_1")
+    assert api.asked("batch_1") == [("a", 20)]
+    api.finish("batch_1")
+    assert len(texts(Batch("m", store), wanted)) == 20
+
+
+@pytest.mark.parametrize(
+    "status, found, why",
+    [
+        (
+            "failed",
+            {"errors": {"data": [{"code": "x", "message": "no model m"}]}},
+            "the batch failed: no model m",
+        ),
+        ("failed", {}, "the batch failed"),
+        ("expired", {"error_file_id": "late"}, "could not be executed before the window expired"),
+    ],
+)
+def test_a_batch_that_comes_to_nothing_says_why(api, store, status, found, why):
+    waits(Batch("m", store), tasks("a"), "batch_0")
+    key = api.batches["batch_0"]["lines"][0]["custom_id"]
+    late = {
+        "code": "batch_expired",
+        "message": "It could not be executed before the window expired.",
+    }
+    api.files["late"] = json.dumps({"custom_id": key, "response": None, "error": late}).encode()
+    api.finish("batch_0", status, only=0)
+    api.batches["batch_0"] |= found
+    with pytest.warns(UserWarning, match=f"1 of 1 .* the last with: .*{why}.*another run submits"):
+        assert texts(Batch("m", store), tasks("a"))[0][-1] == "not answered"
+
+
 def test_a_batch_has_a_largest_number_of_lines_and_bytes(api, judge, monkeypatch):
     monkeypatch.setattr(batch, "LINES", 2)
     waits(judge, tasks(*"abcde"), "5 requests are waiting for batch_0, batch_1, batch_2;")

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from loopback import Loopback, completion, error, right, words
+from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
@@ -165,7 +166,7 @@ def test_twenty_failures_in_a_row_end_the_run(serve, store):
 
 def test_a_limit_on_calls_is_exact_and_the_next_run_goes_on(serve, store):
     server = serve(right, delay=0.01)
-    live = Live("m", store, max_calls=25, concurrency=16)
+    live = Live("m", store, budget=Budget(max_calls=25), concurrency=16)
     with pytest.warns(UserWarning, match="stopped before the end: the limit of 25 calls was reach"):
         found = list(live.replies(tasks(60)))
     assert len(server.requests) == 25 == sum(r.text != "" for r in found)
@@ -176,19 +177,19 @@ def test_a_limit_on_calls_is_exact_and_the_next_run_goes_on(serve, store):
 def test_a_limit_on_cost_stops_at_the_call_that_reaches_it(serve, store):
     server = serve(right, delay=0.01)
     # 10 prompt and 2 completion tokens a call: 10 * 1 + 2 * 3 = 16 millionths
-    live = Live("m", store, price=(1, 3), max_cost=9.5 * 16e-6, concurrency=16)
+    live = Live("m", store, price=(1, 3), budget=Budget(9.5 * 16e-6), concurrency=16)
     with pytest.warns(UserWarning, match="the limit on cost was reached: .* of 0.000152,"):
         list(live.replies(tasks(40)))
     assert len(server.requests) == 10
     assert live.cost == pytest.approx(160e-6) == store.totals()["cost"]
     with pytest.raises(JudgeError, match="a limit on cost needs a price"):
-        Live("m", store, max_cost=1)
+        Live("m", store, budget=Budget(1))
 
 
 def test_a_limit_on_cost_holds_where_the_server_counts_no_tokens(serve, store):
     """Four characters are a token: "Rate text 0." is 12 // 4 + 1 = 4, its reply 21 / 4 + 1 = 6.25."""
     server = serve(lambda *call: right(*call) | {"usage": None})
-    live = Live("m", store, price=(1e6, 1e6), max_cost=3 * 10.25, concurrency=1)
+    live = Live("m", store, price=(1e6, 1e6), budget=Budget(3 * 10.25), concurrency=1)
     with pytest.warns(UserWarning) as said:
         list(live.replies(tasks(10)))
     assert len(server.requests) == 3 and live.cost == pytest.approx(30.75)

@@ -16,11 +16,12 @@ from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
-from nlgjudge.judging.scoring import item_scores
+from nlgjudge.judging.scoring import item_scores, wide
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
+DIALOGUES = load("topical_chat", "sample").items
 FLUENCY, COHERENCE = "geval/summarization/fluency", "geval/summarization/coherence"
 
 
@@ -29,10 +30,35 @@ def items():
     return load("summeval", "sample").items
 
 
+@pytest.mark.parametrize(
+    "given, instead",
+    [
+        ({"system": "You are fair."}, "put the instructions at the beginning of the prompt"),
+        ({"n": 3}, "pass samples"),
+        ({"model": "x"}, "name it in the judge"),
+    ],
+)
+def test_what_is_no_sampling_parameter_is_refused(given, instead):
+    with pytest.raises(ValueError, match=f"which is no sampling parameter: {instead}"):
+        judge_items(DIALOGUES, "Rate the fluency: {{hypothesis}}", "openai:m", sampling=given)
+
+
+def test_scores_of_a_text_are_named_by_its_aspect_or_the_judge_alone():
+    text = "Rate it: {{hypothesis}}"
+    named = judge_items(DIALOGUES, text, lambda item: 4, aspect="fluency")
+    alone = judge_items(DIALOGUES, text, lambda item: 4)
+    columns = [wide({"x": item_scores(one)}).columns[1] for one in (named, alone)]
+    assert columns == ["x:fluency", "x"]
+    with pytest.raises(
+        ValueError, match="aspect is for a prompt's text; prompt geval/.* has its own"
+    ):
+        judge_items(DIALOGUES, "geval/dialogue/naturalness", lambda item: 2, aspect="fluency")
+
+
 def test_judges_by_name(store, tmp_path, monkeypatch):
     live = get_judge("openai:llama3:8b", store=store, price=[1, 4], max_calls=3, per_minute=0.5)
     assert isinstance(live, Live) and (live.name, live.store) == ("openai:llama3:8b", store)
-    assert (live.price, live.max_calls, live.per_minute) == ([1, 4], 3, 0.5)
+    assert (live.price, live.budget.max_calls, live.per_minute) == ([1, 4], 3, 0.5)
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     with get_judge("openai:gpt-x").store as cached:
@@ -252,7 +278,6 @@ def test_what_was_read_is_counted_in_words():
     assert reply_counts(frame.head(7)) == "replies: 7 parsed, 0 unparsed, 0 refused"
 
 
-DIALOGUES = load("topical_chat", "sample").items
 OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
 
 
@@ -316,7 +341,7 @@ OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
             "temperature is 0 and, in sampling, 1: give it once",
         ),
         (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
-        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are scale, samples"),
+        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are aspect, scale, samples"),
         (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
         (
             FLUENCY,

@@ -1,11 +1,18 @@
 """Servers that answer, refuse and fail in their own ways, through `judge_items` and the live judge."""
 
+import gzip
 import json
+import math
+import warnings
+from pathlib import Path
 
 import pytest
 
 import nlgjudge as nj
 from loopback import completion, error, right, words
+from nlgjudge.cli import main
+from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
@@ -55,6 +62,7 @@ PARTS = [
         (message(refusal="I can't rate this."), None, "refusal"),
         (message(content="", reasoning_content="It has slips. Rating: 4"), None, "reasoning_only"),
         (message(content=""), None, "empty"),
+        (message(tool_calls=[{"function": {"arguments": "4"}}]), None, "tool_calls"),
         (completion(["Rating: 4, bec"], finish="length"), 4, ""),
         (completion(["Let us look"], finish="length"), None, "length"),
         (completion([None], finish="content_filter"), None, "content_filter"),
@@ -68,6 +76,14 @@ def test_a_reply_is_read_or_named_and_asked_once(serve, store, answer, score, re
         found = judged(store)
         assert set(found["reason"]) == {reason}
         assert found["score"].tolist() == [score] * 6 if score else found["score"].isna().all()
+    assert len(server.requests) == 6
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_is_a_store(serve, tmp_path, kind):
+    server = serve(lambda *_: completion(["4"]))
+    for _ in range(2):
+        assert set(judged(kind(tmp_path / "x.sqlite"))["score"]) == {4}
     assert len(server.requests) == 6
 
 
@@ -88,7 +104,7 @@ def test_half_a_character_can_be_stored_and_exported(serve, store, tmp_path):
     [
         ({"error": {"message": "overloaded"}}, r"overloaded \(3 times\)", 3),
         ({"error": "out of memory"}, r"out of memory \(3 times\)", 3),
-        (b"{", r"the answer is not JSON \(3 times\)", 3),
+        (b"{", r"expected a chat completion, JSON with choices; got '{' \(3 times\)", 3),
         (
             (422, {"error": "Input validation error: too long", "error_type": "validation"}),
             "Input val",
@@ -105,6 +121,207 @@ def test_a_failure_is_told_in_the_servers_words(serve, store, answer, said, call
         found = list(live.replies(tasks(3)))
     assert [reply.reason for reply in found] == ["", "not answered", ""]
     assert len(server.requests) == 2 + calls == live.spent["calls"]
+
+
+PAGE = "<html>" + "Please log in. " * 4000
+
+
+@pytest.mark.parametrize(
+    "answer, got",
+    [
+        ((200, b'data: {"choices": []}\n\n', {"content-type": "text/event-stream"}), "'data: {"),
+        ((200, b"busy", {"content-type": "text/plain"}), "'busy'"),
+        ((200, PAGE.encode(), {"content-type": "text/html"}), "'<html>Please log in."),
+        ((200, b"\x89PNG\r\n\x1a\n\xff\xfe", {"content-type": "image/png"}), "'�PNG"),
+        (b"[1, 2]", r"'\[1, 2\]'"),
+        (b"4", "'4'"),
+        (b'{"choices": []}', "'{\"choices\": \\[\\]}'"),
+        (b'{"choices": {"message": "4"}}', '\'{"choices"'),
+        (b'{"message": {"content": "4"}}', '\'{"message"'),
+    ],
+)
+def test_an_answer_that_is_no_completion_is_shown_in_one_short_sentence(serve, store, answer, got):
+    serve(lambda *_: answer)
+    with pytest.raises(
+        JudgeError, match=f"expected a chat completion, JSON with choices; got {got}"
+    ) as error:
+        list(Live("m", store).replies(tasks(1)))
+    assert len(str(error.value)) < 400
+
+
+def test_an_error_page_is_shown_in_its_first_words(serve, store):
+    serve(
+        lambda *call: (
+            right(*call) if call[0] == 1 else (404, PAGE.encode(), {"content-type": "text/html"})
+        )
+    )
+    with pytest.warns(
+        UserWarning, match="1 of 2 requests failed, most often with: <html>Please"
+    ) as said:
+        list(Live("m", store).replies(tasks(2)))
+    assert len(str(said[0].message)) < 400
+
+
+def test_json_that_is_sent_as_text_is_read(serve, store):
+    body = json.dumps(completion(["4"])).encode()
+    serve(lambda *_: (200, body, {"content-type": "text/plain"}))
+    assert judged(store)["score"].tolist() == [4] * 6
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_huge_answer_fails_alone(serve, store, packed, monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.server.LARGEST", 2**20)
+    huge = b" " * 2**22
+    answer = (200, gzip.compress(huge), {"content-encoding": "gzip"}) if packed else huge
+    serve(lambda *call: answer if "text 1." in words(call[2]) else right(*call))
+    with pytest.warns(UserWarning, match="1 of 3 .* the answer is larger than 1,048,576 bytes"):
+        found = list(Live("m", store).replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""]
+
+
+def test_an_answer_that_is_nested_too_deeply_fails_alone(serve, store):
+    deep = b"[" * 100_000 + b"]" * 100_000
+    serve(lambda *call: deep if "text 1." in words(call[2]) else right(*call))
+    with pytest.warns(UserWarning, match="1 of 3 .* the answer is JSON that is nested too deeply"):
+        found = list(Live("m", store).replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""]
+
+
+MODERATED = [
+    error(403, "Your input was flagged", metadata={"reasons": ["violence"]}),
+    error(403, "m requires moderation on OpenInference", code=403),
+    error(400, "Invalid prompt: it was flagged as violating our usage policy"),
+]
+
+
+@pytest.mark.parametrize("answer", MODERATED)
+@pytest.mark.parametrize("item", [0, 1])
+def test_an_item_that_a_moderator_refuses_is_refused_once_and_the_run_goes_on(
+    serve, store, answer, item
+):
+    server = serve(lambda *call: answer if f"text {item}." in words(call[2]) else right(*call))
+    for _ in range(2):
+        found = list(Live("m", store).replies(tasks(3)))
+        assert [reply.reason for reply in found].count("content_filter") == 1
+        assert found[item].reason == "content_filter" and len(server.requests) == 3
+
+
+@pytest.mark.parametrize("status, said", [(404, "No endpoints found"), (403, "not for this text")])
+def test_what_a_server_denies_for_one_item_is_that_items_failure(serve, store, status, said):
+    denied = error(status, said)
+    server = serve(lambda *call: denied if "text 1." in words(call[2]) else right(*call))
+    for calls in (3, 4):  # another process knows from the store that the model answers
+        with pytest.warns(UserWarning, match=f"1 of . requests failed, most often with: {said}"):
+            live = Live("m", store)
+            found = list(live.replies(tasks(3)))
+            assert len(server.requests) == calls
+    assert [reply.reason for reply in found] == ["", "not answered", ""]
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_model_without_chat_completions_is_named(serve, store, status):
+    said = "This model is only supported in v1/responses and not in v1/chat/completions."
+    serve(lambda *_: error(status, said))
+    with pytest.raises(JudgeError, match="^m has no chat completions endpoint"):
+        list(Live("m", store).replies(tasks(1)))
+
+
+LOADING = error(503, "Loading model", type="unavailable_error")
+
+
+def test_a_server_that_loads_its_model_is_waited_for(serve, store):
+    server = serve(
+        lambda *call: (*LOADING, {"retry-after-ms": "1"}) if call[0] < 12 else right(*call)
+    )
+    live = Live("m", store, budget=Budget(max_calls=2))
+    with pytest.warns(
+        UserWarning, match="the server is loading its model: waiting, 5 minutes at most"
+    ):
+        assert all(reply.text for reply in live.replies(tasks(2)))
+    assert len(server.requests) == 13 and live.spent["calls"] == 2 and live.failures == 0
+
+
+def test_a_model_that_never_loads_ends_the_run(serve, store, monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.live.LOADING", 0)
+    serve(lambda *call: (*LOADING, {"retry-after-ms": "1"}))
+    with pytest.raises(JudgeError, match="the server is still loading its model: Loading model"):
+        list(Live("m", store).replies(tasks(2)))
+
+
+# What a server counts.
+
+ODD = [math.nan, math.inf, -1, True, 10**400, "12", [12], {"a": 1}, 1.5, None]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens", "usage"])
+def test_a_budget_holds_whatever_the_server_counts(serve, store, odd, name, capsys):
+    """Four characters are a token: "Rate text 0." is 12 // 4 + 1 = 4, its reply 21 / 4 + 1 = 6.25."""
+
+    def answer(*call):
+        usage = {"prompt_tokens": 10, "completion_tokens": 2} | {name: odd}
+        return right(*call) | {"usage": odd if name == "usage" else usage}
+
+    server = serve(answer)
+    live = Live("m", store, price=(1e6, 1e6), budget=Budget(3 * 10.25), concurrency=1)
+    with pytest.warns(UserWarning, match="the server reports no token usage"):
+        list(live.replies(tasks(10)))
+    assert len(server.requests) == 3 and live.cost == pytest.approx(30.75)
+    (reply,) = store.get(live.key(tasks(1)[0])).values()
+    assert reply["prompt_tokens"] is None is reply["completion_tokens"]
+    assert main(["replies", "totals", "--store", str(store.path)]) == 0
+    assert "replies 3, prompt_tokens 0" in capsys.readouterr().out
+
+
+def test_one_budget_is_for_all_judges_of_a_call(serve, store):
+    server = serve(right)
+    with pytest.warns(UserWarning, match="stopped before the end"):
+        judged_by = nj.judge_items(
+            ITEMS, FLUENCY, ["openai:a", "openai:b"], store=store, max_calls=8
+        )
+    assert len(server.requests) == 8 and (judged_by["reason"] == "not asked").sum() == 4
+    server = serve(right)
+    judges = nj.get_judge("openai:c+openai:d", store=store, price=(1, 3), max_cost=7.5 * 16e-6)
+    with pytest.warns(UserWarning, match="the limit on cost was reached: .* of 0.00012,"):
+        nj.judge_items(ITEMS, FLUENCY, judges)
+    assert len(server.requests) == 8 and judges.cost == pytest.approx(8 * 16e-6)
+
+
+# The model that answers.
+
+
+@pytest.mark.parametrize(
+    "asked, answered, is_told",
+    [
+        ("fake", "other/cheap-8b:free", True),
+        ("fake", "fake-mini", True),
+        ("fake-2026-01-01", "fake-2026-02-02", True),
+        ("llama3:8b", "llama3:70b", True),
+        ("fake", "fake-2026-01-01", False),
+        ("fake", "FAKE-0613", False),
+        ("fake-latest", "fake-20260101", False),
+        ("llama3", "llama3:latest", False),
+        ("maker/fake:free", "maker/fake", False),
+        ("fake", "maker/fake", False),
+        ("fake", None, False),
+        ("fake", 7, False),
+    ],
+)
+def test_another_model_than_was_asked_is_told_once_in_every_run(
+    serve, store, asked, answered, is_told
+):
+    body = completion(["4"]) | {"model": answered, "object": ""}
+    serve(lambda *_: body)
+    for _ in range(2):
+        judge = nj.get_judge(f"openai:{asked}", store=store)
+        with warnings.catch_warnings(record=True) as said:
+            nj.judge_items(ITEMS, FLUENCY, judge)
+        told = f"asked {asked}, answered by {answered}: the scores are that model's"
+        assert judge.notices == ([told] if is_told else []) and len(said) == is_told
+    replayed = nj.get_judge(f"replay:{store.path}:{asked}")
+    with warnings.catch_warnings(record=True):
+        nj.judge_items(ITEMS, FLUENCY, replayed)
+    assert replayed.notices == judge.notices
 
 
 # Parameters that a server rejects.
@@ -214,6 +431,7 @@ def test_token_probabilities_are_stored(serve, store):
     [
         ("top_logprobs must be less than or equal to 5", 5),
         ("Invalid value for 'top_logprobs': expected a value between 0 and 8", 8),
+        ("top_logprobs must be in the range [0, 8]", 8),
     ],
 )
 def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
@@ -228,6 +446,16 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
         found = list(Live("m", store).replies(tasks(3, logprobs=True)))
     assert all(reply.logprobs for reply in found)
     assert [body["top_logprobs"] for body in sent(server)] == [20] + [allowed] * 3
+
+
+def test_samples_that_were_asked_for_estimate_probabilities(serve, store):
+    server = serve(right)
+    samples = tasks(2, n=20, temperature=1, top_p=1)
+    expected = list(Live("m", store).replies(samples))
+    with pytest.warns(UserWarning, match="gives no token probabilities"):
+        found = list(Live("m", store).replies(tasks(2, logprobs=True, temperature=0)))
+    assert [r.text for r in found] == [r.text for r in expected]
+    assert len(server.requests) == 3  # the third shows that there are no probabilities
 
 
 @pytest.mark.parametrize(
@@ -246,10 +474,14 @@ def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer
     ):
         found = list(Live("m", store).replies(wanted))
     assert [reply.sample_index for reply in found] == [*range(20)] * 2
-    assert sent(server)[1:] == [{"temperature": 1, "n": 20}] * 2
+    assert sent(server)[1:] == [{"temperature": 1, "top_p": 1, "n": 20}] * 2
     with pytest.warns(UserWarning, match="no token probabilities"):
         assert list(Live("m", store).replies(wanted)) == found
     assert len(server.requests) == 3
+    # Another row that asks for these samples has them already.
+    samples = [task._replace(n=20, settings={"temperature": 1, "top_p": 1}) for task in wanted]
+    assert [r.text for r in Live("m", store).replies(samples)] == [r.text for r in found]
+    assert len(server.requests) == 3 and store.totals()["prompt_tokens"] == 20
     replayed = Replay.from_store(store, "m").replies(wanted)
     assert [reply.text for reply in replayed] == [reply.text for reply in found]
 

@@ -2,8 +2,12 @@
 
 import gzip
 import json
+import os
+import resource
 import sqlite3
+import tempfile
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -143,6 +147,105 @@ def test_another_file_is_refused_and_left_alone(tmp_path):
         assert path.read_bytes() == before
     with pytest.raises(PermissionError, match="the store cannot be opened"):
         Store(tmp_path)
+
+
+def changed(path, column, old, new):
+    """Change bytes of a stored text, as a damaged disk does."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            f"UPDATE replies SET {column} = CAST(replace(CAST({column} AS BLOB), ?, ?) AS TEXT) WHERE sample = 0",
+            (old, new),
+        )
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    "column, old, new",
+    [("reply", b'"', b"!"), ("reply", b"Rating", b"\xff\xfe"), ("asked", b'"', b"!")],
+)
+def test_a_damaged_row_is_missing_and_the_others_are_read(tmp_path, capsys, column, old, new):
+    path = tmp_path / "replies.sqlite"
+    filled(Store(path)).close()
+    changed(path, column, old, new)
+    with Store(path) as store:
+        with pytest.warns(
+            UserWarning, match="replies.sqlite is damaged: a stored reply cannot be read"
+        ):
+            rows = list(store.rows())
+            assert len(store.get(KEY)) == (3 if column == "asked" else 2)
+        assert len(rows) < 4 and store.totals()["replies"] == 4
+        if column == "reply":
+            store.add(KEY, asked(), {0: FULL})
+            assert store.get(KEY)[0] == FULL
+    assert main(["replies", "totals", "--store", str(path)]) == 0
+    assert main(["replies", "export", str(tmp_path / "all.jsonl"), "--store", str(path)]) == 0
+
+
+def test_numbers_that_older_versions_stored_are_read_as_missing(tmp_path, capsys):
+    path = tmp_path / "replies.sqlite"
+    filled(Store(path)).close()
+    changed(path, "reply", b'"prompt_tokens": 12', b'"prompt_tokens": NaN')
+    with Store(path) as store:
+        assert store.get(KEY)[0] == FULL | {"prompt_tokens": None}
+        assert len(list(store.rows())) == 4 and store.totals()["replies"] == 4
+    with Store(path) as store, pytest.raises(ValueError, match="not JSON compliant"):
+        store.add(OTHER, asked(), {7: {"cost": float("nan")}})
+
+
+def test_a_damaged_file_is_named_with_a_cure(tmp_path):
+    path = tmp_path / "replies.sqlite"
+    with Store(path) as store:
+        store.add(KEY, asked(), {sample: FULL | {"text": "x" * 500} for sample in range(200)})
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 :: 4096] = b"\xff" * len(content[len(content) // 2 :: 4096])
+    for place in range(4096, len(content), 4096):
+        content[place] ^= 0xFF
+    path.write_bytes(content)
+    with (
+        pytest.raises(
+            ValueError, match=r"replies.sqlite is damaged .* Restore a copy, or save .*\.recover"
+        ),
+        Store(path) as store,
+    ):
+        list(store.rows())
+
+
+def test_a_full_disk_is_named_and_what_was_stored_stays(tmp_path):
+    path = tmp_path / "replies.sqlite"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with filled(Store(path)) as store:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2**18, hard))
+        try:
+            with pytest.raises(OSError, match=r"replies.sqlite: .* Is the disk full\?"):
+                store.add(KEY, asked(), {9: {"text": "x" * 2**20}})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert store.totals()["replies"] == 4
+
+
+def test_a_store_that_must_not_be_written_is_read():
+    """As nobody, for whom root's files are read-only."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "replies.sqlite"
+        filled(Store(path)).close()
+        path.chmod(0o444)
+        Path(name).chmod(0o555)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)
+        try:
+            with Store(path) as store:
+                assert store.get(KEY)[0] == FULL and store.totals()["replies"] == 4
+                for refused in (
+                    store.asking().__enter__,
+                    lambda: store.add("x", asked(), {0: FULL}),
+                ):
+                    with pytest.raises(PermissionError, match="must not be written.*name another"):
+                        refused()
+        finally:
+            if is_root:
+                os.seteuid(0)
+            Path(name).chmod(0o755)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,11 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
+from nlgjudge.judging.simulated import Simulated
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import asking
+from nlgjudge.papers.coascore.aspects import dataset_aspects
+from nlgjudge.papers.coascore.chained import Chained
 from planted_judges import People
 
 TABLES = [
@@ -203,3 +206,25 @@ def test_what_may_not_be_kept_says_why():
         assert reason in found.said
     nobody = nj.rerun("geval", "table2", **asked)
     assert nobody.said == "no judge is named, so no request was sent" and not len(nobody.cells)
+
+
+def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on(monkeypatch):
+    """Table 5 asks for five aspects; to one of them the judge names nothing."""
+
+    class Forgetful(Chained):
+        def _text(self, task):
+            is_lost = task.reading.form == "text" and task.aspect == "naturalness"
+            return "I cannot think of any." if is_lost else super()._text(task)
+
+    five = list(dataset_aspects("dialogue").values())[:5]
+    rules = Simulated(truth={}, rng=np.random.default_rng(0))
+    monkeypatch.setattr(rules, "_centre", lambda task: 3)
+    with pytest.warns(
+        UserWarning, match="named no aspect of naturalness, expected 5, one 'Name: def"
+    ):
+        found = nj.rerun("coascore", "table5", Forgetful(rules, five), source="sample")
+    read = found.responses.groupby("aspect")["score"].apply(lambda scores: scores.notna().mean())
+    assert read["naturalness"] < 1 and read.drop("naturalness").eq(1).all()
+    lost = found.responses[found.responses["score"].isna()]
+    assert set(lost["reason"]) == {"no_aspects"} and set(lost["aspect"]) == {"naturalness"}
+    assert found.counts["unread"].sum() == len(lost) and len(found.cells)

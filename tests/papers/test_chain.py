@@ -197,7 +197,9 @@ def test_too_few_aspects_warn_and_none_stop():
     with pytest.warns(UserWarning, match="chained:surface named 5 of 6 aspects of overall"):
         assert relevant_aspects(Chained(Surface(), FIVE), "dialogue", "overall", 6) == FIVE
     assert relevant_aspects(Chained(Surface(), FIVE), "dialogue", "overall", 2) == FIVE[:2]
-    with pytest.raises(ValueError, match="chained:surface named no aspect, expected 5, .* got ''"):
+    with pytest.raises(
+        ValueError, match="chained:surface named no aspect of overall, expected 5, .* got ''"
+    ):
         relevant_aspects(Chained(Surface(), []), "dialogue", "overall")
 
 

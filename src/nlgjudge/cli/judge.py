@@ -15,7 +15,7 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
-    open_judge,
+    open_judges,
     options,
     refuse_sample,
     report_failures,
@@ -25,10 +25,11 @@ from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.count import assumption, plan
+from nlgjudge.judging.count import COUNTS, assumption, plan
 from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.run import SAMPLING, requests, sampling_settings
+from nlgjudge.judging.served import FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ASKED
 
 _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills in
@@ -104,9 +105,10 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
     for one in chosen:
         library.check_fit(one, items, task(benchmark))
     with store_of_run(store) as opened_store:
-        opened = open_judge(judge, opened_store, items=items, **asked)
+        judges, budget = open_judges([judge], opened_store, items=items, **asked)
+        opened = judges[judge]
         tasks = requests(items, chosen, samples=samples, settings=settings)
-        report_plan(opened, tasks, asked)
+        report_plan(opened, tasks, asked["price"], budget)
         if planned:
             return 0
         for part in tasks:  # so that all prompts go out before one is waited for
@@ -191,19 +193,21 @@ def _named(given):
     return rating
 
 
-def report_plan(judge, tasks, asked):
-    """Print what a run would take; refuse a batch that would go over a limit."""
+def report_plan(judge, tasks, price, budget):
+    """Print what a run would take; refuse a batch that would go over the budget."""
     if not judge.asks:
         click.echo(f"plan: {judge.name} takes no call")
         return
     plans = pd.DataFrame([plan(judge, part) for part in tasks])
-    total = plans.drop(columns="cost").sum().to_dict()
-    total["cost"] = float(plans["cost"].sum()) if asked["price"] is not None else None
-    said = [f"{name} {value}" for name, value in total.items() if name != "cost"]
-    said.append(
-        f"cost {total['cost']:.4f}" if asked["price"] is not None else "cost unknown (give --price)"
-    )
-    click.echo("plan: " + ", ".join(said))
+    total = plans[[*COUNTS]].sum()
+    said = [f"{name} {value}" for name, value in total.items()]
+    click.echo(f"plan: {', '.join([*said, cost_in_words(plans['cost'], price)])}")
+    if "tokens_without_logprobs" in plans:
+        click.echo(
+            f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
+            f"them: completion_tokens {plans['tokens_without_logprobs'].sum()}, "
+            f"{cost_in_words(plans['cost_without_logprobs'], price)}"
+        )
     asking = [one for one in judge.judges if one.asks]
     lengths = [assumption(one, next(iter(part))) for part in tasks if len(part) for one in asking]
     for length in dict.fromkeys(lengths):
@@ -216,14 +220,12 @@ def report_plan(judge, tasks, asked):
         )
     if "batch:" not in judge.name:
         return
-    for name, limit in (("cost", asked["max_cost"]), ("calls", asked["max_calls"])):
-        if limit is not None and total[name] is None:
-            raise ValueError(f"a limit on {name} needs a price: give --price IN OUT")
-        if limit is not None and total[name] > limit:
-            raise ValueError(
-                f"the plan takes {name} of {total[name]:g}, the limit is {limit:g}, and a batch "
-                "cannot be stopped half way: nothing was submitted"
-            )
+    budget.refuse(total["calls"], None if price is None else plans["cost"].sum())
+
+
+def cost_in_words(costs, price):
+    """What several parts cost together."""
+    return "cost unknown (give --price)" if price is None else f"cost {costs.sum():.4f}"
 
 
 def report_run(judge, responses, price, notice):

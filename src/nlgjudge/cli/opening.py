@@ -10,12 +10,13 @@ import click
 import nlgjudge as nj
 from nlgjudge.cli import FAILED
 from nlgjudge.cli.files import STORE, open_store
+from nlgjudge.judging.budget import Budget
 
 JUDGES = (
     "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface; "
     "JUDGE+JUDGE is their mean"
 )
-# What a command may use and pay; `open_judge` takes all but `plan` and `store`.
+# What a command may use and pay; `open_judges` takes all but `plan` and `store`.
 SPENDING = (
     click.option("--plan", is_flag=True, help="Show what it would take; ask nothing."),
     click.option(
@@ -24,8 +25,12 @@ SPENDING = (
         metavar="IN OUT",
         help="Of a million prompt and a million completion tokens.",
     ),
-    click.option("--max-cost", type=float, help="Stop at this cost, in the price's currency."),
-    click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls."),
+    click.option(
+        "--max-cost", type=float, help="Stop at this cost of all judges, in the price's currency."
+    ),
+    click.option(
+        "--max-calls", type=click.IntRange(0), help="Stop after this many calls of all judges."
+    ),
     click.option(
         "--per-minute", type=click.FloatRange(0, min_open=True), help="Calls per minute at most."
     ),
@@ -118,12 +123,12 @@ def request_parameters(given):
     return found
 
 
-def open_judge(spec, store, *, items=None, **asked):
-    """Make the judge that a command names, with the options of `SPENDING`.
+def open_judges(names, store, *, items=None, **asked):
+    """Make the judges that a command names, with the options of `SPENDING` and one budget for all.
 
     Parameters
     ----------
-    spec : str
+    names : iterable of str
         As for `nlgjudge.get_judge`.
     store : nlgjudge.judging.store.Store
     items : pandas.DataFrame, optional
@@ -131,17 +136,25 @@ def open_judge(spec, store, *, items=None, **asked):
     **asked
         `price, max_cost, max_calls, per_minute, concurrency, timeout, despite_batches`.
 
+    Returns
+    -------
+    (dict of str to nlgjudge.judging.judge.Judge, nlgjudge.judging.budget.Budget)
+        By name, each once.
+
     Raises
     ------
     ValueError
         For an unknown kind of judge.
     """
+    budget = Budget(asked.pop("max_cost"), asked.pop("max_calls"))
     live = {name: asked.pop(name) for name in ("concurrency", "timeout", "despite_batches")}
-    if "openai:" in spec:
-        asked |= live | {"progress": True}
-    elif "batch:" in spec:
-        asked |= {"max_cost": None, "max_calls": None}  # checked against the plan
-    return nj.get_judge(spec, items=items, store=store, **asked)
+    live["progress"] = True
+    asked |= {"items": items, "store": store, "budget": budget}
+    judges = {
+        name: nj.get_judge(name, **asked, **(live if "openai:" in name else {}))
+        for name in dict.fromkeys(names)
+    }
+    return judges, budget
 
 
 def refuse_sample(source, planned, judges):

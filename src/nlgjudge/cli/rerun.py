@@ -12,15 +12,17 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
-    open_judge,
+    open_judges,
     options,
     refuse_sample,
     report_failures,
     store_of_run,
 )
 from nlgjudge.data.choices import unknown
+from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.served import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
 
@@ -76,9 +78,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
         if refuse_sample(source, planned, named.values()):
             return FAILED
     with store_of_run(store) as opened_store:
-        opened = {
-            name: open_judge(name, opened_store, **asked) for name in dict.fromkeys(named.values())
-        }
+        opened, budget = open_judges(named.values(), opened_store, **asked)
 
         def ask(paper, plan_only=False):
             rows = [row for row in rows_of(paper, tables[paper]) if row in named]
@@ -95,7 +95,10 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
-        report_plan({paper: ask(paper, plan_only=True).plan for paper in tables})
+        plans = pd.concat({paper: ask(paper, plan_only=True).plan for paper in tables})
+        report_plan(plans)
+        if any("batch:" in name for name in opened):
+            budget.refuse(plans["calls"].sum(), plans["cost"].sum() if "cost" in plans else None)
         if planned:
             return 0
         steps = all_or_waiting((lambda paper=paper: (paper, ask(paper))) for paper in tables)
@@ -224,34 +227,53 @@ def available(tables, named, source):
     (dict of str to list of str, bool)
     """
     sample = {}
+    left_out = []
     for paper, artefacts in tables.items():
         parts = [part for part in parts_of(paper, artefacts) if part.row.row in named]
         if parts:
-            found, _ = benchmarks_of(parts, source)
-            sample[paper] = any(benchmark.is_sample for benchmark in found.values())
+            try:
+                found, absent = benchmarks_of(parts, source)
+            except DataUnavailable as error:
+                found, absent, unavailable = {}, [], error
+            left_out += absent
+            sample[paper] = all(benchmark.is_sample for benchmark in found.values())
+    if source == "real" and all(sample.values()):
+        raise unavailable
     if all(sample.values()):
         return {paper: tables[paper] for paper in sample}, True
     absent = [paper for paper, only_sample in sample.items() if only_sample]
-    if absent:
-        click.echo(f"left out because the data are not here: {', '.join(absent)}")
+    if absent or left_out:
+        named = ", ".join(dict.fromkeys([*absent, *left_out]))
+        click.echo(f"left out because the data are not here: {named}")
     return {paper: tables[paper] for paper in sample if paper not in absent}, False
 
 
 def report_plan(plans):
-    """Print, row by row, what will be asked."""
-    whole = pd.concat(plans, names=["paper"]).reset_index()
+    """Print, row by row, what will be asked, and what it takes if the server gives no token probabilities."""
+    whole = plans.rename_axis(["paper", *plans.index.names[1:]]).reset_index()
     if not len(whole):
         click.echo("plan: no call")
         return
-    shown = whole.drop(columns="judge")
+    shown = whole[[name for name in whole if name != "judge" and not name.endswith("_logprobs")]]
     click.echo(shown.to_string(index=False, formatters={"cost": "{:.4f}".format}))
     stored = f"{whole['cached'].sum():,} of {whole['samples'].sum():,}"
-    cost = f"{whole['cost'].sum():.4f}" if "cost" in whole else "unknown (give --price)"
     click.echo(
         f"plan: {whole['calls'].sum():,} calls, {whole['prompt_tokens'].sum():,} prompt tokens, "
         f"{whole['completion_tokens'].sum():,} completion tokens, {stored} replies stored already "
-        f"or shared by two tables, cost {cost}"
+        f"or shared by two tables, cost {_cost(whole, 'cost')}"
     )
+    if "tokens_without_logprobs" in whole:
+        tokens = whole["tokens_without_logprobs"].fillna(whole["completion_tokens"])
+        click.echo(
+            f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
+            f"them: {tokens.sum():,.0f} completion tokens, cost {_cost(whole, 'cost_without_logprobs')}"
+        )
+
+
+def _cost(plan, name):
+    if "cost" not in plan:
+        return "unknown (give --price)"
+    return f"{plan[name].fillna(plan['cost']).sum():.4f}"
 
 
 def run_notebooks(tables, named, settings, folder):

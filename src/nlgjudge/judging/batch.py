@@ -9,9 +9,18 @@ import json
 import warnings
 from contextlib import contextmanager
 
+from nlgjudge.judging.api_key import without_key
 from nlgjudge.judging.errors import JudgeError, Waiting
 from nlgjudge.judging.served import Served
-from nlgjudge.judging.server import Malformed, client, filtered, is_filtered, replies_in, words
+from nlgjudge.judging.server import (
+    REJECTING,
+    Malformed,
+    client,
+    filtered,
+    is_filtered,
+    replies_in,
+    said,
+)
 
 # The API's limits for one batch; of the limits in bytes, the smallest it has had.
 LINES = 50_000
@@ -84,8 +93,8 @@ class Batch(Served):
                 digest = self.key(task)
                 missing = self.missing(task, self.store.get(digest))
                 if missing and digest not in settled:
-                    body, _ = self.body(task, len(missing))
-                    lines[digest] = (missing[0], self.asked(task), body)
+                    body, changes = self.body(task, len(missing))
+                    lines[digest] = (missing[0], self.asked(task), changes, body)
             for part in _parts(lines):
                 self._send(part)
         return len(lines)
@@ -118,26 +127,33 @@ class Batch(Served):
         return {key for key, task in keys.items() if self.missing(task, self.store.get(key))}
 
     def _keep(self, connected, name, lines, found):
-        """Store what a batch brought, then forget it."""
-        failed = dict.fromkeys(lines, f"the batch {found.status}")
+        """Store what a batch brought, then forget it; what a rejected parameter failed is submitted without it."""
+        failed = dict.fromkeys(lines, _reason(found))
+        again = set()
         for file_id in (found.output_file_id, found.error_file_id):
             content = connected.files.content(file_id).content if file_id else b""
             for line in filter(
                 None, content.split(b"\n")
             ):  # a reply may hold other line separators
-                line = json.loads(line)
+                line = without_key(json.loads(line))
                 digest = line["custom_id"]
-                start, asked = lines.get(digest, (0, None))
+                if digest not in lines:
+                    continue
+                start, asked, changes, body = lines[digest]
                 try:
-                    replies = _replies(line)
+                    replies = self._replies(line, body)
                 except Malformed as error:
                     failed[digest] = str(error)
                     continue
-                if asked is not None:
-                    self.store.add(digest, asked, dict(enumerate(replies, start)))
-                    failed.pop(digest, None)
+                failed.pop(digest, None)
+                if replies is None:
+                    again.add(digest)
+                    continue
+                replies = [reply | {"changes": changes} for reply in replies]
+                self.store.add(digest, asked, dict(enumerate(replies, start)))
         self.store.close_batch(name)
         self._failed |= set(failed)
+        self._failed -= again
         if failed:
             *_, last = failed.values()
             warnings.warn(
@@ -146,8 +162,22 @@ class Batch(Served):
                 stacklevel=4,
             )
 
+    def _replies(self, line, body):
+        """The replies in a line of a batch's output; None if another submission leaves out a parameter."""
+        response = line.get("response") or {}
+        answer = response.get("body") or {}
+        error = line.get("error") or (answer.get("error") if isinstance(answer, dict) else None)
+        if error and is_filtered(error):
+            return [filtered()]
+        if error and response.get("status_code") in REJECTING and self.adapt(error, body):
+            return None
+        if error:
+            raise Malformed(said(error))
+        replies = replies_in(answer)
+        return replies if self.compare(body, replies) else None
+
     def _send(self, lines):
-        content = "\n".join(_line(digest, body) for digest, (_, _, body) in lines.items())
+        content = "\n".join(_line(digest, body) for digest, (*_, body) in lines.items())
         with self._client("the batch was not accepted") as connected:
             file = connected.files.create(
                 file=("requests.jsonl", io.BytesIO(content.encode())), purpose="batch"
@@ -155,8 +185,7 @@ class Batch(Served):
             made = connected.batches.create(
                 input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
             )
-        asked = {digest: (start, asked) for digest, (start, asked, _) in lines.items()}
-        self.store.open_batch(made.id, self.endpoint, asked)
+        self.store.open_batch(made.id, self.endpoint, {name: _kept(*lines[name]) for name in lines})
 
     @contextmanager
     def _client(self, problem):
@@ -166,16 +195,18 @@ class Batch(Served):
             try:
                 yield connected
             except openai.OpenAIError as error:
-                raise JudgeError(f"{self.name}: {problem}: {words(error)}") from None
+                raise JudgeError(f"{self.name}: {problem}: {said(error)}") from None
 
 
-def _replies(line):
-    """The replies in a line of a batch's output."""
-    response = line.get("response") or {}
-    body = response.get("body") or line.get("error") or {}
-    if is_filtered(body):
-        return [filtered()]
-    return replies_in(body)
+def _reason(found):
+    """Why a batch that is over has not answered a request, in the server's words."""
+    told = [without_key(one.message) for one in (found.errors and found.errors.data) or []]
+    return ": ".join([f"the batch {found.status}", *told[:1]])
+
+
+def _kept(start, asked, changes, body):
+    """What the store keeps of a line, in which the texts are once."""
+    return start, asked, changes, {name: body[name] for name in body if name != "messages"}
 
 
 def _line(digest, body):
@@ -189,7 +220,7 @@ def _parts(lines):
     part = {}
     size = 0
     for digest, line in lines.items():
-        length = len(_line(digest, line[2])) + 1
+        length = len(_line(digest, line[-1])) + 1
         if part and (len(part) == LINES or size + length > BYTES):
             yield part
             part = {}

@@ -9,6 +9,7 @@ import json
 import re
 
 from nlgjudge.judging.judge import Judge, adapted
+from nlgjudge.judging.served import estimate
 from nlgjudge.judging.tasks import NOT_ASKED, Reply, key
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
@@ -34,6 +35,8 @@ class Count(Judge):
     ----------
     judge : nlgjudge.judging.judge.Judge, optional
         The judge that the run would ask. Without one, or with one that asks no server, nothing is stored.
+    estimated : bool
+        Count the replies that estimate token probabilities, as if the server gave none.
 
     Attributes
     ----------
@@ -45,7 +48,8 @@ class Count(Judge):
         At the judge's price; None without one.
     """
 
-    def __init__(self, judge=None):
+    def __init__(self, judge=None, estimated=False):
+        self.estimated = estimated
         self.judge = adapted(judge) if judge else Judge()
         self.name = self.judge.name if judge else "no judge"
         self.counts = dict.fromkeys(COUNTS, 0)
@@ -70,6 +74,9 @@ class Count(Judge):
         """Count a task for one judge, or for nobody."""
         digest = judge.key(task) if judge else key(task.request(""), "")
         missing = judge.missing(task, judge.store.get(digest)) if judge else range(task.n)
+        if self.estimated and missing and "logprobs" in task.settings:
+            self._add(estimate(task), judge)
+            return
         samples = max(task.n, len(missing))
         before = self._counted.get((judge, digest), 0)
         missing = [sample for sample in missing if sample >= before]
@@ -114,11 +121,21 @@ def plan(judge, tasks):
     Returns
     -------
     dict
-        The counts of a `Count`, and `cost`. All are 0 for a judge that asks no server.
+        The counts of a `Count`, and `cost`. All are 0 for a judge that asks no server. If tasks ask for token
+        probabilities, also `tokens_without_logprobs` and `cost_without_logprobs`: completion tokens and cost if
+        the server gives none.
     """
+    tasks = tasks if judge.asks else []
     walk = Count(judge)
-    walk.count(tasks if judge.asks else [])
-    return walk.counts | {"cost": walk.cost if judge.asks else 0.0}
+    walk.count(tasks)
+    found = walk.counts | {"cost": walk.cost if judge.asks else 0.0}
+    asked = next(iter(tasks), None)
+    if asked and "logprobs" in asked.settings:
+        without = Count(judge, estimated=True)
+        without.count(tasks)
+        found["tokens_without_logprobs"] = without.counts["completion_tokens"]
+        found["cost_without_logprobs"] = without.cost
+    return found
 
 
 def prompt_tokens(task):

@@ -1,5 +1,6 @@
 """What every judge has: one class with harmless defaults, of which a judge overrides what is different."""
 
+import warnings
 from collections import Counter
 from functools import partial
 from numbers import Real
@@ -28,9 +29,12 @@ class Judge:
         Itself; of a jury, its members.
     spent : dict of str to int
         `calls, prompt_tokens, completion_tokens` so far, of a judge that counts them; otherwise empty.
-    cost, failures, reasons, stopped, notices
-        What was spent so far, how many requests failed and why, which limit ended the last run, and what was sent
-        in place of what was asked.
+    cost, failures, reasons, stopped
+        What was spent so far, how many requests failed and why, and which limit ended the last run.
+    notices : list of str
+        What came or was sent in place of what was asked.
+    changes : dict
+        What was sent in place of what was asked, by parameter; None for what was left out.
     """
 
     name = "judge"
@@ -43,6 +47,7 @@ class Judge:
     spent = Counter()
     reasons = Counter()
     notices = ()
+    changes = {}
 
     @property
     def judges(self):
@@ -78,6 +83,12 @@ class Judge:
         ----------
         tasks : iterable of nlgjudge.judging.tasks.Task
         """
+
+    def say(self, notice):
+        """Give a notice once."""
+        if notice not in self.notices:
+            self.notices = [*self.notices, notice]
+            warnings.warn(f"{self.name}: {notice}", stacklevel=3)
 
     def stored(self, tasks, missing=NOT_ASKED):
         """Yield the replies that it has already.
@@ -150,6 +161,7 @@ class Jury(Judge):
     stopped = property(
         lambda self: "; ".join(f"{one.name}: {one.stopped}" for one in self.judges if one.stopped)
     )
+    changes = property(lambda self: {k: v for one in self.judges for k, v in one.changes.items()})
     notices = property(
         lambda self: [f"{one.name}: {said}" for one in self.judges for said in one.notices]
     )

@@ -12,11 +12,15 @@ from collections import Counter
 
 from tqdm import tqdm
 
+from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import CHARACTERS, prompt_tokens
 from nlgjudge.judging.errors import JudgeError, Waiting
-from nlgjudge.judging.served import Served
+from nlgjudge.judging.served import Served, estimate
 from nlgjudge.judging.server import (
+    REFUSING,
+    REJECTING,
     CallFailed,
+    Loading,
     Malformed,
     client,
     explained,
@@ -32,6 +36,7 @@ FIRST_RETRIES = 2  # while no server has answered
 TRIES = 3  # at an answer with status 200 that holds no reply
 PAUSE = 1.0  # seconds before the second of them, twice that before the third
 GIVE_UP = 20  # failed requests in a row
+LOADING = 300  # seconds for a server to load its model
 
 
 class Live(Served):
@@ -43,11 +48,9 @@ class Live(Served):
     store : nlgjudge.judging.store.Store
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
-    max_cost : float, optional
-        Stop when this cost is reached, in the price's currency. A call in flight counts as the mean of
-        those before. If the server reports no token usage, four characters count as a token.
-    max_calls : int, optional
-        Stop after this number of calls.
+    budget : nlgjudge.judging.budget.Budget, optional
+        Stop where it ends. A call in flight counts as the mean of this judge's calls before. If the server
+        reports no token usage, four characters count as a token.
     per_minute : float, optional
         Calls per minute at most.
     concurrency : int
@@ -79,8 +82,7 @@ class Live(Served):
         store,
         *,
         price=None,
-        max_cost=None,
-        max_calls=None,
+        budget=None,
         per_minute=None,
         concurrency=CONCURRENCY,
         timeout=60,
@@ -88,14 +90,13 @@ class Live(Served):
         despite_batches=False,
     ):
         super().__init__(model, store, price)
-        if max_cost is not None and price is None:
+        self.budget = budget or Budget()
+        if self.budget.max_cost is not None and price is None:
             raise JudgeError(
                 "a limit on cost needs a price: pass what a million prompt and a million completion "
                 "tokens cost (price=, --price)"
             )
         self.name = f"openai:{model}"
-        self.max_cost = max_cost
-        self.max_calls = max_calls
         self.per_minute = per_minute
         self.concurrency = concurrency
         self.timeout = timeout
@@ -108,7 +109,6 @@ class Live(Served):
         self.stopped = ""
         self._answered = 0
         self._in_flight = 0
-        self._gave_logprobs = False
 
     def replies(self, tasks):
         """Ask for what is not stored, then yield all replies in order.
@@ -135,7 +135,7 @@ class Live(Served):
         if self._to_ask(tasks):
             with self.store.asking():
                 to_ask = self._to_ask(tasks)  # without what another run stored meanwhile
-                failed = self.failures, self.reasons.copy(), self._answered
+                failed = self.failures, self.reasons.copy()
                 _run(self._ask_all(to_ask))
             self._say_failures(len(to_ask), *failed)
         if self.stopped:
@@ -182,12 +182,12 @@ class Live(Served):
                 "with --despite-batches (despite_batches=True)",
             )
 
-    def _say_failures(self, asked, before, reasons, answered):
+    def _say_failures(self, asked, before, reasons):
         failed = self.failures - before
         if not failed:
             return
         (most, _), *_ = (self.reasons - reasons).most_common(1)
-        if self._answered == answered and not self.stopped:
+        if not self._has_answered() and not self.stopped:
             raise JudgeError(f"no request was answered: {failed} failed, most often with: {most}")
         warnings.warn(
             f"{self.name}: {failed} of {asked} requests failed, most often with: {most}; another run "
@@ -240,6 +240,9 @@ class Live(Served):
         """Call the server until a request has its samples, or a limit is reached."""
         malformed = 0
         while missing := self.missing(task, self.store.get(digest)):
+            if "logprobs" in self.dropped & {*task.settings}:
+                await self._estimate(connected, digest, task)
+                return
             if not await self._may_call():
                 return
             body, changes = self.body(task, len(missing))
@@ -254,52 +257,73 @@ class Live(Served):
             if found is None:  # the server rejects a parameter, which the next call leaves out
                 continue
             self._pay(task, found)
-            if self._ignores(body, found):
+            if not self.compare(body, found):
                 continue
             replies = {
                 sample: reply | {"changes": changes} for sample, reply in zip(missing, found)
             }
             self.store.add(digest, self.asked(task), replies)
 
+    async def _estimate(self, connected, digest, task):
+        """Complete the samples that estimate token probabilities; another row may have asked for the same."""
+        instead = estimate(task)
+        place = self.key(instead)
+        await self._complete(connected, place, instead)
+        have = self.store.get(place)
+        if self.missing(instead, have):
+            return
+        _, changes = self.body(task, instead.n)
+        paid = dict.fromkeys(("cost", "prompt_tokens", "completion_tokens"))  # with the samples
+        copies = {sample: reply | paid | {"changes": changes} for sample, reply in have.items()}
+        self.store.add(digest, self.asked(task), copies)
+
     async def _call(self, connected, body):
         """Replies of one call; None if the server rejects a parameter."""
+        self.spent["calls"] += 1
+        self.budget.calls += 1
+        self._in_flight += 1
+        began = time.monotonic()
+        try:
+            while True:
+                try:
+                    found = await self._post(connected, body)
+                    break
+                except Loading as error:
+                    if time.monotonic() - began > LOADING:
+                        raise JudgeError(
+                            f"the server is still loading its model: {error}"
+                        ) from None
+                    self.say(
+                        f"the server is loading its model: waiting, {LOADING // 60} minutes at most"
+                    )
+                    await asyncio.sleep(5 * PAUSE)
+        finally:
+            self._in_flight -= 1
+        self._answered += found is not None
+        return found
+
+    async def _post(self, connected, body):
         import openai  # takes a second, which a plan need not pay
 
         if not self._answered:
             connected = connected.with_options(max_retries=min(FIRST_RETRIES, RETRIES))
-        self.spent["calls"] += 1
-        self._in_flight += 1
         try:
-            found = replies_in(await connected.post("/chat/completions", body=body, cast_to=object))
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if not is_filtered(error):
-                if self.adapt(error, body):
-                    return None
-                raise explained(error, self.model, self.endpoint) from None
-            found = [filtered() for _ in range(body.get("n", 1))]
+            return replies_in(await connected.post("/chat/completions", body=body, cast_to=bytes))
         except openai.APIConnectionError as error:
             failed = explained(error, self.model, self.endpoint)
             if self._answered or isinstance(error, openai.APITimeoutError):
                 raise failed from None
             raise JudgeError(f"{failed}: check the network and OPENAI_BASE_URL") from None
-        except openai.OpenAIError as error:
-            raise explained(error, self.model, self.endpoint) from None
-        except ValueError:
-            raise Malformed("the answer is not JSON") from None
-        finally:
-            self._in_flight -= 1
-        self._answered += 1
-        return found
+        except openai.APIStatusError as error:
+            if error.status_code in REFUSING and is_filtered(error):
+                return [filtered() for _ in range(body.get("n", 1))]
+            if error.status_code in REJECTING and self.adapt(error, body):
+                return None
+            raise explained(error, self.model, self.endpoint, self._has_answered()) from None
 
-    def _ignores(self, body, found):
-        """Note what the server ignores without an error; True if the replies cannot be used for it."""
-        if body.get("n", 1) > len(found) == 1:
-            self.drop("n")
-        self._gave_logprobs |= any(reply.get("logprobs") for reply in found)
-        if body.get("logprobs") and not self._gave_logprobs and any(r["text"] for r in found):
-            self.drop("logprobs")
-            return True
-        return False
+    def _has_answered(self):
+        """Whether the model ever answered, in this run or one before."""
+        return self._answered or (self.model, self.endpoint) in self.store.endpoints(self.model)
 
     def _pay(self, task, found):
         """Count what replies cost; without usage, at four characters a token as the plan does."""
@@ -317,6 +341,7 @@ class Live(Served):
                 )
             reply["cost"] = (prompt * self.price[0] + completion * self.price[1]) / 1e6
             self.cost += reply["cost"]
+            self.budget.cost += reply["cost"]
 
     async def _may_call(self):
         """Wait for the pace; False if a limit is reached, which ends the run."""
@@ -330,15 +355,7 @@ class Live(Served):
 
     def _limit(self):
         """Which limit is reached, in words; empty if none is."""
-        if self.max_calls is not None and self.spent["calls"] >= self.max_calls:
-            return f"the limit of {self.max_calls} calls was reached"
-        expected = self.cost * (1 + self._in_flight / max(self._answered, 1))
-        if self.max_cost is not None and expected >= self.max_cost:
-            return (
-                f"the limit on cost was reached: {self.cost:.4g} of {self.max_cost:.4g}, "
-                f"{self._in_flight} calls in flight"
-            )
-        return ""
+        return self.budget.reached(self._in_flight, self.cost / max(self._answered, 1))
 
 
 def _run(coroutine):

@@ -11,7 +11,7 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
-from nlgjudge.judging.served import replies_to
+from nlgjudge.judging.served import replies_to, say_reply
 from nlgjudge.judging.tasks import Reply, endpoint, key
 
 
@@ -46,6 +46,7 @@ class Replay(Judge):
         if missing not in ("error", "keep"):
             raise ValueError(f"missing={missing!r}: expected error or keep")
         self.name = f"replay:{name}"
+        self.notices = []
         self.missing = missing
         self.held = held or Recorded()
         self._judged = texts or {}
@@ -193,6 +194,8 @@ class Replay(Judge):
         if self.store is None:
             return dict(self._records.get((task.item_id, task.aspect), {}))
         have = self.store.get(key(task.request(self._model), self._endpoint))
+        for reply in have.values():
+            say_reply(self, self._model, reply)
         return {
             one.sample_index: one for one in replies_to(task, have, "") if one.sample_index in have
         }

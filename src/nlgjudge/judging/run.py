@@ -9,6 +9,7 @@ import pandas as pd
 from nlgjudge.data.choices import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import plan as planned
 from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.heads import HEADS
@@ -31,7 +32,16 @@ OPTIONS = {
     "replay": ("missing",),
     "surface": (),
 }
-_LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store")
+# What a request has beside sampling parameters.
+_NO_PARAMETER = {
+    "system": "put the instructions at the beginning of the prompt",
+    "messages": "pass the text as a prompt",
+    "prompt": "pass the text as a prompt",
+    "model": "name it in the judge, as openai:MODEL",
+    "n": "pass samples",
+    "stream": "replies come as a whole",
+}
+_LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store", "budget")
 
 
 def get_judge(
@@ -43,6 +53,7 @@ def get_judge(
     max_cost=None,
     max_calls=None,
     per_minute=None,
+    budget=None,
     **options,
 ):
     """Make a judge from its name, or take one as it is.
@@ -61,9 +72,11 @@ def get_judge(
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
     max_cost : float, optional
-        What a live judge may spend, in the price's currency.
+        What live judges may spend, several of them together, in the price's currency.
     max_calls : int, optional
-        Calls that a live judge may make.
+        Calls that they may make together.
+    budget : nlgjudge.judging.budget.Budget, optional
+        In place of both, a budget that is shared with other judges. A batch ignores it, so check its plan.
     per_minute : float, optional
         Calls of a live judge per minute at most.
     **options
@@ -86,7 +99,7 @@ def get_judge(
     >>> get_judge("surface").name
     'surface'
     """
-    limits = dict(zip(_LIMITS, (price, max_cost, max_calls, per_minute, store)))
+    limits = dict(zip(_LIMITS, (price, max_cost, max_calls, per_minute, store, budget)))
     if not isinstance(spec, (str, list, tuple)):
         judge = adapted(spec)
         _check_no_options(judge, options | limits)
@@ -103,6 +116,7 @@ def get_judge(
             raise TypeError(
                 f"judge {'+'.join(spec)!r}: {unknown('option', option, listed, most=len(listed))}"
             )
+    limits["budget"] = budget or Budget(max_cost, max_calls)
     judges = [_judge(one, items, limits, options) for one in spec]
     return Jury(judges) if len(judges) != 1 else judges[0]
 
@@ -124,7 +138,8 @@ def _judge(spec, items, limits, options):
     if kind == "openai":
         from nlgjudge.judging.live import Live
 
-        return Live(name, **limits | {"store": store}, **options)
+        own = {name: limits[name] for name in ("price", "per_minute", "budget")}
+        return Live(name, store, **own, **options)
     from nlgjudge.judging.batch import Batch
 
     if limits["max_cost"] is not None or limits["max_calls"] is not None:
@@ -152,6 +167,7 @@ def judge_items(
     prompts,
     judge,
     *,
+    aspect="",
     scale=None,
     samples=1,
     temperature=None,
@@ -177,10 +193,12 @@ def judge_items(
     items : pandas.DataFrame
         `item_id, source, hypothesis, references, context`.
     prompts : str, Prompt, or list of them
-        One per aspect: names, texts with slots, or prompts, as `nlgjudge.as_prompt` takes them.
+        One per aspect: names, texts with slots, or prompts, as `nlgjudge.judging.as_prompt` takes them.
     judge : str, list of str, callable or object
         A name for `get_judge`, several for the mean of these judges, a function of an item that gives a number or a
         reply's text (`nlgjudge.judging.judge.Function`), or an object with `replies(tasks)`.
+    aspect : str
+        What a prompt given as a text asks about. Without it the scores belong to the judge alone.
     scale : (float, float), optional
         Lowest and highest rating that prompts given as texts ask for, 1 and 5 by default.
     samples : int
@@ -206,7 +224,8 @@ def judge_items(
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`; of several judges, a row for each judge and a
         column `judge`. With `plan`, by prompt: `requests, samples, cached, calls, prompt_tokens, completion_tokens`
-        and `cost` (None without a price).
+        and `cost` (None without a price); with `logprobs` also `tokens_without_logprobs` and `cost_without_logprobs`,
+        the completion tokens and the cost if the server gives none and 20 replies estimate them.
 
     Raises
     ------
@@ -232,7 +251,7 @@ def judge_items(
         logprobs=logprobs,
         sampling=sampling,
     )
-    tasks = requests(items, prompts, scale=scale, samples=samples, settings=settings)
+    tasks = requests(items, prompts, aspect=aspect, scale=scale, samples=samples, settings=settings)
     judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     for part in tasks:
         judge.check(part)
@@ -252,12 +271,12 @@ def _responses(judge, tasks, policy, head):
     return pd.concat(parts, ignore_index=True)
 
 
-def requests(items, prompts, *, scale=None, samples=1, settings=None):
+def requests(items, prompts, *, aspect="", scale=None, samples=1, settings=None):
     """What a judge is asked about items, under each prompt.
 
     Parameters
     ----------
-    items, prompts, scale, samples
+    items, prompts, aspect, scale, samples
         As for `judge_items`.
     settings : dict, optional
         Sampling parameters, from `sampling_settings`.
@@ -282,15 +301,17 @@ def requests(items, prompts, *, scale=None, samples=1, settings=None):
     check_whole(1, samples=samples)
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
     given = prompts if several else [prompts]
-    asked = [as_prompt(one, scale=(1, 5) if scale is None else scale) for one in given]
+    own = {"aspect": aspect, "scale": (1, 5) if scale is None else scale}
+    asked = [as_prompt(one, **own) for one in given]
     if not asked:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
     for one in asked:
         check_fit(one, items)
-        if scale is not None and not one.name.startswith("inline:"):
-            raise ValueError(
-                f"scale is for a prompt's text; prompt {one.name} has its own, {one.scale}"
-            )
+        for name, value in (("aspect", aspect or None), ("scale", scale)):
+            if value is not None and not one.name.startswith("inline:"):
+                raise ValueError(
+                    f"{name} is for a prompt's text; prompt {one.name} has its own, {getattr(one, name)}"
+                )
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
 
 
@@ -330,6 +351,9 @@ def sampling_settings(
     }
     named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
+    for name, instead in _NO_PARAMETER.items():
+        if name in settings:
+            raise ValueError(f"sampling has {name!r}, which is no sampling parameter: {instead}")
     for name, value in named.items():
         if settings.get(name, value) != value:
             raise ValueError(f"{name} is {value} and, in sampling, {settings[name]}: give it once")
@@ -349,7 +373,17 @@ def _check_no_options(judge, options):
     """Refuse options that only a judge made by its name can take."""
     for name, value in options.items():
         if name not in _LIMITS:
-            known = ["scale", "samples", *SAMPLING, "sampling", "policy", "head", "limit", *_LIMITS]
+            known = [
+                "aspect",
+                "scale",
+                "samples",
+                *SAMPLING,
+                "sampling",
+                "policy",
+                "head",
+                "limit",
+                *_LIMITS,
+            ]
             raise TypeError(unknown("option", name, known, most=len(known)))
         if value is not None:
             raise TypeError(

@@ -183,7 +183,7 @@ def wide(scores):
     Returns
     -------
     pandas.DataFrame
-        `item_id` and columns ``judge:aspect``.
+        `item_id` and columns ``judge:aspect``, or ``judge`` for scores without an aspect.
 
     Examples
     --------
@@ -192,6 +192,7 @@ def wide(scores):
     ['item_id', 'MODEL:fluency']
     """
     columns = [
-        frame.assign(column=judge + ":" + frame["aspect"]) for judge, frame in scores.items()
+        frame.assign(column=(judge + ":" + frame["aspect"]).str.removesuffix(":"))
+        for judge, frame in scores.items()
     ]
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()

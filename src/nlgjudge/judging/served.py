@@ -1,7 +1,8 @@
 """What a live judge and a batch share: requests and their keys, what the server rejects, stored replies."""
 
 import os
-import warnings
+import re
+from pathlib import PurePath
 
 from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.judge import Judge
@@ -10,6 +11,9 @@ from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, Reply, endpoi
 
 STORED = ("form", "scale", "options", "pattern")  # of a reading
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
+FALLBACK = {"temperature": 1, "top_p": 1}  # the same
+# What may follow a model's name without making it another model: a date, a number of a version, a tag.
+_VERSION = re.compile(r"(?:[-@]\d{4}-\d\d-\d\d|[-@]\d{3,8}|[-:]latest|:free)\Z")
 
 
 class Served(Judge):
@@ -26,8 +30,8 @@ class Served(Judge):
     ----------
     endpoint : str
         Where requests go, by `OPENAI_BASE_URL` when the judge is made; it contains no secret.
-    notices : list of str
-        What was sent in place of what was asked, because the server rejects it.
+    dropped : set of str
+        Parameters that the server rejects or ignores, and that are sent no more.
     """
 
     asks = True
@@ -45,6 +49,7 @@ class Served(Judge):
         self.notices = []
         self.dropped = set()
         self._top_logprobs = TOP_LOGPROBS
+        self._gave_logprobs = False
 
     def key(self, task):
         """Digest of a task's request as it is asked."""
@@ -80,8 +85,8 @@ class Served(Judge):
         changes = {name: None for name in request if name in self.dropped}
         if "max_tokens" in changes and "max_completion_tokens" not in self.dropped:
             changes["max_completion_tokens"] = request["max_tokens"]
-        if "logprobs" in changes and "temperature" not in self.dropped:
-            changes["temperature"] = 1
+        if "logprobs" in changes:
+            changes |= {name: value for name, value in FALLBACK.items() if name not in self.dropped}
         elif request.get("logprobs") and "logprobs" not in changes:
             request["top_logprobs"] = TOP_LOGPROBS
             if self._top_logprobs < TOP_LOGPROBS:
@@ -101,7 +106,7 @@ class Served(Judge):
             fewer = most_alternatives(error, body["top_logprobs"])
             if fewer and body["top_logprobs"] == TOP_LOGPROBS:
                 self._top_logprobs = fewer
-                self.say_changes({"top_logprobs": fewer})
+                say_changes(self, {"top_logprobs": fewer})
                 return True
         if name:
             self.drop(name, body.get(name))
@@ -110,37 +115,8 @@ class Served(Judge):
     def drop(self, name, value=None):
         """Send a parameter no more, and say so."""
         self.dropped.add(name)
-        self.say_changes(
-            {name: None} | ({"max_completion_tokens": value} if name == "max_tokens" else {})
-        )
-
-    def say_changes(self, changes):
-        """Say once for each parameter that something else is sent than what was asked."""
-        for name, value in changes.items():
-            if name == "top_logprobs" and value:
-                self.say(
-                    f"the server allows {value} alternatives of a token, not {TOP_LOGPROBS}: a rating "
-                    "that is not among them counts as impossible"
-                )
-            elif name == "logprobs":
-                self.say(
-                    "the server gives no token probabilities: scores are estimated from "
-                    f"{FALLBACK_SAMPLES} samples at temperature 1 instead"
-                )
-            elif name == "max_tokens" and "max_completion_tokens" in changes:
-                self.say("the server rejects max_tokens: sent as max_completion_tokens")
-            elif name == "n":
-                self.say("the server gives one sample a call: samples are asked for one by one")
-            elif name == "seed":
-                self.say("seed is left out: the server rejects it, or gives one sample a call")
-            elif value is None:
-                self.say(f"the server rejects {name}: left out")
-
-    def say(self, notice):
-        """Give a notice once."""
-        if notice not in self.notices:
-            self.notices.append(notice)
-            warnings.warn(f"{self.name}: {notice}", stacklevel=3)
+        renamed = {"max_completion_tokens": value} if name == "max_tokens" else {}
+        say_changes(self, {name: None} | renamed)
 
     def stored(self, tasks, missing=NOT_ANSWERED):
         """Yield the stored reply to each sample, or one with the reason `missing`."""
@@ -149,7 +125,85 @@ class Served(Judge):
             for reply in replies_to(task, have, missing, self.dropped):
                 yield reply
             for reply in have.values():
-                self.say_changes(reply["changes"])
+                say_reply(self, self.model, reply)
+
+    def compare(self, body, found):
+        """Compare what came with what was asked, and say once what differs.
+
+        Parameters
+        ----------
+        body : dict
+            What was sent.
+        found : list of dict
+            The replies of one answer.
+
+        Returns
+        -------
+        bool
+            Whether the replies can be used for what was asked.
+        """
+        for reply in found:
+            say_reply(self, self.model, reply)
+        if body.get("n", 1) > len(found) == 1:
+            self.drop("n")
+        self._gave_logprobs |= any(reply.get("logprobs") for reply in found)
+        without = body.get("logprobs") and not self._gave_logprobs
+        if without and any(reply["text"] for reply in found):
+            self.drop("logprobs")
+            return False
+        return True
+
+
+def estimate(task):
+    """The task of a server without token probabilities: samples that estimate them (G-Eval, section 3.1)."""
+    settings = {name: value for name, value in task.settings.items() if name != "logprobs"}
+    return task._replace(n=max(task.n, FALLBACK_SAMPLES), settings=settings | FALLBACK)
+
+
+def is_same_model(asked, answered):
+    """Whether a name is that of the model that was asked, perhaps with its date or version.
+
+    Examples
+    --------
+    >>> is_same_model("gpt-4o", "gpt-4o-2024-08-06"), is_same_model("gpt-4o", "gpt-4o-mini")
+    (True, False)
+    """
+    asked, answered = (name.casefold().rpartition("/")[2] for name in (asked, answered))
+    asked = re.sub(r"-latest\Z|:free\Z", "", asked)
+    return asked in (answered, _VERSION.sub("", answered))
+
+
+def say_reply(judge, model, reply):
+    """Say once, of a reply that came or was stored, which model gave it and what was sent for it."""
+    answered = reply.get("model")
+    if answered and not is_same_model(model, answered):
+        name = PurePath(answered).name if answered.startswith("/") else answered
+        judge.say(f"asked {model}, answered by {name}: the scores are that model's")
+    say_changes(judge, reply.get("changes", {}))
+
+
+def say_changes(judge, changes):
+    """Say once for each parameter that something else is sent than what was asked."""
+    judge.changes = judge.changes | changes
+    for name, value in changes.items():
+        if name == "top_logprobs" and value:
+            judge.say(
+                f"the server allows {value} alternatives of a token, not {TOP_LOGPROBS}: a rating "
+                "that is not among them counts as impossible"
+            )
+        elif name == "logprobs":
+            judge.say(
+                "the server gives no token probabilities: scores are estimated from "
+                f"{FALLBACK_SAMPLES} samples at temperature 1 instead"
+            )
+        elif name == "max_tokens" and "max_completion_tokens" in changes:
+            judge.say("the server rejects max_tokens: sent as max_completion_tokens")
+        elif name == "n":
+            judge.say("the server gives one sample a call: samples are asked for one by one")
+        elif name == "seed":
+            judge.say("seed is left out: the server rejects it, or gives one sample a call")
+        elif value is None:
+            judge.say(f"the server rejects {name}: left out")
 
 
 def samples_wanted(task, have, dropped=()):

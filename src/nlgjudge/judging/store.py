@@ -12,6 +12,7 @@ import sqlite3
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
@@ -37,7 +38,15 @@ _REPLY = {
 }
 _ALL = """(SELECT one.key, one.sample, first.asked, one.reply FROM replies AS first
     JOIN replies AS one ON one.key = first.key WHERE first.asked != '' AND one.reply IS NOT NULL)"""
-_WHERE = "(:model IS NULL OR asked ->> '$.request.model' = :model)"
+
+
+def _value(column, path):
+    """SQL for a value in a column of JSON; NULL where the file is damaged."""
+    return f"CASE WHEN json_valid({column}) THEN {column} ->> '$.{path}' END"
+
+
+_WHERE = f"(:model IS NULL OR {_value('asked', 'request.model')} = :model)"
+_READ_ONLY = "{} must not be written: its replies can be read; to ask, name another store (--store FILE, or store=)"
 
 
 class Store:
@@ -48,41 +57,99 @@ class Store:
     path : path-like
         Created if it doesn't exist.
 
+    Warns
+    -----
+    UserWarning
+        Where the file is damaged: a reply that cannot be read counts as missing.
+
     Raises
     ------
     ValueError
-        If the file is something else.
+        If the file is something else, or damaged as a whole.
     PermissionError
-        If it cannot be opened.
+        If it cannot be opened, or must not be written and is given a reply.
+    OSError
+        If the disk is full.
     """
 
     def __init__(self, path):
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(f"{self.path}.lock")
+        self._is_read_only = False
+        self._has_said = False
         try:
-            self._db = sqlite3.connect(
-                self.path, timeout=60, isolation_level=None, check_same_thread=False
-            )
+            has_tables = self._open(self.path)
         except sqlite3.OperationalError as error:
-            raise PermissionError(f"{path}: the store cannot be opened ({error})") from error
-        try:
-            if not self._has_tables():
-                with self._lock:  # several processes may create the file at once
-                    self._db.execute("PRAGMA journal_mode = WAL")
-                    self._db.executescript(_TABLES)
+            self._is_read_only = True  # nothing can be written, not even beside the file
+            try:
+                has_tables = self._open(f"file:{quote(str(self.path))}?immutable=1", uri=True)
+            except sqlite3.OperationalError:
+                raise PermissionError(f"{path}: the store cannot be opened ({error})") from error
         except sqlite3.DatabaseError as error:
-            self.close()
+            if "malformed" in str(error):
+                raise self._damaged(error) from error
             raise ValueError(
                 f"{path} is not a store of replies ({error}). Name another file"
             ) from error
+        if not has_tables:
+            with self._lock, self._named():  # several processes may create the file at once
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.executescript(_TABLES)
 
-    def _has_tables(self):
+    def _open(self, where, **options):
+        """Open the file, and say whether it has the tables of a store."""
+        self._db = sqlite3.connect(
+            where, timeout=60, isolation_level=None, check_same_thread=False, **options
+        )
+        self._db.text_factory = _text
         named = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        tables = {name for (name,) in self._db.execute(named)}
-        if tables - {"replies", "batches"}:
-            raise sqlite3.DatabaseError(f"it has the tables {', '.join(sorted(tables))}")
+        try:
+            tables = {name for (name,) in self._db.execute(named)}
+            if tables - {"replies", "batches"}:
+                raise sqlite3.DatabaseError(f"it has the tables {', '.join(sorted(tables))}")
+        except sqlite3.DatabaseError:
+            self.close()
+            raise
         return len(tables) == 2
+
+    @contextmanager
+    def _named(self):
+        """Name the file in errors of the database, and what to do."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "readonly" in str(error):
+                raise PermissionError(_READ_ONLY.format(self.path)) from error
+            raise OSError(
+                f"{self.path}: {error}. Is the disk full? What was stored before stays"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error):
+        return ValueError(
+            f"{self.path} is damaged ({error}). Restore a copy, or save what can be read: "
+            f"sqlite3 {self.path} .recover | sqlite3 NEW"
+        )
+
+    def _found(self, query, values=()):
+        with self._named():
+            return self._db.execute(query, values).fetchall()
+
+    def _loaded(self, text):
+        """What a column of JSON holds; None, with a warning, where the file is damaged."""
+        try:
+            return json.loads(text, parse_constant=lambda _: None)
+        except ValueError:
+            if not self._has_said:
+                warnings.warn(
+                    f"{self.path} is damaged: a stored reply cannot be read, and counts as missing. Restore a "
+                    "copy, or go on and it is asked for again",
+                    stacklevel=3,
+                )
+            self._has_said = True
+            return None
 
     def __enter__(self):
         return self
@@ -97,10 +164,12 @@ class Store:
     @contextmanager
     def asking(self):
         """Hold the store's lock while calls are in flight; a second run waits. Reading never waits."""
+        if self._is_read_only:
+            raise PermissionError(_READ_ONLY.format(self.path))
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            ((process,),) = self._db.execute("PRAGMA user_version")
+            ((process,),) = self._found("PRAGMA user_version")
             warnings.warn(
                 f"process {process} is asking with {self.path}: waiting until it is done. To ask now, "
                 "name another store (--store FILE, or store=)",
@@ -108,7 +177,7 @@ class Store:
             )
             self._lock.acquire()
         try:
-            self._db.execute(f"PRAGMA user_version = {os.getpid()}")
+            self._found(f"PRAGMA user_version = {os.getpid()}")
             yield
         finally:
             self._lock.release()
@@ -122,11 +191,12 @@ class Store:
             By sample index: `text, reason, logprobs, prompt_tokens, completion_tokens, cost, model` (that
             answered), `fingerprint` and `changes`, what was sent in place of what was asked.
         """
-        rows = self._db.execute(
+        rows = self._found(
             "SELECT sample, reply FROM replies WHERE key = ? AND reply IS NOT NULL ORDER BY sample",
             (key,),
         )
-        return {sample: json.loads(reply) for sample, reply in rows}
+        found = {sample: self._loaded(reply) for sample, reply in rows}
+        return {sample: reply for sample, reply in found.items() if reply is not None}
 
     def add(self, digest, asked, replies):
         """Store replies to a request; a sample that is stored already stays as it is.
@@ -144,22 +214,28 @@ class Store:
         self._insert([(digest, sample, asked, reply) for sample, reply in replies.items()])
 
     def _insert(self, rows):
-        """Insert rows in one transaction; a sample that is stored stays as it is."""
+        """Insert rows in one transaction; a sample that is stored and can be read stays as it is."""
         known = "SELECT 1 FROM replies WHERE key = ? AND asked != ''"
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            for digest, sample, asked, reply in rows:
-                is_known = self._db.execute(known, (digest,)).fetchone()
-                asked = "" if is_known else _json(asked)
-                self._db.execute(
-                    "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
-                    "ON CONFLICT DO UPDATE SET reply = excluded.reply WHERE reply IS NULL",
-                    (digest, sample, asked, _json(_REPLY | reply)),
-                )
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        there = "SELECT reply FROM replies WHERE key = ? AND sample = ?"
+        with self._named():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                for digest, sample, asked, reply in rows:
+                    (stored,) = self._db.execute(there, (digest, sample)).fetchone() or (None,)
+                    if stored is not None and self._loaded(stored) is not None:
+                        continue
+                    is_known = self._db.execute(known, (digest,)).fetchone()
+                    asked = "" if is_known else _json(asked)
+                    self._db.execute(
+                        "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
+                        "ON CONFLICT DO UPDATE SET reply = excluded.reply",
+                        (digest, sample, asked, _json(_REPLY | reply)),
+                    )
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has ended it
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     def rows(self, *, model=None):
         """All replies with what was asked.
@@ -177,8 +253,11 @@ class Store:
             As for `add`.
         """
         query = f"SELECT * FROM {_ALL} WHERE {_WHERE} ORDER BY key, sample"
-        for digest, sample, asked, reply in self._db.execute(query, {"model": model}):
-            yield digest, sample, json.loads(asked), json.loads(reply)
+        with self._named():
+            for digest, sample, asked, reply in self._db.execute(query, {"model": model}):
+                asked, reply = self._loaded(asked), self._loaded(reply)
+                if asked is not None and reply is not None:
+                    yield digest, sample, asked, reply
 
     def drop(self, chosen):
         """Remove replies, so that the next run asks for them again.
@@ -188,7 +267,7 @@ class Store:
         chosen : iterable of (str, int)
             Keys and samples.
         """
-        with self._lock:
+        with self._lock, self._named():
             self._db.executemany(
                 "UPDATE replies SET reply = NULL WHERE key = ? AND sample = ?", chosen
             )
@@ -196,27 +275,28 @@ class Store:
     def totals(self):
         """Number of `replies`, `prompt_tokens`, `completion_tokens`, and `cost` in the price's currency."""
         names = ("prompt_tokens", "completion_tokens", "cost")
-        sums = ", ".join(f"coalesce(sum(reply ->> '$.{name}'), 0)" for name in names)
-        row = self._db.execute(f"SELECT count(*), {sums} FROM {_ALL}").fetchone()
+        sums = ", ".join(f"coalesce(sum({_value('reply', name)}), 0)" for name in names)
+        (row,) = self._found(f"SELECT count(*), {sums} FROM {_ALL}")
         return dict(zip(("replies", *names), row))
 
     def endpoints(self, model=None):
         """Number of replies by the model and the endpoint that were asked, as ``{(model, endpoint): n}``."""
-        rows = self._db.execute(
-            "SELECT asked ->> '$.request.model', asked ->> '$.endpoint', count(*) "
-            f"FROM {_ALL} WHERE {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
+        rows = self._found(
+            f"SELECT {_value('asked', 'request.model')}, {_value('asked', 'endpoint')}, count(*) "
+            f"FROM {_ALL} WHERE json_valid(asked) AND {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
             {"model": model},
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
 
     def reply_length(self, model, endpoint, digest):
         """Mean completion tokens of the stored replies to a prompt, and their number; None and 0 without any."""
-        tokens = "reply ->> '$.completion_tokens'"
-        return self._db.execute(
+        tokens = _value("reply", "completion_tokens")
+        (found,) = self._found(
             f"SELECT avg({tokens}), count({tokens}) FROM {_ALL} WHERE {_WHERE} "
-            "AND asked ->> '$.endpoint' = :endpoint AND asked ->> '$.digest' = :digest",
+            f"AND {_value('asked', 'endpoint')} = :endpoint AND {_value('asked', 'digest')} = :digest",
             {"model": model, "endpoint": endpoint, "digest": digest},
-        ).fetchone()
+        )
+        return found
 
     def export(self, path):
         """Write all replies as JSON Lines, compressed if the name ends in .gz."""
@@ -255,23 +335,31 @@ class Store:
 
     def batches(self):
         """Open batches: by id, their `endpoint` and their `lines`, as `open_batch` was given them."""
-        rows = self._db.execute("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
+        rows = self._found("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
         return {
             name: {"endpoint": endpoint, "lines": json.loads(lines)}
             for name, endpoint, lines in rows
         }
 
     def open_batch(self, name, endpoint, lines):
-        """Note a batch: by key, the first sample and what was asked."""
-        self._db.execute("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
+        """Note a batch: by key, the first sample, what was asked, what differs in what was sent, and that."""
+        self._found("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
 
     def close_batch(self, name):
         """Forget a batch, because it is collected or given up."""
-        self._db.execute("DELETE FROM batches WHERE id = ?", (name,))
+        self._found("DELETE FROM batches WHERE id = ?", (name,))
 
 
 def _json(value):
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _text(raw):
+    """A column's text; empty, which is no JSON, where the file is damaged."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def _open(path, mode):

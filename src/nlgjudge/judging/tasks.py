@@ -62,14 +62,8 @@ class Task(NamedTuple):
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
-        settings = dict(self.settings)
-        system = settings.pop("system", "")
-        before = [{"role": "system", "content": system}] if system else []
-        return {
-            "model": model,
-            "messages": [*before, {"role": "user", "content": self.text}],
-            **settings,
-        }
+        messages = [{"role": "user", "content": self.text}]
+        return {"model": model, "messages": messages, **self.settings}
 
 
 class Reply(NamedTuple):

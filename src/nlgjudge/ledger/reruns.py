@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.data.choices import check_known, unknown
+from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import COUNTS, Count
 from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.errors import all_or_waiting
@@ -48,7 +49,9 @@ class Rerun(NamedTuple):
         `sent`, and what the paper `left open`.
     plan : pandas.DataFrame
         By row, dataset and tables, what had to be asked when the run began: `judge`, the columns of
-        `nlgjudge.judging.count.COUNTS`, and `cost` where a price is given.
+        `nlgjudge.judging.count.COUNTS`, and `cost` where a price is given. If a row weighs ratings by token
+        probability, also `tokens_without_logprobs` and `cost_without_logprobs`: completion tokens and cost
+        if the server gives no probabilities.
     enters : bool
         Whether the cells may enter the ledger.
     said : str
@@ -120,7 +123,7 @@ def rerun(
     price : (float, float), optional
         Of a million prompt and a million completion tokens.
     max_cost : float, optional
-        What each judge may spend on all of its rows together, in the price's currency.
+        What all judges may spend together, in the price's currency; of a batch, by its plan.
     options : dict, optional
         In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`, and any other
         parameters of the request in a dict `sampling`.
@@ -154,7 +157,8 @@ def rerun(
     [200, 200]
     """
     options = _checked(options)
-    limits = {"price": price, "max_cost": max_cost, "store": store}
+    budget = Budget(max_cost)
+    limits = {"price": price, "budget": budget, "store": store}
     judges = _judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
@@ -162,6 +166,8 @@ def rerun(
     items = {part.key: items_of(part, benchmarks[part.scope.benchmark], limit) for part in parts}
     plan = _plan(parts, items, judges, options, price)
     prompts = _digests(parts)
+    if any("batch:" in name for name in plan["judge"]):
+        budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
         said = "" if judge else "no judge is named, so no request was sent"
         empty = pd.DataFrame(columns=COLUMNS)
@@ -228,7 +234,7 @@ def with_rerun(rows, asked):
 
 
 def _judges_of_rows(paper, artefacts, judge, limits):
-    """The judge of each row, made once for each name, so that limits hold for all of its rows."""
+    """The judge of each row, made once for each name."""
     known = rows_of(paper, artefacts)
     named = judge if isinstance(judge, dict) else dict.fromkeys(known, judge)
     for row in named:
@@ -257,6 +263,17 @@ def _checked(options):
 
 
 def _plan(parts, items, judges, options, price):
+    """What is to be asked, part by part, also if the servers give no token probabilities."""
+    plan = _counted(parts, items, judges, options, price)
+    if any("logprobs" in sent(part.row, options)[1] for part in parts):
+        without = _counted(parts, items, judges, options, price, estimated=True)
+        plan["tokens_without_logprobs"] = without["completion_tokens"]
+        if price:
+            plan["cost_without_logprobs"] = without["cost"]
+    return plan
+
+
+def _counted(parts, items, judges, options, price, estimated=False):
     """What is to be asked, part by part; a request that two parts share counts with the first."""
     lines = {}
     walks = {}
@@ -264,7 +281,7 @@ def _plan(parts, items, judges, options, price):
         judge = judges[part.row.row]
         if judge is not None and not judge.asks:
             continue  # takes no call
-        walk = walks.setdefault(id(judge), Count(judge))
+        walk = walks.setdefault(id(judge), Count(judge, estimated))
         before = dict(walk.counts)
         count(part, items[part.key], walk, options)
         counted = {name: walk.counts[name] - before[name] for name in COUNTS}
@@ -308,7 +325,7 @@ def _spent(judge):
 
 def _departures(row, scope, judge, options):
     """What was sent, and what the paper left open or the server did not support."""
-    samples, sampling = sent(row, options)
+    samples, sampling = sent(row, options, judge.changes)
     own_words = ["one reply" if samples == 1 else f"{samples} replies"]
     own_words += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
     if sampling.get("logprobs"):

@@ -6,8 +6,10 @@ import pandas as pd
 
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import check_known, first, unknown
+from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import SAMPLING, judge_items, requests, sampling_settings
+from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.papers import modules
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
@@ -104,7 +106,7 @@ def versions(paper, artefacts):
     return [(version, artefact) for version in PAPERS[paper].VERSIONS for artefact in artefacts]
 
 
-def sent(row, options):
+def sent(row, options, changes=()):
     """Samples and sampling parameters of a row's requests.
 
     Parameters
@@ -112,6 +114,8 @@ def sent(row, options):
     row : nlgjudge.papers.protocol.Protocol
     options : dict
         As for `rerun`.
+    changes : dict, optional
+        What a server was sent in place of what was asked, as a judge's `changes`.
 
     Returns
     -------
@@ -132,7 +136,14 @@ def sent(row, options):
         samples, sampling = row.estimate[0], dict(row.estimate[1])
     sampling |= {name: options[name] for name in SAMPLING if name in options}
     sampling |= options.get("sampling", {})
-    return options.get("samples", samples), sampling_settings(sampling=sampling)
+    samples, sampling = options.get("samples", samples), sampling_settings(sampling=sampling)
+    if "logprobs" in sampling and "logprobs" in changes:
+        samples = max(samples, FALLBACK_SAMPLES)
+        sampling |= FALLBACK
+    left_out = {name for name in changes if changes[name] is None}
+    if "max_completion_tokens" in changes:
+        left_out.discard("max_tokens")  # it is sent under this name
+    return samples, {name: value for name, value in sampling.items() if name not in left_out}
 
 
 def row_prompt(row, scope, aspect):
@@ -176,13 +187,25 @@ def benchmarks_of(parts, source):
     -------
     (dict of str to nlgjudge.data.schema.Benchmark, list of str)
         Benchmarks by name, and names of those that are left out.
+
+    Raises
+    ------
+    nlgjudge.data.fetch.DataUnavailable
+        With ``real``, if none of them is here.
     """
     names = dict.fromkeys(part.scope.benchmark for part in parts)
-    found = {name: load(name, source) for name in names}
+    found = {}
+    for name in names:
+        try:
+            found[name] = load(name, source)
+        except DataUnavailable as error:
+            unavailable = error
+    if not found:
+        raise unavailable
     if all(one.is_sample for one in found.values()):
-        return found, []
+        return found, [name for name in names if name not in found]
     real = {name: one for name, one in found.items() if not one.is_sample}
-    return real, [name for name in found if name not in real]
+    return real, [name for name in names if name not in real]
 
 
 def items_of(part, benchmark, limit=0):

@@ -52,6 +52,14 @@ class Aspect(NamedTuple):
     definition: str
 
 
+class NoAspects(ValueError):
+    """A reply names no aspect; `reason` says why, as that of a reply."""
+
+    def __init__(self, message, reason):
+        super().__init__(message)
+        self.reason = reason
+
+
 def dataset_aspects(task):
     """Rated aspects of a task with the words that ask about them.
 
@@ -173,7 +181,7 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
 
     Raises
     ------
-    ValueError
+    NoAspects
         When the reply names none.
     """
     asked = stage("aspects", task, aspect)
@@ -183,9 +191,10 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings)])
     found = parse_aspects(reply.text)[:n]
     if not found:
-        raise ValueError(
-            f"{judge.name} named no aspect, expected {n}, one 'Name: definition' a line; got "
-            f"{reply.reason or reply.text[:80]!r}"
+        raise NoAspects(
+            f"{judge.name} named no aspect of {aspect}, expected {n}, one 'Name: definition' a line; got "
+            f"{reply.reason or reply.text[:80]!r}",
+            reply.reason or "no_aspects",
         )
     if len(found) < n:
         warnings.warn(f"{judge.name} named {len(found)} of {n} aspects of {aspect}", stacklevel=2)

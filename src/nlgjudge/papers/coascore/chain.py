@@ -6,6 +6,7 @@ scores before it. `llmscore` is the baseline without a chain. The ablations of s
 a parameter each of `coascore`.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses
 from nlgjudge.papers.coascore.aspects import (
+    NoAspects,
     item_tasks,
     other_rated_aspects,
     relevant_aspects,
@@ -115,7 +117,8 @@ def coascore(
     Returns
     -------
     Chain
-        An item without any scored aspect has no score, with the reason `no_aspect_scores`.
+        An item without any scored aspect has no score, with the reason `no_aspect_scores`. If the judge names
+        no aspect, no item has a score, with the reason `no_aspects` or that of the missing reply.
 
     Raises
     ------
@@ -141,7 +144,12 @@ def coascore(
     judge = get_judge(judge)
     if aspects == "inter":
         aspects = other_rated_aspects(task, aspect)
-    aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
+    try:
+        aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
+    except NoAspects as error:
+        warnings.warn(str(error), stacklevel=2)
+        end = _without_scores(items["item_id"], aspect, error.reason)
+        return Chain(end.assign(used=0), [], _unjudged(items, [], scale, "none", rng))
     if scores == "judged":
         found = score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
     else:
@@ -197,8 +205,8 @@ def _shown(aspects, row, scores):
     return "\n\n".join(definitions)
 
 
-def _without_scores(ids, aspect):
-    """Rows of items that have no scored aspect."""
+def _without_scores(ids, aspect, reason="no_aspect_scores"):
+    """Rows of items that have no score."""
     return pd.DataFrame(
         {
             "item_id": ids,
@@ -206,6 +214,6 @@ def _without_scores(ids, aspect):
             "sample_index": 0,
             "text": "",
             "score": np.nan,
-            "reason": "no_aspect_scores",
+            "reason": reason,
         }
     )
