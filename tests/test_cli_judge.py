@@ -180,6 +180,12 @@ def test_a_plan_asks_nothing(serve, tmp_path, capsys):
             and "completion_tokens 7200, cost 0.0" in said
         )
         assert "a prompt is paid 20 times" in said
+        assert judge(tmp_path, "--plan", "--logprobs", "--price", "0", "2", name=name) == 0
+        said = capsys.readouterr().out
+        assert "completion_tokens 360, cost 0.0007" in said  # five tokens each of 72 replies
+        assert "20 replies an item estimate them: 7,200 completion tokens, cost 0.0144" in said
+        assert judge(tmp_path, "--plan", "--logprobs", name=name) == 0
+        assert capsys.readouterr().out.count("cost unknown (give --price)") == 2
     assert judge(tmp_path, "--plan", name="surface") == 0
     assert "plan: surface takes no call" in capsys.readouterr().out
     assert server.requests == []

@@ -174,4 +174,4 @@ def test_the_key_is_in_no_file_and_no_output(server, commands, house, tmp_path, 
     assert said["blanks"].returncode == 0 == said["rerun"].returncode == said["judge"].returncode
     assert "redirects to /v1/[key]/chat/completions (307)" in said["moved"].stderr
     assert {h["authorization"] for h in server.headers} == {f"bearer {KEY}".lower()}
-    assert (house / "build").rglob("*.ipynb") and (tmp_path / "replies.csv").is_file()
+    assert list((house / "build").rglob("*.ipynb")) and (tmp_path / "replies.csv").is_file()

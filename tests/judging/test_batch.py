@@ -142,6 +142,17 @@ def test_a_rejected_parameter_is_left_out_of_the_next_submission(api, store):
         ]
 
 
+def test_a_batch_that_an_older_version_left_open_is_collected(api, judge, store):
+    judge.submit(tasks("a"))
+    ((name, batch),) = store.batches().items()
+    store.close_batch(name)
+    store.open_batch(
+        name, batch["endpoint"], {key: line[:2] for key, line in batch["lines"].items()}
+    )
+    api.finish(name)
+    assert texts(judge, tasks("a")) == [reply("a")]
+
+
 def test_a_batch_without_token_probabilities_is_followed_by_samples(api, store):
     wanted = tasks("a", logprobs=True, temperature=0)
     waits(Batch("m", store), wanted, "batch_0")

@@ -15,9 +15,11 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
+    cost_in_words,
     open_judges,
     options,
     refuse_sample,
+    report_estimate,
     report_failures,
     store_of_run,
 )
@@ -29,7 +31,6 @@ from nlgjudge.judging.count import COUNTS, assumption, plan
 from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.run import SAMPLING, requests, sampling_settings
-from nlgjudge.judging.served import FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ASKED
 
 _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills in
@@ -108,7 +109,7 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
         judges, budget = open_judges([judge], opened_store, items=items, **asked)
         opened = judges[judge]
         tasks = requests(items, chosen, samples=samples, settings=settings)
-        report_plan(opened, tasks, asked["price"], budget)
+        report_plan(opened, tasks, budget)
         if planned:
             return 0
         for part in tasks:  # so that all prompts go out before one is waited for
@@ -193,7 +194,7 @@ def _named(given):
     return rating
 
 
-def report_plan(judge, tasks, price, budget):
+def report_plan(judge, tasks, budget):
     """Print what a run would take; refuse a batch that would go over the budget."""
     if not judge.asks:
         click.echo(f"plan: {judge.name} takes no call")
@@ -201,13 +202,8 @@ def report_plan(judge, tasks, price, budget):
     plans = pd.DataFrame([plan(judge, part) for part in tasks])
     total = plans[[*COUNTS]].sum()
     said = [f"{name} {value}" for name, value in total.items()]
-    click.echo(f"plan: {', '.join([*said, cost_in_words(plans['cost'], price)])}")
-    if "tokens_without_logprobs" in plans:
-        click.echo(
-            f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
-            f"them: completion_tokens {plans['tokens_without_logprobs'].sum()}, "
-            f"{cost_in_words(plans['cost_without_logprobs'], price)}"
-        )
+    click.echo(f"plan: {', '.join([*said, cost_in_words(plans)])}")
+    report_estimate(plans)
     asking = [one for one in judge.judges if one.asks]
     lengths = [assumption(one, next(iter(part))) for part in tasks if len(part) for one in asking]
     for length in dict.fromkeys(lengths):
@@ -218,14 +214,8 @@ def report_plan(judge, tasks, price, budget):
             "plan: counted as one call an item; where the server gives one sample a call, a prompt "
             f"is paid {samples} times"
         )
-    if "batch:" not in judge.name:
-        return
-    budget.refuse(total["calls"], None if price is None else plans["cost"].sum())
-
-
-def cost_in_words(costs, price):
-    """What several parts cost together."""
-    return "cost unknown (give --price)" if price is None else f"cost {costs.sum():.4f}"
+    if "batch:" in judge.name:
+        budget.refuse(total["calls"], None if plans["cost"].isna().all() else plans["cost"].sum())
 
 
 def report_run(judge, responses, price, notice):

@@ -11,6 +11,7 @@ import nlgjudge as nj
 from nlgjudge.cli import FAILED
 from nlgjudge.cli.files import STORE, open_store
 from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.served import FALLBACK_SAMPLES
 
 JUDGES = (
     "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL[@ENDPOINT] or surface; "
@@ -155,6 +156,41 @@ def open_judges(names, store, *, items=None, **asked):
         for name in dict.fromkeys(names)
     }
     return judges, budget
+
+
+def cost_in_words(plan, name="cost"):
+    """What the parts of a plan cost together.
+
+    Parameters
+    ----------
+    plan : pandas.DataFrame
+        `cost`, and the column `name`, which is missing where it is the same.
+    name : str
+
+    Returns
+    -------
+    str
+    """
+    if "cost" not in plan or plan["cost"].isna().all():
+        return "cost unknown (give --price)"
+    return f"cost {plan[name].fillna(plan['cost']).sum():.4f}"
+
+
+def report_estimate(plan):
+    """Print what a plan takes if the server gives no token probabilities.
+
+    Parameters
+    ----------
+    plan : pandas.DataFrame
+        As from `nlgjudge.judge_items`; without `tokens_without_logprobs` nothing is printed.
+    """
+    if "tokens_without_logprobs" not in plan:
+        return
+    tokens = plan["tokens_without_logprobs"].fillna(plan["completion_tokens"]).sum()
+    click.echo(
+        f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
+        f"them: {tokens:,.0f} completion tokens, {cost_in_words(plan, 'cost_without_logprobs')}"
+    )
 
 
 def refuse_sample(source, planned, judges):

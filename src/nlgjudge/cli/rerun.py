@@ -12,9 +12,11 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
+    cost_in_words,
     open_judges,
     options,
     refuse_sample,
+    report_estimate,
     report_failures,
     store_of_run,
 )
@@ -22,7 +24,6 @@ from nlgjudge.data.choices import unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.served import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_folder
 from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
 
@@ -260,20 +261,9 @@ def report_plan(plans):
     click.echo(
         f"plan: {whole['calls'].sum():,} calls, {whole['prompt_tokens'].sum():,} prompt tokens, "
         f"{whole['completion_tokens'].sum():,} completion tokens, {stored} replies stored already "
-        f"or shared by two tables, cost {_cost(whole, 'cost')}"
+        f"or shared by two tables, {cost_in_words(whole)}"
     )
-    if "tokens_without_logprobs" in whole:
-        tokens = whole["tokens_without_logprobs"].fillna(whole["completion_tokens"])
-        click.echo(
-            f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
-            f"them: {tokens.sum():,.0f} completion tokens, cost {_cost(whole, 'cost_without_logprobs')}"
-        )
-
-
-def _cost(plan, name):
-    if "cost" not in plan:
-        return "unknown (give --price)"
-    return f"{plan[name].fillna(plan['cost']).sum():.4f}"
+    report_estimate(whole)
 
 
 def run_notebooks(tables, named, settings, folder):

@@ -139,7 +139,8 @@ class Batch(Served):
                 digest = line["custom_id"]
                 if digest not in lines:
                     continue
-                start, asked, changes, body = lines[digest]
+                start, asked, *differs = lines[digest]
+                changes, body = differs or ({}, asked["request"])  # none in an older store
                 try:
                     replies = self._replies(line, body)
                 except Malformed as error:

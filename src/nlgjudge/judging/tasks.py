@@ -76,8 +76,8 @@ class Reply(NamedTuple):
     text : str
         As it came; empty when there is none.
     reason : str
-        Why there is none (`content_filter`, `length`, `not asked`, `not answered`,
-        `not recorded`), else empty.
+        Why there is none (`content_filter`, `length`, `refusal`, `reasoning_only`, `tool_calls`, `empty`,
+        `not asked`, `not answered`, `not recorded`), else empty.
     logprobs : list
         Per token ``[token, [[alternative, logprob], ...]]`` where asked for and given.
 
