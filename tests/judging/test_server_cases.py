@@ -412,7 +412,7 @@ PROBABILITIES = {
         {
             "token": "4",
             "logprob": -0.1,
-            "top_logprobs": [{"token": t, "logprob": -0.1} for t in "45"],
+            "top_logprobs": [{"token": "4", "logprob": -0.1}, {"token": "5", "logprob": -2.5}],
         }
     ]
 }
@@ -420,7 +420,7 @@ PROBABILITIES = {
 
 def test_token_probabilities_are_stored(serve, store):
     server = serve(lambda *_: completion(["4"], logprobs=PROBABILITIES))
-    expected = [[["4", [["4", -0.1], ["5", -0.1]]]]] * 2
+    expected = [[["4", [["4", -0.1], ["5", -2.5]]]]] * 2
     for _ in range(2):
         assert [r.logprobs for r in Live("m", store).replies(tasks(2, logprobs=True))] == expected
     assert sent(server) == [{"logprobs": True, "top_logprobs": 20}] * 2

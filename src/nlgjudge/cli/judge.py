@@ -12,6 +12,7 @@ from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
 from nlgjudge.cli.files import FILE
 from nlgjudge.cli.opening import (
     LIMIT,
+    PATTERN,
     SET,
     SOURCE,
     SPENDING,
@@ -60,6 +61,7 @@ _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills
     "--scale", type=(float, float), metavar="LOW HIGH", help="Its ratings.  [default: 1 5]"
 )
 @click.option("--form", help="How replies to it are read: form, stars, number, yes_no or json.")
+@PATTERN
 @click.option(
     "--samples", type=click.IntRange(1), default=1, show_default=True, help="Replies an item."
 )
@@ -84,7 +86,9 @@ _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills
 @LIMIT
 @SOURCE
 @options(SPENDING)
-def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, store, **asked):
+def rate(
+    benchmark, judge, given, aspect, scale, form, pattern, output, limit, source, store, **asked
+):
     """Let JUDGE rate the items of BENCHMARK, and compare its ratings with people's.
 
     JUDGE is openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface, or
@@ -102,6 +106,8 @@ def rate(benchmark, judge, given, aspect, scale, form, output, limit, source, st
         if refuse_sample(source, planned, [judge]):
             return FAILED
     chosen = chosen_prompts(given, rated.aspects, aspect, scale, form)
+    if pattern:
+        chosen = [one._replace(pattern=pattern) for one in chosen]
     items = first(rated.items, limit)
     for one in chosen:
         library.check_fit(one, items, task(benchmark))

@@ -11,6 +11,7 @@ import nlgjudge as nj
 from nlgjudge.cli import FAILED
 from nlgjudge.cli.files import STORE, open_store
 from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.served import FALLBACK_SAMPLES
 
 JUDGES = (
@@ -72,6 +73,12 @@ SET = click.option(
     help="Any other parameter of the request, as seed=1 or reasoning_effort=low; the value may be JSON. "
     "Again for more.",
 )
+PATTERN = click.option(
+    "--pattern",
+    callback=lambda _, __, given: checked_pattern(given),
+    help="Where replies write a rating in a way of their own: a regular expression with one group around it, as "
+    "'Verdict: (\\d)'.",
+)
 LIMIT = click.option(
     "--limit", type=int, default=0, show_default=True, help="Documents; 0 for all."
 )
@@ -89,6 +96,12 @@ def options(listed):
     callable
     """
     return lambda function: reduce(lambda made, option: option(made), reversed(listed), function)
+
+
+def checked_pattern(given):
+    """A regular expression for ratings; ValueError for one without a group, or none at all."""
+    Reading(pattern=given or "").read("")
+    return given
 
 
 def request_parameters(given):

@@ -9,6 +9,7 @@ from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
 from nlgjudge.cli.opening import (
     JUDGES,
     LIMIT,
+    PATTERN,
     SET,
     SOURCE,
     SPENDING,
@@ -53,6 +54,7 @@ from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tab
     is_flag=True,
     help="The model gives no token probabilities: estimate them from samples, as G-Eval does.",
 )
+@PATTERN
 @click.option("--keep", is_flag=True, help="Copy a whole run to paper_tables/reruns/.")
 @click.option("--without-notebooks", is_flag=True, help="Don't run the tables' notebooks.")
 @LIMIT
@@ -66,7 +68,8 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     judge add up. --limit 20 is a cheap rehearsal.
     """
     planned = asked.pop("plan")
-    given = {name: asked.pop(name) for name in ("samples", "temperature", "top_p", "max_tokens")}
+    names = ("samples", "temperature", "top_p", "max_tokens", "pattern")
+    given = {name: asked.pop(name) for name in names}
     given["logprobs"] = False if asked.pop("without_logprobs") else None
     given = {name: value for name, value in given.items() if value is not None}
     if sampling := asked.pop("sampling"):

@@ -64,13 +64,8 @@ _DIALOGUE = dict.fromkeys(("naturalness", "coherence", "engagingness"), (1, 3))
 # top-p in nucleus sampling to 1, following G-Eval". The prompts in its files are the registered files
 # with the items' texts in their slots (tests/data/test_recordings.py).
 _CLOSER = Recorded(model="gpt-3.5-turbo-0613", sampling={"temperature": 1, "top_p": 1}, samples=20)
-# Ratings that the default does not read. Chiang and Lee: "2 (somewhat)", "2. Somewhat", "Good (3)", or a rating above
-# its rationale; not "1. Somewhat", which may number a list.
-_OPENING = (
-    r"\A(?:- |(?:good|somewhat) \()?(?!1\. )(?P<rating>\d)"
-    r"(?:\)\Z|\s*\nRationale:|(?: ?[.:-])? \(?[a-z][^\n]*\Z)"
-)
-# Shen et al.: "4 stars", "a score of 4", "it gets a 4 out of 5", or a last number; unless "Score: 4" follows.
+# Ratings that the default does not read. Shen et al.: "4 stars", "a score of 4", "it gets a 4 out of 5", or a last
+# number; unless "Score: 4" follows.
 _SENTENCE = (
     r"(?:\b(?:scor|rat|earn|gets|giv|receiv|deserv|making)\w* "
     r"(?:(?:it|this|the|summary|is|of|as|an?|with|only|at|score|rating) )*"
@@ -104,7 +99,6 @@ for _form in _FORMS:
         prompt="upstream:d223302/{aspect:.3}_"
         + _form.replace("llm_eval_no_cot", "free_text_no_auto_cot"),
         scales=_DIALOGUE | {"groundedness": (0, 1)},
-        pattern=_OPENING,
         note="the longest reply allowed is not stated",
     )
 # Twenty replies in results/summeval, five at other temperatures and with a persona in folders of their own. Of

@@ -23,9 +23,12 @@ FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-SPLIT = "split_rating"  # the reason
+# Reasons.
+SPLIT = "split_rating"
+NO_PROBABILITIES = "no_probabilities"
 # The largest share of the ratings' probability on alternatives that may still become several ratings.
 _UNDECIDED = 0.001
+_ROUNDING = 0.01  # how far probabilities may add up to more than 1
 _SEVERAL_DIGITS = re.compile(r"\W*\d\d+\W*")
 
 
@@ -69,7 +72,8 @@ class Likely(NamedTuple):
     logprobs : dict of float to float
         By rating, as the server gave them; they need not add up to 1. Empty where there are none.
     reason : str
-        Why there are none: a reason of `nlgjudge.judging.reading.Score`, or `split_rating`.
+        Why there are none: a reason of `nlgjudge.judging.reading.Score`, `split_rating`, or
+        `no_probabilities` where the numbers are no logarithms of probabilities.
     score : float
         The rating that the reply itself gives.
     """
@@ -179,25 +183,32 @@ class Reading(NamedTuple):
         said = self.spellings
         text = visible(text) if isinstance(text, str) else ""
         plain = text.translate(_MARKUP)
-        if not re.search(r"[^\W_]", plain):
+        if not re.search(r"[^\W_]|[★⭐🌟]", plain):
             return Found(math.nan, "empty")
-        if self.form == "json" and not self.pattern:
-            try:
-                load_json(text)
-            except ValueError:
-                return Found(math.nan, "not_json")
-        ways = {
-            "yes_no": lambda: _YES_NO,
-            "choice": lambda: _choices(tuple(lettered(self.options, self.scale))),
-            "json": lambda: _json_values(self.key.lower(), self.aspect.lower()),
-        }.get(self.form, lambda: _numbers(self.aspect.lower().replace("_", " ")))()
-        if self.pattern and (matches := list(_own(self.pattern).finditer(text))):
+        aspect = self.aspect.lower().replace("_", " ")
+        matches = _matches(text, _own(self.pattern)) if self.pattern else []
+        if matches:
             return _decided(matches, said, self.scale)
-        for way in ways:
-            matches = list(way.finditer(text if self.form == "json" else plain))
-            if matches:
-                return _decided(matches, said, self.scale)
-        return Found(math.nan, "refusal" if _REFUSAL.search(text) else "no_rating")
+        if self.form == "json":
+            key = self.key.lower().replace("_", " ")
+            return _find_in_json(text, key or aspect, not key, self.scale)
+        if self.form == "yes_no":
+            found = _decided(_matches(plain, *_YES_NO), said, self.scale)
+        elif self.form == "choice":
+            ways = _choices(tuple(lettered(self.options, self.scale)))
+            matches = next(filter(None, (_matches(plain, way) for way in ways)), [])
+            found = _decided(matches, said, self.scale)
+        else:
+            found = _find_number(plain, aspect, self.scale)
+        if found.reason == "no_rating" and _REFUSAL.search(text):
+            return Found(math.nan, "refusal")
+        return found
+
+    def is_open(self, text):
+        """Whether more digits at the end of a text would make its rating another one."""
+        score = self.read(text).score
+        longer = [self.read(text + digit) for digit in "0123456789"]
+        return any(other.score != score for other in longer if not other.reason)
 
     def read_all(self, texts, policy="nan"):
         """Read many replies.
@@ -257,6 +268,8 @@ class Reading(NamedTuple):
         rating = self.find(text)
         if rating.reason:
             return Likely({}, rating.reason)
+        if not are_probable(tokens):
+            return Likely({}, NO_PROBABILITIES, rating.score)
         with_decimals = "." in text[rating.start : rating.end]
         allowed, scale = self._allowed, tuple(self.scale)
         found = {}
@@ -320,7 +333,10 @@ _UNSEEN = [
         r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|<(?:start|end)_of_turn>",  # special tokens
     )
 ]
-_MARKUP = str.maketrans('*_`#"“”：–−‑\u00a0', "       :--- ")
+_MARKUP = str.maketrans(
+    '*_`#\u00a0"“”' + "–−‑—―－" + "：／⁄％٪．٫，٬～〜＋＝（）",
+    "     '''" + "-" * 6 + "://%%..,,~~+=()",
+)
 
 
 def visible(text):
@@ -337,50 +353,175 @@ def visible(text):
 
 
 # ---- How ratings are written --------------------------------------------------------------------------------
-# Each way is a pattern with the group `rating`; the first that matches anywhere decides.
+# A number takes what belongs to it: sign, decimals, unit, highest rating. Its parts give nothing back, so that no
+# shorter number is left, and what else may belong to it is the group `more`, with which there is no rating.
+
+
+def _way(pattern):
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.MULTILINE)
+
+
+def _matches(text, *ways):
+    return [match for way in ways for match in way.finditer(text)]
+
+
+def _blanked(match):
+    return " " * len(match[0])
+
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: float(value) for value, word in enumerate(_WORDS)}
-_UNIT = r"(?: [\s-]* (?:stars?|points?)\b )?"
-NUMBER = rf"""
-    (?P<rating> (?<!\w) [-+]?\d+ (?: \.\d+ | ,\d{{1,2}}(?!\d) )? | \b(?:{"|".join(_NUMBERS)})\b )
-    {_UNIT} (?: \s* \(? (?:/|out\s+of\b|of\b) \s* (?P<top>\d+|{"|".join(_NUMBERS)}) | \s* (?P<percent>%) )? {_UNIT}
-    (?P<range> [ ]* (?:-|\bto\b|\bor\b|\band\b) [ ]* (?:an?[ ])? \d+ {_UNIT} )?
-    (?! [\w%/] | [.,]\d )
-"""
-_BRACKET = r"(?: \( (?: \d+ \s* (?:-|to) \s* (?P<highest>\d+) | [^()]* ) \) \s* )?"
+_WORD = rf"\b(?:{'|'.join(_NUMBERS)})\b"
+_BLANK = r"[^\S\n]*+"
+_SIGN = rf"(?: [-+] {_BLANK} | (?: minus | negative | plus ) \s+ )?+"
+_DIGITS = r"(?: \d++ (?: \.\d++ | ,\d{1,2}+(?!\d) )?+ | \.\d++ )"
+_STARS = r"(?: [★⭐🌟]\ufe0f? )++"
+_UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b )?+"
+_SECOND = rf"""[(\[{{$"]*+ {_BLANK} (?:
+    {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_WORD} (?! \s+ (?! (?:stars?|points?|out|of)\b ) \w ) )"""
+_HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
+    | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | actually | no | not
+    | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it )\b
+    (?: [^\S\n] | [,.!:…-] )*+ )"""
+_MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
+        (?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
+            | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over )\b )++
+        \.?+ {_BLANK} {_HEDGE}{{0,4}}+ {_SECOND}
+        | [(,.;!\[]?+ {_BLANK} {_HEDGE}{{1,5}}+ {_SECOND}
+        | \.?\d | [½⅓⅔¼¾?^~+→⇒➜] | [-=]>
+        | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
+        | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
+        | (?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth | tenth )s?\b
+        | (?: means | indicates | would | if | unless | when | stands | denotes | represents )\b )
+    | [\w%‰\\^☆★] | [.,:]\d"""
+_END = r"\d+(?:\.\d+)?"
+_TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
+_NUMBER = rf"""
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} ) | {_STARS} )
+    (?P<empty> ☆*+ ) [\])}}>$]*+ {_UNIT}
+    (?: {_BLANK} [(,]?+ {_BLANK} (?:
+        (?: / | (?:out\s+)?+ of\b (?: \s+ (?:an?|the|possible|maximum|total|of)\b )*+ ) {_BLANK}
+            (?P<top> {_DIGITS} | {_WORD} )
+        | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) ) {_UNIT} \)?+ )?+ {_UNIT}
+    (?: {_BLANK} \( {_BLANK} {_END} {_TO} (?P<highest> {_END} ) {_BLANK} \) )?+
+    (?= {_BLANK} \( {_BLANK} (?P<again> {_DIGITS} | {_WORD} ) {_BLANK} (?: / {_BLANK} \d++ {_BLANK} )?+ \) )?
+    (?P<more> (?= {_MORE} ) )?"""
+# Before a number, nothing that may belong to it.
+_LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆] | >(?=\s) | <(?=[^<>\n]*>) | \\\( )*+"
+_LEAD_OF_LINE = _LEAD.replace(r"[^\w", r"[^\w\n").replace(r"(?=\s)", r"(?=[^\S\n])")
+_BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
+_LISTED = _way(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
+_ANY_NUMBER = _way(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
+# A scale that the reply states, from a to b.
+_STATED = _way(
+    rf"""\b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK}
+        (?P<a1>{_END}) {_TO} (?P<b1>{_END})
+    | (?<![\w.]) (?P<a2>{_END}) {_TO} (?P<b2>{_END}) (?: \s+ [^\W\d]+ )? \s+ scale \b
+    | (?<![\w.]) (?P<b3>{_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
+    | [(\[] [^()\[\]\n]*? (?<![\w.]) (?P<a4>{_END}) {_TO} (?P<b4>{_END}) [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
+    | (?: out \s+ of | / ) {_BLANK} (?P<b5>{_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )"""
+)
+# What a label names that is no rating of the text, and what may stand before a label.
+_OTHER = frozenset(
+    re.findall(
+        r"\w+",
+        """confidence certainty probability likelihood scale range bleu rouge meteor chrf comet bertscore bartscore
+        perplexity number count length words sentences errors mistakes issues facts step item example sample id
+        threshold weight previous initial human expected average mean baseline reference highest lowest maximum minimum
+        max min top full perfect possible passing best worst other temperature version year page line paragraph
+        question option if when unless whether not than until""",
+    )
+)
+_BEFORE = frozenset(
+    re.findall(
+        r"\w+",
+        """the my a an this its your our final overall total single numerical numeric so thus therefore hence then and
+        as is with of for quality evaluation assigned given response text summary story""",
+    )
+)
 _REFUSAL = re.compile(
     r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b",
     re.IGNORECASE,
 )
 
 
-def _way(pattern):
-    return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
-
-
 @lru_cache
 def _numbers(aspect):
-    """A bare number, perhaps with a label; labelled numbers anywhere."""
-    labels = rf"(?: {re.escape(aspect) or 'rating'} | rating | score | stars | grade ) s?"
-    others = r"(?: answer | response | evaluation | result )"
+    """Patterns of the whole reply; of numbers with a label; of one alone on its line; of other places for one."""
+    aspect = re.escape(aspect) or "(?!)"
+    noun = r"(?: rating | score | grade | stars | answer )s?+"
+    other = r"(?: response | evaluation | result | verdict | judge?ment | assessment )s?+"
+    before = r"(?P<before> (?: [^\W\d_]++ [^\S\n]++ ){0,2}? )"
+    bracket = r"(?: [(\[] [^()\[\]\n]* [)\]] \s*+ )?+"
+    whole = rf"""\A \s*+ {_LEAD} {_BULLET} (?: (?P<before> [^\W\d] [\w ]{{0,40}}? )
+        (?: [\s']*+ {bracket} [:=] | [ ] (?=\() ) )?+
+        {_LEAD} {_NUMBER} {_BLANK} (?: \( [^()\n]*+ \) )?+ [^\w]*+ \Z"""
+    labelled = rf"""(?<![\w/]) {before} (?:
+            (?: {noun} (?: \s+ (?:for|of|on) \s+ (?: (?:the|its) \s+ )? {aspect} )?+ | {aspect} )
+            [\s']*+ {bracket} (?: [:=] | is\b (?: \s*+ : )?+ )
+            | {other} [\s']*+ {bracket} [:=] )
+        \s*+ (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
+    tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
+    boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\\w++ \{{ )?+ {_NUMBER}"
+    line = rf"^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER} [^\w\n]*+ $"
+    first = rf"\A {_LEAD} {_BULLET} (?! 1[.)] ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
+    said = rf"""\b (?<! if[ ] ) I (?: \s+ (?:would|will|can|must) | ['’](?:d|ll) )? \s+ (?:rate|give|score|assign|grade)
+        \s+ (?: (?! (?:no|not|never|than|least|most|over|under|between|about|around|if)\b ) [^\W\d]++ \s+ ){{0,8}}?
+        {_NUMBER} (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) )"""
     return (
-        _way(
-            rf"\A [\W_]*? (?: [^\W\d] [\w ]{{0,40}} {_BRACKET} [:=] )? [\W_]*? {NUMBER} [\W_]* \Z"
-        ),
-        _way(
-            rf"(?<![\w/]) (?: {labels} \s* {_BRACKET} (?: [:=>] | is\b ) | {others} \s* [:=>] ) \s*"
-            rf"(?: an? \s+ )? [(\[{{<]* {NUMBER}"
-        ),
+        _way(whole),
+        (_way(labelled), _way(tagged), _way(boxed)),
+        _way(line),
+        (_way(first), _way(said)),
     )
 
 
+def _find_number(text, aspect, scale):
+    """A number that is the whole reply or has a label; else one that stands apart, if no other competes with it."""
+    for stated in _STATED.finditer(text):
+        ends = {name[0]: float(value) for name, value in stated.groupdict().items() if value}
+        if (ends.get("a", scale[0]), ends["b"]) != tuple(scale):
+            return Found(math.nan, "other_scale")
+    text = _STATED.sub(_blanked, text)
+    whole, labels, line, apart = _numbers(aspect)
+    found = [match for match in _matches(text, whole) if _names_rating(match, "")]
+    if not found:
+        labelled = [match for match in _matches(text, *labels) if _names_rating(match, aspect)]
+        lines = _matches(text, line)
+        found = labelled + lines or _matches(text, *apart)
+        if found and not labelled:
+            return _without_rival(found, _LISTED.sub(_blanked, text) if lines else text, scale)
+    return _decided(found, _NUMBERS, scale)
+
+
+def _without_rival(matches, text, scale):
+    """One score from matches without a label, if no other number in the text is on the scale."""
+    found = _decided(matches, _NUMBERS, scale)
+    for match in matches:
+        text = text[: match.start()] + _blanked(match) + text[match.end() :]
+    rivals = {_number(other[0]) for other in _ANY_NUMBER.finditer(text)} - {found.score}
+    if not found.reason and any(scale[0] <= rival <= scale[1] for rival in rivals):
+        return Found(math.nan, "ambiguous")
+    return found
+
+
+def _names_rating(match, aspect):
+    """Whether the words before a number are no name of another one."""
+    words = (match["before"] or "").lower().split()
+    is_ours = not aspect or not words or words[-1] in _BEFORE | {*aspect.split()}
+    return is_ours and not _OTHER & {*words}
+
+
+_BOTH = r"""(?P<more> (?= \W{1,3} (?: (?:and|or)\b \W{1,3} )?+ (?:yes|no)\b (?! \s+\w )
+    | \W{0,2} (?: [/|,] | and\b | or\b ) \W{0,2} (?:yes|no)\b ) )?"""
 _YES_NO = (
     _way(
-        r"\A \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)? \W{0,3} (?:yes|no)\b )?"
-        r"(?! \s+ (?:idea|rating|answer)\b )"
+        rf"""\A \W*+ (?P<rating>yes|no)\b {_BOTH} (?(more) | (?= \W*+ \Z | {_BLANK} [^\w\s] | \s*\n
+        | \s+ (?:it|this|that|the|they|he|she|there|because|since|as|i|in|all|both)\b ) )"""
     ),
-    _way(r"\b answer \b \W* (?:is\b)? \W* (?P<rating>yes|no)\b (?P<range> \W{1,3} (?:and|or)\b )?"),
+    _way(
+        rf"""(?<! if[ ]the[ ] ) \b answer \b (?: \s* \( [^()\n]* \) )? \W* (?:is\b)? \W* (?P<rating>yes|no)\b {_BOTH}"""
+    ),
 )
 
 
@@ -390,7 +531,7 @@ def _choices(texts):
     any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
     any_text = any_text.replace(r"\ ", r"\s+")
     letter = (
-        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]\"-] | \n | \Z ) )"
+        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]'-] | \n | \Z ) )"
     )
     letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
     named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
@@ -401,12 +542,50 @@ def _choices(texts):
     )
 
 
-@lru_cache
-def _json_values(key, aspect):
-    """The value of the rating's name; where it is no number, there is no rating."""
-    names = [key] if key else [aspect or "rating", "score", "rating", "overall", "stars"]
-    value = rf"""(?: "? \s* {NUMBER} \s* "? \s* (?=[,}}]) | (?P<none>\S) )"""
-    return tuple(_way(rf'"{re.escape(name)}" \s* : \s* {value}') for name in names)
+_RATED = {"rating", "score", "overall", "stars"}
+
+
+def _find_in_json(text, name, or_another, scale):
+    """The value of the rating's name, or of another rating's; the least deep one and the name's own must agree."""
+    try:
+        load_json(text)
+    except ValueError:
+        return Found(math.nan, "not_json")
+    members = sorted(
+        (len(names), not name or name not in names, start, end)
+        for names, start, end in _members(text)
+        if names[-1] in _RATED | {name} - {""} and (or_another or name in names)
+    )
+    ours = [member[:2] for member in members if not member[1]]
+    found = {}
+    for *rank, start, end in members:
+        if (*rank,) in (members[0][:2], *ours[:1]):
+            one = _find_number(text[start:end].translate(_MARKUP), "", scale)
+            one = one._replace(start=start + one.start, end=start + one.end)
+            found[one.reason or one.score] = one
+    if len(found) > 1:
+        return Found(math.nan, "ambiguous")
+    return next(iter(found.values()), Found(math.nan, "no_rating"))
+
+
+_JSON = re.compile(
+    r'"(?P<name>(?:[^"\\]|\\.)*+)"\s*:|(?P<open>[{\[])|(?P<close>[}\]])'
+    r'|"(?P<text>(?:[^"\\]|\\.)*+)"|(?P<value>[^\s,{}\[\]:"]++)'
+)
+
+
+def _members(text):
+    """Names from the outermost to a value's own, in lower case, and the place of the value, of each value."""
+    outer = []
+    name = ""
+    for found in _JSON.finditer(text, text.index("{"), text.rindex("}") + 1):
+        if found["open"]:
+            outer.append(name)
+        elif found["close"]:
+            outer.pop()
+        elif found["name"] is None:
+            yield [*outer, name], *found.span("value" if found["value"] else "text")
+        name = (found["name"] or "").lower().replace("_", " ")
 
 
 def load_json(text, **options):
@@ -448,42 +627,54 @@ def lettered(options, scale):
 def _decided(matches, said, scale):
     """One score from all matches of a way."""
     found = {_value(match, said, scale) for match in matches}
-    value, reason = found.pop()
-    if found:
+    if len(found) > 1:
         return Found(math.nan, "ambiguous")
-    group = "rating" if "rating" in matches[-1].re.groupindex else 1
-    return Found(math.nan, reason) if reason else Found(value, "", *matches[-1].span(group))
+    value, reason = next(iter(found), (None, "no_rating"))
+    if reason:
+        return Found(math.nan, reason)
+    return Found(value, "", *matches[-1].span(_group(matches[-1])))
+
+
+def _group(match):
+    return "rating" if "rating" in match.re.groupindex else 1
 
 
 def _value(match, said, scale):
     """The rating of a match, or why it has none."""
     groups = match.groupdict()
-    rating = groups["rating"] if "rating" in groups else match[1]
+    rating = match[_group(match)]
     if rating is None:
         return None, "no_rating"
-    if groups.get("range"):
-        return None, "ambiguous"
     value = _number(rating, said)
     if value is None:
         return None, "no_rating"
-    if groups.get("text") and _number(groups["text"], said) != value:
+    may_be_more = groups.get("more") is not None or (groups.get("bullet") and scale[0] < 0)
+    again = [_number(groups[name], said) for name in ("text", "again") if groups.get(name)]
+    if may_be_more or any(other != value for other in again):
         return None, "ambiguous"
     if said is not _NUMBERS:
         return value, ""
     tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
     tops |= {100.0} if groups.get("percent") else set()
+    tops |= {value + len(groups["empty"])} if groups.get("empty") else set()
     if tops - {float(scale[1])} or (scale[1] >= 100 and 0 < value < 1):
         return None, "other_scale"
     return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
 
 
 def _number(text, said=_NUMBERS):
-    """Value of "4", "4,5" or "four"; of "B" or "yes" where `said` has them; None of anything else."""
+    """Value of "4", "4,5", "- four" or stars; of "B" or "yes" where `said` has them; None of anything else."""
     text = " ".join(text.lower().split())
+    if text in said:
+        return said[text]
+    negative, text = re.fullmatch(r"(?:(-|minus |negative )|\+|plus )? ?(.*)", text).groups()
+    if re.fullmatch(_STARS, text, re.VERBOSE):
+        return float(len(text.replace("\ufe0f", "")))
     try:
-        return said[text] if text in said else float(text.replace(",", "."))
+        value = said[text] if text in said else float(text.replace(",", "."))
     except ValueError:
         return None
+    return -value if negative else value
 
 
 # ---- Upstream's own rules -----------------------------------------------------------------------------------
@@ -529,19 +720,42 @@ def _add(found, value, logprob):
     found[value] = high + math.log1p(math.exp(low - high)) if low > -math.inf else high
 
 
+def are_probable(tokens):
+    """Whether the numbers of each token's alternatives are logarithms of probabilities, which add up to 1 at most.
+
+    Parameters
+    ----------
+    tokens : list
+        As for `Reading.weigh`.
+
+    Returns
+    -------
+    bool
+        False for numbers that are probabilities themselves, all 0, or not numbers.
+
+    Examples
+    --------
+    >>> are_probable([["4", [["4", -0.1], ["5", -3.0]]]]), are_probable([["4", [["4", 0.0], ["5", 0.0]]]])
+    (True, False)
+    """
+    for _, alternatives in tokens:
+        logprobs = [logprob for _, logprob in alternatives]
+        if not all(isinstance(one, (int, float)) and one <= _ROUNDING for one in logprobs):
+            return False
+        if math.fsum(map(math.exp, logprobs)) > 1 + _ROUNDING:
+            return False
+    return True
+
+
 def _given(alternatives):
-    """Log-probabilities by token; what is no logarithm is left out, and what rounding put above 0 is 0."""
-    return {
-        other: min(logprob, 0.0)
-        for other, logprob in alternatives
-        if isinstance(logprob, (int, float)) and logprob > -math.inf
-    }
+    """Log-probabilities by token; what rounding put above 0 is 0."""
+    return {other: min(logprob, 0.0) for other, logprob in alternatives if logprob > -math.inf}
 
 
 @lru_cache(maxsize=4096)
 def _begins(text, allowed, scale, with_decimals):
     """The rating that begins here, or None; and whether further tokens may make it another one."""
-    text = re.sub(r"\A[^\w+-]+", "", text).lower()
+    text = re.sub(r"([+-])\s+(?=\w)", r"\1", re.sub(r"\A[^\w+-]+", "", text)).lower()
     may_grow = bool(text) and any(said != text and said.startswith(text) for said, _ in allowed)
     number = re.match(r"[+-]?\d+\.\d+(?!\w)", text)
     if number:

@@ -17,7 +17,7 @@ from nlgjudge.judging.judge import Jury, adapted
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.scoring import COLUMNS, responses
+from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
@@ -394,11 +394,4 @@ def _check_no_options(judge, options):
 
 def _parsed(judge, tasks, policy, head):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
-    asked = tasks.prompt
-    replies = pd.DataFrame(judge.replies(tasks), columns=[*COLUMNS[:4], "reason", "logprobs"])
-    # A reply that was cut after its rating is as good as any.
-    cut = (replies["reason"] == "length") & (replies["text"].str.strip() != "")
-    replies.loc[cut, "reason"] = ""
-    scored = responses(replies, asked.reading, policy=policy, head=head)
-    scored.loc[cut[scored.index] & (scored["reason"] != ""), "reason"] = "length"
-    return scored
+    return responses(judge.replies(tasks), tasks.prompt.reading, policy=policy, head=head)

@@ -45,8 +45,9 @@ def responses(
     pandas.DataFrame
         `item_id, aspect, sample_index, text, score, reason`, grouped by aspect; and `mass`, the probability on
         ratings, if any reply has token probabilities. These then give the score of the reply, or a reason why
-        they do not: `split_rating`, or `tokens_differ` where the tokens are not those of the text. A reply that
-        was not asked for, answered or recorded keeps its reason and has no score.
+        they do not: `split_rating`, `no_probabilities`, or `tokens_differ` where the tokens are not those of the
+        text. A reply that was not asked for, answered or recorded keeps its reason and has no score. One that
+        was cut (`length`) has a score if it holds a whole rating: on 0 to 100 a last "8" may be that of "85".
 
     Warns
     -----
@@ -76,11 +77,17 @@ def responses(
         parsed = how.read_all(part["text"], policy)
         given = part.loc[parsed.index, "reason"] if "reason" in part else ""
         given = pd.Series(given, index=parsed.index)
-        parsed["reason"] = parsed["reason"].where(given == "", given)
+        text = part.loc[parsed.index, "text"].fillna("")
+        cut = (given == "length") & (text.str.strip() != "")
+        parsed["reason"] = parsed["reason"].where((given == "") | cut, given)
         parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
         read = part[COLUMNS[:4]].join(parsed, how="right")
         if "logprobs" in part and (part["logprobs"].map(len) > 0).any():
             read = _by_probabilities(read, part.loc[read.index, "logprobs"], head, how)
+        if policy == "nan":
+            is_open = [is_cut and how.is_open(one) for is_cut, one in zip(cut, text)]
+            read.loc[is_open, "score"] = math.nan
+        read.loc[cut & (read["score"].isna() | (read["reason"] != "")), "reason"] = "length"
         parts.append(read)
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 

@@ -147,8 +147,12 @@ class Served(Judge):
         if body.get("n", 1) > len(found) == 1:
             self.drop("n")
         self._gave_logprobs |= any(reply.get("logprobs") for reply in found)
-        without = body.get("logprobs") and not self._gave_logprobs
-        if without and any(reply["text"] for reply in found):
+        without = any(reply["text"] and not reply.get("logprobs") for reply in found)
+        if body.get("logprobs") and without and self._gave_logprobs:
+            self.say(
+                "some replies came without token probabilities: their scores are the ratings as written"
+            )
+        elif body.get("logprobs") and without:
             self.drop("logprobs")
             return False
         return True

@@ -7,11 +7,18 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from nlgjudge.judging.api_key import NAMES, api_key, without_key
 from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.reading import are_probable
 
 TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
 LARGEST = 2**26  # bytes of an answer
 SHOWN = 200  # characters of an answer that is no reply
 LONGEST = 1000  # of an error's own words
+CUT = (
+    "length",
+    "max_tokens",
+    "MAX_TOKENS",
+    "model_length",
+)  # finish reasons of a text that was cut
 MOST_TOKENS = 10**9  # of an answer; a count above it is no count
 REJECTING = (400, 422)  # status of an answer that may name a parameter to leave out
 REFUSING = (*REJECTING, 403)  # of one that may say that a filter refused the prompt
@@ -129,7 +136,7 @@ def replies_in(answer):
         A reply without text says why in `reason`: `length`, `content_filter`, `refusal` (with the refusal's
         words), `reasoning_only` (the server put all into its reasoning), `tool_calls` (into a call of a tool) or
         `empty`. A text that was cut has the reason `length`, too. Tokens are None unless the server counts them in
-        whole numbers, and of token probabilities only finite logarithms are kept.
+        whole numbers, and token probabilities are kept only if each is a logarithm and they add up to 1 at most.
 
     Raises
     ------
@@ -192,7 +199,7 @@ def _reply(choice):
     message = choice["message"]
     text = _text(message.get("content"))
     finish = choice.get("finish_reason")
-    reason = finish if finish in ("length", "content_filter") else ""
+    reason = "length" if finish in CUT else "content_filter" if finish == "content_filter" else ""
     if text.strip():
         reason = "" if reason == "content_filter" else reason
     elif message.get("refusal"):
@@ -206,21 +213,17 @@ def _reply(choice):
 
 
 def _logprobs(given):
-    """Per token its alternatives with their log-probabilities."""
+    """Per token its alternatives with their log-probabilities; none at all where a number is no such logarithm."""
     found = []
     for token in given.get("content") or []:
         alternatives = [
             [_text(other["token"]), other["logprob"]]
             for other in token.get("top_logprobs") or []
-            if _is_finite(other["logprob"])
+            if other["logprob"] != -math.inf
         ]
         if alternatives:
             found.append([_text(token["token"]), alternatives])
-    return found
-
-
-def _is_finite(number):
-    return isinstance(number, (int, float)) and math.isfinite(number)
+    return found if are_probable(found) else []
 
 
 def _text(content):

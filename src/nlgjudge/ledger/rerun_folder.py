@@ -1,6 +1,7 @@
 """A judge's folder of reruns: cells, replies, and one page with all tables run so far."""
 
 import html
+import hashlib
 import re
 
 import pandas as pd
@@ -55,6 +56,8 @@ def place(names, changes, limit, sample):
     """
     words = [re.sub(r"[^\w.]+", "-", name.removeprefix("openai:")) for name in names]
     changes = changes | changes.get("sampling", {})
+    if "pattern" in changes:
+        changes["pattern"] = hashlib.sha256(changes["pattern"].encode()).hexdigest()[:6]
     apart = [f"-{name}{value}" for name, value in changes.items() if name != "sampling"]
     apart = [re.sub(r"[^\w.-]+", "", text) for text in apart]
     apart += [f"-limit{limit}"] * bool(limit) + ["-sample"] * sample

@@ -126,7 +126,8 @@ def rerun(
         What all judges may spend together, in the price's currency; of a batch, by its plan.
     options : dict, optional
         In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`, and any other
-        parameters of the request in a dict `sampling`.
+        parameters of the request in a dict `sampling`; and `pattern`, a regular expression for ratings that are
+        not read otherwise (`nlgjudge.judging.Reading`).
         ``{"logprobs": False}`` is for a model without token probabilities; G-Eval then estimates
         them from twenty samples (section 2).
     notebook : str

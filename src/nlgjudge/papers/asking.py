@@ -18,7 +18,7 @@ from nlgjudge.papers.protocol import Protocol, Scope
 # Papers that publish correlations of models, by the name of their package.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
-OPTIONS = ("samples", *SAMPLING, "sampling")
+OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 
 
 class Part(NamedTuple):
@@ -273,7 +273,7 @@ def ask(part, items, judge, options):
         return judge.each(lambda one: ask(part, items, one, options))
     if part.row.scoring in CHAINS:
         chains = [
-            _chained(part, items, judge, asked, samples, sampling).assign(aspect=printed)
+            _chained(part, items, judge, asked, options).assign(aspect=printed)
             for printed, (asked, _) in part.aspects.items()
         ]
         responses = pd.concat(chains, ignore_index=True)
@@ -282,6 +282,9 @@ def ask(part, items, judge, options):
             printed: row_prompt(part.row, part.scope, asked)
             for printed, (asked, _) in part.aspects.items()
         }
+        if "pattern" in options:
+            own = options["pattern"]
+            prompts = {printed: one._replace(pattern=own) for printed, one in prompts.items()}
         # All prompts in one call, so that a batch of each is submitted before one is waited for.
         responses = judge_items(
             items, list(prompts.values()), judge, samples=samples, sampling=sampling
@@ -295,9 +298,10 @@ def ask(part, items, judge, options):
     return responses
 
 
-def _chained(part, items, judge, aspect, samples, sampling):
+def _chained(part, items, judge, aspect, options):
     """A chain of relevant aspects: one reply for each step."""
     row = part.row
+    samples, sampling = sent(row, options)
     if samples != 1:
         raise ValueError(
             f"{row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
@@ -311,5 +315,6 @@ def _chained(part, items, judge, aspect, samples, sampling):
         aspects="inter" if row.scoring == "chain of rated aspects" else None,
         final="average" if row.scoring == "mean of aspects" else "judge",
         settings=sampling,
+        pattern=options.get("pattern", ""),
     )
     return found.responses.drop(columns="used")

@@ -95,6 +95,7 @@ def coascore(
     scale=(1, 5),
     settings=None,
     rng=None,
+    pattern="",
 ):
     """Score items by the chain of aspects (Table 11).
 
@@ -113,6 +114,8 @@ def coascore(
         Let the judge score the target, or take the mean of the aspects' scores.
     rng : numpy.random.Generator
         For random scores.
+    pattern : str
+        How the target's score is written where the default does not read it; see `nlgjudge.judging.Reading`.
 
     Returns
     -------
@@ -163,7 +166,8 @@ def coascore(
         end = _without_scores(mean.index, aspect).assign(score=mean.to_numpy())
         end["reason"] = end["reason"].where(end["score"].isna(), "")
     else:
-        end = _final_stage(items, judge, task, aspect, aspects, table, scale, scores, settings)
+        reading = Reading("number", scale, pattern)
+        end = _final_stage(items, judge, task, aspect, aspects, table, scores, settings, reading)
     used = end["item_id"].map(table.notna().sum(axis=1))
     return Chain(end.assign(used=used), aspects, found)
 
@@ -181,9 +185,9 @@ def _unjudged(items, aspects, scale, scores, rng):
     return rows.assign(score=rng.integers(low, high + 1, len(keys)).astype(float), reason="")
 
 
-def _final_stage(items, judge, task, aspect, aspects, table, scale, scores, settings):
+def _final_stage(items, judge, task, aspect, aspects, table, scores, settings, reading):
     """Stage 3, for the items that have something to show."""
-    asked = stage("chain", task, aspect, scale)
+    asked = stage("chain", task, aspect, reading.scale)
     if scores == "none":  # the prompt does not mention scores where it shows none
         body = asked.body.replace("some scores for different", "some different")
         body = body.replace("the scores for different", "the different")
@@ -191,7 +195,7 @@ def _final_stage(items, judge, task, aspect, aspects, table, scale, scores, sett
     shown = {item: _shown(aspects, row, scores) for item, row in zip(table.index, table.to_numpy())}
     able = items["item_id"].map(shown) != ""
     tasks = item_tasks(items[able], asked, settings, {"scores": shown})
-    found = responses(judge.replies(tasks), Reading(asked.form, asked.scale))
+    found = responses(judge.replies(tasks), reading)
     left = _without_scores(items.loc[~able, "item_id"], aspect)
     return pd.concat([found, left], ignore_index=True) if len(left) else found
 
