@@ -324,6 +324,17 @@ def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys
     )  # never averaged
 
 
+def test_a_pattern_reads_what_the_default_does_not(serve, tmp_path, capsys):
+    serve(lambda *_: completion(["Points=<4>, errors=<2>"]))
+    assert judge(tmp_path, "--limit", "3") == FAILED
+    out = tmp_path / "replies.csv"
+    own = ("--limit", "3", "--pattern", r"Points=<(\d)>", "-o", str(out))
+    assert judge(tmp_path, *own, prompts=(FLUENCY, "geval/summarization/coherence")) == 0
+    assert [row["score"] for row in rows(out)] == ["4.0"] * 6
+    assert judge(tmp_path, "--pattern", "Points", "--limit", "3") == FAILED
+    assert "expected a group around the rating" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "prompts, options, message",
     [

@@ -304,6 +304,23 @@ def test_rows_that_send_the_same_are_asked_once_and_say_what_was_sent(house, run
     assert ours == pytest.approx(expected.set_index(keys)["ours"].to_dict(), abs=0.02)
 
 
+def test_a_pattern_reads_what_the_default_does_not(house, run):
+    texts, expected = people(["chatgpt/table6"])
+    texts = {
+        prompt: re.sub(r"\D*([\d.]+).*", r"Points=<\1>, slips=<2>", text)
+        for prompt, text in texts.items()
+    }
+    asked = ["chatgpt/table6", "--judge", "openai:m", "--without-notebooks"]
+    with answering(texts) as server:
+        assert run(server, *asked).returncode == FAILED
+        found = run(server, *asked, "--pattern", r"Points=<([\d.]+)>")
+        assert len(server.requests) == len(texts)  # what is stored is read again
+    assert found.returncode == 0, found.stderr
+    folders = sorted((house / "build" / "reruns").iterdir())
+    cells = ledger.read(folders[0] / "cells.csv")
+    assert cells["ours"].tolist() == pytest.approx(expected["ours"].tolist())
+
+
 def test_another_model_that_answers_is_named_with_the_results(house, run):
     texts, _ = people(["chatgpt/table6"])
     body = completion(["Stars: 4"], model="other/cheap-8b:free")

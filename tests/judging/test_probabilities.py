@@ -104,9 +104,8 @@ def likely(token, *pairs):
         # exp(-9999) is 0 in double precision, yet 4 and 5 are equally likely and 3 is e times less so:
         # (4 + 5 + 3 / e) / (2 + 1 / e)
         ([["4", [["4", -9999.0], ["5", -9999.0], ["3", -10000.0]]]], (1, 5), 4.266957, 1),
-        # what is no logarithm of a probability: above 0 by rounding is 0, and the others are left out
-        ([["4", [["4", 800.0], ["5", None], ["3", NAN], ["2", 0.0]]]], (1, 5), 3, 0),
-        ([["4", [["4", "-1"]]]], (1, 5), 4, 0),
+        # what rounding put above 0 is 0
+        ([["4", [["4", 0.001], ["5", -math.inf]]]], (1, 5), 4, 0),
         ([*sure("2", "5")], (1, 5), NAN, 1),  # 25 is no rating
         ([], (1, 5), NAN, 1),
     ],
@@ -117,6 +116,23 @@ def test_expected_score_by_hand(logprobs, scale, score, outside):
         pytest.approx(score, nan_ok=True, rel=1e-6),
         pytest.approx(outside, abs=1e-12),
     )
+
+
+@pytest.mark.parametrize(
+    "alternatives",
+    [
+        [["4", 0.0], ["5", 0.0], ["3", 0.0]],  # all certain
+        [["4", 0.7], ["5", 0.3]],  # probabilities
+        [["4", -0.1], ["5", -0.2]],  # 0.90 and 0.82
+        [["4", -0.1], ["5", None]],
+        [["4", -0.1], ["5", NAN]],
+        [["4", "-0.1"]],
+        [["4", 800.0]],
+    ],
+)
+def test_numbers_that_are_no_logarithms_of_probabilities_are_not_weighed(alternatives):
+    found = Reading().weigh([["4", alternatives]])
+    assert (found.logprobs, found.reason, found.score) == ({}, "no_probabilities", 4)
 
 
 @pytest.mark.parametrize(

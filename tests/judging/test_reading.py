@@ -49,6 +49,39 @@ HUNDRED = (0, 100)
         ('Here:\n```json\n{"score": 4.5, "why": "1 slip"}\n```', "json", FIVE, 4.5),
         ('{"why": "one\nline break", "score": "3/5"}', "json", FIVE, 3),
         ('{"score": 3, "errors": ["a",],}', "json", FIVE, 3),
+        # a first line that is only a number, as G-Eval's own script reads it
+        ("2\n\nIt is well done.", "form", (1, 3), 2),
+        ("2\nThe summary is good.", "form", (1, 3), 2),
+        ("2\n\nExplanation: natural enough.", "form", (1, 3), 2),
+        ("4\n\n1. All facts are right.\n2. None is missing.", "form", FIVE, 4),
+        # and other places for a number that none competes with
+        ("2 - good", "form", (1, 3), 2),
+        ("2 (natural)", "form", (1, 3), 2),
+        ("4. The text is fluent.", "form", FIVE, 4),
+        ("## Score\n\n4", "form", FIVE, 4),
+        ("I would rate this 4 out of 5.", "form", FIVE, 4),
+        ("On a scale of 1 to 5, I'd give the summary a 4.", "form", FIVE, 4),
+        ("The score is therefore $\\boxed{4}$.", "form", FIVE, 4),
+        ("★★★★☆", "stars", FIVE, 4),
+        ("Rating: ⭐⭐⭐", "stars", FIVE, 3),
+        ("Good (3)", "form", (1, 3), 3),
+        # a number keeps its sign, its decimals and what is said twice
+        ("Rating: - 1", "form", (-2, 2), -1),
+        ("-two", "form", (-2, 2), -2),
+        ("Score: minus 1.5", "form", (-2, 2), -1.5),
+        ("Score: .75", "form", (0, 1), 0.75),
+        ("Rating: four (4/5)", "form", FIVE, 4),
+        ("评分: ４／５", "form", FIVE, 4),
+        ("Score: ٤٫٥", "form", FIVE, 4.5),
+        # other numbers have labels too
+        ("Confidence score: 5\nRating: 2", "form", FIVE, 2),
+        ("BLEU score: 3, previous rating: 4. Final rating: 2", "form", FIVE, 2),
+        # a value inside another never beats one outside
+        ('{"criteria": [{"score": 2}, {"score": 3}], "overall": 4}', "json", FIVE, 4),
+        ('{"result": {"score": 4}}', "json", FIVE, 4),
+        ("No contradictions. Answer: Yes", "yes_no", (), 1),
+        ("Answer (Yes or No): Yes", "yes_no", (), 1),
+        ("No it is not.", "yes_no", (), 0),
     ],
 )
 def test_a_rating_is_read(text, form, scale, rating):
@@ -88,6 +121,38 @@ def test_a_rating_is_read(text, form, scale, rating):
         ('{"score": true}', "json", FIVE, "no_rating"),
         ('{"score": 3, "score": 4}', "json", FIVE, "ambiguous"),
         ('{"score": 9}', "json", FIVE, "out_of_range"),
+        ('{"score": 3, "rating": 4}', "json", FIVE, "ambiguous"),
+        ('{"criteria": [{"score": 2}, {"score": 3}]}', "json", FIVE, "ambiguous"),
+        ("2\n\nOn reflection, 3.", "form", (1, 3), "ambiguous"),
+        ("2. It is good.\n3. It is short.", "form", FIVE, "ambiguous"),
+        ("1. It is good.", "form", FIVE, "no_rating"),  # may number a list
+        ("-**2**", "form", (-2, 2), "ambiguous"),  # a bullet, or a sign
+        ("Rating: .5", "form", FIVE, "out_of_range"),
+        ("Score: .85", "number", HUNDRED, "other_scale"),
+        ("Rating: 3-4/5", "form", FIVE, "ambiguous"),
+        ("Rating: 3.5-4.5", "form", FIVE, "ambiguous"),
+        ("Rating: 3–4/5", "form", FIVE, "ambiguous"),
+        ("Rating: 4/5 or 5/5", "form", FIVE, "ambiguous"),
+        ("Rating: 3 through 4", "form", FIVE, "ambiguous"),
+        ("Rating: 4~5", "form", FIVE, "ambiguous"),
+        ("Rating: 4 (or 5)", "form", FIVE, "ambiguous"),
+        ("Rating: 4, maybe 5", "form", FIVE, "ambiguous"),
+        ("Rating: 4 (5)", "form", FIVE, "ambiguous"),
+        ("Rating: 3½", "form", FIVE, "ambiguous"),
+        ("Rating: three and a half", "form", FIVE, "ambiguous"),
+        ("Score: 85-90%", "number", HUNDRED, "ambiguous"),
+        ("Score: 85.5-90.5", "number", HUNDRED, "ambiguous"),
+        ("Score: one hundred", "number", HUNDRED, "ambiguous"),
+        ("Rating: 2 + 2 = 4", "form", FIVE, "ambiguous"),
+        ("Rating: 3 (Fair) -> 4", "form", FIVE, "ambiguous"),
+        ("Rating: 5 means perfect.", "form", FIVE, "ambiguous"),
+        ("Rating: 4 on a scale of 1 to 10", "form", FIVE, "other_scale"),
+        ("★★★★☆☆☆☆☆☆", "stars", FIVE, "other_scale"),
+        ("Confidence score: 5", "form", FIVE, "no_rating"),
+        ("BLEU score: 3", "form", FIVE, "no_rating"),
+        ("Rating scale: 5", "form", FIVE, "no_rating"),
+        ("If Rating: 5 then perfect", "form", FIVE, "no_rating"),
+        ("Yes. Answer: no", "yes_no", (), "ambiguous"),
     ],
 )
 def test_a_reply_without_a_rating_says_why(text, form, scale, reason):
@@ -140,6 +205,9 @@ def test_a_cut_channel_has_no_rating():
         ("Coherence: 4\nAnswer quality: 3", "answer_quality", 3, ""),
         ("Coherence: 4\nFluency: 3", "relevance", math.nan, "no_rating"),
         ("Coherence: 4\nRating: 2", "coherence", math.nan, "ambiguous"),
+        ("Coherence rating: 4\nFluency rating: 3", "fluency", 3, ""),
+        ("Rating for fluency: 3", "fluency", 3, ""),
+        ("The response fluency score is 3.", "fluency", 3, ""),
     ],
 )
 def test_the_aspect_is_a_label(text, aspect, rating, reason):
@@ -152,6 +220,10 @@ def test_json_is_read_by_the_name_of_the_rating():
     assert Reading("json", key="relevance").read(text).score == 5
     assert Reading("json").read(text).score == 1
     assert Reading("json", key="depth").read(text).reason == "no_rating"
+    nested = '{"fluency": {"score": 4}, "coherence": {"score": 2}}'
+    assert Reading("json", aspect="fluency").read(nested).score == 4
+    contradicting = '{"details": {"fluency": 2}, "score": 4}'
+    assert Reading("json", aspect="fluency").read(contradicting).reason == "ambiguous"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +235,7 @@ def test_json_is_read_by_the_name_of_the_rating():
         ("I give it a try.", r"give it an? (\w+)", math.nan, "no_rating"),
         ("I give it a 3, no, I give it a 4.", r"give it an? (\d)", math.nan, "ambiguous"),
         ("Note: 6", r"note: (\d)", math.nan, "out_of_range"),
+        ("Note: 4.5", r"note: (\d)", math.nan, "ambiguous"),  # a part of a number
         ("<think>I give it a 3</think>I give it a 4", r"give it an? (\d)", 4, ""),
         ("Rating: 5 errors. Verdict 2.", r"verdict (\d)", 2, ""),  # goes before the default
         ("Rating: 5", r"verdict (\d)", 5, ""),  # which reads what it does not

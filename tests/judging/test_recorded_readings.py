@@ -18,7 +18,7 @@ READINGS = {
         {"no_rating": 15, "out_of_range": 1, "refusal": 1},
         "9c8ad7015a5ff63a",
     ),
-    "closer_look/geval_no_auto_cot": (28380, {"no_rating": 20}, "bcb2513fe39e1cf4"),
+    "closer_look/geval_no_auto_cot": (28380, {"no_rating": 19, "ambiguous": 1}, "bcb2513fe39e1cf4"),
     "closer_look/rate_explain": (28720, {"ambiguous": 9, "no_rating": 5}, "0c27a231303517e2"),
     "closer_look/analyze_rate": (
         28760,
@@ -27,10 +27,10 @@ READINGS = {
     ),
     "closer_look/llm_eval_no_cot": (
         28540,
-        {"no_rating": 131, "out_of_range": 1},
-        "307a0926ac5d7ba2",
+        {"no_rating": 113, "ambiguous": 2, "out_of_range": 1},
+        "49dacd43ed281ed2",
     ),
-    "closer_look/rate_explain_auto_cot": (28580, {"no_rating": 7}, "d815b559ba5cb17b"),
+    "closer_look/rate_explain_auto_cot": (28580, {"no_rating": 5}, "814332d4f25135ab"),
     "closer_look/analyze_rate_auto_cot": (
         28420,
         {"no_rating": 228, "refusal": 2},

@@ -57,6 +57,28 @@ def test_where_nothing_was_said_no_policy_makes_a_score(reason):
         assert frame["reason"].tolist() == ["", reason][: len(known)]
 
 
+@pytest.mark.parametrize(
+    "text, scale, score, reason",
+    [
+        ("8", (0, 100), NAN, "length"),  # may be the beginning of 85
+        ("Rating: 8", (0, 100), NAN, "length"),
+        ("1", (1, 10), NAN, "length"),
+        ("Rating: 4.", (1, 5), NAN, "length"),
+        ("Rating: 8\nIt is", (0, 100), 8, ""),
+        ("4", (1, 5), 4, ""),  # no rating of two digits
+        ("Let us see", (1, 5), NAN, "length"),
+        ("", (1, 5), NAN, "length"),
+    ],
+)
+def test_a_cut_reply_has_a_score_if_no_digit_can_change_it(text, scale, score, reason):
+    found = responses([Reply("x", "fluency", 0, text, "length")], scale=scale)
+    assert found["score"].tolist() == pytest.approx([score], nan_ok=True)
+    assert found["reason"].tolist() == [reason]
+    tokens = [["8", [["8", -0.1], ["9", -3.0]]]]
+    weighed = responses([Reply("x", "fluency", 0, "8", "length", tokens)], scale=(0, 100))
+    assert weighed["score"].isna().all() and weighed["reason"].tolist() == ["length"]
+
+
 def test_scale_by_aspect():
     replies = [
         Reply("x", "grounded", 0, "0"),

@@ -16,6 +16,7 @@ from nlgjudge.judging.errors import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
+from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.tasks import Task
 
 SOON = {"retry-after": "0.05"}
@@ -65,6 +66,7 @@ PARTS = [
         (message(tool_calls=[{"function": {"arguments": "4"}}]), None, "tool_calls"),
         (completion(["Rating: 4, bec"], finish="length"), 4, ""),
         (completion(["Let us look"], finish="length"), None, "length"),
+        (completion(["Let us look"], finish="max_tokens"), None, "length"),
         (completion([None], finish="content_filter"), None, "content_filter"),
         (error(400, "filtered", code="content_filter"), None, "content_filter"),
         (error(400, "triggering Azure OpenAI's content management policy"), None, "content_filter"),
@@ -458,14 +460,28 @@ def test_samples_that_were_asked_for_estimate_probabilities(serve, store):
     assert len(server.requests) == 3  # the third shows that there are no probabilities
 
 
+def giving(four, five):
+    """Answer a request for token probabilities with these numbers of two ratings, else give samples."""
+    numbers = {"token": "4", "logprob": four} | {
+        "top_logprobs": [{"token": "4", "logprob": four}, {"token": "5", "logprob": five}]
+    }
+    weighed = completion(["4"], logprobs={"content": [numbers]})
+    return lambda *call: weighed if json.loads(call[2]).get("logprobs") else right(*call)
+
+
 @pytest.mark.parametrize(
-    "answer, discarded",
+    "answer",
     [
-        (rejecting(error(400, "no", param="top_logprobs"), "logprobs"), "rejected"),
-        (right, "ignored"),
+        rejecting(error(400, "no", param="top_logprobs"), "logprobs"),
+        right,  # ignores the parameter
+        giving(0.0, 0.0),
+        giving(0.7, 0.3),
+        giving(-0.1, -0.2),  # 0.90 and 0.82
+        giving(None, None),
+        giving(-0.1, None),
     ],
 )
-def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer, discarded):
+def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer):
     """G-Eval, section 3.1; the reply whose probabilities were ignored is not one of them."""
     server = serve(answer)
     wanted = tasks(2, logprobs=True, temperature=0)
@@ -484,6 +500,16 @@ def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer
     assert len(server.requests) == 3 and store.totals()["prompt_tokens"] == 20
     replayed = Replay.from_store(store, "m").replies(wanted)
     assert [reply.text for reply in replayed] == [reply.text for reply in found]
+
+
+def test_a_reply_among_others_without_probabilities_is_named_and_keeps_its_rating(serve, store):
+    plain = completion(["4"])
+    weighed = completion(["4"], logprobs=PROBABILITIES)
+    serve(lambda *call: plain if "text 2." in words(call[2]) else weighed)
+    live = Live("m", store, concurrency=1)
+    with pytest.warns(UserWarning, match="some replies came without token probabilities"):
+        found = responses(live.replies(tasks(3, logprobs=True)))
+    assert found["score"].round(2).tolist() == [4.08, 4.08, 4]
 
 
 # Requests.

@@ -410,6 +410,7 @@ _NUMBER = rf"""
 _LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆] | >(?=\s) | <(?=[^<>\n]*>) | \\\( )*+"
 _LEAD_OF_LINE = _LEAD.replace(r"[^\w", r"[^\w\n").replace(r"(?=\s)", r"(?=[^\S\n])")
 _BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
+_GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
 _LISTED = _way(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
 _ANY_NUMBER = _way(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
 # A scale that the reply states, from a to b.
@@ -648,7 +649,11 @@ def _value(match, said, scale):
     value = _number(rating, said)
     if value is None:
         return None, "no_rating"
-    may_be_more = groups.get("more") is not None or (groups.get("bullet") and scale[0] < 0)
+    may_be_more = (
+        groups.get("more") is not None
+        or (groups.get("bullet") and scale[0] < 0)
+        or _GOES_ON.match(match.string, match.end(_group(match)))
+    )
     again = [_number(groups[name], said) for name in ("text", "again") if groups.get(name)]
     if may_be_more or any(other != value for other in again):
         return None, "ambiguous"

@@ -1,7 +1,7 @@
 """A judge's folder of reruns: cells, replies, and one page with all tables run so far."""
 
-import html
 import hashlib
+import html
 import re
 
 import pandas as pd
