@@ -16,6 +16,7 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
+    UNREAD,
     cost_in_words,
     open_judges,
     options,
@@ -242,7 +243,7 @@ def report_run(judge, responses, price, notice):
         )
         return UNFINISHED
     if not responses["score"].notna().any():
-        click.echo("nlgjudge: no reply could be read", err=True)
+        click.echo(f"nlgjudge: {UNREAD}", err=True)
         return FAILED
     return status
 

@@ -73,6 +73,7 @@ SET = click.option(
     help="Any other parameter of the request, as seed=1 or reasoning_effort=low; the value may be JSON. "
     "Again for more.",
 )
+UNREAD = "no reply could be read; where they hold ratings, say with --pattern how these are written"
 PATTERN = click.option(
     "--pattern",
     callback=lambda _, __, given: checked_pattern(given),

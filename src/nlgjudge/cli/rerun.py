@@ -13,6 +13,7 @@ from nlgjudge.cli.opening import (
     SET,
     SOURCE,
     SPENDING,
+    UNREAD,
     cost_in_words,
     open_judges,
     options,
@@ -119,7 +120,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
         click.echo(f"{paper}: {one.said}")
     status = max(report_failures(one) for one in opened.values())
     if not counts["read"].any():
-        click.echo("nlgjudge: no reply could be read", err=True)
+        click.echo(f"nlgjudge: {UNREAD}", err=True)
         status = FAILED
     stopped = [one.stopped for one in opened.values() if one.stopped]
     if stopped:

@@ -45,7 +45,7 @@ class Score(NamedTuple):
         - `empty`: the reply holds nothing but reasoning or markup.
         - `refusal`: the judge says that it cannot rate.
         - `no_rating`: no rating was found.
-        - `ambiguous`: different ratings, or a range ("2-3").
+        - `ambiguous`: different ratings, a range ("2-3"), or what may make the number another one ("4, maybe 5").
         - `out_of_range`: a rating outside the scale.
         - `other_scale`: a rating on another scale ("7/10" on 1 to 5); never converted.
         - `not_json`: the form is JSON and the reply is not.
@@ -102,8 +102,12 @@ class Reading(NamedTuple):
     Attributes
     ----------
     form : {"form", "stars", "number", "yes_no", "json", "choice"}
-        `form`, `stars` and `number` accept a bare number, or labelled numbers ("Rating: 4") that all agree.
-        `yes_no` gives 1 and 0. `json` reads the value of `key`, of the aspect or of "score" or "rating".
+        `form`, `stars` and `number` accept a number that is the whole reply ("4/5", "four", "2 (natural)"), or
+        has a label ("Rating: 4", "Coherence: 4", "<score>4</score>"), alone on its line too if all agree. Without
+        these, a number alone on its line, at the beginning ("4. The text is fluent.") or in "I would rate it 4",
+        if no other number on the scale is in the reply. Any other sentence needs a `pattern`.
+        `yes_no` gives 1 and 0: the first word, or behind "answer". `json` reads the value of `key`, else of the
+        aspect, "score", "rating", "overall" or "stars": the least deep one, and all that are as deep must agree.
     scale : (float, float)
         Lowest and highest rating.
     pattern : str
