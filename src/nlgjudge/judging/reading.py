@@ -380,12 +380,13 @@ _BLANK = r"[^\S\n]*+"
 _SIGN = rf"(?: [-+] {_BLANK} | (?: minus | negative | plus ) \s+ )?+"
 _DIGITS = r"(?: \d++ (?: \.\d++ | ,\d{1,2}+(?!\d) )?+ | \.\d++ )"
 _STARS = r"(?: [★⭐🌟]\ufe0f? )++"
-_UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b )?+"
+_UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b (?! \s+ {_WORD} ) )?+"
 _SECOND = rf"""[(\[{{$"]*+ {_BLANK} (?:
     {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_WORD} (?! \s+ (?! (?:stars?|points?|out|of)\b ) \w ) )"""
 _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
     | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | actually | no | not
-    | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it )\b
+    | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it | leaning | towards?
+    | on\s+second\s+thoughts? | on\s+reflection )\b
     (?: [^\S\n] | [,.!:…-] )*+ )"""
 _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         (?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
@@ -396,7 +397,8 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
         | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
         | (?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth | tenth )s?\b
-        | (?: means | indicates | would | if | unless | when | stands | denotes | represents )\b )
+        | (?:out\s+)? of \s+ (?: the | these | all )\b
+        | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
     | [\w%‰\\^☆★] | [.,:]\d"""
 _END = r"\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
@@ -404,7 +406,7 @@ _NUMBER = rf"""
     (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} ) | {_STARS} )
     (?P<empty> ☆*+ ) [\])}}>$]*+ {_UNIT}
     (?: {_BLANK} [(,]?+ {_BLANK} (?:
-        (?: / | (?:out\s+)?+ of\b (?: \s+ (?:an?|the|possible|maximum|total|of)\b )*+ ) {_BLANK}
+        (?: / | (?:out\s+)?+ of\b (?: \s+ (?:an?|possible|maximum|total|of)\b )*+ ) {_BLANK}
             (?P<top> {_DIGITS} | {_WORD} )
         | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) ) {_UNIT} \)?+ )?+ {_UNIT}
     (?: {_BLANK} \( {_BLANK} {_END} {_TO} (?P<highest> {_END} ) {_BLANK} \) )?+
@@ -419,10 +421,10 @@ _LISTED = _way(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
 _ANY_NUMBER = _way(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
 # A scale that the reply states, from a to b.
 _STATED = _way(
-    rf"""\b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK}
+    rf"""(?: \b on \s+ (?:an?|the) \s+ )?+ \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK}
         (?P<a1>{_END}) {_TO} (?P<b1>{_END})
     | (?<![\w.]) (?P<a2>{_END}) {_TO} (?P<b2>{_END}) (?: \s+ [^\W\d]+ )? \s+ scale \b
-    | (?<![\w.]) (?P<b3>{_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
+    | (?: \b on \s+ (?:an?|the) \s+ )?+ (?<![\w.]) (?P<b3>{_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
     | [(\[] [^()\[\]\n]*? (?<![\w.]) (?P<a4>{_END}) {_TO} (?P<b4>{_END}) [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
     | (?: out \s+ of | / ) {_BLANK} (?P<b5>{_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )"""
 )
@@ -431,7 +433,7 @@ _OTHER = frozenset(
     re.findall(
         r"\w+",
         """confidence certainty probability likelihood scale range bleu rouge meteor chrf comet bertscore bartscore
-        perplexity number count length words sentences errors mistakes issues facts step item example sample id
+        perplexity number count length words sentences errors mistakes issues facts reasons step item example sample id
         threshold weight previous initial human expected average mean baseline reference highest lowest maximum minimum
         max min top full perfect possible passing best worst other temperature version year page line paragraph
         question option if when unless whether not than until""",
