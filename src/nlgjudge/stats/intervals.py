@@ -5,8 +5,10 @@ for "other" systems leaves out each system too and adds both variances: it says 
 vary for as many other systems as well. Nothing is drawn, so equal scores have equal intervals.
 
 On populations fitted to the benchmarks' ratings, an interval of 95% for these systems holds the true
-value in 92 to 97% of studies, and one for other systems in at least 91%
-(`notebooks/beyond_statistics_validity.ipynb`).
+value in 92 to 97% of studies, and one for other systems in at least 91%. Elsewhere it can hold it less
+often: where a few documents lie far from the others, in little more than half of the studies. An
+interval has a notice if one document has a large part of the variance. No notice is no proof: far
+documents that your study happens to miss give none (`notebooks/beyond_statistics_validity.ipynb`).
 """
 
 from typing import NamedTuple
@@ -29,6 +31,8 @@ DOCUMENTS = 10  # with fewer no interval is given
 # With fewer systems no interval for other systems is given.
 OTHER_SYSTEMS = {"sample": 4, "dataset": 6, "system": 12}
 OTHER_SYSTEMS_OF_A_MEAN = 12
+# One of n documents may have this part of the variance; in populations like the benchmarks' few have more.
+LARGE_PART = (0.8, 3)  # the second over √n
 
 
 class Interval(NamedTuple):
@@ -43,6 +47,9 @@ class Interval(NamedTuple):
         system, systems at system level.
     reason : str
         Why there is no interval, empty otherwise.
+    notice : str
+        That one of n documents has more than 3 / √n (at most 80%) of the variance, so that the
+        interval may be too short; empty otherwise.
     """
 
     value: float
@@ -50,6 +57,7 @@ class Interval(NamedTuple):
     high: float
     n: int
     reason: str = ""
+    notice: str = ""
 
 
 def interval(
@@ -222,7 +230,7 @@ def interval_table(frame, cells, **options):
     Returns
     -------
     pandas.DataFrame
-        `cells` with `ci_low, ci_high` and `ci_reason`.
+        `cells` with `ci_low, ci_high, ci_reason` and `ci_notice`.
 
     Examples
     --------
@@ -247,10 +255,8 @@ def interval_table(frame, cells, **options):
         )
         for cell in cells.itertuples()
     ]
-    bounds = {"ci_low": "low", "ci_high": "high", "ci_reason": "reason"}
-    return cells.assign(
-        **{column: [getattr(one, name) for one in found] for column, name in bounds.items()}
-    )
+    names = ("low", "high", "reason", "notice")
+    return cells.assign(**{f"ci_{name}": [getattr(one, name) for one in found] for name in names})
 
 
 def _interval(frames, how, systems, confidence, least):
@@ -278,12 +284,14 @@ def _interval(frames, how, systems, confidence, least):
     if reason:
         return Interval(value, np.nan, np.nan, n, reason)
     half = _half_width(documents, others, confidence, larger=is_difference)
+    notice = _notice(documents)
     if is_difference:
-        return Interval(value, value - half, value + half, n)
+        return Interval(value, value - half, value + half, n, notice=notice)
     if documents and others:
-        return Interval(value, max(value - half, -1.0), min(value + half, 1.0), n)
+        ends = max(value - half, -1.0), min(value + half, 1.0)
+        return Interval(value, *ends, n, notice=notice)
     low, high = np.tanh(np.arctanh(value) + np.array([-half, half]) / (1 - value**2))
-    return Interval(value, min(float(low), value), max(float(high), value), n)
+    return Interval(value, min(float(low), value), max(float(high), value), n, notice=notice)
 
 
 def _left_out(parts, axis, how):
@@ -327,6 +335,19 @@ def _objection(documents, others, least):
     if all(np.ptp(values) < 1e-12 for values in documents + others):
         return "all left-out values are equal"
     return ""
+
+
+def _notice(documents):
+    """A warning where one document has a large part of the variance between documents."""
+    squares = [(values - values.mean()) ** 2 for values in documents]
+    squares = np.concatenate(squares or [np.zeros(1)])
+    share = squares.max() / (squares.sum() or 1)
+    if share <= min(LARGE_PART[0], LARGE_PART[1] / np.sqrt(len(squares))):
+        return ""
+    return (
+        f"one of {len(squares)} documents has {share:.0%} of the variance, so the interval may be too "
+        "short; look for a document that is unlike the others"
+    )
 
 
 def _half_width(documents, others, confidence, larger):
