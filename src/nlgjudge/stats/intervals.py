@@ -284,7 +284,7 @@ def _interval(frames, how, systems, confidence, least):
     if reason:
         return Interval(value, np.nan, np.nan, n, reason)
     half = _half_width(documents, others, confidence, larger=is_difference)
-    notice = _notice(documents)
+    notice = large_part(*documents)
     if is_difference:
         return Interval(value, value - half, value + half, n, notice=notice)
     if documents and others:
@@ -337,16 +337,15 @@ def _objection(documents, others, least):
     return ""
 
 
-def _notice(documents):
-    """A warning where one document has a large part of the variance between documents."""
-    squares = [(values - values.mean()) ** 2 for values in documents]
-    squares = np.concatenate(squares or [np.zeros(1)])
-    share = squares.max() / (squares.sum() or 1)
-    if share <= min(LARGE_PART[0], LARGE_PART[1] / np.sqrt(len(squares))):
+def large_part(*parts):
+    """A notice where one document has a large part of the variance of each array's values; empty elsewhere."""
+    squares = np.concatenate([np.zeros(1), *((values - values.mean()) ** 2 for values in parts)])
+    n, share = len(squares) - 1, squares.max() / (squares.sum() or 1)
+    if share <= min(LARGE_PART[0], LARGE_PART[1] / np.sqrt(max(n, 1))):
         return ""
     return (
-        f"one of {len(squares)} documents has {share:.0%} of the variance, so the interval may be too "
-        "short; look for a document that is unlike the others"
+        f"one of {n} documents has {share:.0%} of the variance, so the interval may be too short; "
+        "look for a document that is unlike the others"
     )
 
 
