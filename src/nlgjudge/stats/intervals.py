@@ -79,8 +79,8 @@ def interval(
     frame, metric, human, level, coefficient, constant, kendall
         As for `nlgjudge.correlation`. With one system, items are left out at dataset level.
     systems : {"these", "other"}
-        For these systems on other documents, or for as many other systems too (at least 91 of 100
-        intervals of 95% hold the true value). System level has an interval for other systems only.
+        For these systems on other documents, or for as many other systems too. System level has an
+        interval for other systems only.
     confidence : float
         In (0, 1).
 
