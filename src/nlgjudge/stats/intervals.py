@@ -6,8 +6,8 @@ vary for as many other systems as well. Nothing is drawn, so equal scores have e
 
 On populations fitted to the benchmarks' ratings, an interval of 95% for these systems holds the true
 value in 92 to 97% of studies, and one for other systems in at least 91%. Elsewhere it can hold it less
-often: where a few documents lie far from the others, in little more than half of the studies. An
-interval has a notice if one document has a large part of the variance. No notice is no proof: far
+often, as in 70% where a few documents lie far from the others. An
+interval has a notice if one document has a large part of the variance. Its absence proves nothing: far
 documents that your study happens to miss give none (`notebooks/beyond_statistics_validity.ipynb`).
 """
 
