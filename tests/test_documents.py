@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import json
 import pkgutil
 import re
 import shlex
@@ -64,3 +65,26 @@ def test_what_docstrings_name_exists():
 
 def test_the_version_is_that_of_the_distribution():
     assert nj.__version__ == version("nlgjudge")
+
+
+def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
+    """README's false alarms and the glossary's coverage, from the committed outputs."""
+    book = root() / "notebooks" / "beyond_statistics_validity.ipynb"
+    printed = [
+        "".join(output["data"]["text/markdown"])
+        for cell in json.loads(book.read_text(encoding="utf-8"))["cells"]
+        for output in cell.get("outputs", [])
+        if "text/markdown" in output.get("data", {})
+    ]
+    readme, glossary = (
+        " ".join((root() / name).read_text(encoding="utf-8").split())
+        for name in ("README.md", "site/glossary.md")
+    )
+    shown = " ".join(" ".join(printed).split())
+    alarms = re.findall(r"(0\.\d\d) \[[^]]*\] with (single items swapped|documents)", shown)
+    items, documents = (f"{float(share):.0%}" for share, _ in alarms)
+    assert f"{items} of comparisons if it swaps items, and in {documents} if it swaps" in readme
+    covered = re.findall(r"(\d+ to \d+%) \((?:far documents|nearly always right|ceiling)\)", shown)
+    assert len(covered) == 3 and all(f"in {ends}" in glossary for ends in covered)
+    (noticed,) = re.findall(r"There (\d+ to \d+%) of the intervals have a notice", shown)
+    assert f"{noticed} of the intervals have one" in glossary

@@ -286,6 +286,7 @@ def test_ceiling_labels_get_a_betting_interval_without_the_judge():
     system = found.means.iloc[0]
     assert not system["judge"] and found.means["judge"][1:].all()
     assert "betting interval" in " ".join(found.refused)
+    assert "chosen after a look at the labels" in " ".join(found.sentences)
     x, held = (Y[:30, 0] - 1) / 4, []
     for m in np.linspace(0, 1, 1001):
         up = down = 1.0
@@ -394,6 +395,36 @@ def test_the_committed_long_run_keeps_its_promises():
     assert cases[cases["data"] == "equal systems"].groupby("n")["false"].mean().max() <= 0.06
     useless = cases[cases["judge"].isin(["useless", "constant"])]
     assert useless["saved"].abs().max() < 0.01
+
+
+@pytest.mark.parametrize("documents, words", [(12, "fewer than 20"), (30, "20 or more")])
+@pytest.mark.parametrize(
+    "level, coefficient",
+    [("sample", "spearman"), ("dataset", "spearman"), ("system", "pearson")],
+)
+def test_the_certificate_quotes_the_coverage_of_the_committed_long_run(
+    level, coefficient, documents, words
+):
+    """The lowest and highest share of draws of any judge and aspect, rounded outwards."""
+    run = pd.read_csv(LONG_RUN).query("judge != 'all'")
+    shares = run.loc[(run["n"] >= 20) == (documents >= 20), f"covered, {level}"]
+    low, high = np.floor(100 * shares.min()), np.ceil(100 * shares.max())
+    Y = world(systems=12)
+    F = np.clip(judges(Y)["noisy"] + np.resize([1, 0, -1, 0, 1], 12), *SCALE)  # likes some systems
+    found = certify(Y, F, range(documents), level=level, coefficient=coefficient)
+    assert found.usable == documents and f"{level} level is" in found.paper
+    quoted = f"With {words} documents, such intervals of 95% covered in {low:.0f} to {high:.0f}%"
+    assert sum(sentence.startswith(quoted) for sentence in found.sentences) == 1
+
+
+def test_a_document_that_makes_the_interval_gets_a_notice():
+    Y = world()
+    F = judges(Y)["noisy"]
+    assert "Notice" not in " ".join(certify(Y, F, range(20), level="dataset").sentences)
+    Y, F = Y / 4 + 2, F / 4 + 2  # people and judge use all of the scale on one document alone
+    Y[3], F[3] = (1, 5, 1, 5, 1, 5), (5, 5, 1, 5, 1, 5)
+    found = certify(Y, F, range(20), level="dataset", coefficient="pearson")
+    assert "Notice: one of 20 documents has" in " ".join(found.sentences)
 
 
 def test_a_part_of_the_proof_with_an_independent_loop(real, method):

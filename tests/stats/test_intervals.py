@@ -90,7 +90,7 @@ def test_these_systems_equal_a_loop(level, coefficient, systems):
             frame, "a", "human", level=level, coefficient=coefficient, confidence=confidence
         )
         np.testing.assert_allclose(found[:3], [value, *on_z(value, half)], rtol=0, atol=1e-12)
-        assert found[3:] == (len(left_out), "")
+        assert found[3:5] == (len(left_out), "")
     if level == "sample":  # the t interval of the documents' correlations
         values = plain(frame, "a", level, coefficient)
         error = values.std() / len(values) ** 0.5
@@ -235,6 +235,55 @@ def test_equal_and_undefined_left_out_values():
     lone = small().assign(a=lambda frame: (frame["doc_id"] == "d5") * frame["human"])
     found = nj.interval(lone, "a", "human", level="dataset")
     assert found.reason == "undefined without one of the documents"
+
+
+def spread_out(times, documents=20, systems=6):
+    """Judges that follow people's normal ratings, with one document of `times` the spread."""
+    human, *errors = np.random.default_rng(5).normal(size=(3, documents, systems))
+    scores = np.array([human, *(0.5 * human + 0.9 * error for error in errors)])
+    scores[:, 3] *= times
+    frame = pd.DataFrame(scores.reshape(3, -1).T, columns=["human", "a", "b"])
+    frame["doc_id"], frame["system_id"] = np.divmod(range(len(frame)), systems)
+    return frame
+
+
+@pytest.mark.parametrize("times, given", [(8, True), (1, False)])
+def test_one_document_with_a_large_part_of_the_variance_gives_a_notice(times, given):
+    frame, how = spread_out(times), {"level": "dataset", "coefficient": "pearson"}
+    squares = without_each(frame, "doc_id", "a", *how.values()).pipe(lambda v: (v - v.mean()) ** 2)
+    found = nj.interval(frame, "a", "human", **how)
+    share = f"one of 20 documents has {squares.max() / squares.sum():.0%} of the variance"
+    assert found.reason == "" and (squares[3] / squares.sum() > 3 / 20**0.5) == given
+    assert found.notice.startswith(share) if given else found.notice == ""
+    assert (share in repr(found)) == given
+    parts, test = [(frame, "a", "human"), (frame, "b", "human")], {"permutations": 9, **how}
+    agreed = nj.agreement(frame, ["a"], ["human"], coefficients=["pearson"], interval=True)
+    tested = nj.paired_tests(frame, [("a", "b")], ["human"], interval=True, **test)
+    others = [
+        mean_interval(parts, **how).notice,
+        nj.interval(frame, "a", "human", systems="other", **how).notice,
+        *agreed["ci_notice"],
+    ]
+    assert [bool(notice) for notice in others] == [given] * 3
+    assert tested["ci_notice"].item() == difference(frame, "a", "b", "human", **how).notice
+    # A correlation within the document does not depend on its spread.
+    assert nj.interval(frame, "a", "human", coefficient="pearson").notice == ""
+
+
+@pytest.mark.parametrize(
+    "documents, turned, given",
+    [(10, 1, True), (10, 2, False), (30, 2, False), (50, 2, True), (50, 3, False), (100, 3, True)],
+)
+def test_the_part_that_gives_a_notice_depends_on_the_number_of_documents(documents, turned, given):
+    """Documents' correlations are 1 or -1; one of k that are -1 has (n - k) / (k n) of the variance."""
+    frame = pd.DataFrame(
+        [(d, s, s, -s if d < turned else s) for d in range(documents) for s in range(4)],
+        columns=["doc_id", "system_id", "human", "a"],
+    )
+    share = (documents - turned) / (turned * documents)
+    found = nj.interval(frame, "a", "human")
+    assert bool(found.notice) == given == (share > min(0.8, 3 / documents**0.5))
+    assert f"{share:.0%}" in found.notice or not given
 
 
 def test_a_mean_needs_twelve_other_systems():

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.stats.intervals import large_part
+
 USABLE, DIFFERING, SYSTEMS = 8, 5, 10  # the fewest for which each part was verified
 NEAR_ONE = 0.97  # no interval is verified beyond
 FLIPS = 1999
@@ -73,7 +75,8 @@ def means_of_systems(data, estimates, names, scale, alpha, refused):
         refused.append(
             f"{(~judge).sum()} of {len(names)} systems have nearly all labels at one value, so that "
             "a judge cannot help and a t interval would be too short: a betting interval from the "
-            "labels alone, valid and wide, is given. Label more documents, or use a finer scale."
+            "labels alone is given. It is wide, but chosen after a look at the labels: if they are "
+            "at one value by chance, it is wrong. Label more documents, or use a finer scale."
         )
     return table
 
@@ -205,28 +208,29 @@ def _interval(whole, parts, alpha):
 
 
 def correlation_with_interval(data, level, coefficient, alpha, helped):
-    """Value with interval, documents that it rests on, a part's deviation, and why not."""
+    """Value with interval, documents that it rests on, a part's deviation, why not, and a notice."""
     nothing = (np.nan,) * 3, 0, np.nan
     if level == "system" and coefficient != "pearson":
-        return *nothing, "ranks of systems' means have no valid one. Use coefficient='pearson'."
+        return *nothing, "ranks of systems' means have no valid one. Use coefficient='pearson'.", ""
     if level == "system" and helped.sum() < SYSTEMS:
         why = f"only {helped.sum()} systems have labels that vary enough, and {SYSTEMS} are needed"
-        return *nothing, f"{why}. Label more documents, or use level='sample'."
+        return *nothing, f"{why}. Label more documents, or use level='sample'.", ""
     whole, parts = _parts(data, level, coefficient)
     usable = int(np.isfinite(parts).sum())
     if usable < USABLE:
         why = f"only {usable} of {len(parts)} labelled documents have a correlation; elsewhere all"
         why += f" systems have the same label or score. {USABLE} are needed"
-        return *nothing, f"{why}. Label more documents, or use level='dataset'."
+        return *nothing, f"{why}. Label more documents, or use level='dataset'.", ""
     near = level != "sample" and abs(whole) >= np.arctanh(NEAR_ONE)
     if near or np.nanstd(parts) < 1e-9:
-        return *nothing, "it is too close to 1, or the same on all documents. Report it alone."
+        return *nothing, "it is too close to 1, or the same on all documents. Report it alone.", ""
     found, spread = _interval(whole, parts, alpha), np.nanstd(parts, ddof=1)
+    notice = large_part(parts[np.isfinite(parts)])
     if level == "sample":
-        return tuple(found.clip(-1, 1)), usable, spread, ""
+        return tuple(found.clip(-1, 1)), usable, spread, "", notice
     value, low, high = np.tanh(found)
     ends = (-1 if low <= -NEAR_ONE else low, 1 if high >= NEAR_ONE else high)
-    return (value, *ends), usable, spread * (1 - value**2), ""
+    return (value, *ends), usable, spread * (1 - value**2), "", notice
 
 
 def lead(data, others, level, coefficient, alpha):

@@ -43,7 +43,7 @@ def agreement(
     pandas.DataFrame
         One row for each judge, aspect, level and coefficient: `judge, metric` (the column), `dataset,
         aspect, level, coefficient, ours` (in [-1, 1]), `n, n_skipped, reason`, and with `interval`
-        `ci_low, ci_high, ci_reason`.
+        `ci_low, ci_high, ci_reason, ci_notice`.
 
     Raises
     ------

@@ -37,7 +37,7 @@ COLUMNS = [
     "family",
     "reason",
 ]
-BOUNDS = ["ci_low", "ci_high", "ci_reason"]
+BOUNDS = ["ci_low", "ci_high", "ci_reason", "ci_notice"]
 
 
 def paired_tests(
@@ -94,8 +94,8 @@ def paired_tests(
         documents at sample level), `difference`, `p_items` and `p_systems`, `holm_items` and `holm_systems`
         (corrected over all rows), `swaps_of_systems` (different swaps of systems, inf from 2^63), `smallest_p_systems`
         (below which no `p_systems` can be), `family` (the number of tests that were corrected together) and
-        `reason` (why a p is NaN; empty otherwise). With `interval`, `ci_low, ci_high, ci_reason`. A single
-        system has nothing to swap: `p_systems` is NaN, and `reason` says so.
+        `reason` (why a p is NaN; empty otherwise). With `interval`, `ci_low, ci_high,
+        ci_reason, ci_notice`. A single system has nothing to swap: `p_systems` is NaN, and `reason` says so.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def paired_tests(
         row |= _tested(frame, columns, items, has_systems, how | swapped)
         if interval:
             found = difference(frame, *columns, systems=systems, **how)
-            row |= dict(zip(BOUNDS, (found.low, found.high, found.reason)))
+            row |= dict(zip(BOUNDS, (found.low, found.high, found.reason, found.notice)))
         rows.append(row)
     columns = [*COLUMNS, *BOUNDS] if interval else COLUMNS
     return one_family(pd.DataFrame(rows, columns=columns))
