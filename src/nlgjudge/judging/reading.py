@@ -400,7 +400,7 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         | (?:out\s+)? of \s+ (?: the | these | all )\b
         | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
     | [\w%‰\\^☆★] | [.,:]\d"""
-_END = r"\d+(?:\.\d+)?"
+_END = r"[-+]?\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
 _NUMBER = rf"""
     (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} ) | {_STARS} )
@@ -471,10 +471,14 @@ def _numbers(aspect):
     tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
     boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\\w++ \{{ )?+ {_NUMBER}"
     line = rf"^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER} [^\w\n]*+ $"
-    first = rf"\A {_LEAD} {_BULLET} (?! 1[.)] ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
+    first = (
+        rf"\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
+    )
     said = rf"""\b (?<! if[ ] ) I (?: \s+ (?:would|will|can|must) | ['’](?:d|ll) )? \s+ (?:rate|give|score|assign|grade)
-        \s+ (?: (?! (?:no|not|never|than|least|most|over|under|between|about|around|if)\b ) [^\W\d]++ \s+ ){{0,8}}?
-        {_NUMBER} (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) )"""
+        (?: [ ]+ (?! (?: {_WORD} | no | not | never | than | least | most | over | under | between | about | around
+            | if )\b )
+            [a-z'’-]++ ){{0,8}}? [ ]+
+        {_NUMBER} (?(more) | (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) ) )"""
     return (
         _way(whole),
         (_way(labelled), _way(tagged), _way(boxed)),
@@ -657,7 +661,7 @@ def _value(match, said, scale):
         return None, "no_rating"
     may_be_more = (
         groups.get("more") is not None
-        or (groups.get("bullet") and scale[0] < 0)
+        or (groups.get("bullet") and not groups.get("before") and scale[0] < 0)
         or _GOES_ON.match(match.string, match.end(_group(match)))
     )
     again = [_number(groups[name], said) for name in ("text", "again") if groups.get(name)]
