@@ -170,6 +170,17 @@ def test_every_figure_has_alt_text(notebook):
             assert len(alt.split()) >= 8, cell.source[-200:]
 
 
+def test_every_figure_is_checked(notebook):
+    """Saving a figure refuses hidden data and empty panels; a figure that is not saved has its own check."""
+    cells = of(notebook, "code")
+    shown = [
+        cell
+        for cell in cells
+        if any("image/png" in output.get("data", {}) for output in cell.outputs)
+    ]
+    assert all(re.search(r"figures\.(save|check_drawn)\(", cell.source) for cell in shown)
+
+
 def test_the_last_code_cell_signs(notebook):
     last = of(notebook, "code")[-1]
     assert notebook.cells.index(last) >= len(notebook.cells) - 2  # a source line may follow

@@ -1,23 +1,29 @@
 """Figures show the values they are given, and files that do not change between runs."""
 
+from itertools import combinations
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgba
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import (
     ANOTHER,
     COLOURS,
     MARKERS,
+    SOLID,
+    check_drawn,
     comparison,
     curves,
     intervals,
+    mark_empty,
     save,
 )
 from nlgjudge.ledger.verdicts import VERDICTS
+from nlgjudge.ledger.whole_table import TINTS
 
 COLUMNS = ["row", "aspect", "coefficient", "published", "ours", "verdict", "evidence"]
 ROWS = pd.DataFrame(
@@ -62,8 +68,8 @@ def test_a_comparison_shows_the_values_of_the_ledger():
     assert sorted(away[:, 0].round(6)) == [-400, 0.4, 6, 600]
     assert len(set(values[:, 1])) == 3 and set(values[:, 1].round()) == {0, 1}
     assert [label.get_text() for label in spearman.get_yticklabels()] == ["A", "B"]
-    assert {COLOURS["exact"], COLOURS["sign_flipped"], ANOTHER["color"]} <= set(colours)
-    assert COLOURS["differs"] not in colours  # the cell of another model is grey
+    expected = [COLOURS["exact"], COLOURS["close"], COLOURS["sign_flipped"], ANOTHER["color"]]
+    assert sorted(colours) == sorted(expected)  # the cell of another model is grey
     assert set(COLOURS) == set(VERDICTS) == set(MARKERS)
 
 
@@ -112,6 +118,99 @@ def test_intervals_and_curves_have_a_panel_for_each_value():
     draws = pd.DataFrame({"x": [1, 1, 2, 2], "y": [0.0, 1.0, 0.5, 0.7], "hue": "h", "column": "c"})
     (panel,) = curves(draws, x="x", y="y", hue="hue", column="column", title="One").axes
     assert panel.lines[0].get_ydata().tolist() == pytest.approx([0.5, 0.6])
+
+
+def dots_and_lines(axis):
+    axis.scatter([0.1, np.nan], [1, 2])
+    axis.hlines([1, 2], [0, 0.2], [0.4, 0.9])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        dots_and_lines,
+        lambda axis: axis.errorbar([1, 2], [0.1, 0.2], yerr=0.1),
+        lambda axis: axis.bar([1, 2], [0.1, 0.9]),
+        lambda axis: axis.hist([0.1, 0.2, 0.9], histtype="step"),
+        lambda axis: axis.fill_between([1, 2], [0, 0.1], [0.5, 0.9]),
+    ],
+)
+def test_a_figure_with_a_value_outside_its_axes_is_refused(draw, tmp_path):
+    """Limits set on one panel cut off an end of what is drawn, also in the panel that shares them."""
+    figure, (first, second) = plt.subplots(1, 2, sharex=True)
+    draw(first), draw(second)
+    low, high = second.dataLim.intervalx
+    for axis in (first, second):
+        axis.axvline(99), axis.axhspan(-99, 99), axis.axline((0, 0), slope=1)
+        axis.text(99, 99, "far away")
+    save(figure, "good", folder=tmp_path)
+    first.set_xlim(low - 0.1, high - 0.01)
+    with pytest.raises(ValueError, match="panel 1: expected all data inside its axes"):
+        save(figure, "bad", folder=tmp_path)
+    assert {path.stem for path in tmp_path.rglob("*.*")} == {"good"}
+
+
+def test_a_panel_without_data_is_refused_unless_it_says_why():
+    figure, (first, second) = plt.subplots(1, 2)
+    first.plot([1, 2])
+    second.axvline(0)
+    second.scatter([np.nan], [1])
+    with pytest.raises(ValueError, match="panel 2: expected data or a text that says why"):
+        check_drawn(figure)
+    mark_empty(figure)
+    assert [len(axis.texts) for axis in (first, second)] == [0, 1]
+    check_drawn(figure)
+    check_drawn(comparison(ROWS.assign(ours=np.nan, difference=np.nan), title="Published alone"))
+
+
+def lightness_and_colour(colour, page, matrix):
+    """CIE L*a*b* (D65) of a colour with its transparency on a page, seen through a matrix for linear RGB."""
+    *rgb, alpha = to_rgba(colour)
+    rgb = alpha * np.array(rgb) + (1 - alpha) * page
+    rgb = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    white = RGB_TO_XYZ.sum(axis=1)
+    x, y, z = np.cbrt(
+        RGB_TO_XYZ @ (matrix @ rgb).clip(0, 1) / white
+    )  # the cube root holds above L* 8
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+# IEC 61966-2-1 (sRGB).
+RGB_TO_XYZ = np.array(
+    [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+)
+# Machado, Oliveira and Fernandes (2009), deuteranomaly of severity 1.
+DEUTERANOPE = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+)
+NORMAL = np.eye(3)
+GREY = np.tile(RGB_TO_XYZ[1], (3, 1))
+WHITE, DARK = 1.0, 30 / 255
+
+
+@pytest.mark.parametrize(
+    "vision", [NORMAL, DEUTERANOPE, GREY], ids=["normal", "deuteranope", "grey"]
+)
+@pytest.mark.parametrize("page", [WHITE, DARK])
+@pytest.mark.parametrize("kind", ["table", "figure"])
+def test_three_tints_are_far_apart(vision, page, kind):
+    """By ΔE of 1976. Figures have a white page of their own."""
+    tables = {tint: background for tint, (background, _) in TINTS.items()}
+    shown = tables if kind == "table" else {tint: SOLID[tint] for tint in TINTS}
+    page = page if kind == "table" else WHITE
+    assert list(shown) == ["reproduces", "differs", "no value"]
+    seen = [lightness_and_colour(colour, page, vision) for colour in shown.values()]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 20
+
+
+@pytest.mark.parametrize("page, ink", [(WHITE, "#222832"), (DARK, "#ced6dd")])
+def test_texts_on_tints_are_readable(page, ink):
+    """WCAG 2 asks for a contrast of 4.5; the ink is that of the site's light and dark pages."""
+    for background, text in TINTS.values():
+        colours = (background, text.replace("inherit", ink))
+        tops = [lightness_and_colour(colour, page, GREY)[0] + 16 for colour in colours]
+        dark, light = sorted((top / 116) ** 3 + 0.05 for top in tops)
+        assert light / dark >= 4.5
 
 
 def test_saved_files_are_the_same_in_every_run(tmp_path):

@@ -9,7 +9,7 @@ import nlgjudge as nj
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.printed import KEY, tables
 from nlgjudge.ledger.verdicts import VERDICTS
-from nlgjudge.ledger.whole_table import SHOWN
+from nlgjudge.ledger.whole_table import LETTERS, SHOWN, tints
 
 
 def rouge(value=0.13, artefact="table1", **options):
@@ -42,7 +42,7 @@ def test_every_published_row_and_cell_is_shown(paper, artefact):
 def test_a_cell_by_hand_and_what_the_others_need():
     table = nj.ledger.paper_table(rouge(), "geval", "table1")
     assert (
-        '<td id="T_geval_table1_row0_col3" class="data row0 col3 nj-exact" >0.130<br>0.130 ✓'
+        '<td id="T_geval_table1_row0_col3" class="data row0 col3 nj-reproduces" >0.130<br>0.130 ✓'
         in (table._repr_html_())
     )
     assert "0.130 | 0.130 ✓" in repr(table)
@@ -81,3 +81,23 @@ def test_an_average_that_its_row_contradicts_is_marked_whoever_ran_it():
 def test_every_verdict_has_its_own_mark():
     assert set(VERDICTS) <= set(SHOWN)
     assert len({mark for mark, _, _ in SHOWN.values()}) == len(SHOWN)
+
+
+def test_values_of_others_have_no_tint():
+    """Nor has a verdict that is neither a reproduction nor a failure; what has no value has the third tint."""
+    cells = nj.ledger.committed()
+    found = tints(cells)
+    others = cells["evidence"].isin(LETTERS) & cells["ours"].notna()
+    assert set(found[others]) == {""} and (cells.loc[others, "verdict"] == "close").any()
+    own = cells["ours"].notna() & ~others
+    by_verdict = found[own].groupby(cells["verdict"]).unique().str[0].to_dict()
+    assert by_verdict == {
+        **{"exact": "reproduces", "close": "reproduces"},
+        **{"relabelled": "", "within_ci": "", "misprint": "", "not_run": "no value"},
+    }
+    assert set(found[cells["ours"].isna()]) == {"no value"}
+    html = nj.ledger.paper_table(
+        rouge(evidence="other_run"), "geval", "table1", elsewhere=False
+    )._repr_html_()
+    assert "0.130 ≈ o" in html and "nj-reproduces" not in html.split("<tbody>")[1]
+    assert "Green reproduces, red differs, grey has nothing to compare" in html

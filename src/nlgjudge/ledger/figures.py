@@ -6,26 +6,22 @@ from itertools import cycle
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.collections import Collection
+from matplotlib.lines import AxLine
 
 from nlgjudge.data.paths import out
 from nlgjudge.ledger.verdicts import of_others
+from nlgjudge.ledger.whole_table import SHOWN
 from nlgjudge.ledger.words import titled
 from nlgjudge.namespaces import optional
 
 sns = optional("seaborn", "notebooks")
 
-COLOURS = {
-    "exact": "#1b7837",
-    "close": "#7fbf7b",
-    "within_ci": "#f1a340",
-    "differs": "#b2182b",
-    "sign_flipped": "#762a83",
-    "relabelled": "#2166ac",
-    "misprint": "#8c510a",
-    "not_run": "#bbbbbb",
-}
+# The tints of the tables as dots and lines need them; other verdicts are told by their marker.
+SOLID = {"reproduces": "#00592d", "differs": "#e6550d", "no value": "#bbbbbb", "": "#222222"}
+COLOURS = {verdict: SOLID[tint] for verdict, (_, tint, _) in SHOWN.items() if verdict}
 # By verdict; nothing is shown by colour alone.
-MARKERS = dict(zip(COLOURS, "osPXv^*."))
+MARKERS = dict(zip(COLOURS, "os^PXv*."))
 # A cell of another model or another run neither agrees nor disagrees.
 ANOTHER = {"color": "#737373", "marker": "D", "label": "another model or run"}
 # The salt makes the identifiers in an SVG file the same in every run.
@@ -120,7 +116,7 @@ def comparison(rows, *, title, notice=""):
         for axis, name in zip(lefts, coefficients):
             axis.set_xlabel(titled(name))
             axis.set_xlim(ends.min() - 0.04, ends.max() + 0.04)
-        limit = max(12, 1.5 * np.nanmax(rows["away"].abs(), initial=0))
+        limit = max(12, 1.5 * rows["away"].abs().max())
         ticks = [tick for tick in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(tick) <= limit]
         right.set_xscale("symlog", linthresh=1)
         right.set_xlim(-limit, limit)
@@ -150,7 +146,7 @@ def _draw_cells(line, cells, coefficients, looks):
         right.scatter(part["away"], places[part.index], s=20, linewidths=0, **look)
     lefts[0].set_yticks(range(len(labels)), labels)
     lefts[0].set_ylim(len(labels) - 0.5, -0.5)
-    right.axvspan(-0.5, 0.5, color="#1b7837", alpha=0.12, lw=0)
+    right.axvspan(-0.5, 0.5, color=SOLID["reproduces"], alpha=0.12, lw=0)
     for axis in line:
         axis.grid(axis="y", visible=False)
         for edge in range(1, len(labels)):
@@ -181,6 +177,7 @@ def _write_title(figure, title, notice=""):
     lines = [*title.split("\n"), f"({notice})"] if notice else title.split("\n")
     width = int(10.5 * figure.get_figwidth())
     figure.suptitle("\n".join(textwrap.fill(line, width) for line in lines), fontsize=12)
+    mark_empty(figure)
 
 
 def curves(frame, *, x, y, hue, column, title, notice=""):
@@ -297,6 +294,81 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     return figure
 
 
+def mark_empty(figure):
+    """Write "no value" in each panel without data.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    """
+    for axis in figure.axes:
+        if not len(_places(axis)):
+            axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center", va="center")
+
+
+def check_drawn(figure):
+    """Refuse a figure that does not show its data.
+
+    Lines and bands across a panel (`axhline`, `axvspan`, `axline`) and texts are not data.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        For a point, line, interval or bar that is not inside its axes, and for a panel that has neither data nor
+        a text that says why.
+
+    Examples
+    --------
+    >>> figure, axis = plt.subplots()
+    >>> _ = axis.plot([0.2, 0.9])
+    >>> _ = axis.set_ylim(0.5, 1)
+    >>> check_drawn(figure)
+    Traceback (most recent call last):
+    ...
+    ValueError: panel 1: expected all data inside its axes; got some outside. Widen the limits or leave them out.
+    >>> plt.close(figure)
+    """
+    for number, axis in enumerate(figure.axes, 1):
+        axis.get_xlim(), axis.get_ylim()  # sets limits that are to fit the data
+        panel = " ".join(filter(None, [f"panel {number}", axis.get_title() or axis.get_xlabel()]))
+        places = axis.transAxes.inverted().transform(_places(axis))
+        if np.any((places < -1e-6) | (places > 1 + 1e-6)):
+            raise ValueError(
+                f"{panel}: expected all data inside its axes; got some outside. Widen the limits or leave them out."
+            )
+        if not (len(places) or axis.images or axis.texts):
+            raise ValueError(
+                f"{panel}: expected data or a text that says why there are none; got neither. Leave the panel out."
+            )
+
+
+def _places(axis):
+    """Ends of all that is drawn in a panel's units, in pixels."""
+    drawn = [np.empty((0, 2))]
+    for artist in [*axis.lines, *axis.patches, *axis.collections]:
+        transform, ends = artist.get_transform(), _ends(artist)
+        if isinstance(artist, Collection) and artist.get_offset_transform() == axis.transData:
+            transform, ends = axis.transData, np.ma.filled(artist.get_offsets(), np.nan)
+        if transform.contains_branch(axis.transData) and not isinstance(artist, AxLine):
+            drawn.append(transform.transform(ends))
+    places = np.concatenate(drawn)
+    return places[np.isfinite(places).all(axis=1)]
+
+
+def _ends(artist):
+    """Corners of an artist's paths. The point that closes a path is none."""
+    paths = artist.get_paths() if isinstance(artist, Collection) else [artist.get_path()]
+    parts = [
+        path.vertices if path.codes is None else path.vertices[path.codes != path.CLOSEPOLY]
+        for path in paths
+    ]
+    return np.concatenate([np.empty((0, 2)), *parts])
+
+
 def save(figure, name, *, sample=False, folder=None):
     """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
 
@@ -310,17 +382,24 @@ def save(figure, name, *, sample=False, folder=None):
     folder : pathlib.Path, optional
         Replaces the folder of this run's results.
 
+    Raises
+    ------
+    ValueError
+        As `check_drawn`.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> figure, _ = plt.subplots(figsize=(1, 1))
+    >>> figure, axis = plt.subplots(figsize=(1, 1))
+    >>> _ = axis.plot([0, 1])
     >>> with TemporaryDirectory() as made:
     ...     save(figure, "mine", folder=Path(made))
     ...     print(sorted(path.name for path in Path(made, "figures").iterdir()))
     ['mine.png', 'mine.svg']
     >>> plt.close(figure)
     """
+    check_drawn(figure)
     folder = (folder or out(sample)) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):

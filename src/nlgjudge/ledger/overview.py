@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from nlgjudge.ledger.counts import PUBLISHED
-from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE
+from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE, mark_empty
 from nlgjudge.ledger.verdicts import of_others, was_run
 
 GREY = "#737373"
@@ -54,6 +54,7 @@ def summary(rows, *, title):
         axes[2].margins(x=0.15)
         axes[2].set_xlabel(f"{sizes.sum():,} published cells")
         figure.suptitle(title)
+        mark_empty(figure)
     return figure
 
 

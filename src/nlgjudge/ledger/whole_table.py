@@ -1,6 +1,6 @@
 """A paper's table with our values below the published ones.
 
-Each verdict has a colour and a mark, because code hosts remove the colours.
+Each verdict has a mark, because code hosts remove the colours; three tints say what matters most.
 """
 
 import pandas as pd
@@ -14,17 +14,24 @@ from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PAR
 from nlgjudge.ledger.words import titled
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
-# By verdict: mark, background and meaning.
+# Background and text. Far apart in lightness, so that colour-blind readers and grey printers can tell them apart; the
+# last one lets a dark page through.
+TINTS = {
+    "reproduces": ("#74bd88", "#000000"),
+    "differs": ("#c0392b", "#ffffff"),
+    "no value": ("#80808029", "inherit"),
+}
+# By verdict: mark, tint and meaning.
 SHOWN = {
-    "exact": ("✓", "rgba(46,160,67,.32)", "same digits"),
-    "close": ("≈", "rgba(46,160,67,.16)", "at most 0.01 away"),
-    "relabelled": ("⇄", "rgba(31,119,180,.25)", "matches another coefficient than its label"),
-    "within_ci": ("~", "rgba(227,179,65,.28)", "published value in our 95% interval"),
-    "differs": ("✗", "rgba(218,54,51,.28)", "differs"),
-    "sign_flipped": ("±", "rgba(218,54,51,.28)", "matches with the other sign"),
-    "misprint": ("!", "rgba(163,113,247,.30)", "published average contradicts its own row"),
-    "not_run": ("", "rgba(128,128,128,.16)", "not computed"),
-    "": ("·", "none", "rehearsal without a verdict"),
+    "exact": ("✓", "reproduces", "same digits"),
+    "close": ("≈", "reproduces", "at most 0.01 away"),
+    "relabelled": ("⇄", "", "matches another coefficient than its label"),
+    "within_ci": ("~", "", "published value in our 95% interval"),
+    "differs": ("✗", "differs", "differs"),
+    "sign_flipped": ("±", "differs", "matches with the other sign"),
+    "misprint": ("!", "", "published average contradicts its own row"),
+    "not_run": ("", "no value", "not computed"),
+    "": ("·", "", "rehearsal without a verdict"),
 }
 # A letter after the mark: the value is not computed from the paper's own material.
 LETTERS = {
@@ -34,12 +41,43 @@ LETTERS = {
     THIRD_PARTY: ("t", "computed and published by others"),
 }
 STYLES = [
-    {"selector": f".nj-{verdict}", "props": f"background-color: {colour}"}
-    for verdict, (_, colour, _) in SHOWN.items()
+    {
+        "selector": f".nj-{tint.replace(' ', '-')}",
+        "props": f"background-color: {background}; color: {text}",
+    }
+    for tint, (background, text) in TINTS.items()
 ] + [
     {"selector": "th, td", "props": "text-align: center; padding: 2px; white-space: nowrap"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left"},
 ]
+LEGEND = (
+    "Published value first, ours second. Green reproduces, red differs, grey has nothing to compare; a cell without "
+    "tint has a mark, and a letter if its value is from another model, run or author"
+)
+
+
+def tints(cells):
+    """Choose the tints of cells, keys of `TINTS`.
+
+    Parameters
+    ----------
+    cells : pandas.DataFrame
+        With the ledger's columns `ours`, `verdict` and `evidence`.
+
+    Returns
+    -------
+    pandas.Series of str
+        Empty for a verdict that is only a mark, and for a value of another model, run or author.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"ours": [0.1, 0.1, None], "verdict": ["close", "close", "misprint"],
+    ...                       "evidence": ["recomputed", "other_run", "none"]})
+    >>> tints(cells).tolist()
+    ['reproduces', '', 'no value']
+    """
+    found = cells["verdict"].map(lambda verdict: SHOWN[verdict][1]).mask(of_others(cells), "")
+    return found.mask(cells["ours"].isna(), "no value")
 
 
 class PaperTable:
@@ -73,13 +111,13 @@ class PaperTable:
         """What the marks mean, how many cells have them, and what the others need."""
         counts = self.cells["verdict"].value_counts()
         marks = [
-            f"{mark or 'grey'} {meaning} ({counts[verdict]})"
+            f"{mark or '–'} {meaning} ({counts[verdict]})"
             for verdict, (mark, _, meaning) in SHOWN.items()
             if verdict in counts
         ]
         kinds = set(self.cells["evidence"])
         marks += [f"{mark} {meaning}" for kind, (mark, meaning) in LETTERS.items() if kind in kinds]
-        lines = [f"Published value first, ours second. {'; '.join(marks)}."]
+        lines = [f"{LEGEND}. {'; '.join(marks)}."]
         lacking = self.cells[(self.cells["verdict"] == "not_run") & (self.cells["published"] != "")]
         some = set(self.cells.loc[self.cells["ours"].notna(), "row"])
         for need, part in lacking.groupby("note", sort=False):
@@ -92,7 +130,8 @@ class PaperTable:
         return "\n".join([self._wide(" | ").to_string(), *self._legend()])
 
     def _repr_html_(self):
-        classes = laid_out(self.cells.assign(css="nj-" + self.cells["verdict"]), "css", HEADS)
+        css = "nj-" + tints(self.cells).str.replace(" ", "-")
+        classes = laid_out(self.cells.assign(css=css), "css", HEADS)
         table = self._wide("<br>").style.set_td_classes(classes)
         table = table.set_table_styles(STYLES).set_caption("<br>".join(self._legend()))
         table = table.format_index(escape="html", axis="index")
