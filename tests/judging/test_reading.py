@@ -98,7 +98,7 @@ def test_a_rating_is_read(text, form, scale, rating):
         ("N/A", "form", FIVE, "refusal"),
         ("The summary covers 3 of 7 facts.", "form", FIVE, "no_rating"),
         ("I would not give it a 5", "form", FIVE, "no_rating"),
-        ("5 stars for fluency, 2 for facts", "stars", FIVE, "no_rating"),
+        ("5 stars for fluency, 2 for facts", "stars", FIVE, "ambiguous"),
         ("7", "form", FIVE, "out_of_range"),
         ("Rating: -1", "form", FIVE, "out_of_range"),
         ("105", "number", HUNDRED, "out_of_range"),

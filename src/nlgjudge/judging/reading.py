@@ -204,6 +204,13 @@ class Reading(NamedTuple):
             found = _decided(matches, said, self.scale)
         else:
             found = _find_number(plain, aspect, self.scale)
+            in_json = _find_in_json(text, aspect, True, self.scale)
+            if in_json.reason not in ("not_json", "no_rating"):
+                plain = re.sub(r"\{.*\}", _blanked, plain, flags=re.DOTALL)
+                beside = _find_number(plain, aspect, self.scale)
+                found = in_json
+                if beside.reason != "no_rating" and beside[:2] != in_json[:2]:
+                    found = Found(math.nan, "ambiguous")
         if found.reason == "no_rating" and _REFUSAL.search(text):
             return Found(math.nan, "refusal")
         return found
@@ -338,8 +345,8 @@ _UNSEEN = [
     )
 ]
 _MARKUP = str.maketrans(
-    '*_`#\u00a0"“”' + "–−‑—―－" + "：／⁄％٪．٫，٬～〜＋＝（）",
-    "     '''" + "-" * 6 + "://%%..,,~~+=()",
+    '*_`#\u00a0"“”' + "–−‑—―－﹣" + "：／⁄％٪．٫，٬～〜＋＝（）",
+    "     '''" + "-" * 7 + "://%%..,,~~+=()",
 )
 
 
@@ -375,36 +382,47 @@ def _blanked(match):
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: float(value) for value, word in enumerate(_WORDS)}
-_WORD = rf"\b(?:{'|'.join(_NUMBERS)})\b"
+_WORD = rf"\b(?:{'|'.join(_NUMBERS)})(?:\b|(?=[½⅓⅔¼¾]))"
+# Numbers that are not read.
+_UNREAD = r"""(?: \b(?: eleven | twelve | (?:thir|four|fif|six|seven|eigh|nine)teen
+    | (?:twen|thir|for|fif|six|seven|eigh|nine)ty | hundred | thousand | half )\b | [①-⓿] )"""
 _BLANK = r"[^\S\n]*+"
 _SIGN = rf"(?: [-+] {_BLANK} | (?: minus | negative | plus ) \s+ )?+"
 _DIGITS = r"(?: \d++ (?: \.\d++ | ,\d{1,2}+(?!\d) )?+ | \.\d++ )"
 _STARS = r"(?: [★⭐🌟]\ufe0f? )++"
 _UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b (?! \s+ {_WORD} ) )?+"
 _SECOND = rf"""[(\[{{$"]*+ {_BLANK} (?:
-    {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_WORD} (?! \s+ (?! (?:stars?|points?|out|of)\b ) \w ) )"""
+    {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_SIGN} (?: {_UNREAD}
+    | {_WORD} (?! [^\S\n]+ (?! (?:stars?|points?|out|of|and|hundred|thousand|quarters?|thirds?|fifths?)\b ) \w ) ) )"""
 _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
     | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | actually | no | not
     | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it | leaning | towards?
-    | on\s+second\s+thoughts? | on\s+reflection )\b
+    | upgraded | downgraded | raised | lowered | changed | adjusted )\b
     (?: [^\S\n] | [,.!:…-] )*+ )"""
 _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         (?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
-            | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over )\b )++
+            | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over | ou | oder
+                | bis | und | et )\b )++
         \.?+ {_BLANK} {_HEDGE}{{0,4}}+ {_SECOND}
         | [(,.;!\[]?+ {_BLANK} {_HEDGE}{{1,5}}+ {_SECOND}
-        | \.?\d | [½⅓⅔¼¾?^~+→⇒➜] | [-=]>
+        | [^\n]{{0,40}}? \b (?: at\s+first | initially | on\s+second\s+thoughts? | on\s+reflection | misread | mistake
+            | let\s+me\s+(?:change|revise|correct) | changed | correction )\b [^\n]{{0,40}}? {_SECOND}
+        | for \s+ [^\W\d]++ [,;]? (?:\s+and)? \s+ {_SECOND}
+        | points? \s+ {_WORD}
+        | (?: [a-z]+ [ ] )? (?:errors|mistakes|words|facts|sentences|times|issues|problems|slips|typos
+            | years|months|days|hours|minutes|seconds|kg|km)\b
+        | \.?\d | [½⅓⅔¼¾?^~+→⇒➜≤≥] | [-=]>
         | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
         | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
         | (?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth | tenth )s?\b
         | (?:out\s+)? of \s+ (?: the | these | all )\b
         | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
-    | [\w%‰\\^☆★] | [.,:]\d"""
+    | [\w%‰\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
 _END = r"[-+]?\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
 _NUMBER = rf"""
-    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} ) | {_STARS} )
-    (?P<empty> ☆*+ ) [\])}}>$]*+ {_UNIT}
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) | {_STARS} ) [\ufe0f\u20e3]*+
+    (?P<empty> [☆✩]*+ ) [\])}}>$]*+ {_UNIT}
     (?: {_BLANK} [(,]?+ {_BLANK} (?:
         (?: / | (?:out\s+)?+ of\b (?: \s+ (?:an?|possible|maximum|total|of)\b )*+ ) {_BLANK}
             (?P<top> {_DIGITS} | {_WORD} )
@@ -413,7 +431,7 @@ _NUMBER = rf"""
     (?= {_BLANK} \( {_BLANK} (?P<again> {_DIGITS} | {_WORD} ) {_BLANK} (?: / {_BLANK} \d++ {_BLANK} )?+ \) )?
     (?P<more> (?= {_MORE} ) )?"""
 # Before a number, nothing that may belong to it.
-_LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆] | >(?=\s) | <(?=[^<>\n]*>) | \\\( )*+"
+_LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆✩$€£¥] | ^>(?=\s) | <(?=[^<>\n]*>) | \\\( | \$(?=[^$\n]*\$) )*+"
 _LEAD_OF_LINE = _LEAD.replace(r"[^\w", r"[^\w\n").replace(r"(?=\s)", r"(?=[^\S\n])")
 _BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
 _GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
@@ -426,7 +444,8 @@ _STATED = _way(
     | (?<![\w.]) (?P<a2>{_END}) {_TO} (?P<b2>{_END}) (?: \s+ [^\W\d]+ )? \s+ scale \b
     | (?: \b on \s+ (?:an?|the) \s+ )?+ (?<![\w.]) (?P<b3>{_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
     | [(\[] [^()\[\]\n]*? (?<![\w.]) (?P<a4>{_END}) {_TO} (?P<b4>{_END}) [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
-    | (?: out \s+ of | / ) {_BLANK} (?P<b5>{_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )"""
+    | (?: out \s+ of | / ) {_BLANK} (?P<b5>{_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
+    | \b max(?:imum)?\b [.:]? (?: \s+ (?:score|rating|of|is|points?)\b )*+ [:=]? {_BLANK} (?P<b6>{_END}) (?!\w)"""
 )
 # What a label names that is no rating of the text, and what may stand before a label.
 _OTHER = frozenset(
@@ -436,7 +455,7 @@ _OTHER = frozenset(
         perplexity number count length words sentences errors mistakes issues facts reasons step item example sample id
         threshold weight previous initial human expected average mean baseline reference highest lowest maximum minimum
         max min top full perfect possible passing best worst other temperature version year page line paragraph
-        question option if when unless whether not than until""",
+        question option f1 z target seed deviation variance far if when unless whether not than until""",
     )
 )
 _BEFORE = frozenset(
@@ -457,26 +476,29 @@ def _numbers(aspect):
     """Patterns of the whole reply; of numbers with a label; of one alone on its line; of other places for one."""
     aspect = re.escape(aspect) or "(?!)"
     noun = r"(?: rating | score | grade | stars | answer )s?+"
-    other = r"(?: response | evaluation | result | verdict | judge?ment | assessment )s?+"
-    before = r"(?P<before> (?: [^\W\d_]++ [^\S\n]++ ){0,2}? )"
+    other = r"(?: response | evaluation | result | verdict | judge?ment | assessment | edit | correction )s?+"
+    before = r"(?P<before> (?: \w[\w-]*+ [^\S\n]++ ){0,2}? )"
     bracket = r"(?: [(\[] [^()\[\]\n]* [)\]] \s*+ )?+"
-    whole = rf"""\A \s*+ {_LEAD} {_BULLET} (?: (?P<before> [^\W\d] [\w ]{{0,40}}? )
-        (?: [\s']*+ {bracket} [:=] | [ ] (?=\() ) )?+
+    whole = rf"""\A \s*+ {_LEAD} {_BULLET}
+        (?: (?P<before> [^\W\d] [\w -]{{0,40}}? (?= [\s']*+ {bracket} [:=] ) | [^\W\d_]++ (?= [ ]\( ) )
+            [\s']*+ (?: {bracket} [:=] )?+ )?+
         {_LEAD} {_NUMBER} {_BLANK} (?: \( [^()\n]*+ \) )?+ [^\w]*+ \Z"""
-    labelled = rf"""(?<![\w/]) {before} (?:
+    labelled = rf"""(?<![\w/-]) (?<! e\.g\.[ ] ) {before} (?:
             (?: {noun} (?: \s+ (?:for|of|on) \s+ (?: (?:the|its) \s+ )? {aspect} )?+ | {aspect} )
-            [\s']*+ {bracket} (?: [:=] | is\b (?: \s*+ : )?+ )
-            | {other} [\s']*+ {bracket} [:=] )
-        \s*+ (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
+            \s*+ {bracket} (?: [:=] | \|(?!\s*\n) | is\b (?: \s*+ : )?+ )
+            | {other} \s*+ {bracket} [:=] )
+        (?: [^\S\n]*+ (?!\n) | \s*+ (?! \d++ [.)] [^\S\n] ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
     tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
     boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\\w++ \{{ )?+ {_NUMBER}"
-    line = rf"^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER} [^\w\n]*+ $"
+    line = rf"""^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER}
+        (?: [^\w\n] | (?(more) (?: \d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
     first = (
         rf"\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
     )
     said = rf"""\b (?<! if[ ] ) I (?: \s+ (?:would|will|can|must) | ['’](?:d|ll) )? \s+ (?:rate|give|score|assign|grade)
         (?: [ ]+ (?! (?: {_WORD} | no | not | never | than | least | most | over | under | between | about | around
-            | if )\b )
+            | if | almost | nearly | approximately | roughly | maybe | point | page | line | number | step | version )\b
+            | {_UNREAD} )
             [a-z'’-]++ ){{0,8}}? [ ]+
         {_NUMBER} (?(more) | (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) ) )"""
     return (
@@ -518,7 +540,7 @@ def _without_rival(matches, text, scale):
 
 def _names_rating(match, aspect):
     """Whether the words before a number are no name of another one."""
-    words = (match["before"] or "").lower().split()
+    words = re.findall(r"\w+", (match["before"] or "").lower())
     is_ours = not aspect or not words or words[-1] in _BEFORE | {*aspect.split()}
     return is_ours and not _OTHER & {*words}
 
