@@ -437,15 +437,15 @@ _BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
 _GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
 _LISTED = _way(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
 _ANY_NUMBER = _way(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
-# A scale that the reply states, from a to b.
+# A scale that the reply states, and its top.
 _STATED = _way(
     rf"""(?: \b on \s+ (?:an?|the) \s+ )?+ \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK}
-        (?P<a1>{_END}) {_TO} (?P<b1>{_END})
-    | (?<![\w.]) (?P<a2>{_END}) {_TO} (?P<b2>{_END}) (?: \s+ [^\W\d]+ )? \s+ scale \b
-    | (?: \b on \s+ (?:an?|the) \s+ )?+ (?<![\w.]) (?P<b3>{_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
-    | [(\[] [^()\[\]\n]*? (?<![\w.]) (?P<a4>{_END}) {_TO} (?P<b4>{_END}) [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
-    | (?: out \s+ of | / ) {_BLANK} (?P<b5>{_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
-    | \b max(?:imum)?\b [.:]? (?: \s+ (?:score|rating|of|is|points?)\b )*+ [:=]? {_BLANK} (?P<b6>{_END}) (?!\w)"""
+        {_END} {_TO} ({_END})
+    | (?<![\w.]) {_END} {_TO} ({_END}) (?: \s+ [^\W\d]+ )? \s+ scale \b
+    | (?: \b on \s+ (?:an?|the) \s+ )?+ (?<![\w.]) ({_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
+    | [(\[] [^()\[\]\n]*? (?<![\w.]) {_END} {_TO} ({_END}) [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
+    | (?: out \s+ of | / ) {_BLANK} ({_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
+    | \b max(?:imum)?\b [.:]? (?: \s+ (?:score|rating|of|is|points?)\b )*+ [:=]? {_BLANK} ({_END}) (?!\w)"""
 )
 # What a label names that is no rating of the text, and what may stand before a label.
 _OTHER = frozenset(
@@ -511,10 +511,9 @@ def _numbers(aspect):
 
 def _find_number(text, aspect, scale):
     """A number that is the whole reply or has a label; else one that stands apart, if no other competes with it."""
-    for stated in _STATED.finditer(text):
-        ends = {name[0]: float(value) for name, value in stated.groupdict().items() if value}
-        if (ends.get("a", scale[0]), ends["b"]) != tuple(scale):
-            return Found(math.nan, "other_scale")
+    tops = {float(top) for stated in _STATED.finditer(text) for top in stated.groups() if top}
+    if tops - {float(scale[1])}:
+        return Found(math.nan, "other_scale")
     text = _STATED.sub(_blanked, text)
     whole, labels, line, apart = _numbers(aspect)
     found = [match for match in _matches(text, whole) if _names_rating(match, "")]
