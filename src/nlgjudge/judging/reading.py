@@ -203,14 +203,7 @@ class Reading(NamedTuple):
             matches = next(filter(None, (_matches(plain, way) for way in ways)), [])
             found = _decided(matches, said, self.scale)
         else:
-            found = _find_number(plain, aspect, self.scale)
-            in_json = _find_in_json(text, aspect, True, self.scale)
-            if in_json.reason not in ("not_json", "no_rating"):
-                plain = re.sub(r"\{.*\}", _blanked, plain, flags=re.DOTALL)
-                beside = _find_number(plain, aspect, self.scale)
-                found = in_json
-                if beside.reason != "no_rating" and beside[:2] != in_json[:2]:
-                    found = Found(math.nan, "ambiguous")
+            found = _find_anywhere(text, plain, aspect, self.scale)
         if found.reason == "no_rating" and _REFUSAL.search(text):
             return Found(math.nan, "refusal")
         return found
@@ -572,6 +565,17 @@ def _choices(texts):
         _way(rf"\A \W* {letter}"),
         _way(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
     )
+
+
+def _find_anywhere(text, plain, aspect, scale):
+    """A rating in a reply's text, or in a JSON object in it; both must agree."""
+    in_json = _find_in_json(text, aspect, True, scale)
+    if in_json.reason in ("not_json", "no_rating"):
+        return _find_number(plain, aspect, scale)
+    beside = _find_number(re.sub(r"\{.*\}", _blanked, plain, flags=re.DOTALL), aspect, scale)
+    if beside.reason != "no_rating" and beside[:2] != in_json[:2]:
+        return Found(math.nan, "ambiguous")
+    return in_json
 
 
 _RATED = {"rating", "score", "overall", "stars"}

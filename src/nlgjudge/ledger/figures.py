@@ -333,7 +333,9 @@ def check_drawn(figure):
     >>> plt.close(figure)
     """
     for number, axis in enumerate(figure.axes, 1):
-        axis.get_xlim(), axis.get_ylim()  # sets limits that are to fit the data
+        # Asking for limits sets those that are to fit the data.
+        axis.get_xlim()
+        axis.get_ylim()
         panel = " ".join(filter(None, [f"panel {number}", axis.get_title() or axis.get_xlabel()]))
         places = axis.transAxes.inverted().transform(_places(axis))
         if np.any((places < -1e-6) | (places > 1 + 1e-6)):

@@ -5,10 +5,10 @@ for "other" systems leaves out each system too and adds both variances: it says 
 vary for as many other systems as well. Nothing is drawn, so equal scores have equal intervals.
 
 On populations fitted to the benchmarks' ratings, an interval of 95% for these systems holds the true
-value in 92 to 97% of studies, and one for other systems in at least 91%. Elsewhere it can hold it less
-often, as in 70% where a few documents lie far from the others. An
-interval has a notice if one document has a large part of the variance. Its absence proves nothing: far
-documents that your study happens to miss give none (`notebooks/beyond_statistics_validity.ipynb`).
+value in 92 to 97% of studies, and one for other systems in at least 91%. Elsewhere it can be less: 70% where
+a few documents lie far from the others. An interval has a notice if one document has a large part of the
+variance. Its absence proves nothing: far documents that your study happens to miss give none
+(`notebooks/beyond_statistics_validity.ipynb`).
 """
 
 from typing import NamedTuple
