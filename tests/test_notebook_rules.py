@@ -178,7 +178,9 @@ def test_every_figure_is_checked(notebook):
         for cell in cells
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
-    assert all(re.search(r"figures\.(save|check_drawn)\(", cell.source) for cell in shown)
+    assert all(
+        re.search(r"figures\.(save|check_drawn)\(|table\.figure\(", cell.source) for cell in shown
+    )
 
 
 def test_the_last_code_cell_signs(notebook):
