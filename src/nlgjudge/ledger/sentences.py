@@ -8,6 +8,13 @@ from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS
 from nlgjudge.ledger.words import listed, titled
 
 OWN = EVIDENCE[:3]  # from the paper's own material
+# What the values are, of rows for which only others have some.
+OTHERS = {
+    "other_run": "another run of the metric",
+    "rejudged": "another model",
+    "substitute_judge": "another model",
+    "third_party": "computed by others from its replies",
+}
 
 
 def verdict(cells):
@@ -16,7 +23,7 @@ def verdict(cells):
     Parameters
     ----------
     cells : pandas.DataFrame
-        All cells of a table, as `nlgjudge.ledger.whole_table.PaperTable.cells`.
+        All cells of a table, as from `nlgjudge.ledger.paper_table`.
 
     Returns
     -------
@@ -35,7 +42,7 @@ def verdict(cells):
     found = [
         *_own(cells, cells[own & (cells["verdict"] != MISPRINT)]),
         *_misprints(cells[cells["verdict"] == MISPRINT]),
-        *_of_others(cells.loc[of_others, "row"].unique()),
+        *_of_others(cells[of_others].drop_duplicates("row")),
         *_missing(cells),
     ]
     return ". ".join(found) + "."
@@ -79,8 +86,9 @@ def _misprints(wrong):
 
 
 def _of_others(rows):
+    """Rows for which only others have values."""
     if len(rows):
-        yield f"For {_rows(rows)} there are only values of another run, model or author, which confirm nothing"
+        yield f"Values that confirm nothing: {_grouped(rows['row'], rows['evidence'].map(OTHERS))}"
 
 
 def _missing(cells):
@@ -89,9 +97,13 @@ def _missing(cells):
     if len(rest):
         partly = rest["row"].isin(cells.loc[cells["ours"].notna(), "row"])
         names = rest["row"].mask(partly, "parts of " + rest["row"])
-        rows = names.groupby(needs_of(rest, "missing"), sort=False).agg(list)
-        parts = [f"{missing} ({_rows(of)})" for missing, of in rows.items()]
-        yield f"Missing: {'; '.join(parts)}"
+        yield f"Missing: {_grouped(names, needs_of(rest, 'missing'))}"
+
+
+def _grouped(rows, kinds):
+    """Rows by kind, as "kind (row and row); other kind (row)"."""
+    parts = rows.groupby(list(kinds), sort=False).agg(_rows)
+    return "; ".join(f"{kind} ({of})" for kind, of in parts.items())
 
 
 def rerun_verdict(cells, reran):
@@ -100,7 +112,7 @@ def rerun_verdict(cells, reran):
     Parameters
     ----------
     cells : pandas.DataFrame
-        The judge's cells of one table, of `nlgjudge.ledger.reruns.Rerun.cells`.
+        The judge's cells of one table, of a rerun.
     reran : nlgjudge.ledger.reruns.Rerun
 
     Returns

@@ -19,8 +19,7 @@ from nlgjudge.ledger.reruns import rerun
 from nlgjudge.ledger.variants import best, search, summary
 from nlgjudge.ledger.verdicts import EVIDENCE
 from nlgjudge.ledger.whole_table import paper_table
-from nlgjudge.papers.asking import PAPERS as PROTOCOLS
-from nlgjudge.papers.asking import versions
+from nlgjudge.papers import modules
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table
 
@@ -82,8 +81,8 @@ class Table:
         self.paper = paper
         self.artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
         self.notebook = notebook
-        of = next(name for name, one in PROTOCOLS.items() if paper in one.VERSIONS)
-        both = dict.fromkeys([*versions(of, self.artefacts), (paper, self.artefacts[0])])
+        of = next(one.VERSIONS for one in modules().values() if paper in one.VERSIONS)
+        both = [(version, artefact) for version in of for artefact in self.artefacts]
         self.published = {key: published(*key) for key in both}
         self.claim = self.text(" ".join(claim.split()))
         self.reran = None
@@ -387,7 +386,7 @@ class Table:
         Table or pandas.DataFrame
             Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
         """
-        paper = next(name for name, one in PROTOCOLS.items() if self.paper in one.VERSIONS)
+        paper = next(name for name, one in modules().items() if self.paper in one.VERSIONS)
         self.reran = rerun(paper, self.artefacts, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:

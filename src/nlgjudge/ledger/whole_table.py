@@ -155,7 +155,7 @@ def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
     elsewhere : bool
         Take missing cells from the committed ledger.
     judge : pandas.DataFrame, optional
-        Cells of a judge that was asked just now, as `nlgjudge.ledger.reruns.Rerun.cells`. They are shown before values
+        Cells of a judge that was asked just now, as of `nlgjudge.rerun`. They are shown before values
         of others, and never in the place of a value from the paper's own material.
 
     Returns
