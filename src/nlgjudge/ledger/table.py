@@ -142,7 +142,7 @@ class Table:
 
         Parameters
         ----------
-        benchmark : nlgjudge.data.Benchmark
+        benchmark : nlgjudge.data.schema.Benchmark
             Its name is the published dataset's.
         scores : pandas.DataFrame
             `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`, of the items to
