@@ -8,7 +8,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.ledger import CELL, read
-from nlgjudge.ledger.printed import KEY
+from nlgjudge.ledger.printed import KEY, tables
 from planted_judges import People
 
 load = cache(nj.load)
@@ -63,7 +63,7 @@ def test_a_table_answers_before_anything_is_computed():
     )
 
 
-@pytest.mark.parametrize("paper, artefact", nj.ledger.printed.tables())
+@pytest.mark.parametrize("paper, artefact", tables())
 def test_every_verdict_counts_what_the_ledger_has(paper, artefact):
     cells = committed(artefact, paper=paper).query("published != ''")
     own = cells["evidence"].isin(["recomputed", "released_scores", "released_responses"])

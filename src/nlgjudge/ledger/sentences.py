@@ -60,20 +60,25 @@ def _own(cells, own):
         yield f"None of {published} published cells can be computed from the paper's own material"
         return
     good = own["verdict"].isin(["exact", "close"])
-    exact = (own["verdict"] == "exact").sum()
-    whole = good.groupby(own["row"], sort=False).all()
-    digits = "all" if exact == good.sum() else f"{exact}"
+    exact = own["verdict"] == "exact"
+    digits = "all" if exact.sum() == good.sum() else f"{exact.sum()}"
     text = f"{good.sum()} of {published} published cells reproduce, {digits} to the last digit"
-    if whole.any():
-        lacks = cells["verdict"].eq("not_run") & cells["row"].isin(whole.index[whole])
-        text += f": {_rows(whole.index[whole])}, every cell" + " that was computed" * bool(
-            lacks.any()
-        )
+    rows = own.assign(good=good, exact=exact, near=own["variant"].str.startswith("nearest: "))
+    rows = rows.groupby("row", sort=False).agg(
+        cells=("good", "size"), good=("good", "sum"), exact=("exact", "sum"), near=("near", "any")
+    )
+    whole = rows.index[(rows["good"] == rows["cells"]) & ~rows["near"]]
+    if len(whole):
+        lacks = cells["verdict"].eq("not_run") & cells["row"].isin(whole)
+        text += f": {_rows(whole)}, every cell" + " that was computed" * bool(lacks.any())
     yield text
-    for row in whole.index[~whole]:
-        missed = own.loc[~good & (own["row"] == row), "verdict"].value_counts()
+    for row in rows.drop(whole).itertuples():
+        missed = own.loc[~good & (own["row"] == row.Index), "verdict"].value_counts()
         kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in missed.items())
-        yield f"{row} does not in {missed.sum()} of {(own['row'] == row).sum()} cells ({kinds})"
+        if kinds:
+            yield f"{row.Index} does not in {missed.sum()} of {row.cells} cells ({kinds})"
+        else:
+            yield f"No variant explains {row.Index}: the nearest gives {row.exact} of {row.cells} cells exactly"
 
 
 def _misprints(wrong):

@@ -137,6 +137,7 @@ class Table:
         note="",
         judge="",
         constant="skip",
+        explained_only=False,
     ):
         """Compute rows from columns of scores.
 
@@ -161,6 +162,8 @@ class Table:
             published cells and their number, ``{all}`` the mean distance with averages.
         constant : {"skip", "zero", "nan"}
             As for `nlgjudge.correlation`.
+        explained_only : bool
+            Leave out the rows that no column explains, where it is not known which of several rows scores belong to.
 
         Returns
         -------
@@ -178,6 +181,8 @@ class Table:
             before = self._fills.get((row, benchmark.name))
             if own and (before is None or _rank(evidence) <= _rank(before.evidence)):
                 fill = Fill(own, values, frame, evidence, constant, variant, note, judge)
+                if explained_only and not self._explains(row, fill):
+                    continue
                 self._fills[row, benchmark.name] = fill
         self._sample |= benchmark.is_sample
         self._forget()
@@ -251,6 +256,11 @@ class Table:
                 )
                 found.append(part.assign(metric=name, column=column))
         return pd.concat([part for part in found if len(part)] or found, ignore_index=True)
+
+    def _explains(self, row, fill):
+        """Whether the candidates of a fill give every published cell of a row."""
+        cells = self._cells(self.paper)
+        return search(cells, {row: fill.columns}, fill.values)[0].explained
 
     def _row(self, version, row):
         """Our cells of a row, the one candidate for all of its published cells, and its search."""
