@@ -164,11 +164,6 @@ class Table:
             As for `nlgjudge.correlation`.
         explained_only : bool
             Leave out the rows that no column explains, where it is not known which of several rows scores belong to.
-
-        Returns
-        -------
-        Table
-            Itself.
         """
         aspects = list(self._cells(self.paper).query("aspect != 'AVG'")["aspect"].unique())
         frame = scores if aspects[0] in scores else benchmark.with_scores(scores)
@@ -186,7 +181,6 @@ class Table:
                 self._fills[row, benchmark.name] = fill
         self._sample |= benchmark.is_sample
         self._forget()
-        return self
 
     def put(self, artefact, cells, evidence, *, sample=False):
         """Take cells as they are, where the rows of a table need rules of their own.
@@ -200,11 +194,6 @@ class Table:
             Of rows without their own.
         sample : bool
             Whether the values come from the sample.
-
-        Returns
-        -------
-        Table
-            Itself.
         """
         check_known("table of this notebook", artefact, self.artefacts)
         given = cells if "evidence" in cells else cells.assign(evidence=evidence)
@@ -212,7 +201,6 @@ class Table:
         self._placed[artefact] = pd.concat([before, given], ignore_index=True)
         self._sample |= sample
         self._forget()
-        return self
 
     def add_note(self, text, **where):
         """Add to the notes of some cells of this run.
@@ -222,15 +210,9 @@ class Table:
         text : str
         **where
             Values of the ledger's columns, as ``verdict="misprint"``; a cell has to have all of them.
-
-        Returns
-        -------
-        Table
-            Itself.
         """
         self._notes.append((text, where))
         self._forget()
-        return self
 
     def _cells(self, version):
         """Published cells of a version's tables, those of the largest table first."""
