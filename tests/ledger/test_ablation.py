@@ -392,7 +392,8 @@ def test_the_answer_comes_first_and_begins_with_the_samples_notice(chats):
         f"{SAMPLE_NOTICE}. With perturb typos 5, the correlation with people"
     )
     assert f"most for coherence: {most:.2f} [" in found.sentence
-    assert repr(found).startswith(found.sentence) and found._repr_html_().startswith("<p>sample")
+    assert repr(found).startswith(f"Answer: {found.sentence}\n")
+    assert found._repr_html_().startswith(f"<p><strong>Answer:</strong> {found.sentence}</p><table")
     assert "variant: replies: 50 parsed" in repr(found)
     assert found.table[["base_cost", "variant_cost"]].eq(0).all(axis=None)  # a rule costs nothing
 

@@ -234,14 +234,14 @@ class Ablation:
     def __repr__(self):
         if self.table is None:
             return f"{self.sentence}\n{self.plan.to_string()}"
-        return "\n".join([self.sentence, self.shown.to_string(), *self.notes])
+        return "\n".join([f"Answer: {self.sentence}", self.shown.to_string(), *self.notes])
 
     def _repr_html_(self):
-        sentence = f"<p>{escape(self.sentence)}</p>"
+        sentence = escape(self.sentence, quote=False)
         if self.table is None:
-            return sentence + self.plan.to_html()
-        notes = "<br>".join(map(escape, self.notes)).replace("\n", "<br>")
-        return f"{sentence}{self.shown.to_html()}<p>{notes}</p>"
+            return f"<p>{sentence}</p>{self.plan.to_html()}"
+        notes = escape("\n".join(self.notes), quote=False).replace("\n", "<br>")
+        return f"<p><strong>Answer:</strong> {sentence}</p>{self.shown.to_html()}<p>{notes}</p>"
 
 
 def ablation(

@@ -93,7 +93,8 @@ class Setup:
         prices = price or (nan, nan) if self.judge.is_model else (0, 0)
         cost = (read * prices[0] + written * prices[1]) / 1e6
         if self.given["average"]:
-            return pd.DataFrame({"unread": unread.mean(), "cost": cost.sum()}, self.aspects)
+            both = {"unread": unread.mean(), "cost": cost.sum(min_count=1)}
+            return pd.DataFrame(both, self.aspects)
         return pd.DataFrame({"unread": unread.groupby(replies["aspect"]).mean(), "cost": cost})
 
 
