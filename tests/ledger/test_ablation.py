@@ -260,6 +260,17 @@ def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
     assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
 
 
+def test_a_limit_that_a_judge_would_not_keep_is_refused(chats, served, store):
+    judge = nj.get_judge("openai:m", store=store, price=[1, 1])
+    change = {"judge": judge, **PROMPT}
+    with pytest.raises(
+        TypeError, match="max_cost is an option of a judge that is given by its name"
+    ):
+        compared(chats, SURFACE, change, max_cost=1, price=[1, 1])
+    found = compared(chats, {"judge": lambda item: 3}, change, price=[1, 1])
+    assert found.plan["cost"].gt(0).tolist() == [False, True] and not served.requests
+
+
 def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):
     api = Api(lambda prompt, sample: str(1 + len(prompt) % 3))
     serve(api)
@@ -302,6 +313,8 @@ class Refuses:
         ({"prompt": "Rate it from 1 to 9: {{hypothesis}}"}, "states a scale from 1 to 9"),
         ({"words": {"four stars": "five"}}, "has no 'four stars' to replace"),
         ({"scale": [10, 1]}, "expected the lowest rating first"),
+        ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),
+        ({"words": ["a"]}, r"words=\['a'\]: expected a dict, as {'carefully': 'with care'}"),
         ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),
         ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
         ({"policy": "drp"}, "no policy 'drp': did you mean 'drop'"),
@@ -376,11 +389,9 @@ def test_an_unstable_interval_and_a_missing_one_are_said(turned):
         found.table.loc["style", "variant_notice"] == found.table.loc["style", "difference_notice"]
     )
     for shown in (repr(found), found._repr_html_()):
-        assert "one of 10 documents has 90% of the variance" in shown
-        assert "(variant_notice of style, difference_notice of style)" in shown or (
-            "(difference_notice of style, variant_notice of style)" in shown
-        )
-        assert "the correlation is exactly 1 or -1 (base_reason of style)" in shown
+        assert "interval: one of 10 documents has 90% of the variance" in shown
+        assert "(style difference, style variant)" in shown
+        assert "no interval: the correlation is exactly 1 or -1 (style base)" in shown
     assert found.sentence.startswith("With judge <lambda> in place of <lambda>, the correlation")
     assert "judge &lt;lambda&gt;" in found._repr_html_()
 

@@ -143,11 +143,13 @@ class Ablation:
     def notes(self):
         """Lines below the table: replies, unstable and missing intervals, what judges could not do."""
         found = [f"{label}: {reply_counts(replies)}" for label, replies in self.replies.items()]
-        texts = self.table.filter(regex="notice$|reason$").stack()
-        for text, cells in texts[texts != ""].groupby(texts, sort=False):
-            found.append(
-                f"{text} ({', '.join(f'{column} of {aspect}' for aspect, column in cells.index)})"
-            )
+        where = {}
+        for column in self.table.filter(regex="notice$|reason$"):
+            name, _, kind = column.rpartition("_")
+            start = "interval" if kind == "notice" else "no interval" if name else "no p"
+            for aspect, text in self.table[column].items():
+                where.setdefault(text and f"{start}: {text}", []).append(f"{aspect} {name}".strip())
+        found += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]
         judges = dict.fromkeys(one.judge for one in self.setups.values())
         found += [
             f"{one.name}: {said}" for one in judges for said in [*one.notices, one.stopped] if said
@@ -200,14 +202,10 @@ class Ablation:
             and `rho`, the rank correlation of both, with 95% intervals for other documents; `changed`, the share of
             items whose score moved; `base_values` and `variant_values`, the numbers of distinct scores.
         """
-        rows = {}
+        rows, scores = {}, self.scores.drop(columns=self.aspects)
         for aspect in self.aspects:
             names = {f"{label}:{aspect}": label for label in self.setups}
-            both = (
-                self.scores.dropna(subset=list(names))
-                .drop(columns=self.aspects)
-                .rename(columns=names)
-            )
+            both = scores.rename(columns=names).dropna(subset=["base", "variant"])
             away = both["variant"] - both["base"]
             shifts = away.groupby(both["doc_id"]).mean()
             half = t.ppf(0.975, len(shifts) - 1) * shifts.sem()

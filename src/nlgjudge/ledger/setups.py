@@ -33,6 +33,12 @@ SETUP = {
     "estimator": "mean",  # how the replies to an item become its score
 }
 ESTIMATORS = {"mean": "mean", "median": "median", "mode": lambda scores: scores.mode().mean()}
+# Entries of which a value of another kind is refused, with an example.
+_LIKE = {
+    "words": {"carefully": "with care"},
+    "average": ["coherence", "fluency"],
+    "perturb": ["typos", "", 5],
+}
 _RANGE = re.compile(r"\d+(?: ?[-–] ?| to | or )(\d+)")
 
 
@@ -56,6 +62,10 @@ class Setup:
 
     def __init__(self, given, judge, items, aspects):
         check_known("estimator", given["estimator"], ESTIMATORS)
+        for name, like in _LIKE.items():
+            if given[name] and not isinstance(given[name], type(like)):
+                kind = type(like).__name__
+                raise ValueError(f"{name}={given[name]!r}: expected a {kind}, as {like}")
         self.given, self.judge, self.aspects = given, judge, aspects
         self.prompts = [_prompt(given, judge, aspect) for aspect in given["average"] or aspects]
         self.texts = _perturbed(items, given["perturb"]) if given["perturb"] else items
@@ -130,6 +140,8 @@ def plan_of(setups, estimated=False):
 
 
 def _judge(spec, items, limits):
+    if getattr(spec, "asks", False):  # a limit that it would not keep is refused
+        return get_judge(spec, max_cost=limits["max_cost"])
     options = {"items": items, **limits} if isinstance(spec, (str, list)) else {}
     if options and "replay:" in str(spec):
         options["missing"] = "keep"  # a recording may lack some items
