@@ -409,6 +409,12 @@ def test_the_answer_comes_first_and_begins_with_the_samples_notice(chats):
     assert found.table[["base_cost", "variant_cost"]].eq(0).all(axis=None)  # a rule costs nothing
 
 
+def test_a_change_without_effect_is_said_to_have_none(chats):
+    found = compared(chats, SURFACE, {"samples": 2})
+    said = "falls in 0 and rises in 0 of 1 aspect. The paired test finds a difference for no aspect"
+    assert said in found.sentence and found.moved().loc["coherence", "rho"] == "1.00"
+
+
 def test_how_the_scores_moved_by_hand(turned):
     """Half of the scores are one higher, and one more document by three."""
 

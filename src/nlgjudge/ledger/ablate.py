@@ -4,6 +4,7 @@ from html import escape
 from textwrap import shorten
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from scipy.stats import t
 
@@ -116,13 +117,14 @@ class Ablation:
             )
         most = table.loc[[table["difference"].abs().idxmax()]]
         falls, rises = ((sign * table["difference"] > 0).sum() for sign in (-1, 1))
+        largest = f", most for {most.index[0]}: {with_interval(most, 'difference').iloc[0]}"
         clear = list(table.index[table["holm_items"] < 0.05]) or ["no aspect"]
-        level, n = self.how["level"], table["n"].min()
+        level, n, aspects = self.how["level"], table["n"].min(), len(table)
         return (
             f"{notice}With {change}, the correlation with people (Spearman, {level} level) falls in {falls} and "
-            f"rises in {rises} of {len(table)} aspect{'s' * (len(table) > 1)}, most for {most.index[0]}: "
-            f"{with_interval(most, 'difference').iloc[0]}. The paired test finds a difference for {listed(clear)} "
-            f"(items swapped, 5%, Holm's correction over {len(table)}); n is {n:,} {_UNITS[level]} or more."
+            f"rises in {rises} of {aspects} aspect{'s' * (aspects > 1)}{largest if falls or rises else ''}. The paired "
+            f"test finds a difference for {listed(clear)} (items swapped, 5%, Holm's correction over {aspects}); "
+            f"n is {n:,} {_UNITS[level]} or more."
         )
 
     @property
@@ -213,8 +215,8 @@ class Ablation:
             rows[aspect] = {
                 "items": len(both),
                 **both[["base", "variant"]].mean(),
-                "shift": f"{shifts.mean():.2f} [{shifts.mean() - half:.2f}, {shifts.mean() + half:.2f}]",
-                "rho": f"{rho.value:.2f} [{rho.low:.2f}, {rho.high:.2f}]",
+                "shift": _span(shifts.mean(), shifts.mean() - half, shifts.mean() + half),
+                "rho": _span(*rho[:3]),
                 "changed": (away.abs() > 1e-9).mean(),
                 **both[["base", "variant"]].round(9).nunique().add_suffix("_values"),
             }
@@ -240,6 +242,10 @@ class Ablation:
             return f"<p>{sentence}</p>{self.plan.to_html()}"
         notes = escape("\n".join(self.notes), quote=False).replace("\n", "<br>")
         return f"<p><strong>Answer:</strong> {sentence}</p>{self.shown.to_html()}<p>{notes}</p>"
+
+
+def _span(value, low, high):
+    return f"{value:.2f}" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
 
 def ablation(
