@@ -4,6 +4,8 @@ from .comparison import averages as averages
 from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
+from .finding import Finding as Finding
+from .finding import findings as findings
 from .ledger import committed as committed
 from .ledger import kept_cells as kept_cells
 from .ledger import write as write
