@@ -119,6 +119,8 @@ def test_other_settings_and_the_sample_are_not_comparable_and_show_this_run(fold
     said = finding().check(changed, **SETTINGS | {"seed": 1}).data
     assert said.startswith("**This run is not comparable with the committed one**: seed 1, com")
     assert "**Answer:** +0.30 [0.20, 0.40] in Spearman" in said and "| gain | +0.30" in said
+    said = finding().check({"best way": "ratings"}, **SETTINGS | {"seed": 1}).data
+    assert "**Answer:** … in Spearman, most with ratings." in said
 
 
 def test_the_sample_is_not_comparable_and_has_its_own_folder(folder, monkeypatch):

@@ -130,7 +130,8 @@ class Finding:
         ----------
         values : dict of str to object
             All values of the templates, and others for the table: numbers, texts, ``(value, low, high)`` or
-            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return.
+            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return. A run that is not
+            comparable may lack some.
         *benchmarks : nlgjudge.data.schema.Benchmark
         **settings
             Parameters that the values depend on. With others than the committed ones, or with other data, the run is
@@ -149,15 +150,16 @@ class Finding:
         from IPython.display import Markdown
 
         self._run = {key: _value(given) for key, given in values.items()}
-        if missing := self._formats.keys() - values.keys():
-            raise ValueError(
-                f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
-            )
         self._sample = any(one.is_sample for one in benchmarks)
         record = signature(*benchmarks, **settings)
         record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
         self._record = json.loads(json.dumps(record, default=str))
         self._comparable = self._record == self._basis
+        missing = self._formats.keys() - values.keys()
+        if missing and (self._comparable or self._basis is None):
+            raise ValueError(
+                f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
+            )
         if self._basis is None:
             said = NOT_COMMITTED.format(self.name)
         elif not self._comparable:
