@@ -6,10 +6,14 @@ import pytest
 
 import nlgjudge as nj
 
-QUESTION = "What do {replies} replies gain?"
+QUESTION = """
+What do {replies} replies
+gain?"""
 ANSWER = """
 {gain:+.2f[]} in Spearman, most with {best way}.
-Of {pairs} pairs {share:.1%} move, as Liu et al. report. No more is known.
+Of {pairs} pairs {share:.1%} move, as Liu et al. report. No more is known:
+
+- {best way}
 """
 CONDITIONS = "Dataset level; 95% intervals for other dialogues."
 VALUES = {
@@ -68,7 +72,8 @@ def test_what_is_committed_is_shown_with_intervals_units_and_conditions(folder):
     assert shown.short == "+0.18 [0.10, 0.26] in Spearman, most with reasons, then rating."
     assert shown.sentences[1:] == [
         "Of 1,600 pairs 12.5% move, as Liu et al. report.",
-        "No more is known.",
+        "No more is known:",
+        "- reasons, then rating",
     ]
     assert "| gain | +0.18 [0.10, 0.26] |  |\n" in text_of(shown)
     assert "| tau-a | -0.20 | 1,200 |\n\nDataset level; 95% intervals" in text_of(shown)

@@ -20,7 +20,7 @@ RECOMPUTED = (
     "These are committed results. The notebook computes them below and checks them at its end."
 )
 _FIELD = re.compile(r"\{([^{}:]+):?([^{}]*)\}")
-_SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])")
+_SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
 
 
 class Value(NamedTuple):
@@ -100,7 +100,7 @@ class Finding:
         self._texts = given if answer else self._before
         self._run = None
 
-    question = property(lambda self: self._filled(self._texts[0], self.values))
+    question = property(lambda self: " ".join(self._filled(self._texts[0], self.values).split()))
     answer = property(lambda self: self._filled(self._texts[1], self.values))
     conditions = property(lambda self: self._filled(self._texts[2], self.values))
     short = property(lambda self: self.sentences[0])
