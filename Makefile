@@ -58,6 +58,7 @@ help: ## list the targets
 
 reproduce: $(READY) ## run every notebook; compare the ledger with the committed one; changes nothing that is committed
 	@nlgjudge data fetch --declared
+	@rm -f build/ledger.txt  # else Snakemake does not run a notebook again that failed
 	@NLGJUDGE_OFFLINE=1 $(SNAKEMAKE) --quiet rules host progress --cores all 2>&1 | $(PLAIN)
 	@cat build/ledger.txt
 
@@ -85,11 +86,16 @@ sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=ablation_sampl
 	  $(if $(PROFILE),--profile "$(PROFILE)",--cores all)
 	@echo "build/sweeps/$(NOTEBOOK)/results.csv"
 
-# Some notebooks read the committed ledger, so they run again when it changed.
-refresh: reproduce ## copy outputs, figures and ledger of the run into the repository; say what changed
-	@nlgjudge ledger --refresh
-	@$(MAKE) --no-print-directory reproduce > build/refresh.txt
-	@nlgjudge ledger --refresh
+# Notebooks read the committed ledger and findings, so they run again until a run changes nothing.
+refresh: export NLGJUDGE_REFRESH := 1
+refresh: reproduce ## copy outputs, figures, findings and ledger of the run into the repository; say what changed
+	@for round in 1 2 3 4 5; do \
+	  nlgjudge ledger --refresh | tee build/refreshed.txt || exit 1; \
+	  grep -q ': changed$$' build/refreshed.txt || exit 0; \
+	  $(MAKE) --no-print-directory reproduce > build/refresh.txt || { cat build/refresh.txt; exit 1; }; \
+	done; \
+	echo "five runs did not come to an end; the last one changed:" >&2; \
+	grep ': changed$$' build/refreshed.txt >&2; exit 1
 
 site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html
 	@rm -rf build/site && mkdir -p build/site/source

@@ -67,8 +67,13 @@ def numbers(book):
 
 
 def paragraphs(book):
-    """Paragraphs that a reader sees: Markdown cells, and Markdown that cells print."""
+    """Paragraphs that a reader sees: Markdown cells, and Markdown that cells print.
+
+    A finding shows what is committed under any parameters, and says so.
+    """
     for cell in book.cells:
+        if "finding = nj.Finding(" in cell.source:
+            continue
         text = cell.source if cell.cell_type == "markdown" else outputs(cell)[0]
         yield from (one for one in text.split("\n\n") if one.strip())
 

@@ -7,7 +7,9 @@ from itertools import chain
 import nbformat
 import pytest
 
+import nlgjudge as nj
 from nlgjudge.data.paths import root
+from nlgjudge.ledger.finding import findings
 from nlgjudge.ledger.printed import all_published
 from prose_numbers import shown, unshown
 
@@ -171,17 +173,37 @@ def test_every_figure_has_alt_text(notebook):
 
 
 def test_every_figure_is_checked(notebook):
-    """Saving a figure refuses hidden data and empty panels; a figure that is not saved has its own check."""
+    """Saving a figure refuses hidden data and empty panels; a figure that is not saved has its own check.
+
+    A finding's figure was saved so.
+    """
     cells = of(notebook, "code")
     shown = [
         cell
         for cell in cells
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
-    assert all(
-        re.search(r"figures\.(save|check_drawn)\(|(table|result)\.figure\(", cell.source)
-        for cell in shown
+    checked = (
+        r"figures\.(save|check_drawn)\(|(table|result)\.figure\(|^finding\.(figure$|write\(figure)"
     )
+    assert all(re.search(checked, cell.source, re.M) for cell in shown)
+
+
+@pytest.mark.parametrize("name", findings())
+def test_a_finding_is_what_the_first_code_cell_shows(name):
+    """It is that of the committed file; the last cells check it and write it."""
+    notebook = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
+    first, *others = of(notebook, "code")
+    assert f'finding = nj.Finding("{name}", ' in first.source
+    (shown,) = first.outputs
+    assert shown["data"]["text/markdown"] == nj.Finding(name)._repr_mimebundle_()["text/markdown"]
+    assert [cell for cell in others if "finding.check(" in cell.source]
+    assert [cell for cell in others if "finding.write(" in cell.source]
+
+
+def test_no_notebook_reads_the_outputs_of_another(notebook):
+    """The index reads the ledger and the findings."""
+    assert not [cell for cell in of(notebook, "code") if "nbformat" in cell.source]
 
 
 def test_the_last_code_cell_signs(notebook):

@@ -116,6 +116,57 @@ def test_reproduce_runs_again_only_the_notebook_that_changed(make, small):
     assert nbformat.read(executed[1], as_version=4).cells[2].outputs[0]["text"] == "4\n"
 
 
+FINDING = """import nlgjudge as nj
+finding = nj.Finding("one", "How large?", "{size}.")
+print(finding.answer)
+finding.check({"size": size}, kept=1)
+finding.write()"""
+LISTING = """import nlgjudge as nj
+print({name: nj.Finding(name).answer for name in nj.ledger.findings()})"""
+ENDLESS = """import os
+from nlgjudge.data.paths import out
+(out() / "settings").mkdir(parents=True, exist_ok=True)
+(out() / "settings" / "two.csv").write_text(os.urandom(8).hex())
+print("settings")"""
+
+
+def test_refresh_ends_where_another_one_changes_nothing(make, small):
+    """The first notebook shows what is committed of itself, the second what is committed of all."""
+    for path in (small, small / "paper_tables"):
+        (path / "README.md").write_text(f"{workflow.BEGIN}\n{workflow.END}\n", encoding="utf-8")
+    write_notebook(small / "notebooks" / "one.ipynb", FINDING)
+    write_notebook(small / "notebooks" / "two.ipynb", LISTING)
+
+    def printed():
+        for name in ("one", "two"):
+            book = nbformat.read(small / "notebooks" / f"{name}.ipynb", as_version=4)
+            yield book.cells[2].outputs[0]["text"].strip()
+
+    done = make("refresh")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "paper_tables/findings/one.csv: changed" in done.stdout
+    assert list(printed()) == ["3.", "{'one': '3.'}"]
+    done = make("refresh")
+    assert done.returncode == 0 and ": changed" not in done.stdout
+    write_notebook(small / "notebooks" / "one.ipynb", FINDING.replace("size}, k", "size + 1}, k"))
+    for _ in range(2):
+        done = make("reproduce")
+        assert done.returncode != 0
+    assert "1 differ from paper_tables/findings/one.csv: size is 4, committed 3" in done.stdout
+    assert make("refresh").returncode == 0
+    assert list(printed()) == ["4.", "{'one': '4.'}"]
+
+
+def test_refresh_names_what_keeps_changing(make, small):
+    for path in (small, small / "paper_tables"):
+        (path / "README.md").write_text(f"{workflow.BEGIN}\n{workflow.END}\n", encoding="utf-8")
+    write_notebook(small / "notebooks" / "two.ipynb", ENDLESS)
+    done = make("refresh")
+    assert done.returncode != 0
+    assert "did not come to an end" in done.stderr
+    assert "paper_tables/settings/two.csv: changed" in done.stderr
+
+
 def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make, small):
     write_notebook(small / "notebooks" / "one.ipynb", TABLE)
     folder = small / "build" / "sweeps" / "one"
@@ -195,6 +246,32 @@ def test_a_changed_cell_runs_the_notebooks_of_its_table_and_those_that_read_the_
     assert run_again("geval_v1", "table1", note="new") == ["geval_table1_x", "neural"]
     assert run_again("coascore", "table2", note="new") == ["neural"]
     assert run_again("coascore", "table2", notebook="beyond_z") == ["beyond_z", "neural"]
+
+
+def test_a_changed_finding_runs_the_notebooks_that_read_it(small):
+    codes = {
+        "one": 'nj.Finding("one").answer',
+        "two": 'nj.Finding("two").figure',
+        "list": "nj.ledger.findings()",
+        "neither": "1",
+    }
+    for name, code in codes.items():
+        write_notebook(small / "notebooks" / f"{name}.ipynb", code)
+
+    def run_again(path):
+        before = {name: workflow.refreshed_digest(name) for name in codes}
+        (small / path).parent.mkdir(parents=True, exist_ok=True)
+        (small / path).write_text("new", encoding="utf-8")
+        return [name for name in codes if workflow.refreshed_digest(name) != before[name]]
+
+    assert run_again("paper_tables/findings/one.csv") == ["one", "list"]
+    assert run_again("figures/one.png") == []
+    assert run_again("figures/two.png") == ["two"]
+    book = nbformat.read(small / "notebooks" / "neither.ipynb", as_version=4)
+    before = workflow.refreshed_digest("list")
+    book.cells[0].source = "# Another heading"
+    nbformat.write(book, small / "notebooks" / "neither.ipynb")
+    assert workflow.refreshed_digest("list") != before
 
 
 def test_a_title_is_the_heading_without_markdown(small):

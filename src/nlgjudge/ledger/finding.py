@@ -1,0 +1,320 @@
+"""A notebook's short answer with its numbers: committed, shown first, and checked by the notebook's last cells."""
+
+import csv
+import json
+import math
+import os
+import re
+from inspect import cleandoc
+from numbers import Integral
+from typing import NamedTuple
+
+from nlgjudge.data.choices import unknown
+from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.ledger.provenance import signature
+
+COLUMNS = ["key", "text", "value", "low", "high", "n"]
+TEXTS = ("question", "answer", "conditions")
+NOT_COMMITTED = "Nothing is committed for {} yet; `make refresh` copies this run's answer."
+RECOMPUTED = (
+    "These are committed results. The notebook computes them below and checks them at its end."
+)
+_FIELD = re.compile(r"\{([^{}:]+):?([^{}]*)\}")
+_SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
+
+
+class Value(NamedTuple):
+    """A number with its 95% interval and its units; ``[]`` after a format adds the interval."""
+
+    value: float = None
+    low: float = math.nan
+    high: float = math.nan
+    n: float = math.nan
+
+    def __format__(self, spec):
+        if self.value is None:
+            return "…"  # not committed yet
+        spec, _, interval = spec.partition("[")
+        spec = spec or ("," if isinstance(self.value, int) else ".2f")
+        text = format(self.value, spec)
+        if interval and not math.isnan(self.low):
+            bound = spec.lstrip("+")
+            text += f" [{self.low:{bound}}, {self.high:{bound}}]"
+        return text
+
+
+class Finding:
+    """The question and short answer of a notebook, made from committed values; a notebook displays it.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's.
+    question, answer, conditions : str
+        Templates: ``{key:.2f}`` is a value in a format of Python, ``{key:.2f[]}`` adds its interval. The key says in
+        words what was measured. The conditions are shown below the table: level, coefficient, judge, what the
+        intervals are for. Without an answer the committed templates are used. The table has the values with an
+        interval or units, and those that no template names.
+
+    Attributes
+    ----------
+    question, answer, conditions : str
+        With the committed values.
+    sentences : list of str
+        Of the answer.
+    short : str
+        The first of them.
+    values : dict of str to Value or str
+        The committed values.
+
+    Raises
+    ------
+    ValueError
+        Without an answer, for a name that has no committed finding.
+
+    Examples
+    --------
+    >>> finding = Finding("mine", "Do more replies help?", "By {gain of twenty replies:+.2f[]}. One is cheaper.")
+    >>> finding.short
+    'By ….'
+    >>> print(finding.check({"gain of twenty replies": (0.18, 0.1, 0.26)}, seed=0).data)
+    Nothing is committed for mine yet; `make refresh` copies this run's answer.
+    <BLANKLINE>
+    **Question:** Do more replies help?
+    <BLANKLINE>
+    **Answer:** By +0.18 [0.10, 0.26]. One is cheaper.
+    <BLANKLINE>
+    |   | this run |
+    | --- | --- |
+    | gain of twenty replies | +0.18 [0.10, 0.26] |
+    """
+
+    def __init__(self, name, question="", answer="", conditions=""):
+        self.name = name
+        self.values = _read(_path(name))
+        if not answer and not self.values:
+            raise ValueError(unknown("finding", name, findings()))
+        self._before = [self.values.pop(key, "") for key in TEXTS]
+        self._basis = json.loads(self.values.pop("settings", "null"))
+        given = [cleandoc(text) for text in (question, answer, conditions)]
+        self._texts = given if answer else self._before
+        self._run = None
+
+    question = property(lambda self: " ".join(self._filled(self._texts[0], self.values).split()))
+    answer = property(lambda self: self._filled(self._texts[1], self.values))
+    conditions = property(lambda self: self._filled(self._texts[2], self.values))
+    short = property(lambda self: self.sentences[0])
+
+    @property
+    def sentences(self):
+        parts = _SENTENCE_ENDS.split(self._texts[1])
+        return [" ".join(self._filled(part, self.values).split()) for part in parts]
+
+    @property
+    def figure(self):
+        """The committed figure of the notebook as an image, or None."""
+        from IPython.display import Image
+
+        path = root() / "figures" / f"{self.name}.png"
+        if not path.exists():
+            return None
+        data = use(path).read_bytes()
+        return Image(
+            data, width=int.from_bytes(data[16:20]) * 2 // 3
+        )  # saved at 150 dpi, shown at 100
+
+    def check(self, values, *benchmarks, **settings):
+        """Compare this run with the committed finding.
+
+        Parameters
+        ----------
+        values : dict of str to object
+            All values of the templates, and others for the table: numbers, texts, ``(value, low, high)`` or
+            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return. A run that is not
+            comparable may lack some.
+        *benchmarks : nlgjudge.data.schema.Benchmark
+        **settings
+            Parameters that the values depend on. With others than the committed ones, or with other data, the run is
+            not comparable.
+
+        Returns
+        -------
+        IPython.display.Markdown
+            That all is as committed; for a run that is not comparable, why, and its answer.
+
+        Raises
+        ------
+        ValueError
+            If a comparable run differs in a value or a template; names each. `make refresh` takes the new ones.
+        """
+        from IPython.display import Markdown
+
+        self._run = {key: _value(given) for key, given in values.items()}
+        self._sample = any(one.is_sample for one in benchmarks)
+        record = signature(*benchmarks, **settings)
+        record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
+        self._record = json.loads(json.dumps(record, default=str))
+        self._comparable = self._record == self._basis
+        missing = self._formats.keys() - values.keys()
+        if missing and (self._comparable or self._basis is None):
+            raise ValueError(
+                f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
+            )
+        if self._basis is None:
+            said = NOT_COMMITTED.format(self.name)
+        elif not self._comparable:
+            said = f"**This run is not comparable with the committed one**: {self._unlike()}."
+        elif not (differences := self._differences()):
+            return Markdown(f"All {len(self._run)} values are as committed.")
+        elif os.environ.get("NLGJUDGE_REFRESH"):
+            said = f"Other than committed: {'; '.join(differences)}."
+        else:
+            raise ValueError(
+                f"{self.name}: {len(differences)} differ from {_path(self.name).relative_to(root())}: "
+                f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
+            )
+        return Markdown(f"{said}\n\n{self._shown(self._run, 'this run')}")
+
+    def write(self, figure=None):
+        """Write what `check` was given to `findings/NAME.csv` in the folder of this run's results.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            Saved as `nlgjudge.figures.save` does. If the run is the committed one, `figure` shows it already, so it
+            is closed.
+        """
+        folder = out(self._sample) / "findings"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [{"key": key, "text": text} for key, text in zip(TEXTS, self._texts)]
+        rows.append({"key": "settings", "text": json.dumps(self._record, sort_keys=True)})
+        for key, value in self._run.items():
+            numbers = value._asdict() if isinstance(value, Value) else {"text": value}
+            rows.append(
+                {"key": key, **{k: v for k, v in numbers.items() if k == "value" or v == v}}
+            )
+        with open(folder / f"{self.name}.csv", "w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+        if figure is not None:
+            self._save(figure)
+
+    def _save(self, figure):
+        import matplotlib.pyplot as plt
+
+        from nlgjudge.ledger import figures
+
+        figures.save(figure, self.name, sample=self._sample)
+        if self._comparable:
+            plt.close(figure)
+
+    def _repr_mimebundle_(self, **_):
+        said = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
+        text = f"{self._shown(self.values, 'committed')}\n\n{said}"
+        return {"text/markdown": text, "text/plain": text}
+
+    def _shown(self, values, head):
+        """Question, answer, and the numbers as a table with its conditions."""
+        question, answer, conditions = (self._filled(text, values) for text in self._texts)
+        parts = [f"**Question:** {question}", f"**Answer:** {answer}"]
+        numbers = {key: value for key, value in values.items() if self._is_row(key, value)}
+        if numbers:
+            units = ["" if math.isnan(value.n) else f"{value.n:,}" for value in numbers.values()]
+            cells = [self._cell(*item) for item in numbers.items()]
+            rows = [(" ", head, "n"), ("---",) * 3, *zip(numbers, cells, units)]
+            lines = [f"| {' | '.join(row[: 3 if any(units) else 2])} |" for row in rows]
+            parts.append("\n".join(lines))
+        return "\n\n".join([*parts, *([conditions] if conditions else [])])
+
+    def _is_row(self, key, value):
+        """Whether a value is a row of the table; a plain number is none if a template has it."""
+        if not isinstance(value, Value):
+            return False
+        return key not in self._formats or any(part == part for part in value[1:])
+
+    def _cell(self, key, value):
+        """A value with its interval, in the format of the templates."""
+        spec = self._formats.get(key, "")
+        return format(value, spec if spec.endswith("[]") else f"{spec}[]")
+
+    @property
+    def _formats(self):
+        """By key of the templates, its format."""
+        return dict(_FIELD.findall("".join(self._texts)))
+
+    def _filled(self, text, values):
+        return _FIELD.sub(lambda field: format(values.get(field[1], Value()), field[2]), text)
+
+    def _unlike(self):
+        """Settings that differ from the committed ones."""
+        if self._sample:
+            return SAMPLE_NOTICE
+        now, before = self._record, self._basis
+        keys = [key for key in {**before, **now} if now.get(key) != before.get(key)]
+        return ", ".join(f"{key} {now.get(key)!r}, committed {before.get(key)!r}" for key in keys)
+
+    def _differences(self):
+        """What differs from the committed values and templates, a text for each."""
+        texts = zip(TEXTS, self._before, self._texts)
+        found = [f"the template of the {key}" for key, before, now in texts if before != now]
+        for key in {**self.values, **self._run}:
+            before, now = self.values.get(key), self._run.get(key)
+            if not _same(before, now):
+                found.append(f"{key} is {_plain(now)}, committed {_plain(before)}")
+        return found
+
+
+def findings():
+    """List the notebooks that have a committed finding.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(path.stem for path in _path("").parent.glob("*.csv"))
+
+
+def _path(name):
+    return root() / "paper_tables" / "findings" / f"{name}.csv"
+
+
+def _read(path):
+    """Texts and values by key; empty if there is no file."""
+    if not path.exists():
+        return {}
+    with open(use(path), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        row["key"]: Value(*(_number(row[name]) for name in COLUMNS[2:]))
+        if row["value"]
+        else row["text"]
+        for row in rows
+    }
+
+
+def _number(text):
+    return int(text) if re.fullmatch(r"-?\d+", text) else float(text or "nan")
+
+
+def _value(given):
+    """A text, or a `Value` whose numbers have nine digits."""
+    if isinstance(given, str):
+        return given
+    if hasattr(given, "value"):
+        given = [getattr(given, name, math.nan) for name in Value._fields]
+    parts = given if isinstance(given, (list, tuple)) else [given]
+    return Value(*(int(x) if isinstance(x, Integral) else float(f"{x:.9g}") for x in parts))
+
+
+def _same(before, now):
+    if not (isinstance(before, Value) and isinstance(now, Value)):
+        return before == now
+    pairs = zip(before, now)
+    return all(
+        math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or a != a and b != b for a, b in pairs
+    )
+
+
+def _plain(value):
+    return f"{value:.7g[]}" if isinstance(value, Value) else repr(value)
