@@ -89,12 +89,12 @@ sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=ablation_sampl
 # Notebooks read the committed ledger and findings, so they run again until a run changes nothing.
 refresh: export NLGJUDGE_REFRESH := 1
 refresh: reproduce ## copy outputs, figures, findings and ledger of the run into the repository; say what changed
-	@for round in 1 2 3 4; do \
+	@for round in 1 2 3 4 5; do \
 	  nlgjudge ledger --refresh | tee build/refreshed.txt || exit 1; \
 	  grep -q ': changed$$' build/refreshed.txt || exit 0; \
 	  $(MAKE) --no-print-directory reproduce > build/refresh.txt || { cat build/refresh.txt; exit 1; }; \
 	done; \
-	echo "four runs did not come to an end; the last one changed:" >&2; \
+	echo "five runs did not come to an end; the last one changed:" >&2; \
 	grep ': changed$$' build/refreshed.txt >&2; exit 1
 
 site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html

@@ -4,7 +4,6 @@ from .comparison import averages as averages
 from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
 from .comparison import with_interval as with_interval
-from .finding import Finding as Finding
 from .finding import findings as findings
 from .ledger import committed as committed
 from .ledger import kept_cells as kept_cells
@@ -17,7 +16,6 @@ from .prose_claims import claims as claims
 from .provenance import signature as signature
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
-from .table import Table as Table
 from .variants import best as best
 from .variants import search as search
 from .variants import summary as summary
