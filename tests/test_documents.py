@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import json
 import pkgutil
 import re
 import shlex
@@ -69,23 +68,17 @@ def test_the_version_is_that_of_the_distribution():
 
 
 def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
-    """README's false alarms and the glossary's coverage, from the committed outputs."""
-    book = root() / "notebooks" / "beyond_statistics_validity.ipynb"
-    printed = [
-        "".join(output["data"]["text/markdown"])
-        for cell in json.loads(book.read_text(encoding="utf-8"))["cells"]
-        for output in cell.get("outputs", [])
-        if "text/markdown" in output.get("data", {})
-    ]
+    """README's false alarms and the glossary's coverage."""
+    values = nj.Finding("beyond_statistics_validity").values
     readme, glossary = (
         " ".join((root() / name).read_text(encoding="utf-8").split())
         for name in ("README.md", "site/glossary.md")
     )
-    shown = " ".join(" ".join(printed).split())
-    alarms = re.findall(r"(0\.\d\d) \[[^]]*\] with (single items swapped|documents)", shown)
-    items, documents = (f"{float(share):.0%}" for share, _ in alarms)
+    items, documents = (
+        f"{values[f'false alarms, {units} swapped'].value:.0%}" for units in ("items", "documents")
+    )
     assert f"{items} of comparisons if it swaps items, and in {documents} if it swaps" in readme
-    covered = re.findall(r"(\d+ to \d+%) \((?:far documents|nearly always right|ceiling)\)", shown)
-    assert len(covered) == 3 and all(f"in {ends}" in glossary for ends in covered)
-    (noticed,) = re.findall(r"There (\d+ to \d+%) of the intervals have a notice", shown)
+    for population in ("far documents", "nearly always right", "ceiling"):
+        assert f"in {values[f'coverage in planted populations, {population}']}" in glossary
+    noticed = values["intervals with a notice in planted populations"]
     assert f"{noticed} of the intervals have one" in glossary
