@@ -7,6 +7,7 @@ that begin with "In the committed run" describe the committed outputs, and publi
 
 import ast
 import os
+import re
 import sys
 from pathlib import Path
 from unittest import mock
@@ -21,6 +22,7 @@ from prose_numbers import retold, shown, stated
 COMMITTED = "In the committed run"
 # Sizes of the papers' data, not results.
 SIZES = {"100", "16", "1600", "12", "300", "60", "6"}
+RERUNS = re.compile(r'nj\.(rerun|Table)\("coascore"')
 
 
 def changed(book):
@@ -39,7 +41,7 @@ def changed(book):
         if name == "samples" and isinstance(value, int):
             new[name] = 1
     # A rule cannot name aspects: of CoAScore's rows it is asked for the one without a chain.
-    if "judge" in new and any('nj.rerun("coascore"' in cell.source for cell in book.cells):
+    if "judge" in new and any(RERUNS.search(cell.source) for cell in book.cells):
         new["judge"] = {"LLMScore": "surface"}
     return new
 

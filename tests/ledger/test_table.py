@@ -227,3 +227,21 @@ def test_a_judge_is_shown_in_the_table_and_in_a_sentence():
     assert cells["UniEval", "qags_cnn", "spearman"] == pytest.approx(0.662, abs=5e-4)  # Table 3
     assert "a rehearsal on the first 40 documents" in table.rerun_verdict
     assert table.rows.equals(nj.Table("geval", "table3").rows)  # a rehearsal enters nothing
+
+
+def test_a_rehearsal_is_shown_and_not_drawn_or_written(scratch):
+    table = nj.Table("geval", "table3", notebook="geval_table3_qags")
+    before = len(table.figure().axes[0].collections)
+    qags(table).rerun({"G-EVAL-4": People([real("qags_cnn"), real("qags_xsum")])}, limit=40)
+    assert table.cells.query("row == 'G-EVAL-4'")["verdict"].eq("").any()
+    assert table.write() == "18 cells computed; all equal the committed ledger"
+    assert len(table.figure().axes[0].collections) == before
+    assert set(read(scratch / "ledger" / "geval_table3_qags.csv")["row"]) == {"UniEval"}
+
+
+def test_nothing_is_written_where_nothing_was_computed(scratch):
+    table = nj.Table("coascore", ["table5", "table6"], notebook="coascore_table5_table6_ablations")
+    assert table.write() == "no cell computed here: the table is the committed one"
+    assert not (scratch / "ledger").exists()
+    table.rerun({"LLMScore": People([real("topical_chat")])})
+    assert table.reran.enters and set(table.rows["evidence"]) == {"rejudged"}

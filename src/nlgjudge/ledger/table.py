@@ -288,8 +288,14 @@ class Table:
     def rows(self):
         """Cells of this run in every table and version, in the ledger's columns; before `fill`, the committed ones."""
         if self._rows is None:
-            self._rows = self._compared() if self._fills or self._placed else self._committed()
+            self._rows = self._compared() if self._has_own else self._committed()
         return self._rows
+
+    @property
+    def _has_own(self):
+        """Whether this run gives any cell."""
+        judged = self.reran is not None and self.reran.enters
+        return bool(self._fills or self._placed or judged)
 
     def _committed(self):
         rows = committed().drop(columns="group").assign(sample=False)
@@ -304,7 +310,7 @@ class Table:
                 given = {"notebook": self.notebook, "sample": self._sample}
                 rows = compare(version, artefact, table, ours, evidence="recomputed", **given)
                 found.append(_with_distances(rows))
-        rows = pd.concat(found, ignore_index=True)
+        rows = pd.concat(found or [self._committed().head(0)], ignore_index=True)
         for text, where in self._notes:
             at = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
             rows.loc[at, "note"] += text
@@ -366,6 +372,8 @@ class Table:
         """Whether this run gives what is committed, in a sentence."""
         if self._sample:
             return "sample data: there is nothing to compare with the committed ledger"
+        if not self._has_own:
+            return "no cell computed here: the table is the committed one"
         away, cells = len(self.differences), len(self.rows)
         if not away:
             return f"{cells} cells computed; all equal the committed ledger"
@@ -466,7 +474,7 @@ class Table:
         self._drawn = {"title": title or f"{PAPERS[self.paper]}, {numbered}", "artefacts": names}
         shown = [self[name] for name in names]
         cells = pd.concat([one.cells for one in shown], ignore_index=True)
-        here = cells[cells["ours"].notna()]
+        here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
         notice = max(one.notice for one in shown)
         figure = figures.comparison(here, title=self._drawn["title"], notice=notice)
         figures.check_drawn(figure)
@@ -484,7 +492,8 @@ class Table:
             drawn = self.figure(**self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
             plt.close(drawn)
-        write(self.rows)
+        if self._has_own:
+            write(self.rows)
         return self.check
 
     def _paragraphs(self):
