@@ -71,9 +71,18 @@ def _own(cells, own):
         )
     yield text
     for row in whole.index[~whole]:
-        missed = own.loc[~good & (own["row"] == row), "verdict"].value_counts()
-        kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in missed.items())
-        yield f"{row} does not in {missed.sum()} of {(own['row'] == row).sum()} cells ({kinds})"
+        yield from _missed(row, own.loc[own["row"] == row, "verdict"])
+
+
+def _missed(row, verdicts):
+    """How a row differs; a cell that has another coefficient's value does reproduce."""
+    counts, cells = verdicts.value_counts().drop(["exact", "close"], errors="ignore"), len(verdicts)
+    if "relabelled" in counts:
+        moved = counts.pop("relabelled")
+        yield f"{row} reproduces under another label in {moved} of {cells} cells"
+    if len(counts):
+        kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in counts.items())
+        yield f"{row} does not in {counts.sum()} of {cells} cells ({kinds})"
 
 
 def _misprints(wrong):
