@@ -84,6 +84,11 @@ def test_a_cell_with_another_coefficient_is_no_failure():
     assert "UniEval does not" not in text
 
 
+def test_a_judge_may_be_asked_for_some_of_the_tables():
+    plan = nj.Table("geval", ["table2", "table3"]).rerun(artefacts=["table3"], source="sample")
+    pd.testing.assert_frame_equal(plan, nj.Table("geval", "table3").rerun(source="sample"))
+
+
 @pytest.mark.parametrize("key", ["{G-EVAL-4, spearman}", "{G-EVAL-5, AVG, spearman}"])
 def test_a_number_that_is_not_one_published_cell_is_refused(key):
     with pytest.raises(ValueError, match="expected parts of the key .* of one published cell"):

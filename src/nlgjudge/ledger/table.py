@@ -379,13 +379,15 @@ class Table:
             return f"{cells} cells computed; all equal the committed ledger"
         return f"{away} of {cells} cells differ from the committed ledger (table.differences)"
 
-    def rerun(self, judge="", **how):
+    def rerun(self, judge="", *, artefacts=None, **how):
         """Ask a judge for the rows of a model; its cells join the table.
 
         Parameters
         ----------
         judge : str, list of str, object or dict
             As for `nlgjudge.rerun`.
+        artefacts : list of str, optional
+            Of this notebook's tables, those whose rows are asked; all by default.
         **how
             Of `nlgjudge.rerun`: `source, limit, price, max_cost, options`.
 
@@ -395,7 +397,8 @@ class Table:
             Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
         """
         paper = next(name for name, one in modules().items() if self.paper in one.VERSIONS)
-        self.reran = rerun(paper, self.artefacts, judge, notebook=self.notebook, **how)
+        asked = artefacts or self.artefacts
+        self.reran = rerun(paper, asked, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:
             print(self.reran.notice)
