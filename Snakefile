@@ -80,4 +80,9 @@ if "grid" in config:
             shared=plan.shared_digest(),
             cells=plan.source_digest(BOOK.stem),
             given=lambda wildcards, output: yaml.dump(VALUES[Path(output[0]).parent.relative_to(FOLDER).as_posix()]),
-        shell: f"NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} {{output:q}} -y {{params.given:q}} {SHOW_FAILURE}"
+        # To stdout, because papermill would fill in the braces of a value that is a dict in the name of a file.
+        shell:
+            f"""
+            NLGJUDGE_OUT=$PWD/$(dirname {{output:q}}) {PAPERMILL} {{input[0]:q}} - -y {{params.given:q}} \
+              > {{output:q}} 2> {{log:q}} || {{{{ tail -n 25 {{log:q}} >&2; exit 1; }}}}
+            """

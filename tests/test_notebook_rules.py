@@ -179,7 +179,8 @@ def test_every_figure_is_checked(notebook):
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
     assert all(
-        re.search(r"figures\.(save|check_drawn)\(|table\.figure\(", cell.source) for cell in shown
+        re.search(r"figures\.(save|check_drawn)\(|(table|result)\.figure\(", cell.source)
+        for cell in shown
     )
 
 

@@ -130,9 +130,10 @@ def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make,
     parameters = nbformat.read(first, as_version=4).metadata.papermill.parameters
     assert parameters == {"size": 1, "words": ["a", "b"]}
     before = first.stat().st_mtime_ns
-    done = sweep('size,words\n8,[a]\n1,"[a, b]"\n')
+    done = sweep('size,words\n8,{a: 1}\n1,"[a, b]"\n')
     assert done.returncode == 0, done.stderr
     assert pd.read_csv(folder / "results.csv")["value"].tolist() == [8, 1]
+    assert pd.read_csv(folder / "results.csv")["words"].tolist() == ["{a: 1}", "[a, b]"]
     assert first.stat().st_mtime_ns == before
 
 

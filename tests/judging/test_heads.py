@@ -61,7 +61,7 @@ def test_an_unknown_head_is_refused():
 
 
 def test_heads_of_frequencies_are_those_of_the_replies():
-    """A tie of modes is their mean, as `template_ablation` takes it for replies."""
+    """A tie of modes is their mean, as `nj.ablation` takes it for replies."""
     rng = np.random.default_rng(5)
     scores = rng.integers(1, 6, (200, 6)).astype(float)
     frequencies = np.stack([(scores == rating).mean(axis=1) for rating in RATINGS], axis=1)

@@ -245,6 +245,13 @@ def test_a_pattern_of_ones_own(text, pattern, rating, reason):
     assert Reading(pattern=pattern).read(text) == (pytest.approx(rating, nan_ok=True), reason)
 
 
+@pytest.mark.parametrize("number", [-12.5, -0.53, 0, 0.25, 1, 73, 1234.5])
+def test_a_number_without_a_scale_is_taken_as_it_is(number):
+    reading = Reading(scale=(-math.inf, math.inf))
+    assert reading.read(reading.write(number)) == (number, "")
+    assert Reading(scale=(0, 100)).read("0.25").reason == "other_scale"
+
+
 def test_a_scale_that_a_pattern_names():
     pattern = r"lautet (?P<rating>\d) von (?P<top>\d+)"
     assert Reading(pattern=pattern).read("Das Urteil lautet 4 von 5.") == (4, "")

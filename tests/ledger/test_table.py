@@ -8,7 +8,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.ledger import CELL, read
-from nlgjudge.ledger.printed import KEY
+from nlgjudge.ledger.printed import KEY, tables
 from planted_judges import People
 
 load = cache(nj.load)
@@ -63,7 +63,7 @@ def test_a_table_answers_before_anything_is_computed():
     )
 
 
-@pytest.mark.parametrize("paper, artefact", nj.ledger.printed.tables())
+@pytest.mark.parametrize("paper, artefact", tables())
 def test_every_verdict_counts_what_the_ledger_has(paper, artefact):
     cells = committed(artefact, paper=paper).query("published != ''")
     own = cells["evidence"].isin(["recomputed", "released_scores", "released_responses"])
@@ -249,6 +249,16 @@ def test_a_rehearsal_is_shown_and_not_drawn_or_written(scratch):
     assert table.write() == "18 cells computed; all equal the committed ledger"
     assert len(table.figure().axes[0].collections) == before
     assert set(read(scratch / "ledger" / "geval_table3_qags.csv")["row"]) == {"UniEval"}
+
+
+def test_a_rehearsal_of_every_row_leaves_the_values_of_the_run_in_the_figure(scratch):
+    table = nj.Table("closer_look", "table2", notebook="closer_look_table2")
+    published = nj.published("closer_look", "table2")
+    table.put("table2", published[KEY].assign(ours=0.5), "recomputed", sample=True)
+    table.rerun("surface", source="sample", limit=5)
+    assert set(table.cells["verdict"]) == {""}
+    drawn = table.figure().axes[0].collections
+    assert {x for part in drawn[2::3] for x, _ in part.get_offsets()} == {0.5}
 
 
 def test_nothing_is_written_where_nothing_was_computed(scratch):

@@ -139,8 +139,8 @@ def plan(judge, tasks):
 
 
 def prompt_tokens(task):
-    """Tokens of a prompt, estimated."""
-    return len(task.text) // CHARACTERS + 1
+    """Tokens of a prompt with its system message, estimated."""
+    return len(task.system + task.text) // CHARACTERS + 1
 
 
 def assumed_length(task):

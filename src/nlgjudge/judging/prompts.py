@@ -61,6 +61,8 @@ class Prompt(NamedTuple):
         What it is written for, as ``summarization``; empty where nobody says.
     pattern : str
         How ratings are written where the default does not read them; see `nlgjudge.judging.Reading`.
+    system : str
+        A system message that is sent before the prompt, as it is, without slots; empty for none.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Prompt(NamedTuple):
     options: dict = {}
     task: str = ""
     pattern: str = ""
+    system: str = ""
 
     def render(self, fields):
         """Fill the slots in one pass.
@@ -114,6 +117,8 @@ class Prompt(NamedTuple):
         text = repr((self.body, sorted(self.slots.items()), sorted(self.constants.items())))
         if self.options:
             text += repr(self.options)
+        if self.system:
+            text += repr({"system": self.system})
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -109,7 +109,7 @@ class Reading(NamedTuple):
         `yes_no` gives 1 and 0: the first word, or behind "answer". `json` reads the value of `key`, else of the
         aspect, "score", "rating", "overall" or "stars": the least deep one, and all that are as deep must agree.
     scale : (float, float)
-        Lowest and highest rating.
+        Lowest and highest rating; infinite ones take any number as it is.
     pattern : str
         Regular expression for ratings that the default does not read. Its first group, or the group `rating`,
         is the number; a group `top` is the highest rating that the reply names. It sees the reply without
@@ -697,7 +697,7 @@ def _value(match, said, scale):
     tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
     tops |= {100.0} if groups.get("percent") else set()
     tops |= {value + len(groups["empty"])} if groups.get("empty") else set()
-    if tops - {float(scale[1])} or (scale[1] >= 100 and 0 < value < 1):
+    if tops - {float(scale[1])} or (100 <= scale[1] < math.inf and 0 < value < 1):
         return None, "other_scale"
     return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
 

@@ -213,6 +213,8 @@ class Replay(Judge):
                 f"prompt {_name(task)}" if task.text else "no prompt",
                 f"{instead}, take another recording",
             )
+        if task.system:
+            self._refuse("a system message", "leave it out")
         scale = self.held.scales.get(task.aspect)
         if scale and tuple(task.reading.scale) != tuple(scale):
             self._refuse(

@@ -34,7 +34,7 @@ OPTIONS = {
 }
 # What a request has beside sampling parameters.
 _NO_PARAMETER = {
-    "system": "put the instructions at the beginning of the prompt",
+    "system": "put the instructions at the beginning of the prompt, or pass system= to judge_items",
     "messages": "pass the text as a prompt",
     "prompt": "pass the text as a prompt",
     "model": "name it in the judge, as openai:MODEL",
@@ -169,6 +169,7 @@ def judge_items(
     *,
     aspect="",
     scale=None,
+    system="",
     samples=1,
     temperature=None,
     top_p=None,
@@ -201,6 +202,9 @@ def judge_items(
         What a prompt given as a text asks about. Without it the scores belong to the judge alone.
     scale : (float, float), optional
         Lowest and highest rating that prompts given as texts ask for, 1 and 5 by default.
+    system : str
+        A system message before each prompt. It is part of the request, so replies with and without it are stored
+        apart.
     samples : int
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
@@ -251,7 +255,8 @@ def judge_items(
         logprobs=logprobs,
         sampling=sampling,
     )
-    tasks = requests(items, prompts, aspect=aspect, scale=scale, samples=samples, settings=settings)
+    asked = {"aspect": aspect, "scale": scale, "system": system, "samples": samples}
+    tasks = requests(items, prompts, settings=settings, **asked)
     judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     for part in tasks:
         judge.check(part)
@@ -271,12 +276,12 @@ def _responses(judge, tasks, policy, head):
     return pd.concat(parts, ignore_index=True)
 
 
-def requests(items, prompts, *, aspect="", scale=None, samples=1, settings=None):
+def requests(items, prompts, *, aspect="", scale=None, system="", samples=1, settings=None):
     """What a judge is asked about items, under each prompt.
 
     Parameters
     ----------
-    items, prompts, aspect, scale, samples
+    items, prompts, aspect, scale, system, samples
         As for `judge_items`.
     settings : dict, optional
         Sampling parameters, from `sampling_settings`.
@@ -299,6 +304,8 @@ def requests(items, prompts, *, aspect="", scale=None, samples=1, settings=None)
     [72]
     """
     check_whole(1, samples=samples)
+    if not isinstance(system, str):
+        raise ValueError(f"system={system!r}: expected the text of a system message")
     several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
     given = prompts if several else [prompts]
     own = {"aspect": aspect, "scale": (1, 5) if scale is None else scale}
@@ -312,6 +319,7 @@ def requests(items, prompts, *, aspect="", scale=None, samples=1, settings=None)
                 raise ValueError(
                     f"{name} is for a prompt's text; prompt {one.name} has its own, {getattr(one, name)}"
                 )
+    asked = [one._replace(system=system) if system else one for one in asked]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
 
 
@@ -377,6 +385,7 @@ def _check_no_options(judge, options):
                 "aspect",
                 "scale",
                 "samples",
+                "system",
                 *SAMPLING,
                 "sampling",
                 "policy",

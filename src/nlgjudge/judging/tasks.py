@@ -42,6 +42,8 @@ class Task(NamedTuple):
         token probabilities.
     prompt, digest : str
         Name and digest of the prompt, by which its replies can be found again.
+    system : str
+        A system message that is sent before the text; empty for none.
 
     Examples
     --------
@@ -59,10 +61,13 @@ class Task(NamedTuple):
     settings: dict = {}
     prompt: str = ""
     digest: str = ""
+    system: str = ""
 
     def request(self, model):
         """The request's body without the number of samples, which decides its key."""
         messages = [{"role": "user", "content": self.text}]
+        if self.system:
+            messages.insert(0, {"role": "system", "content": self.system})
         return {"model": model, "messages": messages, **self.settings}
 
 
@@ -143,6 +148,7 @@ class Tasks:
                 self.settings,
                 prompt=asked.name,
                 digest=digest,
+                system=asked.system,
             )
 
 

@@ -1,4 +1,5 @@
 from . import figures as figures
+from .ablate import ablation as ablation
 from .average_audit import printed_averages as printed_averages
 from .comparison import averages as averages
 from .comparison import compare as compare

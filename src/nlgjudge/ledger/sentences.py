@@ -60,29 +60,33 @@ def _own(cells, own):
         yield f"None of {published} published cells can be computed from the paper's own material"
         return
     good = own["verdict"].isin(["exact", "close"])
-    exact = (own["verdict"] == "exact").sum()
-    whole = good.groupby(own["row"], sort=False).all()
-    digits = "all" if exact == good.sum() else f"{exact}"
+    exact = own["verdict"] == "exact"
+    digits = "all" if exact.sum() == good.sum() else f"{exact.sum()}"
     text = f"{good.sum()} of {published} published cells reproduce, {digits} to the last digit"
-    if whole.any():
-        lacks = cells["verdict"].eq("not_run") & cells["row"].isin(whole.index[whole])
-        text += f": {_rows(whole.index[whole])}, every cell" + " that was computed" * bool(
-            lacks.any()
-        )
+    rows = own.assign(good=good, exact=exact, near=own["variant"].str.startswith("nearest: "))
+    rows = rows.groupby("row", sort=False).agg(
+        cells=("good", "size"), good=("good", "sum"), exact=("exact", "sum"), near=("near", "any")
+    )
+    whole = rows.index[(rows["good"] == rows["cells"]) & ~rows["near"]]
+    if len(whole):
+        lacks = cells["verdict"].eq("not_run") & cells["row"].isin(whole)
+        text += f": {_rows(whole)}, every cell" + " that was computed" * bool(lacks.any())
     yield text
-    for row in whole.index[~whole]:
-        yield from _missed(row, own.loc[own["row"] == row, "verdict"])
+    for row in rows.drop(whole).itertuples():
+        yield from _missed(row, own.loc[own["row"] == row.Index, "verdict"])
 
 
 def _missed(row, verdicts):
     """How a row differs; a cell that has another coefficient's value does reproduce."""
-    counts, cells = verdicts.value_counts().drop(["exact", "close"], errors="ignore"), len(verdicts)
+    counts = verdicts.value_counts().drop(["exact", "close"], errors="ignore")
+    if counts.empty:
+        yield f"No variant explains {row.Index}: the nearest gives {row.exact} of {row.cells} cells exactly"
     if "relabelled" in counts:
         moved = counts.pop("relabelled")
-        yield f"{row} reproduces under another label in {moved} of {cells} cells"
+        yield f"{row.Index} reproduces under another label in {moved} of {row.cells} cells"
     if len(counts):
         kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in counts.items())
-        yield f"{row} does not in {counts.sum()} of {cells} cells ({kinds})"
+        yield f"{row.Index} does not in {counts.sum()} of {row.cells} cells ({kinds})"
 
 
 def _misprints(wrong):

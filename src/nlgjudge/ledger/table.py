@@ -137,6 +137,7 @@ class Table:
         note="",
         judge="",
         constant="skip",
+        explained_only=False,
     ):
         """Compute rows from columns of scores.
 
@@ -161,11 +162,8 @@ class Table:
             published cells and their number, ``{all}`` the mean distance with averages.
         constant : {"skip", "zero", "nan"}
             As for `nlgjudge.correlation`.
-
-        Returns
-        -------
-        Table
-            Itself.
+        explained_only : bool
+            Leave out the rows that no column explains, where it is not known which of several rows scores belong to.
         """
         aspects = list(self._cells(self.paper).query("aspect != 'AVG'")["aspect"].unique())
         frame = scores if aspects[0] in scores else benchmark.with_scores(scores)
@@ -178,10 +176,11 @@ class Table:
             before = self._fills.get((row, benchmark.name))
             if own and (before is None or _rank(evidence) <= _rank(before.evidence)):
                 fill = Fill(own, values, frame, evidence, constant, variant, note, judge)
+                if explained_only and not self._explains(row, fill):
+                    continue
                 self._fills[row, benchmark.name] = fill
         self._sample |= benchmark.is_sample
         self._forget()
-        return self
 
     def put(self, artefact, cells, evidence, *, sample=False):
         """Take cells as they are, where the rows of a table need rules of their own.
@@ -195,11 +194,6 @@ class Table:
             Of rows without their own.
         sample : bool
             Whether the values come from the sample.
-
-        Returns
-        -------
-        Table
-            Itself.
         """
         check_known("table of this notebook", artefact, self.artefacts)
         given = cells if "evidence" in cells else cells.assign(evidence=evidence)
@@ -207,7 +201,6 @@ class Table:
         self._placed[artefact] = pd.concat([before, given], ignore_index=True)
         self._sample |= sample
         self._forget()
-        return self
 
     def add_note(self, text, **where):
         """Add to the notes of some cells of this run.
@@ -217,15 +210,9 @@ class Table:
         text : str
         **where
             Values of the ledger's columns, as ``verdict="misprint"``; a cell has to have all of them.
-
-        Returns
-        -------
-        Table
-            Itself.
         """
         self._notes.append((text, where))
         self._forget()
-        return self
 
     def _cells(self, version):
         """Published cells of a version's tables, those of the largest table first."""
@@ -251,6 +238,11 @@ class Table:
                 )
                 found.append(part.assign(metric=name, column=column))
         return pd.concat([part for part in found if len(part)] or found, ignore_index=True)
+
+    def _explains(self, row, fill):
+        """Whether the candidates of a fill give every published cell of a row."""
+        cells = self._cells(self.paper)
+        return search(cells, {row: fill.columns}, fill.values)[0].explained
 
     def _row(self, version, row):
         """Our cells of a row, the one candidate for all of its published cells, and its search."""
@@ -475,9 +467,11 @@ class Table:
         names = artefacts or self.artefacts[:1]
         numbered = ", ".join(re.sub(r"(\d+)", r" \1", name).capitalize() for name in names)
         self._drawn = {"title": title or f"{PAPERS[self.paper]}, {numbered}", "artefacts": names}
-        shown = [self[name] for name in names]
+        # A rehearsal has no verdict to draw.
+        judged = None if self.reran is None else self.reran.cells.query("verdict != ''")
+        shown = [paper_table(self.rows, self.paper, name, judge=judged) for name in names]
         cells = pd.concat([one.cells for one in shown], ignore_index=True)
-        here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
+        here = cells[cells["ours"].notna()]
         notice = max(one.notice for one in shown)
         figure = figures.comparison(here, title=self._drawn["title"], notice=notice)
         figures.check_drawn(figure)

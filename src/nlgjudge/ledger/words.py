@@ -43,7 +43,7 @@ def in_words(value):
     ----------
     value : object
         A number or text as it is; a list with its parts one after the other; a dict as `differing` writes it;
-        nothing for an empty one; a prompt or judge by its name.
+        nothing for an empty one; a prompt, judge or function by its name.
 
     Returns
     -------
@@ -54,8 +54,9 @@ def in_words(value):
     >>> in_words(["typos", "", 5]), in_words({"temperature": 0, "top_p": 1}), in_words([])
     ('typos 5', 'temperature 0, top_p 1', 'none')
     """
-    if hasattr(value, "name"):
-        return str(value.name)
+    name = getattr(value, "name", getattr(value, "__name__", ""))
+    if name:
+        return str(name)
     if isinstance(value, dict) and value:
         return named(value)
     if isinstance(value, (list, tuple)) and len(value):

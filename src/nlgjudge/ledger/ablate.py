@@ -1,0 +1,331 @@
+"""An ablation in one call: two set-ups of a judge, what asking costs, and which agrees better with people."""
+
+from html import escape
+from textwrap import shorten
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from nlgjudge.data.choices import check_known, check_whole, first
+from nlgjudge.data.paths import out
+from nlgjudge.judging.counts import reply_counts
+from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.ledger import figures
+from nlgjudge.ledger.comparison import with_interval
+from nlgjudge.ledger.setups import plan_of, setups_of
+from nlgjudge.ledger.words import in_words, listed
+from nlgjudge.stats.correlations import LEVELS
+from nlgjudge.stats.intervals import interval
+from nlgjudge.stats.significance import BOUNDS, paired_tests
+
+_BOUNDS = {name: f"difference_{name.removeprefix('ci_')}" for name in BOUNDS}
+_UNITS = {"sample": "documents", "dataset": "items", "system": "systems"}
+
+
+class Ablation:
+    """Two set-ups on one benchmark: a notebook displays the plan, and after `ask` the result.
+
+    Attributes
+    ----------
+    setups : dict of str to nlgjudge.ledger.setups.Setup
+        ``base`` and ``variant``, each with its `judge` and `prompts`.
+    plan : pandas.DataFrame
+        By set-up, calls, tokens and cost of what was not stored yet. What both ask for counts once.
+    replies : dict of str to pandas.DataFrame
+        By set-up, as from `nlgjudge.judge_items`.
+    scores : pandas.DataFrame
+        As from `Benchmark.with_scores`, in the columns ``base:ASPECT`` and ``variant:ASPECT``; None before `ask`.
+    table : pandas.DataFrame
+        By aspect, `base`, `variant` and `difference` with `_low`, `_high`, `_reason` and `_notice` of their intervals,
+        the columns of `nlgjudge.paired_tests`, and `_unread` and `_cost` of both; None before `ask`.
+    """
+
+    def __init__(self, benchmark, setups, aspects, price, how):
+        self.benchmark, self.setups, self.aspects = benchmark, setups, aspects
+        self.price, self.how = price, how
+        self.replies, self.scores, self.table = {}, None, None
+        self.plan = plan_of(setups)
+        if any(one.given["options"].get("logprobs") for one in setups.values()):
+            without = plan_of(setups, estimated=True).filter(["completion_tokens", "cost"])
+            self.plan = self.plan.join(without.add_suffix("_without_logprobs"))
+        if not self.plan["calls"].any():
+            self.ask()
+
+    def ask(self):
+        """Ask both set-ups and compare them; what is stored costs nothing.
+
+        Returns
+        -------
+        Ablation
+            Itself.
+
+        Raises
+        ------
+        Waiting
+            While a batch is open; another `ask` collects it.
+        """
+        found = all_or_waiting(one.ask for one in self.setups.values())
+        self.replies = dict(zip(self.setups, found))
+        columns = [
+            one.scores(self.replies[label]).add_prefix(f"{label}:")
+            for label, one in self.setups.items()
+        ]
+        columns = pd.concat(columns, axis=1).rename_axis("item_id").reset_index()
+        self.scores = self.benchmark.with_scores(columns)
+        pairs = [("variant", "base")]
+        tests = paired_tests(self.scores, pairs, self.aspects, interval=True, **self.how)
+        tests = tests.rename(columns=_BOUNDS).set_index("aspect")
+        self.table = tests.join([self._side(label) for label in self.setups])
+        return self
+
+    def _side(self, label):
+        """By aspect, a set-up's correlation where both have a score, its interval, unread replies and cost."""
+        found = []
+        for aspect in self.aspects:
+            both = self.scores.dropna(subset=[f"base:{aspect}", f"variant:{aspect}", aspect])
+            found.append(interval(both, f"{label}:{aspect}", aspect, level=self.how["level"]))
+        found = pd.DataFrame(found, pd.Index(self.aspects, name="aspect")).drop(columns="n")
+        found = found.join(self.setups[label].usage(self.replies[label], self.price))
+        return found.add_prefix(f"{label}_").rename(columns={f"{label}_value": label})
+
+    @property
+    def change(self):
+        """What differs, in words."""
+        base, variant = (one.given for one in self.setups.values())
+        parts = [
+            f"{name} {in_words(variant[name])} in place of {in_words(old)}"
+            for name, old in base.items()
+            if variant[name] != old
+        ]
+        return listed([part.removesuffix(" in place of none") for part in parts])
+
+    @property
+    def sentence(self):
+        """The answer, or what asking would take; on the sample its notice comes first."""
+        notice = f"{self.benchmark.notice}. " if self.benchmark.notice else ""
+        change = shorten(self.change, 200)
+        if self.table is None:
+            calls = f"{self.plan['calls'].sum():,.0f} calls"
+            cost = f", cost {self.plan['cost'].sum():.4f}" if "cost" in self.plan else ""
+            return f"{notice}Nothing was asked yet ({change}): {calls}{cost}. `.ask()` asks."
+        table = self.table
+        if table["difference"].isna().all():
+            return (
+                f"{notice}With {change}, no correlation can be compared: {table['reason'].iloc[0]}."
+            )
+        most = table.loc[[table["difference"].abs().idxmax()]]
+        falls, rises = ((sign * table["difference"] > 0).sum() for sign in (-1, 1))
+        largest = f", most for {most.index[0]}: {with_interval(most, 'difference').iloc[0]}"
+        clear = list(table.index[table["holm_items"] < 0.05]) or ["no aspect"]
+        level, n, aspects = self.how["level"], table["n"].min(), len(table)
+        return (
+            f"{notice}With {change}, the correlation with people (Spearman, {level} level) falls in {falls} and "
+            f"rises in {rises} of {aspects} aspect{'s' * (aspects > 1)}{largest if falls or rises else ''}. The paired "
+            f"test finds a difference for {listed(clear)} (items swapped, 5%, Holm's correction over {aspects}); "
+            f"n is {n:,} {_UNITS[level]} or more."
+        )
+
+    @property
+    def shown(self):
+        """The table as text."""
+        table = self.table
+        found = {name: with_interval(table, name) for name in ("base", "variant", "difference")}
+        for name in ("p_items", "holm_items", "p_systems", "holm_systems"):
+            found[name] = table[name].map("{:.3g}".format)
+        found["n"] = table["n"]
+        for name, digits in {"unread": "{:.1%}", "cost": "{:.3f}"}.items():
+            both = table[[f"base_{name}", f"variant_{name}"]]
+            if both.notna().any(axis=None):
+                found[f"{name}: base, variant"] = both.map(digits.format).agg(", ".join, axis=1)
+        return pd.DataFrame(found)
+
+    @property
+    def notes(self):
+        """Lines below the table: replies, unstable and missing intervals, what judges could not do."""
+        found = [f"{label}: {reply_counts(replies)}" for label, replies in self.replies.items()]
+        where = {}
+        for column in self.table.filter(regex="notice$|reason$"):
+            name, _, kind = column.rpartition("_")
+            start = "interval" if kind == "notice" else "no interval" if name else "no p"
+            for aspect, text in self.table[column].items():
+                where.setdefault(text and f"{start}: {text}", []).append(f"{aspect} {name}".strip())
+        found += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]
+        judges = dict.fromkeys(one.judge for one in self.setups.values())
+        found += [
+            f"{one.name}: {said}" for one in judges for said in [*one.notices, one.stopped] if said
+        ]
+        spent = sum(one.cost for one in judges)
+        return [*found, f"spent by these judges: {spent:.4f}"] if spent else found
+
+    def figure(self):
+        """Draw the differences with their intervals, a panel for each aspect.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        names = {"difference": "value", "difference_low": "ci_low", "difference_high": "ci_high"}
+        drawn = self.table.reset_index().rename(columns=names)
+        group = f"Spearman, {self.how['level']} level, 95% interval for these systems"
+        figure = figures.intervals(
+            drawn.assign(label="variant − base", group=group),
+            column="aspect",
+            lines=dict.fromkeys(self.aspects, 0),
+            title=shorten(f"With {self.change}", 30 * max(3, len(self.aspects))),
+            notice=self.benchmark.notice,
+        )
+        figures.check_drawn(figure)
+        return figure
+
+    def write(self, name):
+        """Save the table as `ablation/NAME.csv`, which a sweep joins, and the figure, with this run's results.
+
+        Parameters
+        ----------
+        name : str
+        """
+        sample = self.benchmark.is_sample
+        path = out(sample) / "ablation" / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.table.to_csv(path)
+        drawn = self.figure()
+        figures.save(drawn, name, sample=sample)
+        plt.close(drawn)
+
+    def moved(self):
+        """Show how far the scores moved.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By aspect: `items`; the mean score of `base` and `variant`; `shift`, the mean difference within a document,
+            and `rho`, the rank correlation of both, with 95% intervals for other documents; `changed`, the share of
+            items whose score moved; `base_values` and `variant_values`, the numbers of distinct scores.
+        """
+        rows, scores = {}, self.scores.drop(columns=self.aspects)
+        for aspect in self.aspects:
+            names = {f"{label}:{aspect}": label for label in self.setups}
+            both = scores.rename(columns=names).dropna(subset=["base", "variant"])
+            away = both["variant"] - both["base"]
+            shifts = away.groupby(both["doc_id"]).mean()
+            half = t.ppf(0.975, len(shifts) - 1) * shifts.sem()
+            rho = interval(both, "variant", "base", level="dataset")
+            rows[aspect] = {
+                "items": len(both),
+                **both[["base", "variant"]].mean(),
+                "shift": _span(shifts.mean(), shifts.mean() - half, shifts.mean() + half),
+                "rho": _span(*rho[:3]),
+                "changed": (away.abs() > 1e-9).mean(),
+                **both[["base", "variant"]].round(9).nunique().add_suffix("_values"),
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").round(2)
+
+    @property
+    def settings(self):
+        """What the result depends on, for `nlgjudge.signature`."""
+        found = {}
+        for label, one in self.setups.items():
+            prompts = {prompt.aspect: f"{prompt.name} {prompt.digest}" for prompt in one.prompts}
+            found[label] = one.given | {"judge": in_words(one.given["judge"]), "prompts": prompts}
+        return found | self.how | {"coefficient": "spearman"}
+
+    def __repr__(self):
+        if self.table is None:
+            return f"{self.sentence}\n{self.plan.to_string()}"
+        return "\n".join([f"Answer: {self.sentence}", self.shown.to_string(), *self.notes])
+
+    def _repr_html_(self):
+        sentence = escape(self.sentence, quote=False)
+        if self.table is None:
+            return f"<p>{sentence}</p>{self.plan.to_html()}"
+        notes = escape("\n".join(self.notes), quote=False).replace("\n", "<br>")
+        return f"<p><strong>Answer:</strong> {sentence}</p>{self.shown.to_html()}<p>{notes}</p>"
+
+
+def _span(value, low, high):
+    return f"{value:.2f}" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+
+
+def ablation(
+    benchmark,
+    base,
+    change,
+    aspects=None,
+    *,
+    items=None,
+    level="dataset",
+    limit=0,
+    price=None,
+    max_cost=None,
+    permutations=9999,
+    seed=0,
+):
+    """Compare two set-ups of a judge in their agreement with people.
+
+    A recording, a rule and a function are asked at once, and so is a server whose replies are all stored, because that
+    costs nothing. Otherwise the plan is shown, and `ask` asks.
+
+    Parameters
+    ----------
+    benchmark : nlgjudge.data.schema.Benchmark
+    base, change : dict
+        A set-up, and what differs in the variant:
+
+        - `judge`, as `nlgjudge.judge_items` takes it; by default ``surface``.
+        - `prompt`, a name or a text, in which ``{aspect}`` becomes the aspect and ``{aspect:.3}`` its first three
+          letters. Empty, it is a recording's own, and a function's numbers are taken as they are.
+        - `words`, a dict of old to new wording of the prompt; `scale`, its lowest and highest rating; `system`, a
+          message before it.
+        - `average`, aspects whose scores are averaged in the place of each aspect's own score.
+        - `perturb`, name, degree and number of edits of one of DHP's perturbations, as ``["typos", "", 5]``.
+        - `samples`, replies an item; `options`, sampling parameters, as ``{"temperature": 1}``.
+        - `policy` and `head`, as for `nlgjudge.judge_items`; `estimator`, ``mean``, ``median`` or ``mode`` of the
+          replies to an item.
+    aspects : list of str, optional
+        The benchmark's by default.
+    items : pandas.DataFrame, optional
+        Some of the benchmark's items.
+    level : {"dataset", "sample", "system"}
+        As for `nlgjudge.correlation`.
+    limit : int
+        Documents, the first ones; 0 for all.
+    price : (float, float), optional
+        Of a million prompt and a million completion tokens.
+    max_cost : float, optional
+        What both set-ups together may spend.
+    permutations, seed : int
+        As for `nlgjudge.paired_tests`.
+
+    Returns
+    -------
+    Ablation
+        Displays itself, in a notebook and as text.
+
+    Raises
+    ------
+    ValueError, KeyError
+        For a set-up, an aspect or a level that cannot be used, before anything is asked.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> chats = nj.load("topical_chat", "sample")
+    >>> base = {"judge": "surface", "prompt": "geval/dialogue/{aspect}"}
+    >>> found = nj.ablation(chats, base, {"perturb": ["typos", "", 5]}, ["coherence"], permutations=99)
+    >>> found.change
+    'perturb typos 5'
+    >>> found.table.loc["coherence", ["base", "variant", "difference"]].astype(float).round(2).tolist()
+    [0.31, 0.36, 0.05]
+    """
+    check_known("level", level, LEVELS)
+    check_whole(1, permutations=permutations)
+    aspects = [aspects] if isinstance(aspects, str) else list(aspects or benchmark.aspects)
+    for aspect in aspects:
+        check_known("aspect", aspect, benchmark.aspects)
+    price = price or None
+    items = first(benchmark.items if items is None else items, limit)
+    setups = setups_of(base, change, items, aspects, price, max_cost)
+    how = {"level": level, "permutations": permutations, "seed": seed}
+    return Ablation(benchmark, setups, aspects, price, how)

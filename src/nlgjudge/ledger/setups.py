@@ -1,0 +1,182 @@
+"""The set-ups of an ablation: what each asks of which judge, and how its replies become scores."""
+
+import re
+import warnings
+from math import inf, nan
+
+import pandas as pd
+
+from nlgjudge.data.choices import check_known
+from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.count import CHARACTERS, Count, prompt_tokens
+from nlgjudge.judging.counts import MISSING
+from nlgjudge.judging.judge import Function
+from nlgjudge.judging.prompts import Prompt, as_prompt
+from nlgjudge.judging.replay import Replay
+from nlgjudge.judging.run import get_judge, judge_items
+from nlgjudge.judging.tasks import Tasks
+from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
+
+# Everything that a set-up can say, and what it says otherwise.
+SETUP = {
+    "judge": "surface",
+    "prompt": "",  # a name or a text, in which {aspect} becomes the aspect
+    "words": {},  # old to new wording of the prompt
+    "scale": None,  # lowest and highest rating; None for the prompt's own
+    "average": None,  # aspects whose scores are averaged; None for the aspect's own score
+    "perturb": None,  # name, degree and number of edits of one of DHP's perturbations
+    "samples": 1,
+    "options": {},  # sampling parameters
+    "system": "",  # a system message before the prompt
+    "policy": "nan",  # what a reply without a rating counts as
+    "head": "expected",  # which number token probabilities give
+    "estimator": "mean",  # how the replies to an item become its score
+}
+ESTIMATORS = {"mean": "mean", "median": "median", "mode": lambda scores: scores.mode().mean()}
+# Entries of which a value of another kind is refused, with an example.
+_LIKE = {
+    "words": {"carefully": "with care"},
+    "average": ["coherence", "fluency"],
+    "perturb": ["typos", "", 5],
+}
+_RANGE = re.compile(r"\d+(?: ?[-–] ?| to | or )(\d+)")
+
+
+class Setup:
+    """One side of an ablation, checked before anything is asked.
+
+    Parameters
+    ----------
+    given : dict
+        All entries of `SETUP`.
+    judge : nlgjudge.judging.judge.Judge
+    items : pandas.DataFrame
+    aspects : list of str
+        That are compared.
+
+    Attributes
+    ----------
+    prompts : list of nlgjudge.judging.prompts.Prompt
+        One for each aspect that is asked about.
+    """
+
+    def __init__(self, given, judge, items, aspects):
+        check_known("estimator", given["estimator"], ESTIMATORS)
+        for name, like in _LIKE.items():
+            if given[name] and not isinstance(given[name], type(like)):
+                kind = type(like).__name__
+                raise ValueError(f"{name}={given[name]!r}: expected a {kind}, as {like}")
+        self.given, self.judge, self.aspects = given, judge, aspects
+        self.prompts = [_prompt(given, judge, aspect) for aspect in given["average"] or aspects]
+        self.texts = _perturbed(items, given["perturb"]) if given["perturb"] else items
+        self.ask(plan=True)  # refuses what cannot be asked
+        if given["scale"]:
+            _warn_of_another_scale(self.prompts)
+
+    def ask(self, judge=None, plan=False):
+        """Replies of the set-up's judge, or of another, as from `nlgjudge.judge_items`."""
+        how = {name: self.given[name] for name in ("samples", "system", "policy", "head")}
+        how |= {"sampling": self.given["options"], "plan": plan}
+        return judge_items(self.texts, self.prompts, judge or self.judge, **how)
+
+    def scores(self, replies):
+        """A score for each item, by aspect."""
+        keys = ["item_id", "aspect"]
+        each = replies.groupby(["judge", *keys] if "judge" in replies else keys, sort=False)
+        scores = each["score"].agg(ESTIMATORS[self.given["estimator"]])
+        scores = scores.groupby(level=keys, sort=False).mean().unstack()
+        scores = scores.reindex(columns=self.given["average"] or self.aspects)
+        if not self.given["average"]:
+            return scores
+        return pd.DataFrame(dict.fromkeys(self.aspects, scores.mean(axis=1, skipna=False)))
+
+    def usage(self, replies, price):
+        """By aspect, the share of its replies without a rating, and what its replies cost at `price` from scratch."""
+        replies = replies[~replies["reason"].isin(MISSING)]
+        unread = replies["score"].isna() | replies["reason"].ne("")
+        given = set(zip(replies["item_id"], replies["aspect"]))
+        read = pd.Series(0, [one.aspect for one in self.prompts])
+        for one in self.prompts:
+            tasks = [task for task in Tasks(self.texts, one) if (task.item_id, one.aspect) in given]
+            read[one.aspect] = sum(map(prompt_tokens, tasks)) * len(self.judge.judges)
+        written = (replies["text"].str.len() // CHARACTERS + 1).groupby(replies["aspect"]).sum()
+        prices = price or (nan, nan) if self.judge.is_model else (0, 0)
+        cost = (read * prices[0] + written * prices[1]) / 1e6
+        if self.given["average"]:
+            both = {"unread": unread.mean(), "cost": cost.sum(min_count=1)}
+            return pd.DataFrame(both, self.aspects)
+        return pd.DataFrame({"unread": unread.groupby(replies["aspect"]).mean(), "cost": cost})
+
+
+def setups_of(base, change, items, aspects, price, max_cost):
+    """Both set-ups by label, with one judge where they name the same, and one budget."""
+    for name in base | change:
+        check_known("entry of a set-up", name, SETUP, most=len(SETUP))
+    given = {"base": SETUP | base, "variant": SETUP | base | change}
+    if given["base"] == given["variant"]:
+        raise ValueError(
+            f"change={change}: expected another value than the base has, of one of {', '.join(SETUP)}"
+        )
+    limits = {"price": price, "max_cost": max_cost, "budget": Budget(max_cost)}
+    judges = {"base": _judge(given["base"]["judge"], items, limits)}
+    same = given["base"]["judge"] == given["variant"]["judge"]
+    judges["variant"] = judges["base"] if same else _judge(given["variant"]["judge"], items, limits)
+    return {label: Setup(given[label], judges[label], items, aspects) for label in given}
+
+
+def plan_of(setups, estimated=False):
+    """By set-up, calls, tokens and cost of what is not stored; what both ask for counts once."""
+    counters = {one.judge: Count(one.judge, estimated) for one in setups.values()}
+    rows = {}
+    for label, one in setups.items():
+        counter = counters[one.judge]
+        before, cost = dict(counter.counts), counter.cost
+        if one.judge.asks:
+            one.ask(counter)
+        rows[label] = {name: number - before[name] for name, number in counter.counts.items()}
+        if cost is not None:
+            rows[label]["cost"] = counter.cost - cost
+    return pd.DataFrame.from_dict(rows, orient="index").fillna(0)
+
+
+def _judge(spec, items, limits):
+    if getattr(spec, "asks", False):  # a limit that it would not keep is refused
+        return get_judge(spec, max_cost=limits["max_cost"])
+    options = {"items": items, **limits} if isinstance(spec, (str, list)) else {}
+    if options and "replay:" in str(spec):
+        options["missing"] = "keep"  # a recording may lack some items
+    return get_judge(spec, **options)
+
+
+def _prompt(given, judge, aspect):
+    """A set-up's prompt for an aspect."""
+    asked, scale = given["prompt"], given["scale"]
+    if isinstance(asked, str):
+        asked = asked.replace("{aspect:.3}", aspect[:3]).replace("{aspect}", aspect)
+    if asked == "" and isinstance(judge, Replay):
+        one = judge.prompt(aspect)
+    elif asked == "" and not judge.asks:
+        one = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
+    else:
+        one = as_prompt(asked, scale=scale or (1, 5))
+    for old, new in given["words"].items():
+        if old not in one.body:
+            raise ValueError(f"prompt {one.name} has no {old!r} to replace: take words of its text")
+        one = one._replace(body=one.body.replace(old, new), exact=False)
+    return one._replace(aspect=aspect, scale=scale or one.scale)
+
+
+def _perturbed(items, wanted):
+    made = perturb(items, [Perturbation(*wanted)]).items
+    made = made[made["perturbation"] != "original"]
+    return made.assign(item_id=made["original"])
+
+
+def _warn_of_another_scale(prompts):
+    """A new scale needs new wording: of ranges as "1-5", and of anchors as "a score of 3"."""
+    for one in prompts:
+        anchors = [int(rating) for rating in re.findall(r"score of (\d+)", one.body)]
+        tops = {*map(int, _RANGE.findall(one.body)), max(anchors, default=one.scale[1])}
+        if tops != {one.scale[1]}:
+            said = f"prompt {one.name} describes another scale than {list(one.scale)}"
+            warnings.warn(f"{said}: change its wording too, by `words`", stacklevel=2)

@@ -1,0 +1,460 @@
+"""An ablation: planted truth is found, each change is what is asked, and nothing is asked before the plan."""
+
+import json
+import re
+import warnings
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from batch_api import Api
+from loopback import completion
+from nlgjudge.data.paths import SAMPLE_NOTICE, root
+from nlgjudge.data.schema import build
+from nlgjudge.judging.errors import Waiting
+from nlgjudge.judging.judge import Jury
+from nlgjudge.judging.replay import Replay
+from nlgjudge.judging.tasks import Reply
+from nlgjudge.ledger.setups import SETUP
+
+TEMPLATE = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
+TEXT = "\n".join(cell.source for cell in TEMPLATE.cells if cell.cell_type == "markdown")
+CHANGES = re.findall(r"^\|[^|]+\| `(\{.*\})` \|$", TEXT, re.M)
+PROMPT = {"prompt": "geval/dialogue/{aspect}"}
+SURFACE = {"judge": "surface", **PROMPT}
+SERVED = {"judge": "openai:m", **PROMPT}
+COHERENCE = ["coherence"]
+
+
+@pytest.fixture(scope="module")
+def chats():
+    return nj.load("topical_chat", "sample")
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path, monkeypatch):
+    """A store of replies and a folder of results for each test."""
+    monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
+
+
+@pytest.fixture
+def served(serve):
+    """A model that rates by the length of what it is asked, within every scale of the prompts."""
+
+    def answer(_, __, body):
+        asked = json.loads(body)
+        text = asked["messages"][-1]["content"]
+        rating = len(text) % 2 if "Groundedness (0-1)" in text else 1 + len(text) % 3
+        return completion([str(rating)] * asked.get("n", 1))
+
+    return serve(answer)
+
+
+def compared(benchmark, base, change, aspects=COHERENCE, **how):
+    return nj.ablation(benchmark, base, change, aspects, **{"permutations": 99} | how)
+
+
+def bodies(server):
+    return [json.loads(body) for body in server.requests]
+
+
+class Says:
+    """A judge that gives these replies to every response."""
+
+    def __init__(self, *texts, name="says"):
+        self.texts, self.name = texts, name
+
+    def replies(self, tasks):
+        for task in tasks:
+            for index in range(task.n):
+                yield Reply(task.item_id, task.aspect, index, self.texts[index])
+
+
+def test_the_template_offers_every_entry_of_a_set_up():
+    entries = {entry for change in CHANGES for entry in eval(change)}
+    assert len(CHANGES) == 17 and entries == set(SETUP)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_of_the_template_runs_and_is_named(change, chats, served):
+    change = eval(change)
+    base = SURFACE | {"samples": 2 if "samples" in change else 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compared(chats, base, change, ["coherence", "engagingness"])
+        asked = found.table is None
+        found.ask()
+    assert asked == bool(served.requests) == (change.get("judge") == "openai:MODEL")
+    named = set(re.findall(r"(?:^|, | and )(\w+) ", found.change)) & set(SETUP)
+    assert named == set(change)
+    numbers = found.table[["base", "variant", "difference", "p_items", "p_systems"]]
+    assert numbers.notna().all(axis=None) and list(found.table.index) == found.aspects
+    assert (found.table["holm_items"] >= found.table["p_items"]).all()
+
+
+def test_planted_truth_is_found_and_the_sign_follows_the_roles(chats):
+    """A function that knows people's mean rating up to a known error, against one that is random."""
+    human = chats.human().set_index("item_id")["coherence"]
+    rng = np.random.default_rng(0)
+    knows = human + pd.Series(rng.normal(0, 0.1, len(human)), human.index)
+    random = pd.Series(rng.normal(0, 1, len(human)), human.index)
+    good, bad = ({"judge": lambda item, r=r: r[item.item_id]} for r in (knows, random))
+    lost = compared(chats, good, bad).table.loc["coherence"]
+    by_hand = {
+        label: ratings.rank().corr(human.rank())
+        for label, ratings in {"base": knows, "variant": random}.items()
+    }
+    assert by_hand["base"] > 0.75
+    assert lost["base"] == pytest.approx(by_hand["base"])
+    assert lost["variant"] == pytest.approx(by_hand["variant"])
+    assert lost["difference"] == pytest.approx(by_hand["variant"] - by_hand["base"])
+    assert lost["difference_high"] < 0 and lost["p_items"] == 0.01
+    won = compared(chats, bad, good).table.loc["coherence"]
+    assert won["difference"] == pytest.approx(-lost["difference"])
+
+
+def test_both_correlations_are_over_the_items_with_both_scores(chats):
+    """The variant rates nothing of five systems' first dialogues; the base's correlation leaves these out too."""
+    human = chats.human().set_index("item_id")["coherence"]
+    dropped = list(human.index[::7])
+    base = {"judge": lambda item: len(item.hypothesis)}
+    variant = {"judge": lambda item: None if item.item_id in dropped else len(item.context)}
+    found = compared(chats, base, variant)
+    lengths = chats.items.set_index("item_id")["hypothesis"].str.len().drop(dropped)
+    assert found.table.loc["coherence", "n"] == len(human) - len(dropped)
+    expected = lengths.rank().corr(human.drop(dropped).rank())
+    assert found.table.loc["coherence", "base"] == pytest.approx(expected)
+    assert found.table.loc["coherence", "variant_unread"] == len(dropped) / len(human)
+    assert found.table.loc["coherence", "base_unread"] == 0
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ({"estimator": "median"}, 1),
+        ({"estimator": "mode"}, 1),
+        ({"samples": 3}, 5 / 3),
+        ({"policy": "store_3", "samples": 4}, 2),  # of "a text"
+        ({"average": ["coherence", "fluency"], "samples": 3}, 5 / 3),
+    ],
+)
+def test_what_becomes_of_replies_by_hand(change, expected, chats):
+    base = {"judge": Says("1", "1", "3", "a text"), "samples": 4}
+    found = compared(chats, base, change)
+    assert set(found.scores["base:coherence"]) == {5 / 3}
+    assert found.scores["variant:coherence"].tolist() == pytest.approx([expected] * 50)
+    assert "no correlation can be compared" in found.sentence
+
+
+def test_a_jury_counts_each_judge_once(chats):
+    """(1 + 1 + 3) / 3 of one judge and 5 of the other; their modes are 1 and 5."""
+    jury = Jury([nj.get_judge(Says("1", "1", "3")), nj.get_judge(Says("5", "5", "5", name="kind"))])
+    found = compared(chats, {"judge": jury, "samples": 3}, {"estimator": "mode"})
+    assert set(found.scores["base:coherence"].round(9)) == {round((5 / 3 + 5) / 2, 9)}
+    assert set(found.scores["variant:coherence"]) == {3}
+
+
+def test_an_average_is_the_mean_of_its_aspects_for_every_aspect(chats):
+    ratings = {"coherence": 1, "engagingness": 2, "naturalness": 4}
+    base = {"judge": lambda item: ratings[item.aspect] * len(item.hypothesis)}
+    change = {"average": ["engagingness", "naturalness"]}
+    found = compared(chats, base, change, ["coherence", "engagingness"])
+    lengths = chats.items["hypothesis"].str.len()
+    assert found.scores["base:engagingness"].tolist() == (2 * lengths).tolist()
+    for aspect in found.aspects:
+        assert found.scores[f"variant:{aspect}"].tolist() == (3 * lengths).tolist()
+
+
+@pytest.mark.parametrize(
+    "change, differs",
+    [
+        ({"options": {"temperature": 0}}, lambda body: body | {"temperature": 0}),
+        ({"samples": 3}, lambda body: body | {"n": 2}),  # of the first there is one already
+        (
+            {"system": "Be strict."},
+            lambda body: (
+                body
+                | {"messages": [{"role": "system", "content": "Be strict."}, *body["messages"]]}
+            ),
+        ),
+        (
+            {"words": {"carefully": "with care"}},
+            lambda body: json.loads(json.dumps(body).replace("carefully", "with care")),
+        ),
+    ],
+)
+def test_a_change_is_all_that_differs_in_what_is_sent(change, differs, chats, served):
+    compared(chats, SERVED, change, limit=2).ask()
+    sent = sorted(bodies(served), key=json.dumps)
+    base = [body for body in sent if differs(body) in sent and differs(body) != body]
+    assert len(sent) == 20 and len(base) == 10
+
+
+def test_perturbed_texts_and_another_prompt_are_sent(chats, served):
+    own = {"prompt": "Is this {aspect} (1 to 3)? {{hypothesis}}", "scale": [1, 3]}
+    found = compared(chats, SERVED | own, {"perturb": ["typos", "", 2]}, limit=2).ask()
+    texts = [
+        body["messages"][0]["content"].removeprefix("Is this coherence (1 to 3)? ")
+        for body in bodies(served)
+    ]
+    original = list(chats.items["hypothesis"][:10])
+    assert sorted(text for text in texts if text in original) == sorted(original)
+    assert len(texts) == 20 and found.table.loc["coherence", "n"] == 10
+
+
+def test_heads_of_token_probabilities_by_hand(chats, serve):
+    """Ratings 1, 2 and 3 have 0.5, 0.1 and 0.4: expected 1.9, mode 1."""
+    top = [
+        {"token": str(1 + i), "logprob": float(np.log(p))} for i, p in enumerate((0.5, 0.1, 0.4))
+    ]
+    given = {"content": [{"token": "1", "logprob": top[0]["logprob"], "top_logprobs": top}]}
+    server = serve(lambda *_: completion(["1"], logprobs=given))
+    base = SERVED | {"options": {"logprobs": True}}
+    found = compared(chats, base, {"head": "mode"}, price=[1, 1])
+    assert found.plan["calls"].tolist() == [50, 0]  # the same replies, weighed in two ways
+    assert found.plan["completion_tokens_without_logprobs"].tolist() == [20 * 5 * 50, 0]
+    found.ask()
+    assert set(found.scores["base:coherence"].round(9)) == {1.9} and len(server.requests) == 50
+    assert set(found.scores["variant:coherence"]) == {1}
+
+
+def test_a_server_is_planned_then_asked_once(chats, served):
+    found = compared(chats, SERVED, {"samples": 2}, limit=3, price=[2.0, 10.0])
+    assert found.table is None and not served.requests
+    # Three dialogues of five responses. The variant asks for the one sample more that each lacks.
+    assert found.plan["calls"].tolist() == [15, 15]
+    assert found.plan["cached"].tolist() == [0, 15] and found.plan["samples"].tolist() == [15, 30]
+    cost = (found.plan["prompt_tokens"] * 2 + found.plan["completion_tokens"] * 10) / 1e6
+    assert found.plan["cost"].tolist() == pytest.approx(cost.tolist())
+    said = f"{SAMPLE_NOTICE}. Nothing was asked yet (samples 2 in place of 1): 30 calls, cost {cost.sum():.4f}."
+    assert found.sentence.startswith(said) and said in repr(found) and said in found._repr_html_()
+    assert found.ask() is found and len(served.requests) == found.plan["calls"].sum()
+    table = found.table
+    found.ask()
+    again = compared(chats, SERVED, {"samples": 2}, limit=3)  # asked at once, for all is stored
+    assert len(served.requests) == 30 and again.plan["calls"].sum() == 0
+    pd.testing.assert_frame_equal(found.table, table)
+    same = ["base", "variant", "difference", "p_items", "n"]
+    pd.testing.assert_frame_equal(again.table[same], table[same])
+    assert "spent by these judges" in repr(found) and "cost: base, variant" in repr(found)
+
+
+def test_what_both_ask_for_is_planned_once(chats, served):
+    found = compared(chats, SERVED | {"samples": 4}, {"estimator": "median"}, limit=2)
+    assert found.plan["calls"].tolist() == [10, 0] and "cost" not in found.plan
+    found.ask()
+    assert len(served.requests) == 10
+
+
+def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
+    """A call costs 10 prompt and 2 completion tokens, 0.000012 at these prices."""
+    how = {"price": [1, 1], "max_cost": 0.00006, "limit": 2}
+    found = compared(chats, SERVED, {"options": {"temperature": 0}}, **how)
+    with pytest.warns(UserWarning, match="stopped before the end"):
+        found.ask()
+    assert len(served.requests) == 5
+    assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
+
+
+def test_a_limit_that_a_judge_would_not_keep_is_refused(chats, served, store):
+    judge = nj.get_judge("openai:m", store=store, price=[1, 1])
+    change = {"judge": judge, **PROMPT}
+    with pytest.raises(
+        TypeError, match="max_cost is an option of a judge that is given by its name"
+    ):
+        compared(chats, SURFACE, change, max_cost=1, price=[1, 1])
+    found = compared(chats, {"judge": lambda item: 3}, change, price=[1, 1])
+    assert found.plan["cost"].gt(0).tolist() == [False, True] and not served.requests
+
+
+def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):
+    api = Api(lambda prompt, sample: str(1 + len(prompt) % 3))
+    serve(api)
+    found = compared(chats, SERVED | {"judge": "batch:m"}, {"options": {"temperature": 0}}, limit=2)
+    with pytest.raises(Waiting, match="20 requests are waiting for batch_0, batch_1"):
+        found.ask()
+    for name in list(api.batches):
+        api.finish(name)
+    assert found.ask().table.loc["coherence", "n"] == 10 and len(api.batches) == 2
+
+
+def test_what_the_server_does_not_do_is_said(chats, serve):
+    def answer(_, __, body):
+        if "temperature" in json.loads(body):
+            return 400, {"error": {"message": "no", "param": "temperature"}}
+        return completion([str(1 + len(body) % 3)])
+
+    serve(answer)
+    found = compared(chats, SERVED, {"options": {"temperature": 0}}, limit=2)
+    with pytest.warns(UserWarning, match="rejects temperature"):
+        found.ask()
+    assert "openai:m: the server rejects temperature: left out" in found._repr_html_()
+
+
+class Refuses:
+    """A judge that must not be asked."""
+
+    name = "refuses"
+
+    def replies(self, tasks):
+        raise AssertionError("it was asked")
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"judge": "surfce"}, "did you mean 'surface'"),
+        ({"prompt": "geval/dialoge/{aspect}"}, "no prompt .* did you mean 'geval/dialogue/"),
+        ({"prompt": "Rate this: {{Reply}}"}, "no slot '{{Reply}}'"),
+        ({"prompt": "Rate it from 1 to 9: {{hypothesis}}"}, "states a scale from 1 to 9"),
+        ({"words": {"four stars": "five"}}, "has no 'four stars' to replace"),
+        ({"scale": [10, 1]}, "expected the lowest rating first"),
+        ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),
+        ({"words": ["a"]}, r"words=\['a'\]: expected a dict, as {'carefully': 'with care'}"),
+        ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),
+        ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
+        ({"policy": "drp"}, "no policy 'drp': did you mean 'drop'"),
+        ({"head": "expcted"}, "no head 'expcted': did you mean 'expected'"),
+        ({"options": {"temperature": "0"}}, "temperature='0': expected a number"),
+        ({"system": 3}, "system=3: expected the text"),
+        ({"estimator": "men"}, "no estimator 'men': did you mean 'mean'"),
+        ({"sample": 2}, "no entry of a set-up 'sample': did you mean 'samples'"),
+        ({"samples": 1}, "expected another value than the base has, of one of judge, prompt"),
+    ],
+)
+def test_a_mistake_is_refused_before_anything_is_asked(change, message, chats):
+    with pytest.raises((ValueError, KeyError), match=message), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compared(chats, PROMPT | {"judge": Refuses()}, change)
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"aspects": ["coherance"]}, "no aspect 'coherance': did you mean 'coherence'"),
+        ({"aspects": "coherance"}, "no aspect 'coherance': did you mean 'coherence'"),
+        ({"level": "datset"}, "no level 'datset': did you mean 'dataset'"),
+        ({"permutations": 0}, "permutations=0"),
+        ({"limit": -1}, "limit=-1"),
+    ],
+)
+def test_a_mistake_in_how_to_compare_is_refused_first(how, message, chats):
+    with pytest.raises(ValueError, match=message):
+        compared(chats, {"judge": Refuses()}, {"samples": 2}, **how)
+
+
+def test_a_recording_refuses_before_the_other_judge_is_asked(chats, served):
+    replies = [(item, "coherence", 0, "2") for item in chats.items["item_id"]]
+    recording = pd.DataFrame(replies, columns=["item_id", "aspect", "sample_index", "text"])
+    judge = Replay(recording, "mine")
+    with pytest.raises(
+        ValueError, match="replay:mine holds .* asked was prompt geval/dialogue/coherence"
+    ):
+        compared(chats, SERVED, {"judge": judge})
+    found = compared(chats, SERVED, {"judge": judge, "prompt": ""})  # its own prompt
+    assert found.plan["calls"].tolist() == [50, 0] and not served.requests
+
+
+def test_a_new_scale_warns_while_the_prompt_describes_the_old_one(chats):
+    whole = {"words": {"1-3": "1-10", "score of 3": "score of 10", "score of 2": "score of 5"}}
+    for words in ({}, {"words": {"1-3": "1-10"}}):  # the second still says what a score of 3 is
+        with pytest.warns(UserWarning, match="coherence describes another scale .*: change its"):
+            compared(chats, SURFACE, words | {"scale": [1, 10]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compared(chats, SURFACE, whole | {"scale": [1, 10]})
+
+
+@pytest.fixture
+def turned():
+    """Ten documents of four systems, which people rate 0 to 3; a text is the numbers of both."""
+    items = [(None, f"d{d}", str(s), "", f"{d}{s}", [], "") for d in range(10) for s in range(4)]
+    ratings = [(f"d{d}/{s}", "style", "mean", s) for d in range(10) for s in range(4)]
+    return build("made", items, ratings, source="own")
+
+
+def test_an_unstable_interval_and_a_missing_one_are_said(turned):
+    """One document of ten has all of the variance; the other judge's correlation is exactly 1."""
+    exact = {"judge": lambda item: int(item.hypothesis[1])}
+    turns = {
+        "judge": lambda item: int(item.hypothesis[1]) * (-1 if item.hypothesis[0] == "0" else 1)
+    }
+    found = compared(turned, exact, turns, ["style"], level="sample")
+    assert found.table.loc["style", ["base", "variant"]].tolist() == [1, 0.8]
+    assert (
+        found.table.loc["style", "variant_notice"] == found.table.loc["style", "difference_notice"]
+    )
+    for shown in (repr(found), found._repr_html_()):
+        assert "interval: one of 10 documents has 90% of the variance" in shown
+        assert "(style difference, style variant)" in shown
+        assert "no interval: the correlation is exactly 1 or -1 (style base)" in shown
+    assert found.sentence.startswith("With judge <lambda> in place of <lambda>, the correlation")
+    assert "judge &lt;lambda&gt;" in found._repr_html_()
+
+
+def test_the_answer_comes_first_and_begins_with_the_samples_notice(chats):
+    found = compared(chats, SURFACE, {"perturb": ["typos", "", 5]}, price=[1, 1])
+    most = found.table["difference"].iloc[0]
+    assert found.sentence.startswith(
+        f"{SAMPLE_NOTICE}. With perturb typos 5, the correlation with people"
+    )
+    assert f"most for coherence: {most:.2f} [" in found.sentence
+    assert repr(found).startswith(f"Answer: {found.sentence}\n")
+    assert found._repr_html_().startswith(f"<p><strong>Answer:</strong> {found.sentence}</p><table")
+    assert "variant: replies: 50 parsed" in repr(found)
+    assert found.table[["base_cost", "variant_cost"]].eq(0).all(axis=None)  # a rule costs nothing
+
+
+def test_a_change_without_effect_is_said_to_have_none(chats):
+    found = compared(chats, SURFACE, {"samples": 2})
+    said = "falls in 0 and rises in 0 of 1 aspect. The paired test finds a difference for no aspect"
+    assert said in found.sentence and found.moved().loc["coherence", "rho"] == "1.00"
+
+
+def test_how_the_scores_moved_by_hand(turned):
+    """Half of the scores are one higher, and one more document by three."""
+
+    def higher(item):
+        document, system = map(int, item.hypothesis)
+        return system + (document < 5) + 3 * (document == 9)
+
+    base = {"judge": lambda item: int(item.hypothesis[1])}
+    (row,) = compared(turned, base, {"judge": higher}, ["style"]).moved().to_dict("records")
+    assert (row["items"], row["base"], row["variant"], row["changed"]) == (40, 1.5, 2.3, 0.6)
+    assert (row["base_values"], row["variant_values"]) == (4, 7)
+    shifts = np.array([1] * 5 + [0] * 4 + [3])
+    half = 2.262157 * shifts.std(ddof=1) / 10**0.5  # t with nine degrees of freedom
+    assert row["shift"] == f"0.80 [{0.8 - half:.2f}, {0.8 + half:.2f}]"
+
+
+def test_table_and_figure_are_written_where_a_sweep_finds_them(chats, tmp_path):
+    found = compared(chats, SURFACE, {"perturb": ["typos", "", 5]}, ["coherence", "engagingness"])
+    found.write("mine")
+    folder = tmp_path / "out" / "sample"
+    written = pd.read_csv(folder / "ablation" / "mine.csv", index_col="aspect")
+    assert written["difference"].tolist() == pytest.approx(found.table["difference"].tolist())
+    assert (folder / "figures" / "mine.svg").is_file()
+    figure = found.figure()
+    assert [axis.get_title() for axis in figure.axes] == ["coherence", "engagingness"]
+    assert SAMPLE_NOTICE in figure.get_suptitle()
+
+
+def test_the_template_runs_and_asks_no_server_about_an_unwanted_sample(
+    run_cells, served, tmp_path, monkeypatch
+):
+    quick = {"samples": 1, "permutations": 99, "limit": 2, "aspects": COHERENCE}
+    change = {"options": {"temperature": 0}}
+    with pytest.MonkeyPatch.context() as offline:
+        offline.setenv("NLGJUDGE_MIRROR", "")
+        offline.setenv("NLGJUDGE_OFFLINE", "1")
+        with pytest.raises(ValueError, match="^SAMPLE: .* nothing was asked"):
+            run_cells("template_ablation", judge="openai:m", change=change, **quick)
+    assert not served.requests
+    run_cells("template_ablation", source="sample", judge="openai:m", change=change, **quick)
+    assert len(served.requests) == 20
+    path = tmp_path / "out" / "sample" / "ablation" / "template_ablation.csv"
+    assert pd.read_csv(path)["aspect"].tolist() == COHERENCE
