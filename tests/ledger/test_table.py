@@ -77,6 +77,18 @@ def test_every_verdict_counts_what_the_ledger_has(paper, artefact):
         assert row in verdict.partition("Missing: ")[2]
 
 
+def test_a_cell_with_another_coefficient_is_no_failure():
+    """G-Eval, Table 2: UniEval's columns Pearson and Spearman are its Spearman and Kendall."""
+    text = nj.Table("geval", "table2").verdict
+    assert "UniEval reproduces under another label in 10 of 10 cells." in text
+    assert "UniEval does not" not in text
+
+
+def test_a_judge_may_be_asked_for_some_of_the_tables():
+    plan = nj.Table("geval", ["table2", "table3"]).rerun(artefacts=["table3"], source="sample")
+    pd.testing.assert_frame_equal(plan, nj.Table("geval", "table3").rerun(source="sample"))
+
+
 @pytest.mark.parametrize("key", ["{G-EVAL-4, spearman}", "{G-EVAL-5, AVG, spearman}"])
 def test_a_number_that_is_not_one_published_cell_is_refused(key):
     with pytest.raises(ValueError, match="expected parts of the key .* of one published cell"):
@@ -237,6 +249,16 @@ def test_a_rehearsal_is_shown_and_not_drawn_or_written(scratch):
     assert table.write() == "18 cells computed; all equal the committed ledger"
     assert len(table.figure().axes[0].collections) == before
     assert set(read(scratch / "ledger" / "geval_table3_qags.csv")["row"]) == {"UniEval"}
+
+
+def test_a_rehearsal_of_every_row_leaves_the_values_of_the_run_in_the_figure(scratch):
+    table = nj.Table("closer_look", "table2", notebook="closer_look_table2")
+    published = nj.published("closer_look", "table2")
+    table.put("table2", published[KEY].assign(ours=0.5), "recomputed", sample=True)
+    table.rerun("surface", source="sample", limit=5)
+    assert set(table.cells["verdict"]) == {""}
+    drawn = table.figure().axes[0].collections
+    assert {x for part in drawn[2::3] for x, _ in part.get_offsets()} == {0.5}
 
 
 def test_nothing_is_written_where_nothing_was_computed(scratch):

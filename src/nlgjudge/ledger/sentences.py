@@ -73,12 +73,20 @@ def _own(cells, own):
         text += f": {_rows(whole)}, every cell" + " that was computed" * bool(lacks.any())
     yield text
     for row in rows.drop(whole).itertuples():
-        missed = own.loc[~good & (own["row"] == row.Index), "verdict"].value_counts()
-        kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in missed.items())
-        if kinds:
-            yield f"{row.Index} does not in {missed.sum()} of {row.cells} cells ({kinds})"
-        else:
-            yield f"No variant explains {row.Index}: the nearest gives {row.exact} of {row.cells} cells exactly"
+        yield from _missed(row, own.loc[own["row"] == row.Index, "verdict"])
+
+
+def _missed(row, verdicts):
+    """How a row differs; a cell that has another coefficient's value does reproduce."""
+    counts = verdicts.value_counts().drop(["exact", "close"], errors="ignore")
+    if counts.empty:
+        yield f"No variant explains {row.Index}: the nearest gives {row.exact} of {row.cells} cells exactly"
+    if "relabelled" in counts:
+        moved = counts.pop("relabelled")
+        yield f"{row.Index} reproduces under another label in {moved} of {row.cells} cells"
+    if len(counts):
+        kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in counts.items())
+        yield f"{row.Index} does not in {counts.sum()} of {row.cells} cells ({kinds})"
 
 
 def _misprints(wrong):

@@ -371,13 +371,15 @@ class Table:
             return f"{cells} cells computed; all equal the committed ledger"
         return f"{away} of {cells} cells differ from the committed ledger (table.differences)"
 
-    def rerun(self, judge="", **how):
+    def rerun(self, judge="", *, artefacts=None, **how):
         """Ask a judge for the rows of a model; its cells join the table.
 
         Parameters
         ----------
         judge : str, list of str, object or dict
             As for `nlgjudge.rerun`.
+        artefacts : list of str, optional
+            Of this notebook's tables, those whose rows are asked; all by default.
         **how
             Of `nlgjudge.rerun`: `source, limit, price, max_cost, options`.
 
@@ -387,7 +389,8 @@ class Table:
             Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
         """
         paper = next(name for name, one in modules().items() if self.paper in one.VERSIONS)
-        self.reran = rerun(paper, self.artefacts, judge, notebook=self.notebook, **how)
+        asked = artefacts or self.artefacts
+        self.reran = rerun(paper, asked, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:
             print(self.reran.notice)
@@ -464,7 +467,9 @@ class Table:
         names = artefacts or self.artefacts[:1]
         numbered = ", ".join(re.sub(r"(\d+)", r" \1", name).capitalize() for name in names)
         self._drawn = {"title": title or f"{PAPERS[self.paper]}, {numbered}", "artefacts": names}
-        shown = [self[name] for name in names]
+        # A rehearsal has no verdict to draw.
+        judged = None if self.reran is None else self.reran.cells.query("verdict != ''")
+        shown = [paper_table(self.rows, self.paper, name, judge=judged) for name in names]
         cells = pd.concat([one.cells for one in shown], ignore_index=True)
         here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
         notice = max(one.notice for one in shown)
