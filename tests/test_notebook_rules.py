@@ -5,12 +5,13 @@ import re
 from itertools import chain
 
 import nbformat
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.finding import findings
-from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.printed import all_published, tables
 from prose_numbers import shown, unshown
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
@@ -199,6 +200,27 @@ def test_a_finding_is_what_the_first_code_cell_shows(name):
     assert shown["data"]["text/markdown"] == nj.Finding(name)._repr_mimebundle_()["text/markdown"]
     assert [cell for cell in others if "finding.check(" in cell.source]
     assert [cell for cell in others if "finding.write(" in cell.source]
+
+
+@pytest.mark.parametrize("paper, artefact", tables())
+def test_a_notebook_of_a_table_begins_with_it(paper, artefact):
+    """Claim, verdict and cells of the first output are those of the committed ledger."""
+    listed = pd.read_csv(root() / "site" / "artefacts.csv").set_index(["paper", "artefact"])
+    name = listed.loc[(paper.removesuffix("_v1"), artefact), "notebook"]
+    notebook = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
+    first = of(notebook, "code")[0]
+    made = {}
+    exec(first.source, made)
+    (shown,) = first.outputs
+    assert shown["data"]["text/html"] == made["table"]._repr_html_()
+    assert made["table"].notebook == name and artefact in made["table"].artefacts
+
+
+def test_nothing_is_folded_in_a_notebook_that_answers_first(notebook):
+    first = of(notebook, "code")[0].source
+    if re.search(r"nj\.(Table|Finding)\(", first):
+        folded = [cell for cell in notebook.cells if "hide-input" in cell.metadata.get("tags", [])]
+        assert not folded + [cell for cell in notebook.cells if cell.metadata.get("jupyter")]
 
 
 def test_no_notebook_reads_the_outputs_of_another(notebook):
