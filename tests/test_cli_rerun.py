@@ -371,8 +371,8 @@ def test_a_row_without_one_readable_reply_is_named():
 
     found = nj.rerun("chatgpt", "table6", Stars(), source="sample", limit=4)
     assert (
-        "no reply to ChatGPT (DA w/o ref) could be read" in found.said
-        and "(Stars" not in found.said
+        "no reply to ChatGPT (DA w/o ref) could be read" in found.notice
+        and "(Stars" not in found.notice
     )
 
 

@@ -10,6 +10,7 @@ from .judging import item_scores as item_scores
 from .judging import judge_items as judge_items
 from .judging import prompt as prompt
 from .ledger import Finding as Finding
+from .ledger import Table as Table
 from .ledger import compare as compare
 from .ledger import figures as figures
 from .ledger import published as published

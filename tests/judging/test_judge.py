@@ -76,7 +76,7 @@ def test_a_function_reruns_a_table_and_enters_no_ledger():
 
     found = nj.rerun("geval", "table2", shorter, source="sample", limit=10)
     assert found.cells["ours"].notna().all() and set(found.cells["variant"].str[:7]) == {"shorter"}
-    assert not found.enters and "shorter is not a language model" in found.said
+    assert not found.enters and "shorter is not a language model" in found.notice
 
 
 class Says:
@@ -152,4 +152,4 @@ def test_the_provider_of_the_documents_works(tmp_path, monkeypatch):
     assert len(asked) == 2 * 2 * 5 * 4 and {one["model"] for one in asked} == {"plain-1"}
     assert all(headers["authorization"] == "bearer sk-plain" for headers in server.headers)
     assert found.counts["read"].sum() == len(asked)
-    assert "not a language model" not in found.said
+    assert "not a language model" not in found.notice

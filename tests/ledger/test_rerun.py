@@ -188,7 +188,9 @@ def test_rows_of_their_own_judges():
 
 def test_what_may_not_be_kept_says_why():
     asked = {"source": "sample"}
-    assert "surface is not a language model" in nj.rerun("geval", "table2", "surface", **asked).said
+    assert (
+        "surface is not a language model" in nj.rerun("geval", "table2", "surface", **asked).notice
+    )
     found = nj.rerun(
         "geval",
         "table2",
@@ -203,9 +205,9 @@ def test_what_may_not_be_kept_says_why():
         "a rehearsal on the first 5 documents",
         "(samples=2)",
     ):
-        assert reason in found.said
+        assert reason in found.notice
     nobody = nj.rerun("geval", "table2", **asked)
-    assert nobody.said == "no judge is named, so no request was sent" and not len(nobody.cells)
+    assert nobody.notice == "no judge is named, so no request was sent" and not len(nobody.cells)
 
 
 def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on(monkeypatch):

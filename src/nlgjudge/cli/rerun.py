@@ -117,7 +117,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     click.echo(nj.judging.reply_counts(responses, examples=3))
     click.echo(rerun_folder.summary(cells).to_string(index=False, na_rep=""))
     for paper, one in found.items():
-        click.echo(f"{paper}: {one.said}")
+        click.echo(f"{paper}: {one.notice}")
     status = max(report_failures(one) for one in opened.values())
     if not counts["read"].any():
         click.echo(f"nlgjudge: {UNREAD}", err=True)
@@ -282,7 +282,7 @@ def run_notebooks(tables, named, settings, folder):
 
 def keep_run(found, folder):
     """Copy a run that may be kept; the exit status."""
-    refused = {paper: one.said for paper, one in found.items() if not one.enters}
+    refused = {paper: one.notice for paper, one in found.items() if not one.enters}
     for paper, said in refused.items():
         click.echo(f"nlgjudge: {paper} is not kept: {said}", err=True)
     if refused:

@@ -17,6 +17,7 @@ from .prose_claims import claims as claims
 from .provenance import signature as signature
 from .reruns import rerun as rerun
 from .reruns import with_rerun as with_rerun
+from .table import Table as Table
 from .variants import best as best
 from .variants import search as search
 from .variants import summary as summary

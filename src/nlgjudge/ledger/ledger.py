@@ -265,13 +265,15 @@ def merge(parts, kept=None):
     return rows.assign(group=group(rows))
 
 
-def needs_of(cells):
+def needs_of(cells, what="needs"):
     """Say what each cell that nobody ran needs, from `paper_tables/needs.csv`.
 
     Parameters
     ----------
     cells : pandas.DataFrame
         `paper, artefact, row, printed`, and `note_printed`, which says why nothing is printed.
+    what : {"needs", "missing"}
+        ``missing`` is short and names no file.
 
     Returns
     -------
@@ -280,16 +282,16 @@ def needs_of(cells):
     """
     path = use(root() / "paper_tables" / "needs.csv")
     rules = list(pd.read_csv(path, keep_default_na=False).itertuples())
-    return [_need(cell, rules) for cell in cells.itertuples()]
+    return [_need(cell, rules, what) for cell in cells.itertuples()]
 
 
-def _need(cell, rules):
+def _need(cell, rules, what):
     if not cell.printed:
         return cell.note_printed
     for rule in rules:
         of_table = rule.paper in ("*", cell.paper) and rule.artefact in ("*", cell.artefact)
         if of_table and cell.row.startswith(rule.row.rstrip("*")):
-            return rule.needs
+            return getattr(rule, what)
     raise ValueError(
         f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}"
     )

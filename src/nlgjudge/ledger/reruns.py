@@ -54,7 +54,7 @@ class Rerun(NamedTuple):
         if the server gives no probabilities.
     enters : bool
         Whether the cells may enter the ledger.
-    said : str
+    notice : str
         How many replies were parsed, why the cells may not enter, and what is left out.
     scores : dict of tuple to pandas.DataFrame
         By row, dataset and tables: `item_id, doc_id, system_id`, people's ratings in a column for
@@ -69,7 +69,7 @@ class Rerun(NamedTuple):
     counts: pd.DataFrame
     plan: pd.DataFrame
     enters: bool
-    said: str
+    notice: str
     scores: dict
     prompts: dict
     responses: pd.DataFrame
@@ -170,9 +170,9 @@ def rerun(
     if any("batch:" in name for name in plan["judge"]):
         budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
-        said = "" if judge else "no judge is named, so no request was sent"
+        notice = "" if judge else "no judge is named, so no request was sent"
         empty = pd.DataFrame(columns=COLUMNS)
-        return Rerun(empty, _by_part({}), plan, False, said, {}, prompts, pd.DataFrame())
+        return Rerun(empty, _by_part({}), plan, False, notice, {}, prompts, pd.DataFrame())
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
     if sample and source == "auto" and any(one.asks for one in judges.values()):
         raise ValueError(
@@ -197,10 +197,10 @@ def rerun(
         cells["verdict"] = ""  # a rehearsal proves nothing
     objections = list(_objections(judges, counts, options, sample, limit))
     replies = pd.concat(responses.values(), ignore_index=True)
-    said = "\n".join(
+    notice = "\n".join(
         [reply_counts(replies), "; ".join([*objections, *_gaps(counts, absent)])]
     ).strip()
-    return Rerun(cells, counts, plan, not objections, said, scores, prompts, replies)
+    return Rerun(cells, counts, plan, not objections, notice, scores, prompts, replies)
 
 
 def with_rerun(rows, asked):

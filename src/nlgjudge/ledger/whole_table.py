@@ -140,7 +140,7 @@ class PaperTable:
         return table.set_uuid("_".join(self.cells.loc[0, ["paper", "artefact"]])).to_html()
 
 
-def paper_table(rows, paper, artefact, *, elsewhere=True):
+def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
     """Show a paper's table with our values, and what the missing ones need.
 
     A cell that these rows lack is taken from the committed ledger if another notebook computed it,
@@ -154,6 +154,9 @@ def paper_table(rows, paper, artefact, *, elsewhere=True):
     paper, artefact : str
     elsewhere : bool
         Take missing cells from the committed ledger.
+    judge : pandas.DataFrame, optional
+        Cells of a judge that was asked just now, as of `nlgjudge.rerun`. They are shown before values
+        of others, and never in the place of a value from the paper's own material.
 
     Returns
     -------
@@ -171,7 +174,9 @@ def paper_table(rows, paper, artefact, *, elsewhere=True):
     >>> whole.cells.loc[cells, ["published", "ours", "verdict"]].values.tolist()[1]
     ['0.130', 0.13, 'exact']
     """
-    given = pd.concat(rows) if isinstance(rows, list) else rows
+    given = [*rows] if isinstance(rows, list) else [rows]
+    asked = judge is not None and len(judge) > 0
+    given = pd.concat([judge.assign(asked=True), *given]) if asked else pd.concat(given)
     given = given[(given["paper"] == paper) & (given["artefact"] == artefact)]
     sample = bool(given["sample"].any()) if "sample" in given else False
     if elsewhere and not sample and (root() / "paper_tables" / "ledger.csv").is_file():
@@ -180,7 +185,10 @@ def paper_table(rows, paper, artefact, *, elsewhere=True):
         others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(given["notebook"])
         given = pd.concat([given, ledger[others]])
     best = given[given["ours"].notna() | (given["verdict"] != "not_run")]
-    best = best.assign(rank=best["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
+    rank = best["evidence"].map(EVIDENCE.index)
+    if asked:
+        rank = rank.mask(best["asked"].eq(True), EVIDENCE.index(ANOTHER_RUN) - 0.5)
+    best = best.assign(rank=rank).sort_values("rank", kind="stable")
     best = best.drop_duplicates(KEY).drop(columns=["published", "paper", "artefact"])
     table = published(paper, artefact)
     cells = table.rename(columns={"note": "note_printed"}).merge(best, on=KEY, how="left")
