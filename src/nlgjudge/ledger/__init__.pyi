@@ -15,7 +15,6 @@ from .printed import third_party as third_party
 from .prose_claims import claims as claims
 from .provenance import signature as signature
 from .reruns import rerun as rerun
-from .reruns import with_rerun as with_rerun
 from .variants import best as best
 from .variants import search as search
 from .variants import summary as summary

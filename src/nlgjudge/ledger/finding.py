@@ -163,7 +163,9 @@ class Finding:
         if self._basis is None:
             said = NOT_COMMITTED.format(self.name)
         elif not self._comparable:
-            said = f"**This run is not comparable with the committed one**: {self._unlike()}."
+            said = (
+                f"**This run is not comparable with the committed one**: {self._other_settings()}."
+            )
         elif not (differences := self._differences()):
             return Markdown(f"All {len(self._run)} values are as committed.")
         elif os.environ.get("NLGJUDGE_REFRESH"):
@@ -246,7 +248,7 @@ class Finding:
     def _filled(self, text, values):
         return _FIELD.sub(lambda field: format(values.get(field[1], Value()), field[2]), text)
 
-    def _unlike(self):
+    def _other_settings(self):
         """Settings that differ from the committed ones."""
         if self._sample:
             return SAMPLE_NOTICE

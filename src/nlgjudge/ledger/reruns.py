@@ -18,7 +18,7 @@ from nlgjudge.judging.scoring import item_scores
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.ledger.comparison import averages, compare, side_by_side
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE
+from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.papers.asking import (
     OPTIONS,
     ask,
@@ -201,37 +201,6 @@ def rerun(
         [reply_counts(replies), "; ".join([*objections, *_gaps(counts, absent)])]
     ).strip()
     return Rerun(cells, counts, plan, not objections, notice, scores, prompts, replies)
-
-
-def with_rerun(rows, asked):
-    """A notebook's cells, with the rerun's wherever their evidence is better.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `nlgjudge.compare`.
-    asked : Rerun
-
-    Returns
-    -------
-    pandas.DataFrame
-        `rows` alone where the rerun's cells may not enter.
-
-    Examples
-    --------
-    A rule is not a model, so its cells never replace a notebook's.
-
-    >>> asked = rerun("geval", "table2", "surface", source="sample", limit=10)
-    >>> rows = asked.cells.head(1)
-    >>> with_rerun(rows, asked) is rows
-    True
-    """
-    if not asked.enters:
-        return rows
-    both = pd.concat([rows, asked.cells], ignore_index=True)
-    both = both.assign(rank=both["evidence"].map(EVIDENCE.index))
-    best = both.sort_values("rank", kind="stable").drop_duplicates(["paper", "artefact", *KEY])
-    return best.sort_index().drop(columns="rank")
 
 
 def _judges_of_rows(paper, artefacts, judge, limits):
