@@ -141,7 +141,7 @@ def rerun_verdict(cells, reran):
         _of_row(cell, reran.counts.loc[cell["row"]])
         for _, cell in shown.drop_duplicates("row").iterrows()
     ]
-    return f"{'; '.join(parts)}. {reran.notice}"
+    return ". ".join(["; ".join(parts), *reran.notice.splitlines()]) + "."
 
 
 def _first(values, wanted):
@@ -150,11 +150,11 @@ def _first(values, wanted):
 
 
 def _of_row(cell, counts):
-    counts = counts.sum(numeric_only=True)
+    judge, counts = counts["judge"].iloc[0], counts.sum(numeric_only=True)
     value = with_interval(pd.DataFrame([cell]), digits=3).iloc[0]
     where = "on average" if cell["aspect"] == "AVG" else f"on {titled(cell['aspect'])}"
     return (
-        f"as {cell['row']}, {titled(cell['coefficient'])} {value} {where}, where the paper publishes "
+        f"{judge} as {cell['row']}: {titled(cell['coefficient'])} {value} {where}, where the paper publishes "
         f"{cell['published'] or 'nothing'} ({counts['items']:,.0f} items, "
         f"{counts['unread'] / max(counts['replies'], 1):.0%} of the replies without a rating)"
     )
