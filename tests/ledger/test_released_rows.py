@@ -110,6 +110,8 @@ def checkout(tmp_path, monkeypatch):
         root = tmp_path / "checkout"
         shutil.copytree(REPOSITORY / "data" / "sample", root / "data" / "sample")
         shutil.copytree(REPOSITORY / "paper_tables", root / "paper_tables")
+        (root / "notebooks").mkdir()
+        monkeypatch.chdir(root / "notebooks")
         with open(root / "data" / "registry.csv", "w", newline="") as handle:
             out = csv.writer(handle)
             out.writerow(registry.Entry._fields)
@@ -196,7 +198,7 @@ CASES = {  # notebook, tables, writer, the rule of its ROUGE rows, and the colum
 def test_released_scores_fill_their_rows_and_no_other(checkout, run_cells, name):
     notebook, tables, write, rule, rows = CASES[name]
     checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    made = run_cells(notebook, until="ledger", stemmers=[rule.split(", ")[2]])["ledger"]
+    made = run_cells(notebook, until="changes", stemmers=[rule.split(", ")[2]])["table"].rows
     planted = made[made["row"].isin(rows)]
     assert set(planted["row"]) == set(rows) and set(planted["artefact"]) == set(tables)
     assert set(planted["verdict"]) == {"exact"} and set(planted["evidence"]) == {"released_scores"}
@@ -214,6 +216,6 @@ def test_released_scores_fill_their_rows_and_no_other(checkout, run_cells, name)
 def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, run_cells):
     notebook, tables, write, rule, _ = CASES["bagel"]
     checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    made = run_cells(notebook, until="ledger", stemmers=["porter"])["ledger"]
+    made = run_cells(notebook, until="changes", stemmers=["porter"])["table"].rows
     assert not made["row"].str.startswith("ChatGPT").any()
     assert len(set(made["row"])) == 3 + 6
