@@ -86,7 +86,7 @@ def _missed(row, verdicts):
         yield f"{row.Index} reproduces under another label in {moved} of {row.cells} cells"
     if len(counts):
         kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in counts.items())
-        yield f"{row.Index} does not in {counts.sum()} of {row.cells} cells ({kinds})"
+        yield f"{row.Index} does not reproduce in {counts.sum()} of {row.cells} cells ({kinds})"
 
 
 def _misprints(wrong):
