@@ -117,14 +117,15 @@ class Ablation:
             )
         most = table.loc[[table["difference"].abs().idxmax()]]
         falls, rises = ((sign * table["difference"] > 0).sum() for sign in (-1, 1))
-        largest = f", most for {most.index[0]}: {with_interval(most, 'difference').iloc[0]}"
-        clear = list(table.index[table["holm_items"] < 0.05]) or ["no aspect"]
+        size = with_interval(most, "difference").iloc[0]
+        largest = f", most for {most.index[0]}: {size}" if falls or rises else ""
+        clear = listed(list(table.index[table["holm_items"] < 0.05]) or ["no aspect"])
         level, n, aspects = self.how["level"], table["n"].min(), len(table)
+        of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
         return (
-            f"{notice}With {change}, the correlation with people (Spearman, {level} level) falls in {falls} and "
-            f"rises in {rises} of {aspects} aspect{'s' * (aspects > 1)}{largest if falls or rises else ''}. The paired "
-            f"test finds a difference for {listed(clear)} (items swapped, 5%, Holm's correction over {aspects}); "
-            f"n is {n:,} {_UNITS[level]} or more."
+            f"{notice}With {change}, the correlation with people (Spearman, {level} level) falls in {falls} and rises "
+            f"in {rises} of {of_aspects}{largest}. The paired test finds a difference for {clear} (items swapped, 5%, "
+            f"Holm's correction over {aspects}); n is {n:,} {_UNITS[level]} or more."
         )
 
     @property

@@ -150,11 +150,13 @@ def _first(values, wanted):
 
 
 def _of_row(cell, counts):
-    judge, counts = counts["judge"].iloc[0], counts.sum(numeric_only=True)
+    judge = counts["judge"].iloc[0]
+    counts = counts.sum(numeric_only=True)
     value = with_interval(pd.DataFrame([cell]), digits=3).iloc[0]
     where = "on average" if cell["aspect"] == "AVG" else f"on {titled(cell['aspect'])}"
+    printed = cell["published"] or "nothing"
+    unread = counts["unread"] / max(counts["replies"], 1)
     return (
-        f"{judge} as {cell['row']}: {titled(cell['coefficient'])} {value} {where}, where the paper publishes "
-        f"{cell['published'] or 'nothing'} ({counts['items']:,.0f} items, "
-        f"{counts['unread'] / max(counts['replies'], 1):.0%} of the replies without a rating)"
+        f"{judge} as {cell['row']}: {titled(cell['coefficient'])} {value} {where}, where the paper publishes {printed} "
+        f"({counts['items']:,.0f} items, {unread:.0%} of the replies without a rating)"
     )

@@ -81,8 +81,9 @@ class Table:
         self.paper = paper
         self.artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
         self.notebook = notebook
-        of = next(one.VERSIONS for one in modules().values() if paper in one.VERSIONS)
-        both = [(version, artefact) for version in of for artefact in self.artefacts]
+        named = ((name, one.VERSIONS) for name, one in modules().items())
+        self._of, versions = next(pair for pair in named if paper in pair[1])
+        both = [(version, artefact) for version in versions for artefact in self.artefacts]
         self.published = {key: published(*key) for key in both}
         self.claim = self.text(" ".join(claim.split()))
         self.reran = None
@@ -286,8 +287,8 @@ class Table:
     @property
     def _has_own(self):
         """Whether this run gives any cell."""
-        judged = self.reran is not None and self.reran.enters
-        return bool(self._fills or self._placed or judged)
+        of_judge = self.reran is not None and self.reran.enters
+        return bool(self._fills or self._placed or of_judge)
 
     def _committed(self):
         rows = committed().drop(columns="group").assign(sample=False)
@@ -388,9 +389,8 @@ class Table:
         Table or pandas.DataFrame
             Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
         """
-        paper = next(name for name, one in modules().items() if self.paper in one.VERSIONS)
         asked = artefacts or self.artefacts
-        self.reran = rerun(paper, asked, judge, notebook=self.notebook, **how)
+        self.reran = rerun(self._of, asked, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:
             print(self.reran.notice)

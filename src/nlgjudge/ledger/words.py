@@ -112,23 +112,3 @@ def listed(names):
     """
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(number):
-    """Write a small number as a word.
-
-    Parameters
-    ----------
-    number : int
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> counted(4), counted(40)
-    ('four', '40')
-    """
-    small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    return small[number] if number < len(small) else str(number)
