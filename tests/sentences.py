@@ -1,8 +1,9 @@
-"""`make sentences`: do the sentences that state results move with their numbers?
+"""`make sentences`: do the sentences that state results follow their numbers?
 
 Every notebook runs with all its parameters changed together, and on the sample. A sentence is stale if it
-states a number that the committed outputs show and the new outputs don't, and is still there. Paragraphs
-that begin with "In the committed run" describe the committed outputs, and published numbers don't move.
+states a number that the committed outputs show and the new outputs don't, and is still there; published numbers
+don't move. What a cell prints may hold no "nan" and no empty list, and its words must agree with its numbers.
+No result is typed into an f-string.
 """
 
 import ast
@@ -17,9 +18,27 @@ import papermill
 
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.printed import all_published
-from prose_numbers import retold, shown, stated
+from prose_numbers import MARKUP, retold, shown, stated
 
-COMMITTED = "In the committed run"
+NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?"
+UP = "rises?|rose|gains?|adds?|higher|above|improves?"
+DOWN = "falls?|fell|loses?|lost|lower|below|drops?"
+# What no printed sentence may have: a pattern, and what is wrong with it.
+SENSELESS = {
+    r"(?<![\w`])nan\b": "a value that is not a number",
+    r"\(\s*\)|:\s*[.;]|[,;]\s*[,;.]|\w [,.;](?=\s|$)|\b(?:by|with|from) ?[,;]": "an empty list",
+    r"\b(?:[Oo]f|of the|[Aa]ll|[Nn]one of) 0(?![.\d])": "a share of nothing",
+    rf"\b(?:{UP})\b[^.;:]{{0,20}} by [-−]\d": "a rise by a negative number",
+    rf"\b(?:{DOWN})\b[^.;:]{{0,20}} by \+\d": "a fall by a positive number",
+}
+LARGE = re.compile(
+    r"\b(?:much of|strongly|greatly|far (?:more|less|above|below|better|worse))\b", re.I
+)
+MUCH = 0.1  # of a correlation, at least, where a sentence with signed differences says so
+BROKEN = re.compile(rf"\b(?:do|does|did) not(?: keep[^:.]*)?:? ({NUMBER})%")
+KEPT = re.compile(rf"\bkeeps? (?:the|its|their) promise:? ({NUMBER})%")
+PROMISED = re.compile(rf"\b(?:promise\w*|keep) (?:of )?({NUMBER})%")
+NOTED = 2  # percentage points by which a kept promise may be missed
 # Sizes of the papers' data, not results.
 SIZES = {"100", "16", "1600", "12", "300", "60", "6"}
 RERUNS = re.compile(r'nj\.(rerun|Table)\("coascore"')
@@ -80,6 +99,72 @@ def paragraphs(book):
         yield from (one for one in text.split("\n\n") if one.strip())
 
 
+def contradictions(paragraph):
+    """Find where a printed paragraph is senseless or its words contradict its numbers.
+
+    Parameters
+    ----------
+    paragraph : str
+        Markdown.
+
+    Returns
+    -------
+    list of (str, str)
+        What is wrong, and the text around it.
+    """
+    text = MARKUP.sub("x", paragraph)
+    found = [
+        (fault, around(text, match))
+        for pattern, fault in SENSELESS.items()
+        for match in re.finditer(pattern, text)
+    ]
+    signed = [float(one) for one in re.findall(r"(?<![\w.])[-+]\d*\.\d+", text.replace("−", "-"))]
+    if signed and max(map(abs, signed)) < MUCH:
+        found += [
+            ("a large word for small differences", around(text, m)) for m in LARGE.finditer(text)
+        ]
+    promised = [float(number) for number in PROMISED.findall(text)]
+    for promise in promised[:1]:
+        for match in BROKEN.finditer(text):
+            if float(match[1]) >= promise:
+                found.append(("a promise that is kept", around(text, match)))
+        for match in KEPT.finditer(text):
+            if float(match[1]) < promise - NOTED:
+                found.append(("a promise that is not kept", around(text, match)))
+    return found
+
+
+def around(text, match):
+    return " ".join(text[max(0, match.start() - 60) : match.end() + 40].split())
+
+
+def typed(book):
+    """Find numbers that are typed into the f-strings of a notebook.
+
+    Parameters
+    ----------
+    book : nbformat.NotebookNode
+
+    Returns
+    -------
+    list of (str, str)
+        Number, and the text around it. Zero, one and the sizes of the papers' data are no results.
+    """
+    found = []
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.JoinedStr):
+                    parts = [v.value if isinstance(v, ast.Constant) else "x" for v in node.values]
+                    found += [
+                        (number, " ".join(text.split()))
+                        for number, text in stated("".join(parts))
+                        if number not in SIZES | {"0", "1"} and len(text.split()) > 3
+                    ]
+    return found
+
+
 def stale(committed, ran, known=frozenset()):
     """Find sentences whose numbers moved without them.
 
@@ -99,7 +184,7 @@ def stale(committed, ran, known=frozenset()):
     return [
         (number, " ".join(around.split()))
         for paragraph in paragraphs(ran)
-        if paragraph in before and not paragraph.lstrip("*> ").startswith(COMMITTED)
+        if paragraph in before
         for number, around in stated(paragraph)
         if number in moved
     ]
@@ -118,7 +203,7 @@ def run(name, parameters, folder):
 
 
 def check(name, folder):
-    """Stale sentences of a notebook under changed parameters, and on the sample."""
+    """Faults of a notebook's sentences as committed, under changed parameters, and on the sample."""
     book = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
     known = SIZES | shown(" ".join(all_published()["printed"]))
     runs = {"changed": changed(book)}
@@ -126,18 +211,27 @@ def check(name, folder):
         c.source for c in book.cells if c.metadata.get("tags") == ["parameters"]
     ):
         runs["sample"] = {"source": "sample"}
-    found = []
+    found = [("typed", *one) for one in typed(book)]
+    books = {"committed": book}
     for kind, parameters in runs.items():
         if parameters:
-            ran = run(name, parameters, Path(folder) / kind)
-            found += [(kind, *one) for one in stale(book, ran, known)]
+            books[kind] = run(name, parameters, Path(folder) / kind)
+            found += [(f"{kind}, stays", *one) for one in stale(book, books[kind], known)]
+    for kind, ran in books.items():
+        printed = [
+            one
+            for cell in ran.cells
+            if cell.cell_type == "code"
+            for one in outputs(cell)[0].split("\n\n")
+        ]
+        found += [(kind, *fault) for one in printed for fault in contradictions(one)]
     return found
 
 
 if __name__ == "__main__":
     failed = False
     for name in sys.argv[1:] or sorted(p.stem for p in (root() / "notebooks").glob("*.ipynb")):
-        for kind, number, around in check(name, root() / "build" / "sentences"):
+        for kind, fault, text in check(name, root() / "build" / "sentences"):
             failed = True
-            print(f"{name} ({kind}): {number} moved, and this did not: ...{around}...")
+            print(f"{name} ({kind}): {fault}: ...{text}...")
     sys.exit(failed)

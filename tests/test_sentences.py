@@ -6,7 +6,7 @@
 import nbformat
 import pytest
 
-from sentences import check, stale
+from sentences import check, contradictions, stale, typed
 
 
 def book(prose, printed, value):
@@ -29,7 +29,7 @@ def book(prose, printed, value):
         ("The judge reaches 0.47.", "It is {}.", [".47"]),
         ("How good is the judge?", "It is {}.", []),
         ("How good is the judge?", "It is 0.47.", [".47"]),  # printed by a cell, and typed into it
-        ("In the committed run, the judge reaches 0.47.", "It is {}.", []),
+        ("In the committed run, the judge reaches 0.47.", "It is {}.", [".47"]),
         ("The paper publishes 0.47.", "It is {}.", None),
     ],
 )
@@ -37,6 +37,43 @@ def test_a_sentence_that_stays_while_its_number_moves_is_found(prose, printed, f
     committed, ran = (book(prose, printed.format(value), value) for value in ("0.471", "0.382"))
     known = {".47"} if found is None else frozenset()
     assert [number for number, _ in stale(committed, ran, known)] == (found or [])
+
+
+@pytest.mark.parametrize(
+    "sentence, found",
+    [
+        ("Intervals promise 90% and keep it: 93%. The judge's own do not: 92%.", True),
+        ("Intervals promise 90%. The judge's own do not: 48%.", False),
+        ("They promise 90%. These keep the promise: 71%.", True),
+        ("They promise 90%. These keep the promise: 89.6%.", False),
+        ("Much of the agreement is lost: -0.07, -0.02, -0.08, -0.00.", True),
+        ("Much of the agreement is lost: -0.34, -0.02.", False),
+        ("A form costs steps up to nan.", True),
+        ("Of 0 published correlations, 0 reproduce.", True),
+        ("Chance gives an accuracy of 0.30.", False),
+        ("It is significant on .", True),
+        ("It is significant on (), and:.", True),
+        ("Spearman rises on average by -0.05.", True),
+        ("Spearman falls by -0.05 to -0.02.", False),
+        ("Spearman falls by +0.05.", True),
+        ("`nan` stands for no rating, `x`.", False),
+    ],
+)
+def test_words_that_contradict_their_numbers_are_found(sentence, found):
+    assert bool(contradictions(sentence)) == found
+
+
+@pytest.mark.parametrize(
+    "code, found",
+    [
+        ('f"It changes {aspect} by 0.24 on average."', [".24"]),
+        ('f"It changes {aspect} by {value:.2f} on average."', []),
+        ('f"A judge above 1 on {aspect} passes in Table 3."', []),
+    ],
+)
+def test_results_typed_into_an_f_string_are_found(code, found):
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    assert [number for number, _ in typed(made)] == found
 
 
 @pytest.mark.parametrize("name", ["00_tour", "ablation_samples"])  # the first with samples = 1
