@@ -163,10 +163,8 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     page = (folder / "executed" / "geval_table2_topical_chat.html").read_text(encoding="utf-8")
     book = nbformat.read(folder / "executed" / "geval_table2_topical_chat.ipynb", as_version=4)
     (first, *_) = [cell for cell in book.cells if cell.cell_type == "code"]
-    assert (
-        "Sentences that no cell prints may describe the committed run." in first.outputs[0]["text"]
-    )
-    assert "may describe the committed run." in page
+    assert "The first result below is the committed one" in first.outputs[0]["text"]
+    assert "The first result below is the committed one" in page
 
 
 def test_a_judge_that_fills_every_cell_of_a_papers_tables_has_a_page(tmp_path):

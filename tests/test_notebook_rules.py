@@ -166,11 +166,13 @@ def test_tags_are_those_that_papermill_nbval_and_the_site_read(notebook):
 
 
 def test_every_figure_has_alt_text(notebook):
-    """The site takes it from the cell's metadata."""
+    """The site takes it from the cell's metadata, other pages from the output's."""
     for cell in of(notebook, "code"):
-        if any("image/png" in output.get("data", {}) for output in cell.outputs):
-            alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-            assert len(alt.split()) >= 8, cell.source[-200:]
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+                assert len(alt.split()) >= 8, cell.source[-200:]
+                assert output.metadata["image/png"]["alt"] == alt
 
 
 def test_every_figure_is_checked(notebook):

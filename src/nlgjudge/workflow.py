@@ -430,7 +430,10 @@ def _write_counts(path, table, say):
 
 
 def _with_outputs(name):
-    """A committed notebook with the outputs of its executed copy, without papermill's traces."""
+    """A committed notebook with the outputs of its executed copy, without papermill's traces.
+
+    A picture gets the alt text of its cell.
+    """
     import nbformat
     from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
@@ -446,6 +449,9 @@ def _with_outputs(name):
             if "metadata" in output:  # the width of a picture stays
                 kept = {key: value for key, value in output.metadata.items() if key == "image/png"}
                 output.metadata = nbformat.from_dict(kept)
+            if "image/png" in output.get("data", {}):
+                alt = cell.metadata["mystnb"]["image"]["alt"]
+                output.metadata.setdefault("image/png", {})["alt"] = alt
     book.metadata["nlgjudge"]["data"] = data(name)
     return (nbformat.writes(book) + "\n").encode()
 
@@ -501,7 +507,7 @@ def run_notebook(name, parameters, folder):
     book = nbformat.read(path, as_version=4)
     note = (
         f"This run has other settings: {', '.join(parameters)}. "
-        "Sentences that no cell prints may describe the committed run."
+        "The first result below is the committed one; this run's values follow it."
     )
     book.cells.insert(0, nbformat.v4.new_code_cell(f"print({note!r})"))
     executed = folder / "executed" / path.name
@@ -515,7 +521,8 @@ def run_notebook(name, parameters, folder):
             kernel_name="python3",
             progress_bar=False,
         )
-    page, _ = HTMLExporter().from_filename(str(executed))
+    # Its template has the alt texts of pictures.
+    page, _ = HTMLExporter(template_name="classic").from_filename(str(executed))
     executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
