@@ -342,7 +342,7 @@ def build_ledger(say=print):
 
 
 def draw_summaries(rows):
-    """Save the figure of each paper with the results.
+    """Save the figure of each paper with the results, G-Eval's two versions in one.
 
     Parameters
     ----------
@@ -353,8 +353,8 @@ def draw_summaries(rows):
 
     from nlgjudge.ledger import figures, overview
 
-    for paper, part in rows.groupby("paper", sort=False):
-        figure = overview.summary(part, title=PAPERS[paper])
+    for paper, part in rows.groupby(rows["paper"].str.removesuffix("_v1"), sort=False):
+        figure = overview.summary(part, title=PAPERS[paper].split(" (")[0])
         figures.save(figure, f"summary_{paper}", folder=results())
         plt.close(figure)
 
