@@ -208,7 +208,8 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     ['fluency', 'coherence']
     """
     values = list(frame[column].unique())
-    look = {"palette": "colorblind", "style": hue, "markers": True, "errorbar": ("sd", 2)}
+    colours, markers = [dict(zip(frame[hue].unique(), one)) for one in (LOOKS, LOOKS.values())]
+    look = {"palette": colours, "style": hue, "markers": markers, "errorbar": ("sd", 2)}
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
             1,
@@ -262,7 +263,7 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())
     groups = list(frame["group"].unique())
-    looks = dict(zip(groups, zip(cycle(sns.color_palette("colorblind")), cycle(LOOKS.values()))))
+    looks = dict(zip(groups, cycle(LOOKS.items())))
     size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
