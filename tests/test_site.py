@@ -153,6 +153,14 @@ def test_every_link_within_the_repository_leads_somewhere():
     assert dead == []
 
 
+def test_the_home_page_has_the_committed_numbers_and_a_picture():
+    page = (root() / "site" / "index.md").read_text(encoding="utf-8")
+    values = nj.Finding("01_papers").values
+    counts = [f"{values[f'all, {name}']:,}" for name in ("reproduce", "cells", "contradict")]
+    assert "{} of {} published correlations reproduce, and {} contradict".format(*counts) in page
+    assert re.search(r"!\[.+\]\(\.\./figures/\w+\.png\)", page)
+
+
 def test_the_settings_stay_short():
     lines = (root() / "site" / "conf.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 60
