@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from nlgjudge.ledger.counts import PUBLISHED, counts
-from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE
+from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE, mark_empty
 from nlgjudge.ledger.printed import KEY, PAPERS
 from nlgjudge.ledger.verdicts import of_others, was_run
 from nlgjudge.ledger.whole_table import LETTERS
@@ -63,8 +63,9 @@ def summary(rows, *, title):
         for axis in axes[:-1]:
             axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
             axis.set(xlabel="published correlation", aspect="equal", xlim=span, ylim=span)
-            axis.legend(loc="lower right", frameon=False)
+            axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
         figure.suptitle(f"{title}: {_draw_bars(axes[-1], rows)}")
+        mark_empty(figure)
     return figure
 
 
