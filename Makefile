@@ -99,7 +99,7 @@ refresh: reproduce ## copy outputs, figures, findings and ledger of the run into
 
 site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html
 	@rm -rf build/site && mkdir -p build/site/source
-	@cp -r site notebooks build/site/source/
+	@cp -r site notebooks figures build/site/source/
 	@sphinx-build -q -W --keep-going -c site -d build/site/doctrees build/site/source build/site/html
 	@echo '<meta http-equiv="refresh" content="0; url=site/index.html">' > build/site/html/index.html
 	@echo "open build/site/html/index.html"

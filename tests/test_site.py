@@ -67,20 +67,72 @@ def test_the_site_is_built_with_the_ledger_as_a_searchable_table(tmp_path):
 
 def texts():
     """Every document and notebook with what a reader sees of it: text, and Markdown that cells print."""
-    for pattern in ("*.md", "*/README.md", "data/sample/*.md", "site/**/*.md"):
+    for pattern in ("*.md", "*/README.md", "data/sample/*.md", "site/**/*.md", "notebooks/*.ipynb"):
         for path in root().glob(pattern):
-            yield path, path.read_text(encoding="utf-8")
-    for path in root().glob("notebooks/*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            yield path, "".join(cell["source"]) if cell["cell_type"] == "markdown" else ""
-            for output in cell.get("outputs", []):
-                yield path, "".join(output.get("data", {}).get("text/markdown", []))
+            yield path, seen(path)
+
+
+def seen(path):
+    """Text of a document; of a notebook its Markdown, written or printed."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        parts.append("".join(cell["source"]) if cell["cell_type"] == "markdown" else "")
+        parts += [
+            "".join(one.get("data", {}).get("text/markdown", [])) for one in cell.get("outputs", [])
+        ]
+    return "\n\n".join(parts)
 
 
 def headings(path):
-    """Anchors of a document's headings, as GitHub and the site write them."""
-    found = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M)
+    """Anchors of the headings of a document or notebook, as GitHub and the site write them."""
+    found = re.findall(r"^#+ (.*)$", seen(path), re.M)
     return {re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-") for text in found}
+
+
+# Headings of the index that others may have linked.
+KEPT = [
+    "the-papers-table-by-table",
+    "g-eval",
+    "is-chatgpt-a-good-nlg-evaluator",
+    "dhp",
+    "coascore",
+    "a-closer-look",
+    "questions-that-readers-bring",
+    "which-numbers-in-g-evals-table-1-can-be-trusted",
+    "where-does-g-evals-0514-come-from",
+    "which-rouge-call-gives-the-papers-numbers",
+    "was-chatgpts-win-on-summeval-reproduced",
+    "do-evaluation-steps-help",
+    "does-asking-for-reasons-help",
+    "one-reply-or-twenty",
+    "what-does-temperature-change-and-temperature-0",
+    "which-coefficient",
+    "which-level",
+    "what-would-my-model-score",
+    "what-does-a-rerun-with-my-model-cost",
+    "which-interval-and-which-test",
+    "can-i-trust-a-judge-on-a-new-system",
+    "how-high-can-a-judge-get",
+    "how-many-human-labels-do-i-need",
+    "do-the-papers-sentences-follow-from-their-tables",
+    "the-other-notebooks",
+]
+
+
+def test_the_index_keeps_its_anchors_and_links_its_sections():
+    index = root() / "notebooks" / "00_index.ipynb"
+    there = headings(index)
+    assert set(KEPT) <= there
+    inside = re.findall(r"\]\(#([^)]+)\)", seen(index))
+    assert len(inside) == len(set(inside)) > 15 and set(inside) <= there
+
+
+def test_every_short_answer_of_the_index_has_its_values():
+    """A value that a finding lacks is shown as an ellipsis."""
+    assert "…" not in seen(root() / "notebooks" / "00_index.ipynb")
 
 
 def test_every_link_within_the_repository_leads_somewhere():
@@ -99,6 +151,14 @@ def test_every_link_within_the_repository_leads_somewhere():
         if not file.exists() or anchor and anchor not in headings(file):
             dead.append((path.name, target))
     assert dead == []
+
+
+def test_the_home_page_has_the_committed_numbers_and_a_picture():
+    page = (root() / "site" / "index.md").read_text(encoding="utf-8")
+    values = nj.Finding("01_papers").values
+    counts = [f"{values[f'all, {name}']:,}" for name in ("reproduce", "cells", "contradict")]
+    assert "{} of {} published correlations reproduce, and {} contradict".format(*counts) in page
+    assert re.search(r"!\[.+\]\(\.\./figures/\w+\.png\)", page)
 
 
 def test_the_settings_stay_short():

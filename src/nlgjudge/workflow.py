@@ -64,11 +64,12 @@ def refreshed_digest(name):
 
     The rows of its own tables in the committed ledger, since a table shows what other notebooks computed, and the
     findings that it names, with their figures. A notebook that reads any of these files by name depends on all of
-    them, and one that lists the findings on all headings too.
+    them, and one that lists the findings on all headings too. Lists of the site are added by name.
     """
     source = "".join(chain.from_iterable(cell["source"] for cell in _read(name)["cells"]))
     named = re.findall(r"Finding\(\s*\"(\w+)\"", source)
     files = [root() / "figures" / f"{one}.png" for one in named if ".figure" in source]
+    files += [root() / "site" / one for one in re.findall(r"\"site\" / \"(\w+\.csv)\"", source)]
     lines = (root() / "paper_tables" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if _is_of(name, *line.split(",")[:2]) or f",{name}," in line]
     if re.search(r"committed\(|kept_cells\(|findings\(|\"(settings|reproducibility)\"", source):
@@ -342,7 +343,7 @@ def build_ledger(say=print):
 
 
 def draw_summaries(rows):
-    """Save the figure of each paper with the results.
+    """Save the figure of each paper with the results, G-Eval's two versions in one.
 
     Parameters
     ----------
@@ -353,8 +354,8 @@ def draw_summaries(rows):
 
     from nlgjudge.ledger import figures, overview
 
-    for paper, part in rows.groupby("paper", sort=False):
-        figure = overview.summary(part, title=PAPERS[paper])
+    for paper, part in rows.groupby(rows["paper"].str.removesuffix("_v1"), sort=False):
+        figure = overview.summary(part, title=PAPERS[paper].split(" (")[0])
         figures.save(figure, f"summary_{paper}", folder=results())
         plt.close(figure)
 

@@ -1,5 +1,6 @@
 from . import figures as figures
 from .average_audit import printed_averages as printed_averages
+from .citations import corrections as corrections
 from .comparison import averages as averages
 from .comparison import compare as compare
 from .comparison import side_by_side as side_by_side
