@@ -418,7 +418,7 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     "arguments, message",
     [
         (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
-        (["dhp", "--judge", "openai:m"], "papermill notebooks/dhp_figure4_figure5_figure6"),
+        (["dhp", "--judge", "openai:m"], "papermill notebooks/dhp_discernment"),
         (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
         (
             ["geval", "--judge", "G-EVAL4=openai:m"],

@@ -19,7 +19,7 @@ from nlgjudge.ledger import ledger
 MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
 QUICK = {"permutations": 99}
-FIGURE_4 = "dhp_figure4_figure5_figure6_discernment"
+DISCERNMENT = "dhp_discernment"
 
 
 def constant(text):
@@ -27,8 +27,8 @@ def constant(text):
     return "1"
 
 
-def damage_is_better(text):
-    """The highest rating for a damaged text, the lowest for the original."""
+def original_is_worse(text):
+    """The highest rating for a perturbed text, the lowest for the original."""
     return "1" if any(original in text for original in originals()) else "5"
 
 
@@ -42,9 +42,9 @@ def shorter_is_better(text):
     return str(3 - min(len(text) // 1500, 2))
 
 
-def silent_on_damage(text):
-    """A rating for an original, and none for a damaged text."""
-    return "3" if damage_is_better(text) == "1" else "I would rather not say."
+def silent_on_perturbed(text):
+    """A rating for an original, and none for a perturbed text."""
+    return "3" if original_is_worse(text) == "1" else "I would rather not say."
 
 
 @pytest.fixture(scope="module")
@@ -119,15 +119,18 @@ def entered(folder, name, kind):
 
 
 @pytest.mark.parametrize(
-    "answers", [[constant], [damage_is_better, silent_on_damage]], ids=["alone", "two"]
+    "answers",
+    [[constant], [original_is_worse, silent_on_perturbed]],
+    ids=["alone", "two"],
 )
-def test_a_figure_of_wrong_headed_judges(answers, ask):
-    """DHP's Figure 2 says how a judge rates damage; it does not insist that damage is rated lower."""
+def test_discernment_of_wrong_headed_judges(answers, ask):
+    """The page says how a judge rates perturbed texts; it does not insist that they are rated lower."""
     judges = [f"openai:{answer.__name__}" for answer in answers]
     notebook, requests = ask(
-        "dhp_figure2_response_styles",
+        DISCERNMENT,
         *answers,
         limit=4,
+        resamples=10,
         judge=judges if len(judges) > 1 else judges[0],
     )
     models = [json.loads(body)["model"] for body in requests]
@@ -137,11 +140,11 @@ def test_a_figure_of_wrong_headed_judges(answers, ask):
         assert judge in text and models.count(judge.removeprefix("openai:")) >= 4 * 2 * 4
 
 
-def test_several_judges_share_figure_4(ask):
+def test_several_judges_share_a_run(ask):
     """Both formulas are there, and no expert weights."""
     notebook, requests = ask(
-        FIGURE_4,
-        damage_is_better,
+        DISCERNMENT,
+        original_is_worse,
         judge=[JUDGE, "surface"],
         limit=2,
         resamples=10,
@@ -150,15 +153,14 @@ def test_several_judges_share_figure_4(ask):
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
     assert f"(a) SummEval, {JUDGE}: " in text and "(a) SummEval, surface: " in text
-    assert "D by the normalised formula" in text and "EW" not in printed_table(
-        notebook, "dhp-figure4-discernm-15b"
-    )
+    assert "D_avg above 1, normalised" in text and "EW" not in scores_of(notebook)["text/plain"]
 
 
-def printed_table(notebook, cell_id):
-    """Plain text of a cell's outputs."""
-    (cell,) = [cell for cell in notebook.cells if cell.id == cell_id]
-    return "\n".join(output["data"]["text/plain"] for output in cell.outputs)
+def scores_of(notebook):
+    """The table of all judges, by type of output."""
+    (cell,) = [cell for cell in notebook.cells if "def expert_weights(" in cell.source]
+    (output,) = cell.outputs
+    return output["data"]
 
 
 def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
@@ -166,21 +168,19 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     votes = tmp_path / "votes.csv"
     names = sorted(
         {
-            damage.name
+            perturbation.name
             for dataset in ("summeval", "sumpubmed")
-            for damage in nj.dhp.perturbations(dataset)
+            for perturbation in nj.dhp.perturbations(dataset)
         }
     )
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
-    notebook, _ = ask(FIGURE_4, constant, judge="surface", limit=2, resamples=10, votes=str(votes))
-    (cell,) = [cell for cell in notebook.cells if cell.id == "dhp-figure4-discernm-15b"]
-    html = "".join(output["data"]["text/html"] for output in cell.outputs)
-    weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", html, re.S)
+    notebook, _ = ask(
+        DISCERNMENT, constant, judge="surface", limit=2, resamples=10, votes=str(votes)
+    )
+    weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", scores_of(notebook)["text/html"], re.S)
     values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
-    assert (
-        len(values) == 1 + 3
-    )  # the rule and the simulated judges; a lexical metric has nothing to weigh
+    assert len(values) == 1 + 3  # the rule and the simulated judges
     assert all(
         [bool(value) for value in line] == [True, True, False, False, False, False]
         for line in values
@@ -194,13 +194,12 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
         ({"form": "printed"}, "form='printed': expected one of"),
     ],
 )
-@pytest.mark.parametrize("name", ["dhp_figure2_response_styles", FIGURE_4])
-def test_a_mistake_in_a_figures_settings_is_refused_before_a_call_is_paid(
-    name, parameters, message, run_cells, serve
+def test_a_mistake_in_the_settings_is_refused_before_a_call_is_paid(
+    parameters, message, run_cells, serve
 ):
     server = serve(lambda *_: completion(["1"]))
     with pytest.raises(ValueError, match=message):
-        run_cells(name, **{"source": "sample", "judge": JUDGE} | parameters)
+        run_cells(DISCERNMENT, **{"source": "sample", "judge": JUDGE} | parameters)
     assert not server.requests
 
 

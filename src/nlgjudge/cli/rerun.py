@@ -169,7 +169,7 @@ def wanted(targets):
         if paper == "dhp":
             raise ValueError(
                 "dhp publishes no correlations to rerun. Its notebooks take a judge: "
-                "papermill notebooks/dhp_figure4_figure5_figure6_discernment.ipynb out.ipynb "
+                "papermill notebooks/dhp_discernment.ipynb out.ipynb "
                 "--cwd notebooks -p judge openai:MODEL"
             )
         if paper not in PAPERS:

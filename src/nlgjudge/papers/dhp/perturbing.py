@@ -84,7 +84,7 @@ class TooShort(ValueError):
 
 
 class Perturbation(NamedTuple):
-    """A kind of damage and its size.
+    """A kind of change that makes a text worse, and its size.
 
     Attributes
     ----------
