@@ -11,7 +11,7 @@ from scipy import stats
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 
-NOTEBOOK = root() / "notebooks" / "beyond_few_labels.ipynb"
+NOTEBOOK = root() / "notebooks" / "beyond_few_labels_validity.ipynb"
 LONG_RUN = root() / "paper_tables" / "settings" / "beyond_few_labels.csv"
 SCALE = (1, 5)
 
@@ -105,8 +105,7 @@ def method():
             f"def {name}(" in cell.source or f"class {name}:" in cell.source for name in wanted
         ]
         if cell.cell_type == "code" and any(defines):
-            source = cell.source.split("\n\n\nscores, wide = ")[0]
-            exec(compile(source, cell.id, "exec"), names)  # noqa: S102
+            exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
     return names
 
 

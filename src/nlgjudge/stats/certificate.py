@@ -3,7 +3,7 @@
 A system's mean is the regression estimator of double sampling (Cochran 1977, chapter 12), which is
 prediction-powered inference with its best weight (Angelopoulos et al. 2023), pooled over systems.
 Intervals leave out each labelled document. Pairs are decided by Holm's procedure or by step-down
-sign flips (Romano and Wolf 2005). The notebook `beyond_few_labels` measures what holds.
+sign flips (Romano and Wolf 2005). The notebook `beyond_few_labels_validity` measures what holds.
 """
 
 from typing import NamedTuple
