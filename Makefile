@@ -81,7 +81,7 @@ units: lint ## style, unit tests and doctests alone
 	@sh tests/run.sh units
 
 # On a cluster: PROFILE=profiles/slurm.
-sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=ablation_samples GRID=notebooks/ablation_samples.csv
+sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=template_ablation GRID=notebooks/template_ablation.csv
 	@$(SNAKEMAKE) sweep --keep-going --config notebook="$(NOTEBOOK)" grid="$(GRID)" \
 	  $(if $(PROFILE),--profile "$(PROFILE)",--cores all)
 	@echo "build/sweeps/$(NOTEBOOK)/results.csv"

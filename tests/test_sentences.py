@@ -76,6 +76,6 @@ def test_results_typed_into_an_f_string_are_found(code, found):
     assert [number for number, _ in typed(made)] == found
 
 
-@pytest.mark.parametrize("name", ["00_tour", "ablation_samples"])  # the first with samples = 1
+@pytest.mark.parametrize("name", ["00_tour", "template_ablation"])  # with samples = 1
 def test_sentences_follow_their_numbers(name, tmp_path):
     assert check(name, tmp_path) == []
