@@ -68,7 +68,7 @@ def test_the_version_is_that_of_the_distribution():
 
 
 def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
-    """README's false alarms and the glossary's coverage."""
+    """README's false alarms and comparisons of judges, and the glossary's coverage."""
     values = nj.Finding("beyond_statistics_validity").values
     readme, glossary = (
         " ".join((root() / name).read_text(encoding="utf-8").split())
@@ -80,5 +80,12 @@ def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
     assert f"{items} of comparisons if it swaps items, and in {documents} if it swaps" in readme
     for population in ("far documents", "nearly always right", "ceiling"):
         assert f"in {values[f'coverage in planted populations, {population}']}" in glossary
+    found = nj.Finding("judges_by_paper").values
+    systems, items, pairs = (
+        found[f"pairs {what}"].value
+        for what in ("that differ for other systems", "that differ for these systems", "of judges")
+    )
+    assert f"across systems, {systems} of {pairs} comparisons" in readme
+    assert f"across items, {items} do" in readme
     noticed = values["intervals with a notice in planted populations"]
     assert f"{noticed} of the intervals have one" in glossary
