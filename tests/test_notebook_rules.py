@@ -236,6 +236,25 @@ def test_no_notebook_reads_the_outputs_of_another(notebook):
     assert not [cell for cell in of(notebook, "code") if "nbformat" in cell.source]
 
 
+def test_a_notebook_is_short_and_its_title_asks(notebook):
+    assert len(notebook.cells) <= 45
+    assert "?" in notebook.cells[0].source.splitlines()[0]
+
+
+def test_no_sentence_is_about_another_run(notebook):
+    """It is printed from this run's values instead."""
+    assert not [cell for cell in notebook.cells if "committed run" in cell.source]
+
+
+def test_every_figure_of_the_repository_is_shown():
+    """By the notebook of its name, or by a page that names it."""
+    pages = [*NOTEBOOKS, root() / "README.md", *(root() / "site").rglob("*.md")]
+    named = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    stems = {path.stem for path in (root() / "figures").glob("*.png")}
+    of_notebooks = {path.stem for path in NOTEBOOKS}
+    assert [stem for stem in sorted(stems - of_notebooks) if stem not in named] == []
+
+
 def test_the_last_code_cell_signs(notebook):
     last = of(notebook, "code")[-1]
     assert notebook.cells.index(last) >= len(notebook.cells) - 2  # a source line may follow

@@ -288,7 +288,7 @@ def check_parameters(path, parameters):
 def build_ledger(say=print):
     """Merge the notebooks' parts into this run's ledger and report how it differs from the committed one.
 
-    Writes `build/results/ledger.csv`, the summary figures and `build/results/differences.csv`.
+    Writes `build/results/ledger.csv` and `build/results/differences.csv`.
     A cell whose notebook lacked data keeps its committed value.
 
     Parameters
@@ -306,7 +306,6 @@ def build_ledger(say=print):
     unieval = rows[(rows["row"] == "UniEval") & rows["ours"].notna()]
     if len(unieval):
         ledger.save(unieval[ledger.COLUMNS], results() / "reruns" / "unieval.csv")
-    draw_summaries(rows)
     total = counts(rows).sum()
     say(counts(rows).to_string())
     others = [
@@ -340,24 +339,6 @@ def build_ledger(say=print):
         outcome += [f"{len(others)} figures and tables differ from the committed ones"]
     said = " and ".join(outcome) or "all as committed"
     say(f"{total['cells']:,} published and {len(rows) - total['cells']} empty cells: {said}")
-
-
-def draw_summaries(rows):
-    """Save the figure of each paper with the results, G-Eval's two versions in one.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        The ledger.
-    """
-    import matplotlib.pyplot as plt
-
-    from nlgjudge.ledger import figures, overview
-
-    for paper, part in rows.groupby(rows["paper"].str.removesuffix("_v1"), sort=False):
-        figure = overview.summary(part, title=PAPERS[paper].split(" (")[0])
-        figures.save(figure, f"summary_{paper}", folder=results())
-        plt.close(figure)
 
 
 def _parts():
