@@ -102,6 +102,14 @@ def test_each_level_has_its_panels_and_a_sample_is_named():
     assert names[4:] == ["exact", "close", "sign flipped", "another model or run"]
 
 
+def test_levels_with_coefficients_of_their_own_have_no_empty_panel():
+    rows = ROWS.assign(coefficient="pearson")
+    kendall = ROWS.assign(level="dataset", coefficient="kendall")
+    figure = comparison(pd.concat([rows, kendall]), title="Two levels")
+    titles = [axis.get_title("left") for axis in figure.axes]
+    assert titles == ["sample level, Pearson", "", "dataset level, Kendall", ""]
+
+
 def test_keys_are_shown_as_names():
     rows = ROWS.assign(dataset=["qags_cnn", "qags_xsum"] * 3, aspect="x")
     names = [text.get_text() for text in comparison(rows, title="Names").legends[0].get_texts()]

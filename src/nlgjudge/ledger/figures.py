@@ -71,7 +71,7 @@ def comparison(rows, *, title, notice=""):
         row; marker, colour and height show the aspect. On the right: ours minus published in
         thousandths, on a scale that is linear up to one and logarithmic beyond; marker and colour show
         the verdict. Cells of another model than the paper's, or of another run of the metric, are grey
-        diamonds there. Each level has its own line of panels.
+        diamonds there. Each level has its own line of panels, for the coefficients that it has.
 
     Examples
     --------
@@ -92,14 +92,14 @@ def comparison(rows, *, title, notice=""):
         other=of_others(rows),
     )
     levels = list(rows["level"].unique()) or [""]
-    coefficients = list(rows["coefficient"].unique()) or [""]
     panels = [rows[rows["level"] == level] for level in levels]
+    coefficients = [list(cells["coefficient"].unique()) or [""] for cells in panels]
     lines = [max(1, cells["row"].nunique()) for cells in panels]
     height = max(0.34, 0.11 * len(looks))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(panels),
-            len(coefficients) + 1,
+            max(map(len, coefficients)) + 1,
             figsize=(10, 2.2 + 0.6 * len(panels) + sum(lines) * height),
             sharex="col",
             sharey="row",
@@ -107,14 +107,18 @@ def comparison(rows, *, title, notice=""):
             squeeze=False,
             gridspec_kw={"height_ratios": lines},
         )
-        for line, cells, level in zip(axes, panels, levels):
-            _draw_cells(line, cells, coefficients, looks)
-            if len(levels) > 1:
-                line[0].set_title(f"{level} level", loc="left")
+        shared = all(names == coefficients[0] for names in coefficients)
+        for line, cells, level, names in zip(axes, panels, levels, coefficients):
+            _draw_cells(line, cells, names, looks)
+            titles = (
+                [f"{level} level"] if shared else [f"{level} level, {titled(n)}" for n in names]
+            )
+            for axis, text in zip(line, titles if len(levels) > 1 else []):
+                axis.set_title(text, loc="left")
         *lefts, right = axes[-1]
         ends = rows[["published", "ours"]].stack()
-        for axis, name in zip(lefts, coefficients):
-            axis.set_xlabel(titled(name))
+        for axis, name in zip(lefts, coefficients[-1] if shared else lefts):
+            axis.set_xlabel(titled(name) if shared else "correlation")
             axis.set_xlim(ends.min() - 0.04, ends.max() + 0.04)
         limit = max(12, 1.5 * rows["away"].abs().max())
         ticks = [tick for tick in (-1000, -100, -10, -1, 0, 1, 10, 100, 1000) if abs(tick) <= limit]
