@@ -88,11 +88,13 @@ def numbers(book):
 
 
 def paragraphs(book):
-    """Paragraphs that a reader sees: Markdown cells, and Markdown that cells print.
+    """Paragraphs that a reader sees below the parameters: Markdown cells, and Markdown that cells print.
 
-    A finding shows what is committed under any parameters, and says so.
+    What precedes the parameters, and a finding, show what is committed under any parameters, and say so.
     """
-    for cell in book.cells:
+    tags = [cell.metadata.get("tags", []) for cell in book.cells]
+    first = next((i for i, one in enumerate(tags) if "parameters" in one), 0)
+    for cell in book.cells[first:]:
         if "finding = nj.Finding(" in cell.source:
             continue
         text = cell.source if cell.cell_type == "markdown" else outputs(cell)[0]

@@ -57,7 +57,7 @@ def _own(cells, own):
     """What the paper's own material gives, then the rows that do not reproduce."""
     published = len(cells)
     if own.empty:
-        yield f"None of {published} published cells can be computed from the paper's own material"
+        yield f"None of {published} published cells is computed here from the paper's own material"
         return
     good = own["verdict"].isin(["exact", "close"])
     exact = own["verdict"] == "exact"
