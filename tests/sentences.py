@@ -125,15 +125,21 @@ def contradictions(paragraph):
         found += [
             ("a large word for small differences", around(text, m)) for m in LARGE.finditer(text)
         ]
-    promised = [float(number) for number in PROMISED.findall(text)]
-    for promise in promised[:1]:
-        for match in BROKEN.finditer(text):
-            if float(match[1]) >= promise:
-                found.append(("a promise that is kept", around(text, match)))
-        for match in KEPT.finditer(text):
-            if float(match[1]) < promise - NOTED:
-                found.append(("a promise that is not kept", around(text, match)))
-    return found
+    return found + promises(text)
+
+
+def promises(text):
+    """Find a kept promise that is said to be broken, and the reverse; the promise is the first that the text names."""
+    promised = PROMISED.search(text)
+    if not promised:
+        return []
+    level = float(promised[1])
+    kept = [match for match in BROKEN.finditer(text) if float(match[1]) >= level]
+    broken = [match for match in KEPT.finditer(text) if float(match[1]) < level - NOTED]
+    return [
+        *(("a promise that is kept", around(text, match)) for match in kept),
+        *(("a promise that is not kept", around(text, match)) for match in broken),
+    ]
 
 
 def around(text, match):
