@@ -194,7 +194,7 @@ def test_every_figure_is_checked(notebook):
 
 @pytest.mark.parametrize("name", findings())
 def test_a_finding_is_what_the_first_code_cell_shows(name):
-    """It is that of the committed file; the last cells check it and write it.
+    """It is that of the committed file; the last cells have its sentences, check it and write it.
 
     Only the page of a user's own data has its parameters above, because it answers for them. A notebook that begins
     with a published table shows its finding next.
@@ -203,9 +203,10 @@ def test_a_finding_is_what_the_first_code_cell_shows(name):
     first, *others = of(notebook, "code")[name == "your_own_data" :]
     if "table = nj.Table(" in first.source:
         first, *others = others
-    assert f'finding = nj.Finding("{name}", ' in first.source
+    assert f'finding = nj.Finding("{name}")' in first.source
     (shown,) = first.outputs
     assert shown["data"]["text/markdown"] == nj.Finding(name)._repr_mimebundle_()["text/markdown"]
+    assert [cell for cell in others if f'finding = nj.Finding("{name}", ' in cell.source]
     assert [cell for cell in others if "finding.check(" in cell.source]
     assert [cell for cell in others if "finding.write(" in cell.source]
 

@@ -53,8 +53,8 @@ class Finding:
     question, answer, conditions : str
         Templates: ``{key:.2f}`` is a value in a format of Python, ``{key:.2f[]}`` adds its interval. The key says in
         words what was measured. The conditions are shown below the table: level, coefficient, judge, what the
-        intervals are for. Without an answer the committed templates are used. The table has the values with an
-        interval or units, and those that no template names.
+        intervals are for. Without an answer, as in a notebook's first cell, they are the committed ones. The table
+        has the values with an interval or units, and those that no template names.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Finding:
     Raises
     ------
     ValueError
-        Without an answer, for a name that has no committed finding.
+        Without an answer, for a name that has neither a committed finding nor a notebook.
 
     Examples
     --------
@@ -92,7 +92,8 @@ class Finding:
     def __init__(self, name, question="", answer="", conditions=""):
         self.name = name
         self.values = _read(_path(name))
-        if not answer and not self.values:
+        notebook = root() / "notebooks" / f"{name}.ipynb"
+        if not answer and not self.values and not notebook.exists():
             raise ValueError(unknown("finding", name, findings()))
         self._before = [self.values.pop(key, "") for key in TEXTS]
         self._basis = json.loads(self.values.pop("settings", "null"))
@@ -213,7 +214,7 @@ class Finding:
 
     def _repr_mimebundle_(self, **_):
         said = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
-        text = f"{self._shown(self.values, 'committed')}\n\n{said}"
+        text = f"{self._shown(self.values, 'committed')}\n\n{said}" if self._texts[1] else said
         return {"text/markdown": text, "text/plain": text}
 
     def _shown(self, values, head):
