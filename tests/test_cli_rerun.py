@@ -15,12 +15,13 @@ import pytest
 import nlgjudge as nj
 from batch_api import Api
 from loopback import Loopback, completion
+from nlgjudge import workflow
 from nlgjudge.cli import FAILED, UNFINISHED, main
-from nlgjudge.cli.rerun import wanted
 from nlgjudge.data import paths
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.ledger import ledger, rerun_folder
-from nlgjudge.papers.asking import parts_of, tables_of
+from nlgjudge.ledger import ledger, reruns
+from nlgjudge.ledger.reruns import parts_of, tables_of, wanted
+from nlgjudge.workflow import run_page
 from planted_judges import People
 
 
@@ -57,6 +58,10 @@ def run(house, monkeypatch, capsys):
     ):
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
+
+    monkeypatch.setattr(
+        workflow, "run_page", lambda folder: None
+    )  # takes seconds; two tests write it
 
     def command(server, *arguments, source="sample"):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -117,10 +122,20 @@ def test_reruns_of_one_judge_accumulate_on_one_page(house, run):
     cells = ledger.read(folder / "cells.csv")
     tables = expected[["paper", "artefact"]].drop_duplicates()
     assert set(map(tuple, cells[["paper", "artefact"]].values)) == set(map(tuple, tables.values))
-    means = rerun_folder.summary(expected)
-    assert len(means) and (means["this judge"] > 0.9).all()
+    means = reruns.read_rerun(folder).means
+    assert set(means["paper"]) == {
+        "geval",
+        "chatgpt",
+        "coascore",
+    }  # the same values in two versions appear once
+    assert (means["ours"] > 0.9).all() and means["rule"].notna().any()
+    run_page(folder)
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert page.count('id="T_') > 3 and "CoAScore, Table 6" in page and "surface" in page
+    assert (
+        page.count('<table id="T_') == 3
+        and "<strong>CoAScore, Table 6, on OpenMEVA-ROC:</strong> openai:m" in page
+    )
+    assert "read_rerun" not in page  # its code is in executed/judge_page.ipynb
     replies = pd.read_csv(folder / "replies.csv")
     assert set(replies["paper"]) == {"geval", "chatgpt", "coascore"}
     assert calls - len(TARGETS) <= replies["calls"].sum() <= calls and replies["cost"].sum() > 0
@@ -162,9 +177,14 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     assert len(cells) and (cells["verdict"] == "").all()
     page = (folder / "executed" / "geval_table2_topical_chat.html").read_text(encoding="utf-8")
     book = nbformat.read(folder / "executed" / "geval_table2_topical_chat.ipynb", as_version=4)
-    (first, *_) = [cell for cell in book.cells if cell.cell_type == "code"]
-    assert "The first result below is the committed one" in first.outputs[0]["text"]
-    assert "The first result below is the committed one" in page
+    said = reruns.read_rerun(folder).sentences("geval", "table2")[0]
+    assert said.startswith(
+        "G-Eval (EMNLP 2023), Table 2, on Topical-Chat: openai:m in the place of 2 rows"
+    )
+    assert book.cells[1].source.startswith(said) and "is the committed one" in page
+    shown = [str(output) for cell in book.cells for output in cell.get("outputs", [])]
+    same = said.rpartition(". Of ")[0]  # that replies are stored by then is the one difference
+    assert any(same in text for text in shown)
 
 
 def test_a_judge_that_fills_every_cell_of_a_papers_tables_has_a_page(tmp_path):
@@ -177,12 +197,11 @@ def test_a_judge_that_fills_every_cell_of_a_papers_tables_has_a_page(tmp_path):
     found = nj.rerun(paper, tables, judge)
     assert len(found.cells) > 150 and found.cells["ours"].notna().all()
     assert found.table().notna().all(axis=None)
-    counts = found.counts.reset_index().assign(paper=paper)
-    rerun_folder.add(found.cells, counts, tmp_path, found.cells)
+    reruns.save({paper: found}, tmp_path)
+    run_page(tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    written = found.cells[["paper", "artefact"]].drop_duplicates()
-    assert page.count("<h2>") == len(written)
-    wanted = found.cells["ours"].map("<br>{:.3f}".format)
+    assert page.count('<table id="T_') == len(found.cells[["paper", "artefact"]].drop_duplicates())
+    wanted = found.cells["ours"].map("<br/>{:.3f}".format)
     assert all(text in page for text in wanted)
 
 
@@ -326,8 +345,7 @@ def test_another_model_that_answers_is_named_with_the_results(house, run):
         found = run(server, "chatgpt/table6", "--judge", "openai:m", "--without-notebooks")
     assert found.stderr.count("asked m, answered by other/cheap-8b:free") == 1
     folder = next((house / "build" / "reruns").iterdir())
-    for name in ("replies.csv", "index.html"):
-        assert "answered by other/cheap-8b:free" in (folder / name).read_text(encoding="utf-8")
+    assert "answered by other/cheap-8b:free" in (folder / "replies.csv").read_text(encoding="utf-8")
 
 
 def test_real_data_that_are_not_here_are_left_out_and_named(real, monkeypatch, capsys):
@@ -339,6 +357,63 @@ def test_real_data_that_are_not_here_are_left_out_and_named(real, monkeypatch, c
     assert main(["rerun", "coascore/table2", "coascore/table4", *asked]) == 0
     said = capsys.readouterr().out
     assert "left out because the data are not here: iwslt14" in said and "topical_chat" in said
+
+
+def test_mostly_unread_replies_stop_the_run_with_what_they_say(house, run):
+    """Of 4 rows by 50 summaries or stories, the first row's first 50 replies are asked for."""
+    texts, _ = people(["chatgpt/table6"])
+
+    def answer(number, _, body):
+        return completion([f"No {'a' * (number % 2)}."] * json.loads(body).get("n", 1))
+
+    with Loopback(answer) as server:
+        found = run(
+            server, "geval/table2", "chatgpt/table6", "--judge", "openai:m", "--without-logprobs"
+        )
+        assert len(server.requests) <= 50
+    assert found.returncode == FAILED
+    assert (
+        "stopped: " in found.stderr
+        and "hold no rating: " in found.stderr
+        and "--pattern" in found.stderr
+    )
+    assert "× 'No a.'" in found.stderr
+    (folder,) = (house / "build" / "reruns").iterdir()
+    assert len(reruns.read_rerun(folder).cells) == 0  # a page of a run that gave nothing
+
+
+def test_a_cell_needs_half_of_its_items_rated(house, run):
+    """A server that answers about two in three dialogues, and one in three on one aspect."""
+    texts, _ = people(["geval/table2"])
+    numbers = {prompt: number for number, prompt in enumerate(texts)}
+
+    def answer(_, __, body):
+        prompt = json.loads(body)["messages"][0]["content"]
+        few = "Naturalness" in prompt
+        read = numbers[prompt] % 3 == 0 if few else numbers[prompt] % 3 != 0
+        return completion(
+            [texts[prompt] if read else "I cannot say."] * json.loads(body).get("n", 1)
+        )
+
+    with Loopback(answer) as server:
+        found = run(
+            server,
+            "geval/table2",
+            "--judge",
+            "openai:m",
+            "--without-logprobs",
+            "--without-notebooks",
+        )
+    (folder,) = (house / "build" / "reruns").iterdir()
+    cells = reruns.read_rerun(folder).cells
+    few = cells["aspect"].isin(["naturalness", "AVG"])
+    assert (
+        few.any() and cells.loc[few, "ours"].isna().all() and cells.loc[~few, "ours"].notna().all()
+    )
+    assert (
+        "left out because fewer than half of the items are rated: G-EVAL-4, topical_chat, naturalness"
+        in found.stdout
+    )
 
 
 def test_a_run_without_one_readable_reply_fails_and_says_why(house, run):
@@ -405,20 +480,14 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     assert len({line["custom_id"] for line in lines}) == len(lines) > 80
     replies = pd.read_csv(next((house / "build").rglob("replies.csv")))
     assert (replies["read"] == replies["replies"]).all() and replies["row"].nunique() == 6
-    shown = found.stdout.split("this judge\n")[1].splitlines()
-    means = [
-        float(line.split()[-1])
-        for line in shown
-        if re.match(r" *(geval|geval_v1|chatgpt) +table", line)
-    ]
-    assert len(means) > 10 and min(means) > 0.9
+    (folder,) = (house / "build" / "reruns").iterdir()
+    assert (reruns.read_rerun(folder).means["ours"] > 0.9).all()
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
-        (["dhp", "--judge", "openai:m"], "papermill notebooks/dhp_discernment"),
         (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
         (
             ["geval", "--judge", "G-EVAL4=openai:m"],

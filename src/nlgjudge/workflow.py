@@ -431,11 +431,17 @@ def _with_outputs(name):
             if "metadata" in output:  # the width of a picture stays
                 kept = {key: value for key, value in output.metadata.items() if key == "image/png"}
                 output.metadata = nbformat.from_dict(kept)
-            if "image/png" in output.get("data", {}):
-                alt = cell.metadata["mystnb"]["image"]["alt"]
-                output.metadata.setdefault("image/png", {})["alt"] = alt
+        _describe(cell)
     book.metadata["nlgjudge"]["data"] = data(name)
     return (nbformat.writes(book) + "\n").encode()
+
+
+def _describe(cell):
+    """Give the pictures of a cell its alt text."""
+    for output in cell.get("outputs", []):
+        if "image/png" in output.get("data", {}):
+            alt = cell.metadata["mystnb"]["image"]["alt"]
+            output.metadata.setdefault("image/png", {})["alt"] = alt
 
 
 def _write(path, content, say):
@@ -465,8 +471,8 @@ def notebooks_of(paper, artefacts):
     return [name for name in notebooks() if any(_is_of(name, paper, one) for one in artefacts)]
 
 
-def run_notebook(name, parameters, folder):
-    """Execute a notebook with other parameters, and write its page.
+def run_notebook(name, parameters, folder, said=()):
+    """Execute a notebook with other parameters, and write its page; an input that it folds is left out there.
 
     Parameters
     ----------
@@ -474,6 +480,13 @@ def run_notebook(name, parameters, folder):
     parameters : dict
     folder : pathlib.Path
         Results go there, the executed copy and its page to `executed/` below it.
+    said : sequence of str
+        What comes first on the page, before the committed result.
+
+    Returns
+    -------
+    pathlib.Path
+        The executed copy.
 
     Raises
     ------
@@ -482,16 +495,13 @@ def run_notebook(name, parameters, folder):
     """
     import nbformat
     import papermill
-    from nbconvert import HTMLExporter
 
     path = root() / "notebooks" / f"{name}.ipynb"
     check_parameters(path, parameters)
     book = nbformat.read(path, as_version=4)
-    note = (
-        f"This run has other settings: {', '.join(parameters)}. "
-        "The first result below is the committed one; this run's values follow it."
-    )
-    book.cells.insert(0, nbformat.v4.new_code_cell(f"print({note!r})"))
+    if said:
+        note = "The first result below is the committed one; this run's values follow it."
+        book.cells.insert(1, nbformat.v4.new_markdown_cell("\n\n".join([*said, note])))
     executed = folder / "executed" / path.name
     executed.parent.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, NLGJUDGE_OUT=str(folder)):
@@ -503,9 +513,31 @@ def run_notebook(name, parameters, folder):
             kernel_name="python3",
             progress_bar=False,
         )
-    # Its template has the alt texts of pictures.
-    page, _ = HTMLExporter(template_name="classic").from_filename(str(executed))
-    executed.with_suffix(".html").write_text(page, encoding="utf-8")
+    export(executed, executed.with_suffix(".html"))
+    return executed
+
+
+def export(executed, page, **options):
+    """Write the page of an executed notebook; its template has the alt texts of pictures."""
+    import nbformat
+    from nbconvert import HTMLExporter
+    from traitlets.config import Config
+
+    book = nbformat.read(executed, as_version=4)
+    for cell in book.cells:
+        _describe(cell)
+    folded = Config(TagRemovePreprocessor={"remove_input_tags": ["hide-input"], "enabled": True})
+    exporter = HTMLExporter(template_name="classic", config=folded, **options)
+    html, _ = exporter.from_notebook_node(book)
+    page.write_text(html, encoding="utf-8")
+
+
+def run_page(folder):
+    """Write `index.html` of a judge's folder: the notebook `judge_page` executed for it, without its code."""
+    executed = run_notebook("judge_page", {"folder": str(folder)}, folder)
+    executed.with_suffix(".html").unlink()
+    hidden = {"exclude_input": True, "exclude_input_prompt": True, "exclude_output_prompt": True}
+    export(executed, folder / "index.html", **hidden)
 
 
 def _read(name):

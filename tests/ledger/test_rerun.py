@@ -8,8 +8,8 @@ from scipy import stats
 
 import nlgjudge as nj
 from nlgjudge.judging.simulated import Simulated
+from nlgjudge.ledger import reruns as asking
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.papers import asking
 from nlgjudge.papers.coascore.aspects import dataset_aspects
 from nlgjudge.papers.coascore.chained import Chained
 from planted_judges import People

@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.ledger import reruns as asking
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.papers import asking, modules
+from nlgjudge.papers import modules
 from nlgjudge.papers.protocol import SCORING, rows
 
 PAPERS = {version: module for module in asking.PAPERS.values() for version in module.VERSIONS}

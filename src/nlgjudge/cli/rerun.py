@@ -1,4 +1,4 @@
-"""The command `rerun`: a judge asked for the papers' rows, with cells, notebooks and one page of all tables."""
+"""The command `rerun`: a judge asked for the papers' rows, with one page of what it gives."""
 
 import click
 import pandas as pd
@@ -22,12 +22,12 @@ from nlgjudge.cli.opening import (
     report_failures,
     store_of_run,
 )
-from nlgjudge.data.choices import unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.ledger import ledger, rerun_folder
-from nlgjudge.papers.asking import PAPERS, benchmarks_of, parts_of, rows_of, tables_of
+from nlgjudge.ledger import ledger, reruns
+
+FEW_CALLS = 1000  # below, the tables' notebooks take longer than the calls
 
 
 @command(
@@ -75,8 +75,8 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     given = {name: value for name, value in given.items() if value is not None}
     if sampling := asked.pop("sampling"):
         given["sampling"] = sampling
-    tables = wanted(targets)
-    named = judges_by_row(judges, tables)
+    tables = reruns.wanted(targets)
+    named = reruns.judges_by_row(judges, tables)
     tables, sample = available(tables, named, source)
     if sample:
         click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
@@ -86,7 +86,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
         opened, budget = open_judges(named.values(), opened_store, **asked)
 
         def ask(paper, plan_only=False):
-            rows = [row for row in rows_of(paper, tables[paper]) if row in named]
+            rows = [row for row in reruns.rows_of(paper, tables[paper]) if row in named]
             return nj.rerun(
                 paper,
                 tables[paper],
@@ -106,23 +106,28 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
             budget.refuse(plans["calls"].sum(), plans["cost"].sum() if "cost" in plans else None)
         if planned:
             return 0
-        steps = all_or_waiting((lambda paper=paper: (paper, ask(paper))) for paper in tables)
-        found = dict(steps)
-    folder = rerun_folder.place([*opened], given, limit, sample)
-    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
-    counts = pd.concat({paper: one.counts for paper, one in found.items()}, names=["paper"])
-    rules = rerun_folder.baseline(tables, named, limit, source)
-    rerun_folder.add(cells, counts.reset_index(), folder, rules)
-    responses = pd.concat([one.responses for one in found.values()], ignore_index=True)
-    click.echo(nj.judging.reply_counts(responses, examples=3))
-    click.echo(rerun_folder.summary(cells).to_string(index=False, na_rep=""))
+        found = {}
+
+        def step(paper):
+            if not any(one.stopped for one in found.values()):
+                found[paper] = ask(paper)
+
+        all_or_waiting((lambda paper=paper: step(paper)) for paper in tables)
+    folder = reruns.place([*opened], given, limit, sample)
+    reruns.save(found, folder)
     for paper, one in found.items():
-        click.echo(f"{paper}: {one.notice}")
+        for said in [*one.sentences(), f"{paper}: {one.notice}"]:
+            click.echo(f"{said}\n")
     status = max(report_failures(one) for one in opened.values())
-    if not counts["read"].any():
-        click.echo(f"nlgjudge: {UNREAD}", err=True)
+    unread = [one.stopped for one in found.values() if one.stopped]
+    if not unread and not any(one.counts["read"].any() for one in found.values()):
+        unread = [UNREAD]
+    for said in unread:
+        click.echo(f"nlgjudge: {said}", err=True)
         status = FAILED
     stopped = [one.stopped for one in opened.values() if one.stopped]
+    workflow.run_page(folder)
+    click.echo(f"all tables on one page: {folder / 'index.html'}")
     if stopped:
         click.echo(
             f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", err=True
@@ -133,88 +138,15 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
             "the notebooks are left out: they read the usual store, and --store names another"
         )
     elif status == 0 and not without_notebooks:
+        if plans["calls"].sum() < FEW_CALLS:
+            click.echo(
+                "now the tables' notebooks, which take longer than the calls did; "
+                "--without-notebooks leaves them out"
+            )
         settings = {"limit": limit, "options": given, "source": source if sample else ""}
         settings = {name: value for name, value in settings.items() if value}
         run_notebooks(tables, named, settings, folder)
-        rerun_folder.write_index(folder)
-    click.echo(f"all tables on one page: {folder / 'index.html'}")
     return keep_run(found, folder) if keep else status
-
-
-def wanted(targets):
-    """Tables of each paper.
-
-    Parameters
-    ----------
-    targets : sequence of str
-        As ``geval`` or ``chatgpt/table6``; empty for all.
-
-    Returns
-    -------
-    dict of str to list of str
-
-    Raises
-    ------
-    ValueError
-        For an unknown paper or table, with the near ones.
-
-    Examples
-    --------
-    >>> wanted(["geval", "chatgpt/table6"])
-    {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
-    """
-    found = {}
-    for target in targets or PAPERS:
-        paper, _, artefact = target.partition("/")
-        if paper == "dhp":
-            raise ValueError(
-                "dhp publishes no correlations to rerun. Its notebooks take a judge: "
-                "papermill notebooks/dhp_discernment.ipynb out.ipynb "
-                "--cwd notebooks -p judge openai:MODEL"
-            )
-        if paper not in PAPERS:
-            raise ValueError(f"{target}: {unknown('paper', paper, PAPERS)}")
-        known = tables_of(paper)
-        if artefact and artefact not in known:
-            raise ValueError(f"{target}: {unknown('table', artefact, known)}")
-        chosen = found.setdefault(paper, [])
-        chosen += [one for one in ([artefact] if artefact else known) if one not in chosen]
-    return found
-
-
-def judges_by_row(given, tables):
-    """The judge's name for each row.
-
-    Parameters
-    ----------
-    given : sequence of str
-        ``JUDGE`` for all rows, ``ROW=JUDGE`` for one.
-    tables : dict of str to list of str
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    ValueError
-        For a row that the tables do not publish.
-
-    Examples
-    --------
-    >>> judges_by_row(["G-EVAL-4=openai:MODEL"], {"geval": ["table2"]})
-    {'G-EVAL-4': 'openai:MODEL'}
-    """
-    known = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
-    found = {}
-    for text in sorted(given, key=lambda one: "=" in one):  # a judge for one row overrides
-        row, equals, name = text.rpartition("=")
-        if equals and row not in known:
-            raise ValueError(
-                f"--judge {text}: {unknown('printed row of a model', row, known, most=len(known))}"
-            )
-        found |= {row: name} if equals else dict.fromkeys(known, text)
-    return found
 
 
 def available(tables, named, source):
@@ -234,10 +166,10 @@ def available(tables, named, source):
     sample = {}
     left_out = []
     for paper, artefacts in tables.items():
-        parts = [part for part in parts_of(paper, artefacts) if part.row.row in named]
+        parts = [part for part in reruns.parts_of(paper, artefacts) if part.row.row in named]
         if parts:
             try:
-                found, absent = benchmarks_of(parts, source)
+                found, absent = reruns.benchmarks_of(parts, source)
             except DataUnavailable as error:
                 found, absent, unavailable = {}, [], error
             left_out += absent
@@ -275,8 +207,11 @@ def run_notebooks(tables, named, settings, folder):
     for paper, artefacts in tables.items():
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
-            judge = {row: named[row] for row in rows_of(paper, own) if row in named}
-            workflow.run_notebook(name, {"judge": judge, **settings}, folder)
+            judge = {row: named[row] for row in reruns.rows_of(paper, own) if row in named}
+            said = [
+                one for table in own for one in reruns.read_rerun(folder).sentences(paper, table)
+            ]
+            workflow.run_notebook(name, {"judge": judge, **settings}, folder, said)
             click.echo(f"ran {name}")
 
 

@@ -7,10 +7,11 @@ the form that the prompt asks for. `max_tokens` bounds it either way.
 
 import json
 import re
+from typing import NamedTuple
 
 from nlgjudge.judging.judge import Judge, adapted
 from nlgjudge.judging.served import estimate
-from nlgjudge.judging.tasks import NOT_ASKED, Reply, key
+from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task, key
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 CHARACTERS = 4  # of a token, on average over English text
@@ -35,27 +36,26 @@ class Count(Judge):
     ----------
     judge : nlgjudge.judging.judge.Judge, optional
         The judge that the run would ask. Without one, or with one that asks no server, nothing is stored.
-    estimated : bool
-        Count the replies that estimate token probabilities, as if the server gave none.
 
     Attributes
     ----------
     counts : dict of str to int
         `requests` made, `samples` wanted, `cached` (stored already, or asked for twice in this run), `calls`,
         `prompt_tokens` and `completion_tokens` of what is missing. Tokens are estimates, and a call is one
-        for all samples of an item, where the server takes `n`.
-    cost : float or None
-        At the judge's price; None without one.
+        for all samples of an item, where the server takes `n`. With prices, also `cost`.
+    estimated : dict of str to int
+        The same if the server gives no token probabilities, so that more replies estimate them.
     """
 
-    def __init__(self, judge=None, estimated=False):
-        self.estimated = estimated
+    def __init__(self, judge=None):
         self.judge = adapted(judge) if judge else Judge()
         self.name = self.judge.name if judge else "no judge"
-        self.counts = dict.fromkeys(COUNTS, 0)
         self._asked = [one for one in self.judge.judges if one.asks] or [None]
-        self.cost = None if any(one is None or one.price is None for one in self._asked) else 0.0
-        self._counted = {}  # samples, by judge and request
+        names = [*COUNTS]
+        if all(one is not None and one.price is not None for one in self._asked):
+            names.append("cost")
+        self.counts, self.estimated = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+        self._samples = {}  # counted so far, by kind of count, judge and request
         self._lengths = {}  # of stored replies, by judge and prompt
 
     def count(self, tasks):
@@ -66,30 +66,41 @@ class Count(Judge):
         tasks : iterable of nlgjudge.judging.tasks.Task
         """
         for task in tasks:
-            self.counts["requests"] += 1
-            for judge in self._asked:
-                self._add(task, judge)
+            self._count(task)
 
-    def _add(self, task, judge):
-        """Count a task for one judge, or for nobody."""
-        digest = judge.key(task) if judge else key(task.request(""), "")
-        missing = judge.missing(task, judge.store.get(digest)) if judge else range(task.n)
-        if self.estimated and missing and "logprobs" in task.settings:
-            self._add(estimate(task), judge)
-            return
-        samples = max(task.n, len(missing))
-        before = self._counted.get((judge, digest), 0)
-        missing = [sample for sample in missing if sample >= before]
-        self._counted[judge, digest] = max(before, samples)
-        calls = len(missing) if judge and "n" in judge.dropped else bool(missing)
-        taken = {"samples": samples, "cached": samples - len(missing), "calls": calls}
+    def _count(self, task):
+        """Count a task for each judge, or for nobody; whether any has a stored reply."""
+        self.counts["requests"] += 1
+        self.estimated["requests"] += 1
+        stored = False
+        for judge in self._asked:
+            request = _request(task, judge)
+            stored |= request.stored
+            self._add("counts", request)
+            if request.missing and "logprobs" in task.settings:
+                request = _request(estimate(task), judge)
+            self._add("estimated", request)
+        return stored
+
+    def _add(self, kind, request):
+        """Add a request to the counts of a kind; what was counted before is not asked twice."""
+        task, judge = request.task, request.judge
+        place = kind, judge, request.digest
+        before = self._samples.get(place, 0)
+        samples = max(task.n, len(request.missing))
+        missing = sum(sample >= before for sample in request.missing)
+        self._samples[place] = max(before, samples)
+        calls = missing if judge and "n" in judge.dropped else bool(missing)
+        taken = {"samples": samples, "cached": samples - missing, "calls": calls}
         taken["prompt_tokens"] = calls * prompt_tokens(task)
-        taken["completion_tokens"] = round(len(missing) * self._length(task, judge)) if calls else 0
+        taken["completion_tokens"] = round(missing * self._length(task, judge)) if calls else 0
+        counts = getattr(self, kind)
         for name, number in taken.items():
-            self.counts[name] += number
-        if self.cost is not None:
-            tokens = taken["prompt_tokens"], taken["completion_tokens"]
-            self.cost += sum(one * price for one, price in zip(tokens, judge.price)) / 1e6
+            counts[name] += number
+        if "cost" in counts:
+            read, written = judge.price
+            cost = taken["prompt_tokens"] * read + taken["completion_tokens"] * written
+            counts["cost"] += cost / 1e6
 
     def _length(self, task, judge):
         """Tokens of one reply."""
@@ -101,13 +112,29 @@ class Count(Judge):
 
     def replies(self, tasks):
         """Count tasks, and yield a stored reply or a stand-in for each sample."""
-        tasks = list(tasks)
-        self.count(tasks)
-        for task in tasks:
-            found = self.judge.stored([task], NOT_ASKED)
+        for task in list(tasks):
+            found = self.judge.stored([task], NOT_ASKED) if self._count(task) else []
             stored = {one.sample_index: one for one in found if one.reason != NOT_ASKED}
             for index in range(task.n):
                 yield stored.get(index) or Reply(task.item_id, task.aspect, index, _stand_in(task))
+
+
+class Request(NamedTuple):
+    """A task as a judge is asked: its key, the samples that are not stored, and whether any is."""
+
+    task: Task
+    judge: object
+    digest: str
+    missing: list
+    stored: bool
+
+
+def _request(task, judge):
+    if judge is None:
+        return Request(task, None, key(task.request(""), ""), list(range(task.n)), False)
+    digest = judge.key(task)
+    have = judge.store.get(digest)
+    return Request(task, judge, digest, judge.missing(task, have), bool(have))
 
 
 def plan(judge, tasks):
@@ -121,20 +148,19 @@ def plan(judge, tasks):
     Returns
     -------
     dict
-        The counts of a `Count`, and `cost`. All are 0 for a judge that asks no server. If tasks ask for token
-        probabilities, also `tokens_without_logprobs` and `cost_without_logprobs`: completion tokens and cost if
-        the server gives none.
+        The counts of a `Count`, and `cost` (None without a price). All are 0 for a judge that asks no server. If
+        tasks ask for token probabilities, also `tokens_without_logprobs` and `cost_without_logprobs`: completion
+        tokens and cost if the server gives none.
     """
-    tasks = tasks if judge.asks else []
     walk = Count(judge)
+    if not judge.asks:
+        return walk.counts | {"cost": 0.0}
     walk.count(tasks)
-    found = walk.counts | {"cost": walk.cost if judge.asks else 0.0}
+    found = {"cost": None} | walk.counts
     asked = next(iter(tasks), None)
     if asked and "logprobs" in asked.settings:
-        without = Count(judge, estimated=True)
-        without.count(tasks)
-        found["tokens_without_logprobs"] = without.counts["completion_tokens"]
-        found["cost_without_logprobs"] = without.cost
+        found["tokens_without_logprobs"] = walk.estimated["completion_tokens"]
+        found["cost_without_logprobs"] = walk.estimated.get("cost")
     return found
 
 

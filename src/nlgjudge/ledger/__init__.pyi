@@ -15,6 +15,7 @@ from .printed import settings as settings
 from .printed import third_party as third_party
 from .prose_claims import claims as claims
 from .provenance import signature as signature
+from .reruns import read_rerun as read_rerun
 from .reruns import rerun as rerun
 from .variants import best as best
 from .variants import search as search

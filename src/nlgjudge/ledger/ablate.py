@@ -47,9 +47,6 @@ class Ablation:
         self.price, self.how = price, how
         self.replies, self.scores, self.table = {}, None, None
         self.plan = plan_of(setups)
-        if any(one.given["options"].get("logprobs") for one in setups.values()):
-            without = plan_of(setups, estimated=True).filter(["completion_tokens", "cost"])
-            self.plan = self.plan.join(without.add_suffix("_without_logprobs"))
         if not self.plan["calls"].any():
             self.ask()
 

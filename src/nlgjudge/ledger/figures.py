@@ -10,6 +10,7 @@ from matplotlib.collections import Collection
 from matplotlib.lines import AxLine
 
 from nlgjudge.data.paths import out
+from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import of_others
 from nlgjudge.ledger.whole_table import SHOWN
 from nlgjudge.ledger.words import titled
@@ -297,6 +298,61 @@ def intervals(frame, *, column, title, lines=(), notice=""):
         )
         _write_title(figure, title, notice)
     return figure
+
+
+def judged(means, recorded):
+    """Draw a judge's means beside the published ones, a panel for each table.
+
+    Parameters
+    ----------
+    means : pandas.DataFrame
+        Of a `nlgjudge.ledger.reruns.Rerun`.
+    recorded : pandas.DataFrame
+        `paper, artefact, row, dataset, judge, mean` of recorded judges over the same cells.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    tables = list(means.groupby(["paper", "artefact"], sort=False))
+    heights = [0.7 + len(lines) for _, lines in tables]
+    with matplotlib.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            len(tables),
+            figsize=(9, 1.2 + 0.36 * sum(heights) + 0.5 * len(tables)),
+            layout="constrained",
+            squeeze=False,
+            height_ratios=heights,
+        )
+        for axis, ((paper, artefact), lines) in zip(axes[:, 0], tables):
+            _draw_judged(axis, lines, recorded.query("paper == @paper and artefact == @artefact"))
+            first = lines.iloc[0]
+            what = f"{titled(first['coefficient'])}, {first['level']} level, mean over aspects"
+            axis.set(title=f"{PAPERS[paper]}, {artefact.replace('table', 'Table ')}", xlabel=what)
+        handles = {}
+        for axis in axes[:, 0]:
+            handles |= dict(zip(*reversed(axis.get_legend_handles_labels())))
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _draw_judged(axis, lines, recorded):
+    """One table: a line for each row, published, the judge with its interval, and what to compare it with."""
+    several = lines["dataset"].nunique() > 1
+    names = lines["row"] + (", " + lines["dataset"].map(titled) if several else "")
+    places = dict(zip(zip(lines["row"], lines["dataset"]), range(len(lines))))
+    others = [places[place] for place in zip(recorded["row"], recorded["dataset"])]
+    y = np.arange(len(lines))
+    ends = lines["ours"] - lines["ci_low"], lines["ci_high"] - lines["ours"]
+    axis.plot(recorded["mean"], others, "|", color="#8c8c8c", ms=9, label="recorded judges")
+    axis.plot(lines["rule"], y, "x", color="#8c8c8c", label="rule-based judge")
+    axis.plot(lines["ceiling"], y, "^", color="#8c8c8c", mfc="none", label="a single rater")
+    axis.plot(lines["published"], y, "D", color="#222222", mfc="none", ms=9, label="published")
+    axis.errorbar(
+        lines["ours"], y, xerr=ends, fmt="o", color="#0097a7", label="this judge, 95% interval"
+    )
+    axis.set(yticks=y, yticklabels=names, ylim=(len(lines) - 0.5, -0.5))
+    axis.grid(axis="x", color="#dddddd")
 
 
 def mark_empty(figure):

@@ -4,9 +4,17 @@ import pandas as pd
 
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
+from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS
 from nlgjudge.ledger.words import listed, titled
 
+CHANCE = "within chance"
+KINDS = {
+    "higher": "higher than published",
+    CHANCE: "within chance of it",
+    "lower": "lower than published",
+}
+KINDS |= {"": "without an interval"}
 OWN = EVIDENCE[:3]  # from the paper's own material
 # What the values are, of rows for which only others have some.
 OTHERS = {
@@ -119,44 +127,96 @@ def _grouped(rows, kinds):
     return "; ".join(f"{kind} ({of})" for kind, of in parts.items())
 
 
-def rerun_verdict(cells, reran):
-    """Say what a judge gives in the place of each row of a model.
+def of_judge(means, counts):
+    """Say what a judge gives in one table, beside the published values.
 
     Parameters
     ----------
-    cells : pandas.DataFrame
-        The judge's cells of one table, of a rerun.
-    reran : nlgjudge.ledger.reruns.Rerun
+    means, counts : pandas.DataFrame
+        Lines of one table, as a `nlgjudge.ledger.reruns.Rerun` has them.
 
     Returns
     -------
     str
-        Empty without cells.
+
+    Examples
+    --------
+    >>> means = pd.DataFrame([{"paper": "geval", "artefact": "table2", "row": "G-EVAL-4", "dataset": "topical_chat",
+    ...     "level": "dataset", "coefficient": "spearman", "aspects": 4, "ours": 0.51, "ci_low": 0.46, "ci_high": 0.55,
+    ...     "published": 0.588, "model": "GPT-4", "difference_low": None, "reading": "lower"}])
+    >>> counts = pd.DataFrame([{"judge": "openai:m", "replies": 24000, "unread": 480, "calls": 1200, "cost": 0.12}])
+    >>> print(*of_judge(means, counts).split(". ")[1:], sep="\\n")
+    The published value is above the interval, so openai:m is lower
+    Of 24,000 replies 2% hold no rating; 1,200 calls, cost 0.12.
     """
-    if cells.empty:
-        return ""
-    shown = cells[cells["coefficient"] == _first(cells["coefficient"], "spearman")]
-    shown = shown[shown["aspect"] == _first(shown["aspect"], "AVG")]
-    parts = [
-        _of_row(cell, reran.counts.loc[cell["row"]])
-        for _, cell in shown.drop_duplicates("row").iterrows()
-    ]
-    return ". ".join(["; ".join(parts), *reran.notice.splitlines()]) + "."
+    first = means.iloc[0]
+    judge = listed(list(dict.fromkeys(counts["judge"])))
+    datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
+    where = f"{PAPERS[first['paper']]}, {numbered(first['artefact'])}, on {datasets}"
+    what = f"{titled(first['coefficient'])}, {first['level']} level"
+    if means["aspects"].max() > 1:
+        what += f", mean of {first['aspects']} aspects"
+    if means["ours"].isna().all():
+        return (
+            f"{where}: {judge} has no correlation, for its ratings are all alike. {_spent(counts)}."
+        )
+    if len(means) == 1:
+        ours = with_interval(means).iloc[0]
+        said = f"{judge} in the place of {first['row']} reaches {ours}, where the paper publishes "
+        said += f"{first['published']:.3g} with {first['model']}"
+        reading = _reading_of(first, judge)
+    else:
+        said = f"{judge} in the place of {len(means)} rows reaches {_range(means['ours'])}, where the paper publishes "
+        said += _range(means["published"])
+        reading = _readings(means)
+    return f"{where}: {said} ({what}). {reading}. {_spent(counts)}."
 
 
-def _first(values, wanted):
-    """The wanted value if it is among others, else the first of them."""
-    return wanted if wanted in set(values) else values.iloc[0]
+def numbered(artefact):
+    """A table's key as a title has it, ``Table 2``."""
+    return artefact.replace("table", "Table ")
 
 
-def _of_row(cell, counts):
-    judge = counts["judge"].iloc[0]
-    counts = counts.sum(numeric_only=True)
-    value = with_interval(pd.DataFrame([cell]), digits=3).iloc[0]
-    where = "on average" if cell["aspect"] == "AVG" else f"on {titled(cell['aspect'])}"
-    printed = cell["published"] or "nothing"
-    unread = counts["unread"] / max(counts["replies"], 1)
-    return (
-        f"{judge} as {cell['row']}: {titled(cell['coefficient'])} {value} {where}, where the paper publishes {printed} "
-        f"({counts['items']:,.0f} items, {unread:.0%} of the replies without a rating)"
+def _range(values):
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _reading_of(line, judge):
+    """Whether a judge is higher or lower than one published row, and by what that is known."""
+    if not line["reading"]:
+        return "No interval is valid here, so the difference is not judged"
+    so = (
+        "the difference is within chance"
+        if line["reading"] == CHANCE
+        else f"{judge} is {line['reading']}"
     )
+    if pd.notna(line["difference_low"]):
+        bounds = f"[{line['difference_low']:.2f}, {line['difference_high']:.2f}]"
+        return f"On the texts of its released replies, the difference is {line['difference']:+.2f} {bounds}, so {so}"
+    side = {"higher": "below", "lower": "above", CHANCE: "inside"}[line["reading"]]
+    return f"The published value is {side} the interval, so {so}"
+
+
+def _readings(means):
+    """Rows by whether the judge is higher or lower than published."""
+    several = means["dataset"].nunique() > 1
+    names = means["row"] + (" (" + means["dataset"].map(titled) + ")" if several else "")
+    if not means["reading"].any():
+        return "No interval is valid here, so the differences are not judged"
+    parts = [
+        f"{said} ({of_kind.sum()} of {len(means)}): {_rows(names[of_kind])}"
+        for kind, said in KINDS.items()
+        if (of_kind := means["reading"] == kind).any()
+    ]
+    text = "; ".join(parts)
+    return text[0].upper() + text[1:]
+
+
+def _spent(counts):
+    """How many replies could be read, and what they took."""
+    counts = counts.sum(numeric_only=True)
+    unread = f"{counts['unread'] / counts['replies']:.0%}" if counts["unread"] else "all"
+    said = f"Of {counts['replies']:,.0f} replies {unread} hold {'no' if counts['unread'] else 'a'} rating"
+    said += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
+    return said + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")

@@ -124,18 +124,21 @@ def setups_of(base, change, items, aspects, price, max_cost):
     return {label: Setup(given[label], judges[label], items, aspects) for label in given}
 
 
-def plan_of(setups, estimated=False):
+def plan_of(setups):
     """By set-up, calls, tokens and cost of what is not stored; what both ask for counts once."""
-    counters = {one.judge: Count(one.judge, estimated) for one in setups.values()}
+    counters = {one.judge: Count(one.judge) for one in setups.values()}
+    with_logprobs = any(one.given["options"].get("logprobs") for one in setups.values())
     rows = {}
     for label, one in setups.items():
         counter = counters[one.judge]
-        before, cost = dict(counter.counts), counter.cost
+        counted, estimated = dict(counter.counts), dict(counter.estimated)
         if one.judge.asks:
             one.ask(counter)
-        rows[label] = {name: number - before[name] for name, number in counter.counts.items()}
-        if cost is not None:
-            rows[label]["cost"] = counter.cost - cost
+        rows[label] = {name: number - counted[name] for name, number in counter.counts.items()}
+        if with_logprobs:
+            for name in sorted({"completion_tokens", "cost"} & counter.estimated.keys()):
+                number = counter.estimated[name] - estimated[name]
+                rows[label][f"{name}_without_logprobs"] = number
     return pd.DataFrame.from_dict(rows, orient="index").fillna(0)
 
 

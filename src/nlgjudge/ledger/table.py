@@ -345,11 +345,11 @@ class Table:
 
     @property
     def rerun_verdict(self):
-        """What the judge of `rerun` gives for each row of a model, in a sentence; empty without one."""
+        """What the judge of `rerun` gives beside the published rows of a model; empty without one."""
         if self.reran is None or self.reran.cells.empty:
             return ""
-        own = self.reran.cells.query("paper == @self.paper and artefact == @self.artefacts[0]")
-        return sentences.rerun_verdict(own, self.reran)
+        said = self.reran.sentences(self.paper, self.artefacts[0])
+        return " ".join([*said, self.reran.notice.replace("\n", ". ") + "."])
 
     @property
     def differences(self):

@@ -10,7 +10,14 @@ from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import laid_out
 from nlgjudge.ledger.ledger import committed, needs_of
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import ANOTHER_RUN, EVIDENCE, OF_OTHERS, THIRD_PARTY, of_others
+from nlgjudge.ledger.verdicts import (
+    ANOTHER_MODEL,
+    ANOTHER_RUN,
+    EVIDENCE,
+    OF_OTHERS,
+    THIRD_PARTY,
+    of_others,
+)
 from nlgjudge.ledger.words import titled
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
@@ -19,6 +26,8 @@ HEADS = ["dataset", "level", "aspect", "coefficient"]
 TINTS = {
     "reproduces": ("#74bd88", "#000000"),
     "differs": ("#c0392b", "#ffffff"),
+    "higher": ("#8ec1da", "#000000"),
+    "lower": ("#f0c571", "#000000"),
     "no value": ("#80808029", "inherit"),
 }
 # By verdict: mark, tint and meaning.
@@ -32,6 +41,11 @@ SHOWN = {
     "misprint": ("!", "", "published average contradicts its own row"),
     "not_run": ("", "no value", "not computed"),
     "": ("·", "", "rehearsal without a verdict"),
+}
+# Of another model than the paper's, which cannot fail to reproduce: it is higher or lower.
+OF_MODELS = {
+    "higher": ("▲", "higher", "higher than published"),
+    "lower": ("▼", "lower", "lower than published"),
 }
 # A letter after the mark: the value is not computed from the paper's own material.
 LETTERS = {
@@ -77,7 +91,19 @@ def tints(cells):
     ['reproduces', '', 'no value']
     """
     found = cells["verdict"].map(lambda verdict: SHOWN[verdict][1]).mask(of_others(cells), "")
+    away = readings(cells)
+    found = found.mask(cells["evidence"].isin(["rejudged", "none"]) & away.isin(OF_MODELS), away)
     return found.mask(cells["ours"].isna(), "no value")
+
+
+def readings(cells):
+    """The verdicts; where a value of another model differs, whether it is `higher` or `lower`."""
+    away = cells["verdict"].isin(["differs", "sign_flipped"])
+    away &= cells["evidence"].isin([*ANOTHER_MODEL, "none"])
+    if not away.any():
+        return cells["verdict"]
+    higher = cells["difference"] > 0
+    return cells["verdict"].mask(away & higher, "higher").mask(away & ~higher, "lower")
 
 
 class PaperTable:
@@ -98,7 +124,7 @@ class PaperTable:
     def _wide(self, between):
         """The table as text: published value and ours in each cell."""
         letters = {kind: f" {LETTERS[kind][0]}" for kind in OF_OTHERS}
-        marks = self.cells["verdict"].map(lambda verdict: SHOWN[verdict][0])
+        marks = readings(self.cells).map(lambda one: (SHOWN | OF_MODELS)[one][0])
         marks += self.cells["evidence"].map(letters).fillna("")
         ours = [
             (mark or "–") if pd.isna(value) else f"{value:.3f} {mark}"
@@ -109,10 +135,10 @@ class PaperTable:
 
     def _legend(self):
         """What the marks mean, how many cells have them, and what the others need."""
-        counts = self.cells["verdict"].value_counts()
+        counts = readings(self.cells).value_counts()
         marks = [
             f"{mark or '–'} {meaning} ({counts[verdict]})"
-            for verdict, (mark, _, meaning) in SHOWN.items()
+            for verdict, (mark, _, meaning) in (SHOWN | OF_MODELS).items()
             if verdict in counts
         ]
         kinds = set(self.cells["evidence"])

@@ -9,7 +9,7 @@ import math
 import re
 import tomllib
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -256,6 +256,12 @@ def parse_aspects(text):
     return list(found.values())
 
 
+@lru_cache(10_000)
+def _score(text, scale):
+    """A score as it stands alone; most of the ten thousands of a run are the same few texts."""
+    return Reading("number", scale).read(text)
+
+
 def parse_scores(text, names, scale=(1, 5)):
     """Read a score for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
 
@@ -285,12 +291,12 @@ def parse_scores(text, names, scale=(1, 5)):
     wanted = {_key(name): name for name in names}
     given = {}
     for name, value in pairs:
-        score = Reading("number", scale).read(value)
+        score = _score(value, scale)
         if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
             given.setdefault(wanted.get(_key(name), name), set()).add(score)
     reason = "missing_aspect"
     if not given:
-        of_whole = Reading("number", scale).read(text).reason
+        of_whole = _score(text, scale).reason
         reason = of_whole if of_whole in ("empty", "refusal") else reason
     scores = {}
     for name in names:

@@ -14,6 +14,8 @@ GPT_4 = "GPT-4"
 GREEDY = {"temperature": 0, "logprobs": True}
 # Section 3.1: GPT-4 gave none when the paper was written; twenty samples estimate them.
 SAMPLED = {"temperature": 1, "top_p": 1}
+# By dataset and row, the recording of its replies, for `nlgjudge.recording`; of other rows none was released.
+RECORDED = {"summeval": {"G-EVAL-4": "geval/gpt-4"}}
 _BOTH = ("table1", "table2", "table3")
 _NO_PROBS = (
     "the paper does not say how the rating was taken without probabilities; one greedy reply is "
