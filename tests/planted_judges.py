@@ -56,7 +56,7 @@ class People:
     def _text(self, task):
         if task.reading.form == "text":
             return "\n".join(
-                f"Quality {number}: how good it is"
+                f"Quality {number}: how good its {task.aspect} is"
                 for number in range(1, int(task.fields["n"]) + 1)
             )
         low, high = task.reading.scale or (0, 1)

@@ -549,3 +549,38 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
         merged.loc[merged["evidence"] == "rejudged", "variant"].str.startswith("openai:one")
     ).all()
     assert (merged["evidence"] == "rejudged").sum() == 40
+
+
+@pytest.mark.parametrize("paper", reruns.PAPERS)
+def test_plan_counts_and_cost_are_those_of_the_servers_log(paper, tmp_path, monkeypatch):
+    """Every table of every paper on two documents of the sample; a request that several rows share is sent once."""
+    tables = tables_of(paper)
+    names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, tables))
+    people = People([nj.load(name, "sample") for name in names])
+    given = {"source": "sample", "limit": 2, "options": {"logprobs": False}}
+    nj.rerun(paper, tables, people, **given)
+
+    def answer(_, __, body):
+        request = json.loads(body)
+        text = people.texts.get(request["messages"][-1]["content"], "Score: 3")
+        return completion([text] * request.get("n", 1), model="m")
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Loopback(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        judge = nj.get_judge("openai:m", store=tmp_path / "replies.sqlite", price=(1, 2))
+        plan = nj.rerun(paper, tables, judge, **given, plan_only=True).plan
+        counts = nj.rerun(paper, tables, judge, **given).counts
+        sent = [json.loads(body) for body in server.requests]
+    assert plan["calls"].sum() == counts["calls"].sum() == len(sent) > 0
+    assert counts["cost"].sum() == pytest.approx(
+        sum(10 + 4 * one.get("n", 1) for one in sent) / 1e6
+    )
+    assert len({json.dumps(one, sort_keys=True) for one in sent}) == len(sent)
+    said = set()
+    for one in sent:
+        n = one.get("n", 1)
+        parts = [f"{name} {one[name]}" for name in reruns.SAMPLING if name in one]
+        said.add(", ".join(["one reply" if n == 1 else f"{n} replies", *parts]))
+    assert said == set(counts["sent"])

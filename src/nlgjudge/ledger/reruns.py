@@ -678,8 +678,7 @@ def _rarely_rated(scores):
 
 def _means(paper, parts, scores, items, benchmarks):
     """The mean over aspects of each row and dataset, by table; a later version only where it publishes other values."""
-    lines = []
-    before = {}
+    lines, before, ceilings = [], {}, {}
     for version, artefact in versions(paper, dict.fromkeys(sum((p.artefacts for p in parts), ()))):
         table = published(version, artefact).query("aspect != 'AVG'")
         for part in parts:
@@ -691,26 +690,33 @@ def _means(paper, parts, scores, items, benchmarks):
             if values == before.get((artefact, part.key)):
                 continue
             before[artefact, part.key] = values
-            line = _mean(paper, part, cells, scores[part.key], items[part.key], benchmarks)
-            if line:
-                lines.append({"paper": version, "artefact": artefact, **line})
+            benchmark, frame = benchmarks[part.scope.benchmark], scores[part.key]
+            cells = _compared(cells, frame)
+            if cells.empty:
+                continue
+            line = _mean(paper, part, cells, frame, items[part.key], benchmark)
+            place = part.scope.dataset, *cells["aspect"], line["level"], line["coefficient"]
+            if place not in ceilings:
+                ceilings[place] = _ceiling(part, cells, benchmark, items[part.key])
+            lines.append(
+                {"paper": version, "artefact": artefact, **line, "ceiling": ceilings[place]}
+            )
     return pd.DataFrame(lines, columns=MEANS)
 
 
-def _mean(paper, part, cells, frame, items, benchmarks):
-    """One line of `Rerun.means`; none without a published or a judged value."""
+def _compared(cells, frame):
+    """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
     cells = cells[[frame[f"judge:{one}"].notna().any() for one in cells["aspect"]]]
-    if cells.empty:
-        return None
-    first = cells.sort_values(
-        "coefficient", key=lambda names: names != "spearman", kind="stable"
-    ).iloc[0]
-    cells = cells[
-        (cells["coefficient"] == first["coefficient"]) & (cells["level"] == first["level"])
-    ]
+    first = cells.sort_values("coefficient", key=lambda one: one != "spearman", kind="stable")
+    how = first[["level", "coefficient"]].head(1)
+    return cells.merge(how, on=["level", "coefficient"])
+
+
+def _mean(paper, part, cells, frame, items, benchmark):
+    """One line of `Rerun.means`, without the ceiling."""
     aspects = cells["aspect"].tolist()
-    how = {name: first[name] for name in ("level", "coefficient")}
+    how = cells.loc[0, ["level", "coefficient"]].to_dict()
     policy = {"constant": part.scope.constant}
 
     def mean_of(frame, *signs):
@@ -722,7 +728,7 @@ def _mean(paper, part, cells, frame, items, benchmarks):
     line = {"row": part.row.row, "dataset": part.scope.dataset, **how, "aspects": len(aspects)}
     line |= {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
     line |= {"published": cells["value"].mean(), "model": part.row.model}
-    released = _released(paper, part, frame, items)
+    released = None if benchmark.is_sample else _released(paper, part, frame, items)
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
@@ -730,7 +736,6 @@ def _mean(paper, part, cells, frame, items, benchmarks):
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
         by_rule = ask(part, items, get_judge("surface"), {"samples": 1})
         line["rule"] = mean_of(_joined(frame, by_rule, "rule"), ("rule", 1)).value
-    line["ceiling"] = _ceiling(part, aspects, benchmarks[part.scope.benchmark], items, how | policy)
     return line
 
 
@@ -761,13 +766,14 @@ def _released(paper, part, frame, items):
     return found.dropna(subset=[one for one in judged if found[one].notna().any()])
 
 
-def _ceiling(part, aspects, benchmark, items, how):
+def _ceiling(part, cells, benchmark, items):
     """Mean over aspects of a single rater's agreement with the others; NaN without single raters."""
     ratings = benchmark.ratings.merge(items[["item_id", "doc_id", "system_id"]], on="item_id")
-    rated = [part.aspects[one][1] for one in aspects]
+    rated = [part.aspects[one][1] for one in cells["aspect"]]
     each = [ratings[ratings["aspect"] == one] for one in rated]
     if any(one["rater"].nunique() < 2 for one in each):
         return np.nan
+    how = cells.loc[0, ["level", "coefficient"]].to_dict() | {"constant": part.scope.constant}
     return float(np.mean([ceiling(one, **how).value for one in each]))
 
 
