@@ -437,10 +437,10 @@ def _with_outputs(name):
 
 
 def _describe(cell):
-    """Give the pictures of a cell its alt text."""
+    """Give the pictures of a cell its alt text; a figure that `Finding.write` shows has none."""
+    alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
     for output in cell.get("outputs", []):
-        if "image/png" in output.get("data", {}):
-            alt = cell.metadata["mystnb"]["image"]["alt"]
+        if alt and "image/png" in output.get("data", {}):
             output.metadata.setdefault("image/png", {})["alt"] = alt
 
 

@@ -75,6 +75,12 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
     given = {name: value for name, value in given.items() if value is not None}
     if sampling := asked.pop("sampling"):
         given["sampling"] = sampling
+    if "dhp" in targets:
+        if len(targets) > 1:
+            raise ValueError(
+                "dhp has no table of correlations: rerun it alone, and the others after it"
+            )
+        return rerun_dhp(judges, given, planned, limit, source, asked["price"], asked["max_cost"])
     tables = reruns.wanted(targets)
     named = reruns.judges_by_row(judges, tables)
     tables, sample = available(tables, named, source)
@@ -147,6 +153,27 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
         settings = {name: value for name, value in settings.items() if value}
         run_notebooks(tables, named, settings, folder)
     return keep_run(found, folder) if keep else status
+
+
+def rerun_dhp(judges, given, planned, limit, source, price, max_cost):
+    """Run DHP's discernment with judges, on the page of their other results too."""
+    if any("=" in one for one in judges):
+        raise ValueError("--judge ROW=JUDGE: dhp has no rows of a table; give the judge alone")
+    if planned:
+        raise ValueError(
+            "dhp has no --plan: its notebook perturbs the texts first, and shows the plan for any model without a "
+            "judge (papermill notebooks/dhp_discernment.ipynb out.ipynb --cwd notebooks). Start with --limit 5"
+        )
+    settings = {"judge": [*judges], "options": given, "source": source, "price": price and [*price]}
+    settings |= {"max_cost": max_cost, "limit": limit}
+    settings = {name: value for name, value in settings.items() if value}
+    folder = reruns.place(judges, given, limit, source == "sample")
+    workflow.run_notebook("dhp_discernment", settings, folder)
+    for said in reruns.read_rerun(folder).sentences():
+        click.echo(f"{said}\n")
+    workflow.run_page(folder)
+    click.echo(f"all tables on one page: {folder / 'index.html'}")
+    return 0
 
 
 def available(tables, named, source):

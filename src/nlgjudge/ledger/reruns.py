@@ -44,38 +44,26 @@ PAPERS = {name: module for name, module in modules().items() if getattr(module, 
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 TRIED = 50  # first replies to a row, of which most have to hold a rating
+PLACE = ["row", "dataset", "tables"]  # of a part
 MEANS = [
-    "paper",
-    "artefact",
-    "row",
-    "dataset",
-    "level",
-    "coefficient",
-    "aspects",
-    "ours",
-    "ci_low",
-    "ci_high",
+    *[
+        "paper",
+        "artefact",
+        "row",
+        "dataset",
+        "level",
+        "coefficient",
+        "aspects",
+        "ours",
+        "ci_low",
+        "ci_high",
+        "published",
+        "model",
+    ]
 ]
-MEANS += [
-    "published",
-    "model",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "reading",
-    "rule",
-    "ceiling",
-]
+MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
 ASKED = [
-    "judge",
-    "items",
-    "replies",
-    "read",
-    "unread",
-    "missing",
-    "calls",
-    "cost",
-    "sent",
+    *["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"],
     "left open",
 ]
 
@@ -340,6 +328,8 @@ class Rerun(NamedTuple):
         All replies with their scores, as from `nlgjudge.judge_items`.
     stopped : str
         Why the run stopped early: most replies could not be read.
+    discernment : pandas.DataFrame
+        Of DHP, `judge, dataset, perturbation` and D as `value` with `ci_low, ci_high`.
     """
 
     cells: pd.DataFrame
@@ -352,6 +342,7 @@ class Rerun(NamedTuple):
     prompts: dict = {}
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
+    discernment: pd.DataFrame = pd.DataFrame(columns=["dataset"])
 
     def table(self):
         """Our cells beside the published ones of the first version; without cells, the plan by row."""
@@ -378,7 +369,11 @@ class Rerun(NamedTuple):
         if paper:
             asked = asked[(asked["paper"] == paper) & (asked["artefact"] == artefact)]
         tables = asked.groupby(["paper", "artefact"], sort=False)
-        return [sentences.of_judge(part, self._counts_of(part)) for _, part in tables]
+        said = [sentences.of_judge(part, self._counts_of(part)) for _, part in tables]
+        if not paper:
+            sets = self.discernment.groupby("dataset", sort=False)
+            said += [sentences.of_discernment(part) for _, part in sets]
+        return said
 
     def _counts_of(self, means):
         """Lines of `counts` for some rows of `means`."""
@@ -707,7 +702,8 @@ def _means(paper, parts, scores, items, benchmarks):
 def _compared(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
-    cells = cells[[frame[f"judge:{one}"].notna().any() for one in cells["aspect"]]]
+    rated = [one for one in cells["aspect"] if frame[f"judge:{one}"].notna().any()]
+    cells = cells[cells["aspect"].isin(rated)]
     first = cells.sort_values("coefficient", key=lambda one: one != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
@@ -839,12 +835,7 @@ def _labelled(part, single, judges, options):
 
 def _by_part(lines, columns):
     """A table with a line for each part."""
-    names = ["row", "dataset", "tables"]
-    index = (
-        pd.MultiIndex.from_tuples(lines, names=names)
-        if lines
-        else pd.MultiIndex.from_arrays([[]] * 3, names=names)
-    )
+    index = pd.MultiIndex.from_frame(pd.DataFrame([*lines], columns=PLACE))
     return pd.DataFrame(list(lines.values()), index=index, columns=columns)
 
 
@@ -931,7 +922,7 @@ def save(found, folder):
         before = read_rerun(folder)
         cells = _added(before.cells, cells, ["paper", "artefact", "row"])
         means = _added(before.means, means, ["paper", "artefact", "row", "dataset"])
-        line = ["paper", "row", "dataset", "tables"]
+        line = ["paper", *PLACE]
         paid = before.counts.set_index(line)[["calls", "cost"]].reindex(counts[line]).fillna(0)
         counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
         counts = _added(before.counts, counts, line)
@@ -958,13 +949,17 @@ def read_rerun(folder):
         For a folder without results.
     """
     folder = Path(folder)
+    tables = [pd.DataFrame(columns=names) for names in (COLUMNS, MEANS, PLACE + ASKED)]
+    if (folder / "cells.csv").exists():
+        tables[0] = ledger.read(folder / "cells.csv")
+        tables[1] = pd.read_csv(folder / "means.csv", converters={"reading": str})
+        tables[2] = pd.read_csv(folder / "replies.csv", keep_default_na=False)
+    found = Rerun(*tables, plan=pd.DataFrame())
+    if (folder / "discernment.csv").exists():
+        return found._replace(discernment=pd.read_csv(folder / "discernment.csv"))
     if not (folder / "cells.csv").exists():
-        raise FileNotFoundError(
-            f"{folder}: expected the folder of a rerun, with cells.csv and means.csv"
-        )
-    means = pd.read_csv(folder / "means.csv", converters={"reading": str})
-    counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    return Rerun(ledger.read(folder / "cells.csv"), means, counts, pd.DataFrame())
+        raise FileNotFoundError(f"{folder}: expected cells.csv or discernment.csv of a rerun")
+    return found
 
 
 def _added(before, new, key):

@@ -220,3 +220,33 @@ def _spent(counts):
     said = f"Of {counts['replies']:,.0f} replies {unread} hold {'no' if counts['unread'] else 'a'} rating"
     said += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
     return said + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
+
+
+def of_discernment(lines):
+    """Say which of DHP's perturbations a judge notices on one dataset.
+
+    Parameters
+    ----------
+    lines : pandas.DataFrame
+        `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> lines = pd.DataFrame({"judge": "openai:m", "dataset": "SummEval", "perturbation": ["typos", "deletions"],
+    ...                       "value": [0.2, 3.1], "ci_low": [0.1, 2.0], "ci_high": [0.6, 4.0]})
+    >>> print(*of_discernment(lines).split(": ")[1].split(". "), sep="\\n")
+    openai:m is surely above D = 1 in 1 of 2 perturbations and surely below in 1
+    The lowest D is 0.20 [0.10, 0.60] (typos).
+    """
+    first = lines.iloc[0]
+    above, below = (lines["ci_low"] > 1).sum(), (lines["ci_high"] < 1).sum()
+    lowest = lines.sort_values("value").head(1)
+    return (
+        f"DHP, discernment, on {first['dataset']}: {first['judge']} is surely above D = 1 in {above} of {len(lines)} "
+        f"perturbations and surely below in {below}. The lowest D is {with_interval(lowest, 'value').iloc[0]} "
+        f"({lowest['perturbation'].iloc[0]})."
+    )
