@@ -15,7 +15,7 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.data.paths import workplace
+from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import available
 from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import COUNTS, Count
@@ -45,27 +45,11 @@ CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 TRIED = 50  # first replies to a row, of which most have to hold a rating
 PLACE = ["row", "dataset", "tables"]  # of a part
-MEANS = [
-    *[
-        "paper",
-        "artefact",
-        "row",
-        "dataset",
-        "level",
-        "coefficient",
-        "aspects",
-        "ours",
-        "ci_low",
-        "ci_high",
-        "published",
-        "model",
-    ]
-]
+MEANS = ["paper", "artefact", "row", "dataset", "level", "coefficient", "aspects", "ours"]
+MEANS += ["ci_low", "ci_high", "published", "model"]
 MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
-ASKED = [
-    *["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"],
-    "left open",
-]
+ASKED = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
+ASKED += ["left open"]
 
 
 class Part(NamedTuple):
@@ -408,7 +392,8 @@ class Rerun(NamedTuple):
 
     def _repr_markdown_(self):
         parts = [said.partition(": ") for said in self.sentences()]
-        return "\n\n".join(f"**{table}:** {rest}" for table, _, rest in parts) or self.notice
+        lines = [f"**{table}:** {rest}" for table, _, rest in parts]
+        return "\n\n".join([*lines, *self.notice.splitlines()])
 
 
 def rerun(
@@ -954,7 +939,10 @@ def read_rerun(folder):
         tables[0] = ledger.read(folder / "cells.csv")
         tables[1] = pd.read_csv(folder / "means.csv", converters={"reading": str})
         tables[2] = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    found = Rerun(*tables, plan=pd.DataFrame())
+    notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
+    if tables[0]["verdict"].eq("").any():
+        notice.append("A rehearsal on the first documents of each dataset: it has no verdicts.")
+    found = Rerun(*tables, plan=pd.DataFrame(), notice="\n".join(notice))
     if (folder / "discernment.csv").exists():
         return found._replace(discernment=pd.read_csv(folder / "discernment.csv"))
     if not (folder / "cells.csv").exists():

@@ -26,8 +26,6 @@ HEADS = ["dataset", "level", "aspect", "coefficient"]
 TINTS = {
     "reproduces": ("#74bd88", "#000000"),
     "differs": ("#c0392b", "#ffffff"),
-    "higher": ("#8ec1da", "#000000"),
-    "lower": ("#f0c571", "#000000"),
     "no value": ("#80808029", "inherit"),
 }
 # By verdict: mark, tint and meaning.
@@ -42,6 +40,7 @@ SHOWN = {
     "not_run": ("", "no value", "not computed"),
     "": ("·", "", "rehearsal without a verdict"),
 }
+SIDES = {"higher": ("#bfdff0", "#000000"), "lower": ("#c98a1b", "#000000")}  # of `OF_MODELS`
 # Of another model than the paper's, which cannot fail to reproduce: it is higher or lower.
 OF_MODELS = {
     "higher": ("▲", "higher", "higher than published"),
@@ -59,7 +58,7 @@ STYLES = [
         "selector": f".nj-{tint.replace(' ', '-')}",
         "props": f"background-color: {background}; color: {text}",
     }
-    for tint, (background, text) in TINTS.items()
+    for tint, (background, text) in (TINTS | SIDES).items()
 ] + [
     {"selector": "th, td", "props": "text-align: center; padding: 2px; white-space: nowrap"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left"},
