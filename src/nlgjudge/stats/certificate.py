@@ -14,10 +14,10 @@ import scipy
 
 from nlgjudge.stats.correlations import check_frame, check_size, column_of
 from nlgjudge.stats.double_sampling import (
-    Data,
     correlation_with_interval,
     cost_of_winner,
     estimated,
+    interval,
     lead,
     means_of_systems,
     pairs_of_systems,
@@ -26,6 +26,7 @@ from nlgjudge.stats.double_sampling import (
 LEVELS = ("sample", "dataset", "system")
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 LABELLED = 10  # the fewest for which the intervals were verified
+FLIPS = 1999
 # In percent of draws, lowest and highest of a judge and aspect, with fewer than 20 documents and with more
 # (paper_tables/settings/beyond_few_labels.csv).
 COVERED = {
@@ -146,27 +147,27 @@ def few_labels(
     raters = [bar] if isinstance(bar, str) else list(bar) if isinstance(bar, (list, tuple)) else []
     labels, judged, *others, names, refused = _arrays(frame, human, metric, raters)
     known = np.isfinite(labels).all(axis=1)
-    data, alpha = Data(labels[known], judged[known], judged), 0.05 / looks
-    found = FewLabels(len(data.labels), *judged.shape)
-    why = _refusal(data, known, scale, metric_scale or scale, drawn, look, looks)
+    n, total, alpha = int(known.sum()), len(judged), 0.05 / looks
+    found = FewLabels(n, *judged.shape)
+    why = _refusal(labels[known], judged, known, scale, metric_scale or scale, drawn, look, looks)
     if why:
         return found._replace(refused=[why], sentences=[f"**Refused.** {why}"])
-    estimates, saved = estimated(data, alpha)
-    means = means_of_systems(data, estimates, names, scale, alpha, refused)
-    helped = means["judge"].to_numpy()
+    rated = labels[known], judged[known], judged.mean(axis=0)
+    estimates, rho = estimated(*rated, judged.std(axis=0), total)
+    means = means_of_systems(estimates, names, scale, alpha, refused)
     correlation, usable, spread, why, notice = correlation_with_interval(
-        data, level, coefficient, alpha, helped
+        *rated, level, coefficient, alpha, estimates.helped
     )
     more = np.nan
     if margin and not why:
         power = scipy.stats.norm.isf([alpha / 2, 0.2]).sum()
-        needed = (power * spread / margin) ** 2 * len(data.labels) / usable
-        more = max(float(np.ceil(needed)) - len(data.labels), 0.0)
+        needed = (power * spread / margin) ** 2 * n / usable
+        more = max(float(np.ceil(needed)) - n, 0.0)
     verdict = ""
     if bar is not None and not why:
         low, high, threshold = *correlation[1:], bar
         if raters:
-            low, high = lead(data, [one[known] for one in others], level, coefficient, alpha)
+            low, high = lead(*rated, [one[known] for one in others], level, coefficient, alpha)
             threshold = 0
         if np.isfinite(low):
             verdict = "yes" if low >= threshold else "no" if high <= threshold else "not yet"
@@ -177,15 +178,16 @@ def few_labels(
             )
     if why:
         refused.append(f"No interval for the correlation: {why}")
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (FLIPS, n))
     found = found._replace(
-        saved=saved,
+        saved=tuple(interval(*rho, alpha).clip(0, 1) ** 2 * (1 - n / total)),
         means=means,
-        pairs=pairs_of_systems(data, estimates, helped, names, alpha, seed, refused),
+        pairs=pairs_of_systems(estimates, rated[2], names, signs, alpha, refused),
         correlation=correlation,
         usable=usable,
         verdict=verdict,
         more=more,
-        cost=cost_of_winner(data, estimates, helped, scale, alpha),
+        cost=float(cost_of_winner(estimates, rated[2], scale[1] - scale[0], alpha)),
         refused=refused,
     )
     return _said(found, metric, level, coefficient, notice, bar, margin)
@@ -208,9 +210,9 @@ def _arrays(frame, human, metric, raters):
     return *[table[complete].to_numpy(float).round(9) for table in wide], list(wide[0]), said
 
 
-def _refusal(data, known, scale, metric_scale, drawn, look, looks):
+def _refusal(labels, judged, known, scale, metric_scale, drawn, look, looks):
     """Why nothing can be certified; empty if something can."""
-    n, systems = data.labels.shape
+    n, systems = labels.shape
     if drawn != "random":
         return (
             f"The labelled documents were chosen ({drawn}), not drawn at random, so they do not "
@@ -227,8 +229,8 @@ def _refusal(data, known, scale, metric_scale, drawn, look, looks):
             f"and 2 systems are needed. Label {max(LABELLED - n, 0)} more documents, drawn at random."
         )
     for name, values, (low, high) in (
-        ("labels", data.labels, scale),
-        ("scores", data.judged, metric_scale),
+        ("labels", labels, scale),
+        ("scores", judged, metric_scale),
     ):
         outside = ((values < low) | (values > high)).sum()
         if outside:
@@ -236,7 +238,7 @@ def _refusal(data, known, scale, metric_scale, drawn, look, looks):
                 f"Number of {name} outside the scale from {low:g} to {high:g}: {outside}. Empty the codes "
                 "for missing values, correct the others, or give the right scale."
             )
-    here, rest = data.scores.mean(axis=1), data.judged[~known].mean(axis=1)
+    here, rest = judged[known].mean(axis=1), judged[~known].mean(axis=1)
     if len(rest) and np.ptp(np.append(here, rest)) > 1e-9:
         error = np.append(here, rest).std(ddof=1) * np.sqrt(1 / len(here) + 1 / len(rest))
         if abs(here.mean() - rest.mean()) > scipy.stats.norm.isf(0.0005) * error:

@@ -1,8 +1,8 @@
 """What a judge's scores of N documents and labels for n of them show; `few_labels` words it.
 
-Regression estimates of double sampling (Cochran 1977, chapter 12) with one weight pooled over
-systems, intervals by leaving out each labelled document, pairs by Holm's procedure or step-down sign
-flips (Romano and Wolf 2005), a betting interval (Waudby-Smith and Ramdas 2024).
+Regression estimates of double sampling (Cochran 1977, chapter 12) with one weight pooled over systems, intervals by
+leaving out each labelled document, pairs by Holm's procedure or step-down sign flips (Romano and Wolf 2005). Formulas:
+`notebooks/beyond_few_labels_validity.ipynb`. Arrays end in documents x systems; draws may come before.
 """
 
 from typing import NamedTuple
@@ -11,69 +11,80 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.stats.correlations import by_group
 from nlgjudge.stats.intervals import large_part
 
 USABLE, DIFFERING, SYSTEMS = 8, 5, 10  # the fewest for which each part was verified
 NEAR_ONE = 0.97  # no interval is verified beyond
-FLIPS = 1999
 
 
-class Data(NamedTuple):
-    """Labels and scores of the labelled documents, scores of all (documents x systems)."""
+class Estimates(NamedTuple):
+    """The systems' means and each labelled document's part in them, the labels, whom the judge helps, and N."""
 
+    means: np.ndarray
+    parts: np.ndarray
     labels: np.ndarray
-    scores: np.ndarray
-    judged: np.ndarray
+    helped: np.ndarray
+    total: int
 
 
-def _pseudo_values(statistic, n):
-    """A statistic of all labelled documents, and n times it minus n - 1 times it without each."""
-    whole = np.asarray(statistic(np.ones(n, dtype=bool)))
-    return whole, n * whole - (n - 1) * np.array([statistic(np.arange(n) != i) for i in range(n)])
+def leaving_out(statistic, *arrays):
+    """A statistic (..., k) of n documents, and n times it minus n - 1 times it without each (..., n, k)."""
+    n, whole = arrays[0].shape[-2], statistic(*arrays)
+    left = [statistic(*(np.delete(one, i, axis=-2) for one in arrays)) for i in range(n)]
+    return whole, n * whole[..., None, :] - (n - 1) * np.stack(left, axis=-2)
 
 
-def _assisted(labels, scores, judged):
-    """Each system's mean with the judge's help; last, the pooled correlation across documents."""
-    of_labels, of_scores = labels.std(axis=0, ddof=1), judged.std(axis=0)
-    products = (labels - labels.mean(axis=0)) * (scores - scores.mean(axis=0))
-    together, weight = products.sum(axis=0) / (len(labels) - 1), np.zeros(labels.shape[1])
-    some = (of_labels > 1e-9) & (of_scores > 1e-9)
-    weight[some] = together[some] / (of_labels * of_scores)[some]
-    rho = weight.mean().clip(0, 1)
-    weight[some] = rho * of_labels[some] / of_scores[some]
-    return np.append(
-        labels.mean(axis=0) + weight * (judged - scores.mean(axis=0)).mean(axis=0), rho
-    )
+def ratio(a, b):
+    """a / b, and 0 where b is 0."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 1e-9)
 
 
-def estimated(data, alpha):
-    """Means, pseudo-values and covariance matrix with the judge's help; the share of labels saved."""
-    n, total = len(data.labels), len(data.judged)
-    whole, pseudo = _pseudo_values(
-        lambda rows: _assisted(data.labels[rows], data.scores[rows], data.judged), n
-    )
-    with_judge = np.cov(pseudo[:, :-1].T)
-    matrix = (1 / n - 1 / total) * with_judge + np.cov(data.labels.T) / total
-    spread = pseudo[:, -1].std(ddof=1)
-    half = scipy.stats.t.isf(alpha / 2, n - 1) * spread / np.sqrt(n)
-    rho = np.clip(whole[-1] + np.array([0, -half, half]), 0, 1)
-    return (whole[:-1], pseudo[:, :-1], matrix), tuple(rho**2 * (1 - n / total))
+def assisted(labels, scores, mean, sd):
+    """Each system's mean with the judge's help; last, the correlation across documents, pooled."""
+    of_labels, of_scores = labels.mean(axis=-2), scores.mean(axis=-2)
+    products = (labels - of_labels[..., None, :]) * (scores - of_scores[..., None, :])
+    covariance = products.sum(axis=-2) / (labels.shape[-2] - 1)
+    deviation = labels.std(axis=-2, ddof=1)
+    rho = ratio(ratio(covariance, deviation), sd).mean(axis=-1, keepdims=True).clip(0, 1)
+    weight = ratio(rho * deviation, sd)
+    return np.concatenate([of_labels + weight * (mean - of_scores), rho], axis=-1)
 
 
-def means_of_systems(data, estimates, names, scale, alpha, refused):
-    theta, _, matrix = estimates
-    n, alone = len(data.labels), data.labels.mean(axis=0)
-    half = scipy.stats.t.isf(alpha / 2, n - 1) * np.sqrt(np.diag(matrix))
-    frequent = [np.unique(column, return_counts=True)[1].max() for column in data.labels.T]
-    judge = n - np.array(frequent) >= max(DIFFERING, np.sqrt(n))
-    columns = {"system_id": names, "value": theta, "ci_low": theta - half, "ci_high": theta + half}
-    table = pd.DataFrame(columns | {"labels_alone": alone, "judge": judge})
-    for i in np.flatnonzero(~judge):
-        ends = _betting(data.labels[:, i], scale, alpha)
-        table.loc[i, ["value", "ci_low", "ci_high"]] = [alone[i], *ends]
-    if not judge.all():
+def estimated(labels, scores, mean, sd, total):
+    """Estimates from n documents and the mean and deviation of all N scores; rho and each document's part in it."""
+    whole, parts = leaving_out(lambda *two: assisted(*two, mean, sd), labels, scores)
+    n, frequent = labels.shape[-2], scipy.stats.mode(labels, axis=-2).count
+    helped = n - frequent >= max(DIFFERING, np.sqrt(n))
+    estimates = Estimates(whole[..., :-1], parts[..., :-1], labels, helped, total)
+    return estimates, (whole[..., -1], parts[..., -1])
+
+
+def variance(parts, labels, total):
+    """Of the mean of parts from n documents, where the judge knows all N."""
+    share = 1 / labels.shape[-2] - 1 / total
+    return share * parts.var(axis=-2, ddof=1) + labels.var(axis=-2, ddof=1) / total
+
+
+def interval(whole, parts, alpha):
+    """Value, low and high end; without a whole value, of the mean of the parts that are defined."""
+    n = np.isfinite(parts).sum(axis=-1)
+    value = np.where(np.isnan(whole), np.nanmean(parts, axis=-1), whole)
+    half = scipy.stats.t.isf(alpha / 2, n - 1) * np.nanstd(parts, axis=-1, ddof=1) / np.sqrt(n)
+    return np.array([value, value - half, value + half])
+
+
+def means_of_systems(estimates, names, scale, alpha, refused):
+    means, parts, labels, helped, total = estimates
+    half = scipy.stats.t.isf(alpha / 2, len(labels) - 1) * np.sqrt(variance(parts, labels, total))
+    columns = {"system_id": names, "value": means, "ci_low": means - half, "ci_high": means + half}
+    table = pd.DataFrame(columns | {"labels_alone": labels.mean(axis=0), "judge": helped})
+    for i in np.flatnonzero(~helped):
+        ends = _betting(labels[:, i], scale, alpha)
+        table.loc[i, ["value", "ci_low", "ci_high"]] = [labels[:, i].mean(), *ends]
+    if not helped.all():
         refused.append(
-            f"{(~judge).sum()} of {len(names)} systems have nearly all labels at one value, so that "
+            f"{(~helped).sum()} of {len(names)} systems have nearly all labels at one value, so that "
             "a judge cannot help and a t interval would be too short: a betting interval from the "
             "labels alone is given. It is wide, but chosen after a look at the labels: if they are "
             "at one value by chance, it is wrong. Label more documents, or use a finer scale."
@@ -97,117 +108,115 @@ def _betting(values, scale, alpha):
     return scale[0] + (scale[1] - scale[0]) * ends
 
 
-def pairs_of_systems(data, estimates, helped, names, alpha, seed, refused):
-    n, (first, second) = len(data.labels), np.triu_indices(len(names), 1)
-    both = helped[first] & helped[second]
+def compared(estimates, signs):
+    """Of each pair of systems: the difference, p corrected for all by `signs` (flips, n), whether decidable."""
+    means, parts, labels, helped, total = estimates
+    n, (s, t) = labels.shape[-2], np.triu_indices(labels.shape[-1], 1)
+    both, apart = helped[..., s] & helped[..., t], labels[..., s] - labels[..., t]
+    parts = np.where(both[..., None, :], parts[..., s] - parts[..., t], apart)
+    difference = np.where(both, means[..., s] - means[..., t], apart.mean(axis=-2))
+    square = variance(parts, apart, total)
+    usable = ((np.abs(apart) > 1e-9).sum(axis=-2) >= DIFFERING) & (square > 1e-12)
+    size = np.where(usable, np.abs(difference) / np.sqrt(square.clip(1e-300)), 0)
+    p = holm(size, n - 1) if n < 20 else stepdown(size, parts * usable[..., None, :], signs)
+    return difference, np.where(usable, p, 1), usable
 
-    def of_pairs(theta, pseudo, matrix):
-        own = np.diag(matrix)
-        variance = own[first] + own[second] - 2 * matrix[first, second]
-        return theta[first] - theta[second], variance, pseudo[:, first] - pseudo[:, second]
 
-    alone = (data.labels.mean(axis=0), data.labels, np.cov(data.labels.T) / n)
-    pairs = zip(of_pairs(*estimates), of_pairs(*alone))
-    difference, variance, parts = (np.where(both, mine, other) for mine, other in pairs)
-    differing = (np.abs(data.labels[:, first] - data.labels[:, second]) > 1e-9).sum(axis=0)
-    usable = (differing >= DIFFERING) & (variance > 1e-12)
-    t = np.where(usable, np.abs(difference) / np.sqrt(variance.clip(1e-300)), 0)
-    p = np.where(usable, _holm(t, n) if n < 20 else _stepdown(t, parts * usable, seed), 1)
+def holm(t, freedom):
+    """p of each |t|, times the number of those left."""
+    order = np.argsort(-t, axis=-1, kind="stable")
+    one = 2 * scipy.stats.t.sf(np.take_along_axis(t, order, -1), freedom)
+    return _in_steps(one * np.arange(t.shape[-1], 0, -1), order)
+
+
+def stepdown(t, parts, signs):
+    """p of each |t|: the share of sign flips in which the highest of those left is as high."""
+    n, order = parts.shape[-2], np.argsort(-t, axis=-1, kind="stable")
+    parts = np.take_along_axis(parts, order[..., None, :], -1)
+    flipped = signs @ parts / n
+    square = ((parts**2).mean(axis=-2, keepdims=True) - flipped**2).clip(1e-12) / (n - 1)
+    flipped = np.abs(flipped) / np.sqrt(square)
+    highest = np.maximum.accumulate(flipped[..., ::-1], axis=-1)[..., ::-1]
+    reached = highest >= np.take_along_axis(t, order, -1)[..., None, :] - 1e-9
+    return _in_steps((1 + reached.sum(axis=-2)) / (1 + len(signs)), order)
+
+
+def _in_steps(p, order):
+    """Each p at least that of the step before, in the pairs' own order."""
+    p = np.maximum.accumulate(p, axis=-1).clip(0, 1)
+    return np.take_along_axis(p, np.argsort(order, axis=-1), -1)
+
+
+def pairs_of_systems(estimates, mean, names, signs, alpha, refused):
+    difference, p, usable = compared(estimates, signs)
     if not usable.all():
         refused.append(
-            f"{(~usable).sum()} of {len(t)} pairs of systems differ on fewer than {DIFFERING} "
+            f"{(~usable).sum()} of {len(p)} pairs of systems differ on fewer than {DIFFERING} "
             "labelled documents and stay undecided. Label more documents."
         )
-    names, judged = np.array(names, dtype=object), data.judged.mean(axis=0)
+    names, (first, second) = np.array(names, dtype=object), np.triu_indices(len(names), 1)
     table = pd.DataFrame({"better": np.where(difference >= 0, names[first], names[second])})
     table["worse"] = np.where(difference >= 0, names[second], names[first])
     table["difference"], table["p"], table["decided"] = np.abs(difference), p, p <= alpha
-    table["judge_agrees"] = (judged[first] - judged[second]) * np.sign(difference) > 1e-9
+    table["judge_agrees"] = (mean[first] - mean[second]) * np.sign(difference) > 1e-9
     return table.sort_values("p", kind="stable", ignore_index=True)
 
 
-def _holm(t, n):
-    order = np.argsort(-t, kind="stable")
-    steps = 2 * scipy.stats.t.sf(t[order], n - 1) * np.arange(len(t), 0, -1)
-    return np.maximum.accumulate(steps)[np.argsort(order)].clip(0, 1)
-
-
-def _stepdown(t, parts, seed):
-    """p of each |t|: the share of sign flips in which the highest of those left is as high."""
-    n, order = len(parts), np.argsort(-t, kind="stable")
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (FLIPS, n))
-    flipped = signs @ parts[:, order] / n
-    spread = ((parts[:, order] ** 2).mean(axis=0) - flipped**2).clip(1e-12) / (n - 1)
-    flipped = np.abs(flipped) / np.sqrt(spread)
-    highest = np.maximum.accumulate(flipped[:, ::-1], axis=1)[:, ::-1]
-    steps = (1 + (highest >= t[order] - 1e-9).sum(axis=0)) / (1 + FLIPS)
-    return np.maximum.accumulate(steps)[np.argsort(order)]
-
-
-def cost_of_winner(data, estimates, helped, scale, alpha):
+def cost_of_winner(estimates, mean, span, alpha):
     """Upper bound of what the judge's winner lacks: the best system is one of the others."""
-    n, winner, span = len(data.labels), data.judged.mean(axis=0).argmax(), scale[1] - scale[0]
-
-    def bound(theta, matrix):
-        variance = np.diag(matrix) + matrix[winner, winner] - 2 * matrix[winner]
-        return theta - theta[winner] + scipy.stats.t.isf(alpha, n - 1) * np.sqrt(variance.clip(0))
-
-    alone = bound(data.labels.mean(axis=0), np.cov(data.labels.T) / n)
-    bounds = np.where(helped & helped[winner], bound(estimates[0], estimates[2]), alone)
-    apart = data.labels - data.labels[:, [winner]]
-    better = (apart > 1e-9).sum(axis=0)
+    means, parts, labels, helped, total = estimates
+    n, w = labels.shape[-2], mean.argmax(axis=-1, keepdims=True)
+    helped = helped & np.take_along_axis(helped, w, -1)
+    parts, apart = (one - np.take_along_axis(one, w[..., None, :], -1) for one in (parts, labels))
+    ahead = np.where(helped, means - np.take_along_axis(means, w, -1), apart.mean(axis=-2))
+    error = np.sqrt(variance(np.where(helped[..., None, :], parts, apart), apart, total))
+    better = (apart > 1e-9).sum(axis=-2)
     # Few differences: a document adds the whole scale at most (Clopper and Pearson 1934).
     share = scipy.stats.beta.isf(alpha, better + 1, (n - better).clip(1))
     exact = span * np.where(better < n, share, 1)
-    enough = (np.abs(apart) > 1e-9).sum(axis=0) >= max(DIFFERING, np.sqrt(n))
-    bounds = np.where(enough, bounds, exact)
-    bounds[winner] = 0
-    return float(bounds.max().clip(0, span))
+    enough = (np.abs(apart) > 1e-9).sum(axis=-2) >= max(DIFFERING, np.sqrt(n))
+    bounds = np.where(enough, ahead + scipy.stats.t.isf(alpha, n - 1) * error, exact)
+    np.put_along_axis(bounds, w, 0, -1)
+    return bounds.max(axis=-1).clip(0, span)
 
 
-def _one(a, b, coefficient):
-    """A coefficient of two vectors, NaN where one is constant."""
-    if np.ptp(a) < 1e-9 or np.ptp(b) < 1e-9:
-        return np.nan
-    if coefficient == "kendall":
-        return scipy.stats.kendalltau(a, b).statistic
-    if coefficient == "spearman":
-        a, b = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
-    return np.corrcoef(a, b)[0, 1]
+def system_level(labels, mean):
+    """Pearson's r of the judge's known means and the labels' means, without the noise of the latter."""
+    centred = labels - labels.mean(axis=-1, keepdims=True)
+    x, y = mean - mean.mean(axis=-1, keepdims=True), centred.mean(axis=-2)
+    noise = centred.var(axis=-2, ddof=1).sum(axis=-1) / labels.shape[-2]
+    of_x, of_y = (x**2).sum(axis=-1), ((y**2).sum(axis=-1) - noise).clip(1e-9)
+    return (x * y).sum(axis=-1) / np.sqrt(np.where(of_x > 1e-12, of_x, np.nan) * of_y)
 
 
-def _parts(data, level, coefficient):
-    """The correlation and each labelled document's part: its own, or a pseudo-value on z."""
-    labels, scores, judged = data
-    n, systems = labels.shape
+def correlated(labels, scores, mean, level, coefficient):
+    """A correlation on Fisher's z and each document's part in it; at sample level NaN and the documents' own."""
     if level == "sample":
-        each = np.array([_one(*rows, coefficient) for rows in zip(labels, scores)])
-        return np.nan, each
+        return np.nan, by_group(labels, scores, level, coefficient)
 
-    def z(rows):
-        here = labels[rows]
-        if level == "dataset":
-            found = _one(here.ravel(), scores[rows].ravel(), coefficient)
-        else:  # the judge's means are known; the noise of the labels' means comes off their variance
-            centred = here - here.mean(axis=1, keepdims=True)
-            noise = centred.var(axis=0, ddof=1).sum() / len(here) / (systems - 1)
-            covariance = np.cov(judged.mean(axis=0), here.mean(axis=0))
-            true = covariance[0, 0] * max(covariance[1, 1] - noise, 1e-9)
-            found = covariance[0, 1] / np.sqrt(true) if covariance[0, 0] > 1e-12 else np.nan
-        return np.arctanh(np.clip(found, -0.9999, 0.9999))
+    def r(labels, scores):
+        if level == "system":
+            return system_level(labels, mean)[..., None]
+        return by_group(labels, scores, level, coefficient)
 
-    return _pseudo_values(z, n)
+    found = leaving_out(lambda *two: np.arctanh(r(*two).clip(-0.9999, 0.9999)), labels, scores)
+    whole, parts = (one[..., 0] for one in found)
+    undefined = parts.shape[-1] * whole[..., None]  # counts as 0 without such a document
+    return whole, np.where(np.isnan(parts), undefined, parts)
 
 
-def _interval(whole, parts, alpha):
-    """Value and interval; without a whole value, of the mean of the parts that are defined."""
-    parts = parts[np.isfinite(parts)]
-    value = parts.mean() if np.isnan(whole) else float(whole)
-    half = scipy.stats.t.isf(alpha / 2, len(parts) - 1) * parts.std(ddof=1) / np.sqrt(len(parts))
-    return np.array([value, value - half, value + half])
+def correlation(whole, parts, level, alpha):
+    """Value, low and high end, and whether such an interval holds."""
+    usable, varied = np.isfinite(parts).sum(axis=-1) >= USABLE, np.nanstd(parts, axis=-1) >= 1e-9
+    holds = usable & varied & (level == "sample" or np.abs(whole) < np.arctanh(NEAR_ONE))
+    value, low, high = interval(whole, parts, alpha)
+    if level != "sample":
+        value, low, high = np.tanh([value, low, high])
+        low, high = np.where(low <= -NEAR_ONE, -1, low), np.where(high >= NEAR_ONE, 1, high)
+    return (value, low.clip(-1, 1), high.clip(-1, 1)), holds
 
 
-def correlation_with_interval(data, level, coefficient, alpha, helped):
+def correlation_with_interval(labels, scores, mean, level, coefficient, alpha, helped):
     """Value with interval, documents that it rests on, a part's deviation, why not, and a notice."""
     nothing = (np.nan,) * 3, 0, np.nan
     if level == "system" and coefficient != "pearson":
@@ -215,27 +224,21 @@ def correlation_with_interval(data, level, coefficient, alpha, helped):
     if level == "system" and helped.sum() < SYSTEMS:
         why = f"only {helped.sum()} systems have labels that vary enough, and {SYSTEMS} are needed"
         return *nothing, f"{why}. Label more documents, or use level='sample'.", ""
-    whole, parts = _parts(data, level, coefficient)
-    usable = int(np.isfinite(parts).sum())
+    whole, parts = correlated(labels, scores, mean, level, coefficient)
+    usable = np.isfinite(parts).sum()
     if usable < USABLE:
         why = f"only {usable} of {len(parts)} labelled documents have a correlation; elsewhere all"
         why += f" systems have the same label or score. {USABLE} are needed"
         return *nothing, f"{why}. Label more documents, or use level='dataset'.", ""
-    near = level != "sample" and abs(whole) >= np.arctanh(NEAR_ONE)
-    if near or np.nanstd(parts) < 1e-9:
+    found, holds = correlation(whole, parts, level, alpha)
+    if not holds:
         return *nothing, "it is too close to 1, or the same on all documents. Report it alone.", ""
-    found, spread = _interval(whole, parts, alpha), np.nanstd(parts, ddof=1)
-    notice = large_part(parts[np.isfinite(parts)])
-    if level == "sample":
-        return tuple(found.clip(-1, 1)), usable, spread, "", notice
-    value, low, high = np.tanh(found)
-    ends = (-1 if low <= -NEAR_ONE else low, 1 if high >= NEAR_ONE else high)
-    return (value, *ends), usable, spread * (1 - value**2), "", notice
+    spread = np.nanstd(parts, ddof=1) * (1 if level == "sample" else 1 - found[0] ** 2)
+    return tuple(map(float, found)), int(usable), spread, "", large_part(parts[np.isfinite(parts)])
 
 
-def lead(data, others, level, coefficient, alpha):
+def lead(labels, scores, mean, others, level, coefficient, alpha):
     """Interval of the judge's lead over a second judge, or over each rater with the rest."""
-    labels, scores, judged = data
     pairs = [(labels, others[0])]
     if len(others) > 1:
         pairs = [(np.mean(others[:i] + others[i + 1 :], axis=0), o) for i, o in enumerate(others)]
@@ -243,13 +246,10 @@ def lead(data, others, level, coefficient, alpha):
             return np.nan, np.nan
     leads = []
     for truth, other in pairs:
-        mine = _parts(Data(truth, scores, judged), level, coefficient)
-        theirs = _parts(Data(truth, other, other), level, coefficient)
+        mine = correlated(truth.round(9), scores, mean, level, coefficient)
+        theirs = correlated(truth.round(9), other, other.mean(axis=0), level, coefficient)
         leads.append((mine[0] - theirs[0], mine[1] - theirs[1]))
-    whole, parts = (
-        np.mean([lead[0] for lead in leads]),
-        np.mean([lead[1] for lead in leads], axis=0),
-    )
+    whole, parts = (np.mean([lead[i] for lead in leads], axis=0) for i in (0, 1))
     if np.isfinite(parts).sum() < USABLE or np.nanstd(parts) < 1e-9:
         return np.nan, np.nan
-    return _interval(whole, parts, alpha)[1:]
+    return interval(whole, parts, alpha)[1:]
