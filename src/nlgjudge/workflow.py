@@ -521,13 +521,14 @@ def export(executed, page, **options):
     """Write the page of an executed notebook; its template has the alt texts of pictures."""
     import nbformat
     from nbconvert import HTMLExporter
-    from traitlets.config import Config
+    from nbconvert.preprocessors import TagRemovePreprocessor
 
     book = nbformat.read(executed, as_version=4)
     for cell in book.cells:
         _describe(cell)
-    folded = Config(TagRemovePreprocessor={"remove_input_tags": ["hide-input"], "enabled": True})
-    exporter = HTMLExporter(template_name="classic", config=folded, **options)
+    exporter = HTMLExporter(template_name="classic", **options)
+    folded = TagRemovePreprocessor(remove_input_tags={"hide-input"})
+    exporter.register_preprocessor(folded, enabled=True)
     html, _ = exporter.from_notebook_node(book)
     page.write_text(html, encoding="utf-8")
 

@@ -416,7 +416,7 @@ def rerun(
     Parameters
     ----------
     paper : str
-        One of `nlgjudge.papers.asking.PAPERS`; both versions of G-Eval are one paper.
+        One of `nlgjudge.ledger.reruns.PAPERS`; both versions of G-Eval are one paper.
     artefacts : str or list of str
         As ``"table1"``. Tables that share replies are asked once.
     judge : str, list of str, object, or dict of str to one of these
