@@ -54,9 +54,9 @@ class Count(Judge):
         names = [*COUNTS]
         if all(one is not None and one.price is not None for one in self._asked):
             names.append("cost")
-        self.counts, self.estimated = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-        self._samples = {}  # counted so far, by kind of count, judge and request
-        self._lengths = {}  # of stored replies, by judge and prompt
+        self.counts = self.estimated = dict.fromkeys(names, 0)
+        self._samples = self._estimated_samples = {}  # counted so far, by judge and request
+        self._lengths = {}  # of replies, by judge and prompt
 
     def count(self, tasks):
         """Count tasks whose replies nobody needs.
@@ -70,31 +70,37 @@ class Count(Judge):
 
     def _count(self, task):
         """Count a task for each judge, or for nobody; whether any has a stored reply."""
+        if (
+            "logprobs" in task.settings and self.estimated is self.counts
+        ):  # from here on they differ
+            self.estimated, self._estimated_samples = dict(self.counts), dict(self._samples)
+        apart = self.estimated is not self.counts
         self.counts["requests"] += 1
-        self.estimated["requests"] += 1
+        if apart:
+            self.estimated["requests"] += 1
         stored = False
         for judge in self._asked:
             request = _request(task, judge)
             stored |= request.stored
-            self._add("counts", request)
-            if request.missing and "logprobs" in task.settings:
-                request = _request(estimate(task), judge)
-            self._add("estimated", request)
+            self._add(self.counts, self._samples, request)
+            if apart:
+                if request.missing and "logprobs" in task.settings:
+                    request = _request(estimate(task), judge)
+                self._add(self.estimated, self._estimated_samples, request)
         return stored
 
-    def _add(self, kind, request):
-        """Add a request to the counts of a kind; what was counted before is not asked twice."""
+    def _add(self, counts, before, request):
+        """Add a request to counts; of what was counted before, a sample is not asked twice."""
         task, judge = request.task, request.judge
-        place = kind, judge, request.digest
-        before = self._samples.get(place, 0)
+        place = judge, request.digest
+        first = before.get(place, 0)
         samples = max(task.n, len(request.missing))
-        missing = sum(sample >= before for sample in request.missing)
-        self._samples[place] = max(before, samples)
+        missing = sum(sample >= first for sample in request.missing)
+        before[place] = max(first, samples)
         calls = missing if judge and "n" in judge.dropped else bool(missing)
         taken = {"samples": samples, "cached": samples - missing, "calls": calls}
         taken["prompt_tokens"] = calls * prompt_tokens(task)
         taken["completion_tokens"] = round(missing * self._length(task, judge)) if calls else 0
-        counts = getattr(self, kind)
         for name, number in taken.items():
             counts[name] += number
         if "cost" in counts:
@@ -103,11 +109,11 @@ class Count(Judge):
             counts["cost"] += cost / 1e6
 
     def _length(self, task, judge):
-        """Tokens of one reply."""
-        place = judge, task.digest
+        """Tokens of one reply; of the replies to a prompt one number."""
+        place = judge, task.digest or task.text
         if place not in self._lengths:
-            self._lengths[place] = _stored_length(task, judge)[0]
-        tokens = self._lengths[place] or assumed_length(task)[0]
+            self._lengths[place] = _stored_length(task, judge)[0] or assumed_length(task)[0]
+        tokens = self._lengths[place]
         return min(tokens, _bound(task) or tokens)
 
     def replies(self, tasks):

@@ -9,7 +9,7 @@ import math
 import re
 import tomllib
 import warnings
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -222,9 +222,11 @@ def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings
     definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
     settings = {"response_format": _schema(names)} | (SAMPLING if settings is None else settings)
-    rows = []
+    rows, parsed = [], {}  # many replies are alike
     for reply in judge.replies(item_tasks(items, asked, settings, shown)):
-        scores, extra = parse_scores(reply.text, names, scale)
+        if reply.text not in parsed:
+            parsed[reply.text] = parse_scores(reply.text, names, scale)
+        scores, extra = parsed[reply.text]
         found = [(name, score, reply.reason or reason) for name, (score, reason) in scores.items()]
         found += [(name, math.nan, "extra_aspect") for name in extra]
         for name, score, reason in found:
@@ -256,12 +258,6 @@ def parse_aspects(text):
     return list(found.values())
 
 
-@lru_cache(10_000)
-def _score(text, scale):
-    """A score as it stands alone; most of the ten thousands of a run are the same few texts."""
-    return Reading("number", scale).read(text)
-
-
 def parse_scores(text, names, scale=(1, 5)):
     """Read a score for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
 
@@ -291,12 +287,12 @@ def parse_scores(text, names, scale=(1, 5)):
     wanted = {_key(name): name for name in names}
     given = {}
     for name, value in pairs:
-        score = _score(value, scale)
+        score = Reading("number", scale).read(value)
         if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
             given.setdefault(wanted.get(_key(name), name), set()).add(score)
     reason = "missing_aspect"
     if not given:
-        of_whole = _score(text, scale).reason
+        of_whole = Reading("number", scale).read(text).reason
         reason = of_whole if of_whole in ("empty", "refusal") else reason
     scores = {}
     for name in names:
@@ -322,7 +318,7 @@ def item_tasks(items, asked, settings, extra=None):
     list of nlgjudge.judging.tasks.Task
     """
     tasks = []
-    for item in items.itertuples():
+    for item in items.astype(object).itertuples():
         fields = fields_of(item)
         fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
         tasks.append(_task(item.item_id, asked, asked.render(fields), fields, settings))
