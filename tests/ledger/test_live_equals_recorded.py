@@ -121,6 +121,9 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     )
     keys = ["aspect", "level", "coefficient"]
     assert len(found.cells) == 8 and not found.enters
+    assert found.means["difference"].tolist() == pytest.approx(
+        [0], abs=1e-12
+    )  # from the released replies
     both = found.cells.merge(expected, on=keys, suffixes=("", "_expected"))
     assert (
         both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12)

@@ -376,7 +376,9 @@ class Rerun(NamedTuple):
         -------
         matplotlib.figure.Figure
         """
-        return figures.judged(self.means, _recorded_means(self.means))
+        figure = figures.judged(self.means, _recorded_means(self.means))
+        figures.check_drawn(figure)
+        return figure
 
     def tables(self):
         """Yield each published table with the judge's cells below the published ones, of its rows alone."""
@@ -389,6 +391,9 @@ class Rerun(NamedTuple):
             whole = paper_table(own, paper, artefact, elsewhere=False)
             whole.cells = whole.cells[whole.cells["row"].isin(own["row"])].reset_index(drop=True)
             yield whole
+
+    def __repr__(self):
+        return "\n".join([*self.sentences(), *self.notice.splitlines()])
 
     def _repr_markdown_(self):
         parts = [said.partition(": ") for said in self.sentences()]
