@@ -26,7 +26,7 @@ from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, requests, sam
 from nlgjudge.judging.scoring import item_scores, recorded_responses
 from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
-from nlgjudge.ledger import figures, ledger, sentences
+from nlgjudge.ledger import ledger, sentences
 from nlgjudge.ledger.comparison import averages, compare, side_by_side
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
@@ -37,7 +37,6 @@ from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.protocol import Protocol, Scope
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table, mean_interval
-from nlgjudge.stats.rater_agreement import ceiling
 
 # Papers that publish correlations of models, by the name of their package.
 PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
@@ -376,6 +375,8 @@ class Rerun(NamedTuple):
         -------
         matplotlib.figure.Figure
         """
+        from nlgjudge.ledger import figures  # a plan draws nothing
+
         figure = figures.judged(self.means, _recorded_means(self.means))
         figures.check_drawn(figure)
         return figure
@@ -754,6 +755,8 @@ def _released(paper, part, frame, items):
 
 def _ceiling(part, cells, benchmark, items):
     """Mean over aspects of a single rater's agreement with the others; NaN without single raters."""
+    from nlgjudge.stats.rater_agreement import ceiling  # a plan needs no statistics
+
     ratings = benchmark.ratings.merge(items[["item_id", "doc_id", "system_id"]], on="item_id")
     rated = [part.aspects[one][1] for one in cells["aspect"]]
     each = [ratings[ratings["aspect"] == one] for one in rated]
