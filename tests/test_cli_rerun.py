@@ -147,8 +147,10 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(house, run):
         arguments = ["chatgpt/table6", "--judge", "openai:m"]
         plan = run(server, *arguments, "--plan", source="auto")
         refused = run(server, *arguments, source="auto")
+        dhp = run(server, "dhp", "--judge", "openai:m", source="auto")
         assert not server.requests
     assert plan.stdout.startswith("SAMPLE: ") and plan.returncode == 0
+    assert dhp.returncode == FAILED and "Give --source sample" in dhp.stderr
     assert refused.stdout.startswith("SAMPLE: ") and refused.returncode == FAILED
     assert "Give --source sample" in refused.stderr and not (house / "build").exists()
 
@@ -488,6 +490,11 @@ def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
     "arguments, message",
     [
         (["gevall", "--judge", "openai:m"], "no paper 'gevall': did you mean 'geval'"),
+        (
+            ["dhp", "--judge", "openai:m", "--max-calls", "5"],
+            "--max-calls: dhp's notebook does not",
+        ),
+        (["dhp", "geval", "--judge", "openai:m"], "rerun it alone"),
         (["geval/table22", "--judge", "openai:m"], "no table 'table22': did you mean 'table2'"),
         (
             ["geval", "--judge", "G-EVAL4=openai:m"],

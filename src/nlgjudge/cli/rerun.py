@@ -80,6 +80,10 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
             raise ValueError(
                 "dhp has no table of correlations: rerun it alone, and the others after it"
             )
+        ignored = {"--max-calls": asked["max_calls"], "--per-minute": asked["per_minute"]}
+        for option, value in (ignored | {"--store": store, "--keep": keep}).items():
+            if value:
+                raise ValueError(f"{option}: dhp's notebook does not have it; leave it out")
         return rerun_dhp(judges, given, planned, limit, source, asked["price"], asked["max_cost"])
     tables = reruns.wanted(targets)
     named = reruns.judges_by_row(judges, tables)
@@ -157,6 +161,8 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
 
 def rerun_dhp(judges, given, planned, limit, source, price, max_cost):
     """Run DHP's discernment with judges, on the page of their other results too."""
+    from nlgjudge.papers.dhp.perturbing import DATASETS  # no other rerun needs it
+
     if any("=" in one for one in judges):
         raise ValueError("--judge ROW=JUDGE: dhp has no rows of a table; give the judge alone")
     if planned:
@@ -164,10 +170,15 @@ def rerun_dhp(judges, given, planned, limit, source, price, max_cost):
             "dhp has no --plan: its notebook perturbs the texts first, and shows the plan for any model without a "
             "judge (papermill notebooks/dhp_discernment.ipynb out.ipynb --cwd notebooks). Start with --limit 5"
         )
+    sample = source != "real" and all(nj.load(name, source).is_sample for name in DATASETS)
+    if sample:
+        click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
+        if refuse_sample(source, planned, judges):
+            return FAILED
     settings = {"judge": [*judges], "options": given, "source": source, "price": price and [*price]}
     settings |= {"max_cost": max_cost, "limit": limit}
     settings = {name: value for name, value in settings.items() if value}
-    folder = reruns.place(judges, given, limit, source == "sample")
+    folder = reruns.place(judges, given, limit, sample)
     workflow.run_notebook("dhp_discernment", settings, folder)
     for said in reruns.read_rerun(folder).sentences():
         click.echo(f"{said}\n")

@@ -325,7 +325,7 @@ class Rerun(NamedTuple):
     prompts: dict = {}
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
-    discernment: pd.DataFrame = pd.DataFrame(columns=["dataset"])
+    discernment: pd.DataFrame = pd.DataFrame(columns=["judge", "dataset"])
 
     def table(self):
         """Our cells beside the published ones of the first version; without cells, the plan by row."""
@@ -354,7 +354,7 @@ class Rerun(NamedTuple):
         tables = asked.groupby(["paper", "artefact"], sort=False)
         said = [sentences.of_judge(part, self._counts_of(part)) for _, part in tables]
         if not paper:
-            sets = self.discernment.groupby("dataset", sort=False)
+            sets = self.discernment.groupby(["judge", "dataset"], sort=False)
             said += [sentences.of_discernment(part) for _, part in sets]
         return said
 

@@ -144,10 +144,11 @@ def of_judge(means, counts):
     >>> means = pd.DataFrame([{"paper": "geval", "artefact": "table2", "row": "G-EVAL-4", "dataset": "topical_chat",
     ...     "level": "dataset", "coefficient": "spearman", "aspects": 4, "ours": 0.51, "ci_low": 0.46, "ci_high": 0.55,
     ...     "published": 0.588, "model": "GPT-4", "difference_low": None, "reading": "lower"}])
-    >>> counts = pd.DataFrame([{"judge": "openai:m", "replies": 24000, "unread": 480, "calls": 1200, "cost": 0.12}])
+    >>> counts = pd.DataFrame([{"judge": "openai:m", "replies": 24100, "unread": 480, "missing": 100, "calls": 1200,
+    ...     "cost": 0.12}])
     >>> print(*of_judge(means, counts).split(". ")[1:], sep="\\n")
     The published value is above the interval, so openai:m is lower
-    Of 24,000 replies 2% hold no rating; 1,200 calls, cost 0.12.
+    Of 24,000 replies 480 hold no rating (2.0%), and 100 more are missing; 1,200 calls, cost 0.12.
     """
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
@@ -216,14 +217,18 @@ def _readings(means):
 def _spent(counts):
     """How many replies could be read, and what they took."""
     counts = counts.sum(numeric_only=True)
-    unread = f"{counts['unread'] / counts['replies']:.0%}" if counts["unread"] else "all"
-    said = f"Of {counts['replies']:,.0f} replies {unread} hold {'no' if counts['unread'] else 'a'} rating"
+    given, unread = counts["replies"] - counts["missing"], counts["unread"]
+    said = f"Of {given:,.0f} replies "
+    said += (
+        f"{unread:,.0f} hold no rating ({unread / given:.1%})" if unread else "all hold a rating"
+    )
+    said += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
     said += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
     return said + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
 
 
 def of_discernment(lines):
-    """Say which of DHP's perturbations a judge notices on one dataset.
+    """Say which of DHP's perturbations one judge notices on one dataset.
 
     Parameters
     ----------
