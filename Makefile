@@ -107,9 +107,10 @@ site: $(READY) ## build the site from the notebooks as committed: build/site/htm
 bench: $(READY) ## compare with peer libraries: agreement and seconds
 	@python benchmarks/compare_with_peers.py
 
-lint: $(READY) ## style of the code and of the notebooks
+lint: $(READY) ## style of the code and of the notebooks, and the types of public functions
 	@ruff format --check --quiet src tests site
 	@ruff check --quiet src tests notebooks site benchmarks
+	@mypy --no-error-summary --cache-dir build/mypy
 
 # Without rfc3987-syntax, which is optional: jsonschema compiles its grammar at every import, for formats that
 # notebooks do not use.
