@@ -5,7 +5,6 @@ import re
 from itertools import chain
 
 import nbformat
-import pandas as pd
 import pytest
 
 import nlgjudge as nj
@@ -211,8 +210,7 @@ def test_a_finding_is_what_the_first_code_cell_shows(name):
 @pytest.mark.parametrize("paper, artefact", tables())
 def test_a_notebook_of_a_table_begins_with_it(paper, artefact):
     """Claim, verdict and cells of the first output are those of the committed ledger."""
-    listed = pd.read_csv(root() / "site" / "artefacts.csv").set_index(["paper", "artefact"])
-    name = listed.loc[(paper.removesuffix("_v1"), artefact), "notebook"]
+    name = nj.paper(paper).artefacts[artefact].notebook
     notebook = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
     first = of(notebook, "code")[0]
     made = {}

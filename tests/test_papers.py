@@ -9,9 +9,10 @@ from itertools import product
 
 import pytest
 
+import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger import printed as module
-from nlgjudge.ledger.printed import KEY, PAPERS, all_published, published, tables
+from nlgjudge.ledger.printed import KEY, all_published, published, tables
+from nlgjudge.papers import folders
 
 SUMMEVAL = ["coherence", "consistency", "fluency", "relevance"]
 CHATGPT = ["coherence", "relevance", "consistency", "fluency", "AVG"]  # ChatGPT study's order
@@ -366,19 +367,44 @@ def test_every_paper_keeps_the_general_rules():
     general_rules(all_published())
 
 
+INVENTED = """
+title = "An invented paper"
+
+[artefacts.table1]
+what = "headlines"
+notebook = "invented_table1"
+
+[[needs]]
+rows = ["Judge"]
+missing = "the judge"
+needs = "the invented judge"
+
+[[needs]]
+missing = "texts"
+needs = "invented texts"
+"""
+
+
 @pytest.fixture
 def invented(tmp_path, monkeypatch):
-    """A copy of the printed tables; returns a function that adds a table of an invented paper."""
+    """A copy of the papers and their tables; returns a function that adds an invented paper with a table."""
     folder = tmp_path / "paper_tables" / "published"
     shutil.copytree(root() / "paper_tables" / "published", folder)
+    shutil.copy(root() / "paper_tables" / "ledger.csv", tmp_path / "paper_tables")
+    papers = tmp_path / "papers"
+    shutil.copytree(str(folders.FOLDER), papers, ignore=shutil.ignore_patterns("*.py*", "prompts"))
+    (papers / "invented").mkdir()
+    (papers / "invented" / "paper.toml").write_text(INVENTED, encoding="utf-8")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    monkeypatch.setattr(module, "PAPERS", PAPERS | {"invented": "An invented paper"})
+    monkeypatch.setattr(folders, "FOLDER", papers)
+    folders.papers.cache_clear()
 
     def add(*lines):
         head = "row,dataset,aspect,level,coefficient,printed,note"
         (folder / "invented_table1.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
 
-    return add
+    yield add
+    folders.papers.cache_clear()
 
 
 def test_a_further_papers_table_breaks_nothing(invented):
@@ -391,8 +417,13 @@ def test_a_further_papers_table_breaks_nothing(invented):
         "Judge,headlines,clarity,system,kendall,-.5,",
     )
     cells = all_published()
-    assert len(cells) == before + 4 and ("invented", "table1") in tables()
+    assert len(cells) == before + 4 and tables()[-1] == ("invented", "table1")
     general_rules(cells)
+    assert nj.papers.titles()["invented"] == "An invented paper"
+    assert nj.papers.artefacts().iloc[-1]["artefact"] == "table1"
+    verdict = nj.Table("invented", "table1").verdict
+    assert verdict.startswith("None of 3 published cells is computed here")
+    assert verdict.endswith("Missing: texts (Overlap); the judge (Judge).")
     # The facts of the other papers are about the other papers.
     test_every_table_and_cell_is_there()
     test_most_papers_print_three_decimals()

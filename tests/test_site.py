@@ -10,10 +10,7 @@ import types
 import pytest
 
 import nlgjudge as nj
-from nlgjudge import papers
 from nlgjudge.data.paths import root
-
-PAPERS = tuple(papers.modules())
 
 
 def exported():
@@ -22,7 +19,7 @@ def exported():
     for name in nj.__all__:
         space = getattr(nj, name)
         if isinstance(space, types.ModuleType) and name != "figures":
-            spaces[f"nlgjudge.papers.{name}" if name in PAPERS else f"nlgjudge.{name}"] = space
+            spaces[space.__name__] = space
     return {
         f"{path}.{name}"
         for path, space in spaces.items()

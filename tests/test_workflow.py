@@ -54,7 +54,6 @@ def small(tmp_path, monkeypatch):
     """A repository with the published tables and two notebooks, whose committed ledger is of no run."""
     tables = tmp_path / "paper_tables"
     shutil.copytree(REPOSITORY / "paper_tables" / "published", tables / "published")
-    shutil.copy(REPOSITORY / "paper_tables" / "needs.csv", tables)
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "build" / "results"))
     ledger.save(ledger.merge([]), tables / "ledger.csv")
@@ -204,10 +203,11 @@ def test_a_digest_of_cells_changes_with_sources_and_tags_and_not_with_outputs(sm
         ("src/nlgjudge/module.py", True),
         ("src/nlgjudge/module.pyi", True),
         ("src/nlgjudge/papers/geval/prompts/coherence.txt", True),
+        ("src/nlgjudge/papers/geval/paper.toml", True),
         ("requirements.lock", True),
         ("data/registry.csv", True),
         ("paper_tables/published/geval_table1.csv", True),
-        ("paper_tables/needs.csv", True),
+        ("paper_tables/claims.csv", True),
         ("src/nlgjudge/__pycache__/module.cpython-311.pyc", False),
         ("paper_tables/README.md", False),
         ("paper_tables/ledger.csv", False),

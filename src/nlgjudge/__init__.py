@@ -1,8 +1,9 @@
 """Check, cell by cell, the published numbers of papers on language models as evaluators.
 
 The everyday names are here; the others are in the namespaces (`nj.data`, `nj.metrics`, `nj.judging`, `nj.stats`,
-`nj.ledger`) and the papers (`nj.geval`, `nj.chatgpt` and so on). Each `__init__.pyi` lists what its package offers.
-A module is imported when one of its names is first used.
+`nj.papers`, `nj.ledger`). `nj.paper("geval")` has what is known of a paper; `nj.geval`, `nj.dhp` and `nj.coascore` are
+the methods that papers have of their own. Each `__init__.pyi` lists what its package offers. A module is imported when
+one of its names is first used.
 """
 
 from nlgjudge.namespaces import attach

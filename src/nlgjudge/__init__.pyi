@@ -2,6 +2,7 @@ from . import data as data
 from . import judging as judging
 from . import ledger as ledger
 from . import metrics as metrics
+from . import papers as papers
 from . import stats as stats
 from .data import load as load
 from .data import recording as recording
@@ -17,11 +18,10 @@ from .ledger import signature as signature
 from .ledger.ablate import ablation as ablation
 from .ledger.finding import Finding as Finding
 from .ledger.table import Table as Table
-from .papers import chatgpt as chatgpt
-from .papers import closer_look as closer_look
 from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval
+from .papers.folders import paper as paper
 from .stats import agreement as agreement
 from .stats import correlation as correlation
 from .stats import correlation_table as correlation_table

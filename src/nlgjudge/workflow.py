@@ -19,8 +19,8 @@ from nlgjudge.data.recordings import recorded_files
 from nlgjudge.data.registry import entries, prompt_files
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.counts import counts
-from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.metrics.meteor_versions import meteor_missing
+from nlgjudge.papers.folders import titles
 
 # Optional resources, and the variant of METEOR that needs each.
 RESOURCES = {"wordnet": "nltk", "meteor-1.5": "1.5"}
@@ -401,7 +401,7 @@ def _write_counts(path, table, say):
     names = table.index.names
     lines = [[*names, *table], ["---"] * len(names) + ["---:"] * len(table.columns)]
     for row in table.reset_index().itertuples(index=False):
-        first = [PAPERS.get(value, value) for value in row[: len(names)]]
+        first = [titles().get(value, value) for value in row[: len(names)]]
         lines.append([*first, *(f"{value:,}" for value in row[len(names) :])])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)

@@ -9,7 +9,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
 from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
 from nlgjudge.judging.reading import FORMS
-from nlgjudge.papers import modules
+from nlgjudge.papers.folders import papers
 
 TOKENS = sorted({token for name in names() for token in prompt(name).slots})
 HOSTILE = (
@@ -23,7 +23,7 @@ def hostile_fields(asked):
 
 
 def test_there_are_prompts_of_every_paper():
-    assert {prompt(name).paper for name in names()} == set(modules())
+    assert {prompt(name).paper for name in names()} == set(papers())
     assert names() == sorted(set(names())) and len(names()) > 40
 
 

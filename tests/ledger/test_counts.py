@@ -7,12 +7,12 @@ import nbformat
 import pandas as pd
 import pytest
 
+import nlgjudge as nj
 from nlgjudge import workflow
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.counts import counts, group
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.overview import summary
-from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import OF_OTHERS
 
 CSV = root() / "paper_tables" / "ledger.csv"
@@ -72,7 +72,7 @@ def test_the_readme_has_the_counts_that_pandas_gives():
     shown = shown.replace(",", "", regex=True).astype(int)
     sizes = pd.read_csv(CSV).groupby(["paper", "group"]).size().unstack(fill_value=0)
     assert shown.loc["all"].drop("cells").to_dict() == sizes.sum().to_dict()
-    sizes = sizes.rename(index=PAPERS)
+    sizes = sizes.rename(index=nj.papers.titles())
     assert shown.loc[sizes.index, sizes.columns].equals(sizes.rename_axis(None, axis=1))
     assert shown.loc["all", "cells"] == 2365
     exact = committed().query("group == 'exact'")
@@ -116,7 +116,7 @@ def test_the_index_links_every_notebook_and_names_every_published_table():
     text = "".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
     linked = set(re.findall(r"\]\((\w+)\.ipynb\)", text))
     assert linked | {"00_index"} == set(workflow.notebooks())
-    listed = pd.read_csv(root() / "site" / "artefacts.csv")
+    listed = nj.papers.artefacts()
     rows = committed()
     tables = set(zip(rows["paper"].str.removesuffix("_v1"), rows["artefact"]))
     assert tables <= set(zip(listed["paper"], listed["artefact"]))

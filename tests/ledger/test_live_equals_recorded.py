@@ -80,9 +80,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     if not nj.data.available(RECORDING):
         pytest.skip(f"{RECORDING} is not here")
     chats = nj.load("topical_chat")
-    (row,) = [
-        one for one in nj.closer_look.protocols.PROTOCOLS if one.row == "auto CoT, score only"
-    ]
+    row = nj.paper("closer_look").rows["auto CoT, score only"]
     items = chats.items[chats.items["doc_id"].isin(chats.items["doc_id"].unique()[:5])]
     held = nj.recording(RECORDING, items)
     by_item = held.sort_values("sample_index").groupby(["item_id", "aspect"])["text"]

@@ -6,10 +6,9 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.ledger import reruns as asking
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.papers import modules
-from nlgjudge.papers.protocol import SCORING, rows
+from nlgjudge.papers import folders
 
-PAPERS = {version: module for module in asking.PAPERS.values() for version in module.VERSIONS}
+PAPERS = {version: paper for paper in asking.PAPERS.values() for version in paper.versions}
 MODELS = (
     "G-EVAL",
     "ChatGPT",
@@ -20,12 +19,11 @@ MODELS = (
 
 def is_asked(paper, row):
     """Whether a printed row is of a model that the paper's authors asked."""
-    module = PAPERS.get(paper)
-    if module is None:
+    if paper not in PAPERS:
         return False
-    if module.__package__.rpartition(".")[2] in ("geval", "chatgpt", "coascore"):
+    if PAPERS[paper].key in ("geval", "chatgpt", "coascore"):
         return row.startswith(MODELS)
-    return row not in getattr(module, "COPIED", ())
+    return row not in PAPERS[paper].copied
 
 
 @pytest.fixture
@@ -40,16 +38,16 @@ def test_every_printed_row_of_a_model_has_a_protocol(paper):
     for artefact, table in cells.groupby("artefact"):
         printed = {row for row in table["row"] if is_asked(paper, row)}
         assert printed, artefact
-        known = set(rows(PAPERS[paper].PROTOCOLS, artefact))
+        known = {key for key, row in PAPERS[paper].rows.items() if artefact in row.artefacts}
         # The simple prompt was added between the two printed versions.
         assert known - printed <= ({"G-EVAL-4 - Description"} if paper == "geval_v1" else set())
         assert printed <= known
 
 
 def test_each_protocol_is_complete():
-    for paper in modules().values():
-        for one in paper.PROTOCOLS:
-            assert one.scoring in SCORING and one.source and one.samples >= 1
+    for paper in folders.papers().values():
+        for one in paper.rows.values():
+            assert one.source and one.samples >= 1
             assert None not in one.parameters.values()
             assert None not in (one.parameters | dict(one.estimate[1:])).values()
 
@@ -73,14 +71,14 @@ def test_every_prompt_of_every_row_can_be_had(paper):
                     "aspects",
                 }
                 seen.add(part.row.row)
-    assert seen == {row.row for row in PAPERS[paper].PROTOCOLS}
+    assert seen == set(PAPERS[paper].rows)
 
 
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """Averages over aspects or datasets follow from the others."""
     covered = []
     for paper in asking.PAPERS:
-        for version in asking.PAPERS[paper].VERSIONS:
+        for version in asking.PAPERS[paper].versions:
             for artefact in asking.tables_of(paper):
                 for part in asking.parts_of(paper, artefact):
                     cells = nj.published(version, artefact)
@@ -111,24 +109,79 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
 
 def test_settings_as_printed():
     """G-Eval 3.1; DHP, appendix D; CoAScore 4.3; the ChatGPT study, limitation 3; A Closer Look, appendices C, D."""
-    geval = rows(nj.geval.protocols.PROTOCOLS, "table1")
+    geval = nj.paper("geval").rows
     assert geval["G-EVAL-4"].samples == 20
     assert geval["G-EVAL-4"].parameters == {"temperature": 1, "top_p": 1}
     assert geval["G-EVAL-3.5"].parameters == {"temperature": 0, "logprobs": True}
-    assert len(nj.dhp.protocols.PROTOCOLS) == 12
-    assert {(one.samples, one.parameters["temperature"]) for one in nj.dhp.protocols.PROTOCOLS} == {
-        (5, 0)
-    }
-    assert rows(nj.coascore.protocols.PROTOCOLS)["CoAScore(n=20)"].aspects == 20
-    few = rows(nj.closer_look.protocols.PROTOCOLS)["T = 0.3, rate-explain"]
+    assert geval["G-EVAL-3.5"].estimate == (20, {"temperature": 1, "top_p": 1})
+    dhp = nj.paper("dhp").rows.values()
+    assert [(one.samples, one.parameters) for one in dhp] == [(5, {"temperature": 0})] * 12
+    assert nj.paper("coascore").rows["CoAScore(n=20)"].aspects == 20
+    closer_look = nj.paper("closer_look").rows
+    few = closer_look["T = 0.3, rate-explain"]
     assert (few.samples, few.parameters) == (5, {"temperature": 0.3, "top_p": 1})
-    assert rows(nj.closer_look.protocols.PROTOCOLS)["rate-explain"].samples == 20
-    stars = rows(nj.chatgpt.protocols.PROTOCOLS, "table6")["ChatGPT (Stars w/ ref)"]
+    assert closer_look["rate-explain"].samples == 20
+    stars = nj.paper("chatgpt").rows["ChatGPT (Stars w/ ref)"]
     assert stars.sampling == {"temperature": None} and stars.parameters == {"temperature": 0}
 
 
-def test_a_table_without_a_model_is_an_error():
-    with pytest.raises(
-        KeyError, match="no model's row is printed in 'table9'; there are table1, table2, table3"
-    ):
-        rows(nj.geval.protocols.PROTOCOLS, "table9")
+ROW = """
+[[rows]]
+row = "Judge"
+artefacts = ["table1"]
+model = "m"
+prompt = "new/{task}/{aspect}"
+samples = 5
+scoring = "mean"
+source = "section 2"
+"""
+
+
+@pytest.fixture
+def new_paper(tmp_path, monkeypatch):
+    """Returns a function that reads the text of a new paper's file."""
+    monkeypatch.setattr(folders, "FOLDER", tmp_path)
+    (tmp_path / "new").mkdir()
+
+    def read(text):
+        (tmp_path / "new" / "paper.toml").write_text(text, encoding="utf-8")
+        folders.papers.cache_clear()
+        return folders.papers()["new"]
+
+    yield read
+    folders.papers.cache_clear()
+
+
+def test_a_title_is_all_that_a_paper_needs(new_paper):
+    paper = new_paper('title = "New"')
+    assert nj.papers.titles() == {"new": "New"} and not paper.rows
+    with pytest.raises(ValueError, match="no published paper 'old'"):
+        nj.paper("old")
+
+
+def test_what_every_row_has_is_written_once_and_a_row_may_differ(new_paper):
+    every = '[every_row]\nnote = "all"\nsent = {temperature = 0}\n'
+    rows = new_paper(every + ROW + ROW.replace("Judge", "Other") + 'note = "own"\n').rows
+    assert [row.note for row in rows.values()] == ["all", "own"]
+    assert rows["Judge"].sampling == {"temperature": None}
+    assert rows["Judge"].parameters == {"temperature": 0}
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (ROW + "x = [1", "papers/new/paper.toml: "),
+        (
+            ROW + "modle = 1",
+            "no key of papers/new/paper.toml, rows 1 'modle': did you mean 'model'",
+        ),
+        (ROW.replace("samples = 5", ""), "papers/new/paper.toml, rows 1 lacks samples"),
+        (ROW.replace("5", '"5"'), "paper.toml, rows 1: samples: expected int, got '5'"),
+        (ROW.replace('"mean"', '"means"'), "rows 1: scoring 'means': did you mean 'mean'"),
+        ("[artefacts.table1]\nwhat = 'x'", "artefacts table1 lacks notebook"),
+        ("titel = 'x'", "no key of papers/new/paper.toml 'titel': did you mean 'title'"),
+    ],
+)
+def test_a_mistake_names_file_entry_and_key(new_paper, text, message):
+    with pytest.raises(ValueError, match=message):
+        new_paper(text)

@@ -1,10 +1,10 @@
 """What to cite in the place of published cells that contradict their source."""
 
-from nlgjudge.data.choices import check_known
 from nlgjudge.ledger.average_audit import LINE, printed_averages
 from nlgjudge.ledger.ledger import committed
-from nlgjudge.ledger.printed import KEY, PAPERS
+from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT
+from nlgjudge.papers.folders import paper as paper_of
 
 OWN = EVIDENCE[:3]  # from the paper's own material
 
@@ -40,7 +40,7 @@ def corrections(paper, rows=None):
     >>> found[["coefficient", "published", "cite", "why"]].round(4).values.tolist()[0]
     ['spearman', '0.514', 0.5355, 'the mean of its cells']
     """
-    check_known("published paper", paper, PAPERS)
+    paper_of(paper)
     rows = committed() if rows is None else rows
     rows = rows[(rows["paper"] == paper) & (rows["published"] != "")]
     differ = rows["evidence"].isin(OWN) & ~rows["verdict"].isin(["exact", "close"])

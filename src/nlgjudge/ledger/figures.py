@@ -10,11 +10,11 @@ from matplotlib.collections import Collection
 from matplotlib.lines import AxLine
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import of_others
 from nlgjudge.ledger.whole_table import SHOWN
 from nlgjudge.ledger.words import titled
 from nlgjudge.namespaces import optional
+from nlgjudge.papers.folders import titles
 
 sns = optional("seaborn", "notebooks")
 
@@ -328,7 +328,7 @@ def judged(means, recorded):
             _draw_judged(axis, lines, recorded.query("paper == @paper and artefact == @artefact"))
             first = lines.iloc[0]
             what = f"{titled(first['coefficient'])}, {first['level']} level, mean over aspects"
-            axis.set(title=f"{PAPERS[paper]}, {artefact.replace('table', 'Table ')}", xlabel=what)
+            axis.set(title=f"{titles()[paper]}, {artefact.replace('table', 'Table ')}", xlabel=what)
         handles = {}
         for axis in axes[:, 0]:
             handles |= dict(zip(*reversed(axis.get_legend_handles_labels())))

@@ -8,6 +8,7 @@ from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.counts import group
 from nlgjudge.ledger.printed import KEY, all_published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
+from nlgjudge.papers.folders import paper
 
 CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
@@ -266,7 +267,7 @@ def merge(parts, kept=None):
 
 
 def needs_of(cells, what="needs"):
-    """Say what each cell that nobody ran needs, from `paper_tables/needs.csv`.
+    """Say what each cell that nobody ran needs, from the papers' `[[needs]]`.
 
     Parameters
     ----------
@@ -280,20 +281,18 @@ def needs_of(cells, what="needs"):
     list of str
         The first rule that covers the table and the beginning of the row's name.
     """
-    path = use(root() / "paper_tables" / "needs.csv")
-    rules = list(pd.read_csv(path, keep_default_na=False).itertuples())
-    return [_need(cell, rules, what) for cell in cells.itertuples()]
+    return [_need(cell, what) for cell in cells.itertuples()]
 
 
-def _need(cell, rules, what):
+def _need(cell, what):
     if not cell.printed:
         return cell.note_printed
-    for rule in rules:
-        of_table = rule.paper in ("*", cell.paper) and rule.artefact in ("*", cell.artefact)
-        if of_table and cell.row.startswith(rule.row.rstrip("*")):
-            return getattr(rule, what)
+    of = paper(cell.paper)
+    for need in of.needs:
+        if need.covers(cell.artefact, cell.row):
+            return getattr(need, what)
     raise ValueError(
-        f"paper_tables/needs.csv has no rule for {cell.paper} {cell.artefact} {cell.row}"
+        f"papers/{of.key}/paper.toml: no entry of [[needs]] covers {cell.artefact} {cell.row}"
     )
 
 

@@ -6,10 +6,11 @@ import pandas as pd
 
 from nlgjudge.ledger.counts import PUBLISHED, counts
 from nlgjudge.ledger.figures import COLOURS, MARKERS, STYLE, mark_empty
-from nlgjudge.ledger.printed import KEY, PAPERS
+from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.verdicts import of_others, was_run
 from nlgjudge.ledger.whole_table import LETTERS
 from nlgjudge.ledger.words import titled
+from nlgjudge.papers.folders import titles
 
 GREY = "#737373"
 BARS = [COLOURS["exact"], COLOURS["close"], GREY, COLOURS["misprint"], COLOURS["not_run"]]
@@ -88,9 +89,9 @@ def _draw_bars(axis, rows):
     for nth, (version, count) in enumerate(sizes.iterrows()):
         places = [place + (nth - (len(sizes) - 1) / 2) * height for place in range(len(PUBLISHED))]
         style = {"color": BARS, "hatch": HATCHES[nth], "edgecolor": "white"}
-        bars = axis.barh(places, count[PUBLISHED], height, label=PAPERS[version], **style)
+        bars = axis.barh(places, count[PUBLISHED], height, label=titles()[version], **style)
         axis.bar_label(bars, fmt="{:,.0f}", padding=3)
-        of = f" ({PAPERS[version].split(' (')[-1]}" if len(sizes) > 1 else ""
+        of = f" ({titles()[version].split(' (')[-1]}" if len(sizes) > 1 else ""
         said.append(f"{count['exact'] + count['close']:,} of {count['cells']:,}{of}")
     axis.set_yticks(range(len(PUBLISHED)), PUBLISHED)
     axis.invert_yaxis()

@@ -5,11 +5,9 @@ import re
 import pandas as pd
 
 from nlgjudge.data.paths import out, root
-from nlgjudge.papers import modules
+from nlgjudge.papers.folders import titles
 
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
-# Titles by the key of the published tables; G-Eval was published twice.
-PAPERS = {key: title for paper in modules().values() for key, title in paper.VERSIONS.items()}
 SETTINGS_COLUMNS = [
     "paper",
     "artefact",
@@ -35,7 +33,7 @@ def tables():
     Raises
     ------
     ValueError
-        If a table belongs to a paper without a package in `nlgjudge.papers`.
+        If a table belongs to a paper without a `paper.toml`.
 
     Examples
     --------
@@ -47,13 +45,13 @@ def tables():
         header = path.read_text(encoding="utf-8").partition("\n")[0]
         if "coefficient" in header:
             found.append(tuple(path.stem.rsplit("_", 1)))
-    unknown = sorted({paper for paper, _ in found} - {*PAPERS})
+    order = list(titles())
+    unknown = sorted({paper for paper, _ in found} - {*order})
     if unknown:
         raise ValueError(
-            f"published tables of {', '.join(unknown)}: expected one of {', '.join(PAPERS)}. Give "
-            "a new paper a package in nlgjudge/papers/ with VERSIONS = {KEY: TITLE}"
+            f"published tables of {', '.join(unknown)}: expected one of {', '.join(order)}. Give a new paper a "
+            "folder papers/KEY with a paper.toml"
         )
-    order = list(PAPERS)
     return sorted(found, key=lambda table: (order.index(table[0]), _number(table[1])))
 
 

@@ -31,15 +31,15 @@ from nlgjudge.ledger.comparison import averages, compare, side_by_side
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
-from nlgjudge.papers import modules
 from nlgjudge.papers.coascore.aspects import stage
 from nlgjudge.papers.coascore.chain import coascore
+from nlgjudge.papers.folders import papers
 from nlgjudge.papers.protocol import Protocol, Scope
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table, mean_interval
 
-# Papers that publish correlations of models, by the name of their package.
-PAPERS = {name: module for name, module in modules().items() if getattr(module, "SCOPES", ())}
+# Papers that publish correlations of models, by the name of their folder.
+PAPERS = {key: paper for key, paper in papers().items() if paper.scopes}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 TRIED = 50  # first replies to a row, of which most have to hold a rating
@@ -71,7 +71,7 @@ class Part(NamedTuple):
 
 def tables_of(paper):
     """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``."""
-    names = {artefact for scope in PAPERS[paper].SCOPES for artefact in scope.artefacts}
+    names = {artefact for scope in PAPERS[paper].scopes for artefact in scope.artefacts}
     return sorted(names, key=lambda name: int(name.removeprefix("table")))
 
 
@@ -97,7 +97,7 @@ def wanted(targets):
     >>> wanted(["geval_v1", "chatgpt/table6"])
     {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
     """
-    by_version = {version: paper for paper, one in PAPERS.items() for version in one.VERSIONS}
+    by_version = {version: paper for paper, one in PAPERS.items() for version in one.versions}
     found = {}
     for target in targets or PAPERS:
         named, _, artefact = target.partition("/")
@@ -143,8 +143,8 @@ def parts_of(paper, artefacts):
         if artefact not in known:
             raise ValueError(f"{paper}: {unknown('table', artefact, known)}")
     found = []
-    for scope in PAPERS[paper].SCOPES:
-        for row in PAPERS[paper].PROTOCOLS:
+    for scope in PAPERS[paper].scopes:
+        for row in PAPERS[paper].rows.values():
             tables = [name for name in wanted if name in scope.artefacts and name in row.artefacts]
             if tables:
                 found.append(Part(row, scope, tuple(tables)))
@@ -158,7 +158,7 @@ def rows_of(paper, artefacts):
 
 def versions(paper, artefacts):
     """Tables in all published versions of a paper, as pairs of paper key and table."""
-    return [(version, artefact) for version in PAPERS[paper].VERSIONS for artefact in artefacts]
+    return [(version, artefact) for version in PAPERS[paper].versions for artefact in artefacts]
 
 
 def sent(row, options, changes=()):
@@ -363,7 +363,7 @@ class Rerun(NamedTuple):
         counts = self.counts.reset_index()
         if "paper" in counts:  # of several papers in one folder
             counts = counts[
-                counts["paper"].map(lambda key: means["paper"].iloc[0] in PAPERS[key].VERSIONS)
+                counts["paper"].map(lambda key: means["paper"].iloc[0] in PAPERS[key].versions)
             ]
         of_table = counts["tables"].map(lambda names: means["artefact"].iloc[0] in names.split("|"))
         return counts[of_table & counts["row"].isin(means["row"])]
@@ -744,8 +744,7 @@ def _joined(frame, responses, name):
 
 def _released(paper, part, frame, items):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
-    recorded = getattr(PAPERS[paper], "RECORDED", {})
-    name = recorded.get(part.scope.dataset, {}).get(part.row.row)
+    name = PAPERS[paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
     if not name or not available(name):
         return None
     found = _joined(frame, recorded_responses(name, items), "released")

@@ -4,9 +4,9 @@ import pandas as pd
 
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
-from nlgjudge.ledger.printed import PAPERS
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS
 from nlgjudge.ledger.words import listed, titled
+from nlgjudge.papers.folders import titles
 
 CHANCE = "within chance"
 KINDS = {
@@ -113,7 +113,7 @@ def _of_others(rows):
 
 
 def _missing(cells):
-    """What is missing for the cells without any value, from `paper_tables/needs.csv`."""
+    """What is missing for the cells without any value, from the papers' `[[needs]]`."""
     rest = cells[cells["ours"].isna() & (cells["aspect"] != "AVG")].drop_duplicates("row")
     if len(rest):
         partly = rest["row"].isin(cells.loc[cells["ours"].notna(), "row"])
@@ -153,7 +153,7 @@ def of_judge(means, counts):
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
     datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
-    where = f"{PAPERS[first['paper']]}, {numbered(first['artefact'])}, on {datasets}"
+    where = f"{titles()[first['paper']]}, {numbered(first['artefact'])}, on {datasets}"
     what = f"{titled(first['coefficient'])}, {first['level']} level"
     if means["aspects"].max() > 1:
         what += f", mean of {first['aspects']} aspects"

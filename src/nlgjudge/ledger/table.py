@@ -13,13 +13,14 @@ from nlgjudge.ledger import figures, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.comparison import averages, compare, with_interval
 from nlgjudge.ledger.ledger import CELL, committed, write
-from nlgjudge.ledger.printed import KEY, PAPERS, published
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.prose_claims import claims
 from nlgjudge.ledger.reruns import rerun
 from nlgjudge.ledger.variants import best, search, summary
 from nlgjudge.ledger.verdicts import EVIDENCE
 from nlgjudge.ledger.whole_table import paper_table
-from nlgjudge.papers import modules
+from nlgjudge.papers.folders import paper as paper_of
+from nlgjudge.papers.folders import titles
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table
 
@@ -77,13 +78,12 @@ class Table:
     """
 
     def __init__(self, paper, artefacts, *, claim="", notebook=""):
-        check_known("published paper", paper, PAPERS)
         self.paper = paper
         self.artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
         self.notebook = notebook
-        named = ((name, one.VERSIONS) for name, one in modules().items())
-        self._of, versions = next(pair for pair in named if paper in pair[1])
-        both = [(version, artefact) for version in versions for artefact in self.artefacts]
+        of = paper_of(paper)
+        self._of = of.key
+        both = [(version, artefact) for version in of.versions for artefact in self.artefacts]
         self.published = {key: published(*key) for key in both}
         self.claim = self.text(" ".join(claim.split()))
         self.reran = None
@@ -466,7 +466,7 @@ class Table:
         """
         names = artefacts or self.artefacts[:1]
         numbered = ", ".join(re.sub(r"(\d+)", r" \1", name).capitalize() for name in names)
-        self._drawn = {"title": title or f"{PAPERS[self.paper]}, {numbered}", "artefacts": names}
+        self._drawn = {"title": title or f"{titles()[self.paper]}, {numbered}", "artefacts": names}
         # A rehearsal has no verdict to draw.
         judged = None if self.reran is None else self.reran.cells.query("verdict != ''")
         shown = [paper_table(self.rows, self.paper, name, judge=judged) for name in names]

@@ -1,8 +1,74 @@
-"""How a paper's printed rows came about, as data: what each paper's module states for its own rows and tables."""
+"""What a paper's `paper.toml` states, as objects: its versions, tables and figures, and how its rows came about."""
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-SCORING = ("mean", "probabilities", "single", "chain", "chain of rated aspects", "mean of aspects")
+Scoring = Literal[
+    "mean", "probabilities", "single", "chain", "chain of rated aspects", "mean of aspects"
+]
+
+
+class Protocol(NamedTuple):
+    """How a model was asked for the values of a printed row.
+
+    Levels and coefficients are those of the row's printed cells; benchmark and aspects are those of its table's
+    `Scope`.
+
+    Attributes
+    ----------
+    artefacts
+        Tables and figures that print the row, as ``("table1",)``.
+    row
+        Its label, as printed.
+    model
+        The paper's own name of the model, with the version where one is stated.
+    prompt
+        Name for `nlgjudge.prompt`, with ``{task}`` and ``{aspect}`` to be filled; empty where the paper prints no
+        prompt for the row.
+    samples
+        Replies an item.
+    sampling
+        Sampling parameters as the paper states them; None where it leaves one open.
+    scoring
+        How replies become an item's score: the mean of the samples' ratings, the expected rating under the tokens'
+        probabilities, the only rating, the last rating of a chain of aspects that the model named or that people
+        rated, or the mean of the aspects' ratings.
+    source
+        Section, appendix or page.
+    note
+        What the paper leaves open, and what is sent instead.
+    aspects
+        Relevant aspects that a chain rates before the target; 0 without a chain.
+    sent
+        What is sent for parameters that the paper leaves open.
+    estimate
+        Samples and sampling parameters that estimate the probabilities where a model gives none.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> protocol = nj.paper("geval").rows["G-EVAL-4"]
+    >>> protocol.prompt, protocol.samples, protocol.parameters
+    ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
+    """
+
+    artefacts: tuple[str, ...]
+    row: str
+    model: str
+    prompt: str
+    samples: int
+    sampling: dict[str, Any]
+    scoring: Scoring
+    source: str
+    note: str = ""
+    aspects: int = 0
+    sent: dict[str, Any] = {}
+    estimate: tuple = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Sampling parameters of a request: the paper's, and ours where it leaves one open."""
+        stated = {name: value for name, value in self.sampling.items() if value is not None}
+        return stated | self.sent
 
 
 class Scope(NamedTuple):
@@ -10,172 +76,112 @@ class Scope(NamedTuple):
 
     Attributes
     ----------
-    artefacts : tuple of str
+    artefacts
         The tables, as ``("table1", "table4")``.
-    dataset : str
+    dataset
         As the tables' column `dataset` has it.
-    benchmark : str
+    benchmark
         Name for `nlgjudge.load`.
-    task : str
+    task
         Fills ``{task}`` in the name of a row's prompt.
-    aspects : dict of str to (str, str)
+    aspects
         By aspect as printed: the aspect that the prompt asks for, and the one that people rated.
-    left_out : tuple of str
+    left_out
         Systems whose texts are not judged.
-    not_asked : dict of str to tuple of str
+    not_asked
         By a row's label, aspects for which the paper did not ask and prints a dash.
-    reversed : bool
+    reversed
         Whether the prompt asks for the opposite of what people rated, as for a fault in the place of a quality.
-    constant : {"skip", "zero", "nan"}
+    constant
         What a document counts as on which all scores are equal, at sample level.
-    source, note : str
+    source, note
         Section or page, and what is found or chosen rather than stated.
     """
 
-    artefacts: tuple
+    artefacts: tuple[str, ...]
     dataset: str
     benchmark: str
     task: str
-    aspects: dict
-    left_out: tuple = ()
-    not_asked: dict = {}
+    aspects: dict[str, tuple[str, str]]
+    left_out: tuple[str, ...] = ()
+    not_asked: dict[str, tuple[str, ...]] = {}
     reversed: bool = False
-    constant: str = "skip"
+    constant: Literal["skip", "zero", "nan"] = "skip"
     source: str = ""
     note: str = ""
 
-    def aspects_of(self, row):
-        """Aspects that a row was asked for.
-
-        Parameters
-        ----------
-        row : str
-            Its label, as printed.
-
-        Returns
-        -------
-        dict of str to (str, str)
-            As `aspects`.
-        """
+    def aspects_of(self, row: str) -> dict[str, tuple[str, str]]:
+        """Aspects that a row was asked for, as `aspects` has them."""
         without = self.not_asked.get(row, ())
         return {printed: pair for printed, pair in self.aspects.items() if printed not in without}
 
 
-def same(*aspects):
-    """Aspects that are printed, asked for and rated under one name.
+class Version(NamedTuple):
+    """A published version of a paper: its title here, and addresses by where it was published."""
 
-    Parameters
-    ----------
-    *aspects : str
-
-    Returns
-    -------
-    dict of str to (str, str)
-
-    Examples
-    --------
-    >>> same("fluency")
-    {'fluency': ('fluency', 'fluency')}
-    """
-    return {aspect: (aspect, aspect) for aspect in aspects}
+    title: str
+    addresses: dict[str, str] = {}
 
 
-class Protocol(NamedTuple):
-    """How a model was asked for the values of a printed row.
+class Artefact(NamedTuple):
+    """A table or figure: what it shows, its notebook, and for one without correlations its status and needs."""
 
-    The row's levels and coefficients are those of its printed cells (`nlgjudge.ledger.printed.published`) and are
-    not stated a second time; benchmark and aspects are those of its table's `Scope`.
+    what: str
+    notebook: str
+    status: str = ""
+    needs: str = ""
+
+
+class Need(NamedTuple):
+    """What cells need that nobody ran, in full and for a verdict.
 
     Attributes
     ----------
-    artefacts : tuple of str
-        Tables and figures that print the row, as ``("table1",)``.
-    row : str
-        Its label, as printed.
-    model : str
-        The paper's own name of the model, with the version where one is stated.
-    prompt : str
-        Name for `nlgjudge.judging.prompts.prompt`, with ``{task}`` and ``{aspect}`` to be filled; empty where
-        the paper prints no prompt for the row.
-    samples : int
-        Replies an item.
-    sampling : dict
-        Sampling parameters as the paper states them. None says that the section leaves the parameter open.
-    scoring : str
-        How replies become an item's score, one of `SCORING`: the mean of the samples' ratings, the expected
-        rating under the tokens' probabilities, the only rating, the last rating of a chain of aspects that the
-        model named or that people rated, or the mean of the aspects' ratings.
-    source : str
-        Section, appendix or page.
-    note : str
-        What the paper leaves open, and what is sent instead.
-    aspects : int
-        Relevant aspects that a chain rates before the target; 0 without a chain.
-    sent : dict
-        What is sent for parameters that the paper leaves open.
-    estimate : (int, dict)
-        Samples and sampling parameters that estimate the probabilities where a model gives none; empty where the
-        scoring needs none.
-
-    Examples
-    --------
-    >>> from nlgjudge.papers import geval
-    >>> found = rows(geval.protocols.PROTOCOLS)["G-EVAL-4"]
-    >>> found.prompt, found.samples, found.parameters
-    ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
+    missing, needs
+        A few words without names of files, and the full text.
+    tables, rows
+        The tables and the beginnings of the rows' names that it covers; all where empty.
     """
 
-    artefacts: tuple
-    row: str
-    model: str
-    prompt: str
-    samples: int
-    sampling: dict
-    scoring: str
-    source: str
-    note: str = ""
-    aspects: int = 0
-    sent: dict = {}
-    estimate: tuple = ()
+    missing: str
+    needs: str
+    tables: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
-    @property
-    def parameters(self):
-        """Sampling parameters of a request: the paper's, and ours where it leaves one open.
-
-        Returns
-        -------
-        dict
-        """
-        stated = {name: value for name, value in self.sampling.items() if value is not None}
-        return stated | self.sent
+    def covers(self, table: str, row: str) -> bool:
+        """Whether it says what a row of a table needs."""
+        return (not self.tables or table in self.tables) and row.startswith(self.rows or "")
 
 
-def rows(protocols, artefact=""):
-    """Protocols by row label.
+class Paper(NamedTuple):
+    """A paper, as its `paper.toml` describes it.
 
-    Parameters
+    Attributes
     ----------
-    protocols : iterable of Protocol
-    artefact : str
-        As ``"table1"``; empty for all.
-
-    Returns
-    -------
-    dict of str to Protocol
-
-    Raises
-    ------
-    KeyError
-        For an artefact in which no model's row is printed.
-
-    Examples
-    --------
-    >>> from nlgjudge.papers import geval
-    >>> rows(geval.protocols.PROTOCOLS, "table2")["G-EVAL-4"].samples
-    20
+    key, title
+        Name of its folder, and the title that texts use.
+    versions
+        By the key of the published tables, as ``geval_v1``.
+    artefacts
+        Its tables and figures by name, in reading order.
+    rows
+        How each printed row of a model was asked, by label.
+    scopes
+        What its tables measure, a dataset each.
+    recorded
+        By dataset and row, the name of its replies for `nlgjudge.recording`.
+    copied
+        Rows that the authors took from another paper, and asked no model for.
+    needs
+        What cells need that nobody ran; the first that covers a row counts.
     """
-    found = {one.row: one for one in protocols if not artefact or artefact in one.artefacts}
-    if not found:
-        known = sorted({name for one in protocols for name in one.artefacts})
-        raise KeyError(f"no model's row is printed in {artefact!r}; there are {', '.join(known)}")
-    return found
+
+    key: str
+    title: str
+    versions: dict[str, Version]
+    artefacts: dict[str, Artefact]
+    rows: dict[str, Protocol] = {}
+    scopes: tuple[Scope, ...] = ()
+    recorded: dict[str, dict[str, str]] = {}
+    copied: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()

@@ -1,4 +1,3 @@
-from . import protocols as protocols
 from .aspects import Aspect as Aspect
 from .aspects import dataset_aspects as dataset_aspects
 from .chain import coascore as coascore

@@ -20,8 +20,9 @@ from nlgjudge.judging.reading import Reading, Score, load_json, visible
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
-from nlgjudge.papers.coascore.protocols import SAMPLING, SCOPES
+from nlgjudge.papers.folders import paper
 
+SAMPLING = {"temperature": 0}  # section 4.3
 _STEP_BY_STEP = (
     "Give your reasons first, and the score in a last line.\n\nLet's think step by step:"
 )
@@ -109,7 +110,11 @@ def other_rated_aspects(task, aspect):
     ['Naturalness', 'Understandability', 'Interest', 'Maintains Context']
     """
     known = dataset_aspects(task)
-    printed = [scope for scope in SCOPES if "table5" in scope.artefacts and scope.task == task]
+    printed = [
+        scope
+        for scope in paper("coascore").scopes
+        if "table5" in scope.artefacts and scope.task == task
+    ]
     keys = [asked for scope in printed for asked, _ in scope.aspects.values()]
     return [known[key] for key in keys or known if key != aspect]
 

@@ -1,4 +1,3 @@
-from . import protocols as protocols
 from .chosen_texts import originals as originals
 from .discerning import FORMS as FORMS
 from .discerning import discernment as discernment

@@ -1,1 +1,1 @@
-from . import protocols as protocols
+from .auto_cot import evaluation_steps as evaluation_steps

@@ -1,0 +1,150 @@
+"""Find the papers' folders and read each `paper.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args, get_origin
+
+import pandas as pd
+
+from nlgjudge.data.choices import check_known
+from nlgjudge.papers.protocol import Artefact, Need, Paper, Protocol, Scope, Version
+
+FOLDER = files("nlgjudge") / "papers"
+
+
+def paper(key: str) -> Paper:
+    """Return what is known of a paper: versions, tables and figures, and how each row of a model was asked.
+
+    Parameters
+    ----------
+    key
+        The paper's, or one of a version, as ``geval_v1``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown paper, with the near ones, and for a mistake in a `paper.toml`.
+
+    Examples
+    --------
+    >>> geval = paper("geval")
+    >>> geval.title, geval.rows["G-EVAL-4"].samples, geval.artefacts["table3"].notebook
+    ('G-Eval', 20, 'geval_table3_qags')
+    """
+    check_known("published paper", key, titles())
+    return next(paper for paper in papers().values() if key in paper.versions)
+
+
+def titles() -> dict[str, str]:
+    """Return the title of each published version of each paper by its key, in the ledger's order.
+
+    Examples
+    --------
+    >>> list(titles())[:2], titles()["geval_v1"]
+    (['geval', 'geval_v1'], 'G-Eval (arXiv v1)')
+    """
+    return {
+        key: version.title for paper in papers().values() for key, version in paper.versions.items()
+    }
+
+
+def artefacts() -> pd.DataFrame:
+    """List every table and figure of every paper.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `paper, artefact, what` it shows, `notebook`, and for one without correlations its `status` and what it
+        `needs`.
+
+    Examples
+    --------
+    >>> artefacts().query("paper == 'dhp'")["artefact"].tolist()[:2]
+    ['figure1', 'figure2']
+    """
+    lines = [
+        {"paper": paper.key, "artefact": name, **artefact._asdict()}
+        for paper in papers().values()
+        for name, artefact in paper.artefacts.items()
+    ]
+    return pd.DataFrame(lines)
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """Every paper by key, in the order of the ledger."""
+    paths = [folder / "paper.toml" for folder in FOLDER.iterdir() if folder.is_dir()]
+    entries = {path.parent.name: _toml(path) for path in paths if path.is_file()}
+    order = sorted(entries, key=lambda key: (entries[key].pop("order", len(entries)), key))
+    return {key: _paper(key, entries[key]) for key in order}
+
+
+def _toml(path):
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"papers/{path.parent.name}/paper.toml: {error}") from error
+
+
+def _paper(key, entry):
+    """A paper of the entries of its file."""
+    where = f"papers/{key}/paper.toml"
+    of_every_row = entry.pop("every_row", {})
+    title = {"title": entry.get("title", key)}
+    versions = entry.get("versions", {key: {}})
+    own = {
+        "key": key,
+        "versions": _named(Version, versions, f"{where}, versions", title),
+        "artefacts": _named(Artefact, entry.get("artefacts", {}), f"{where}, artefacts", {}),
+    }
+    for section, kind in {"rows": Protocol, "scopes": Scope, "needs": Need}.items():
+        numbered = {str(n): one for n, one in enumerate(entry.get(section, ()), 1)}
+        common = of_every_row if kind is Protocol else {}
+        own[section] = tuple(_named(kind, numbered, f"{where}, {section}", common).values())
+    own["rows"] = {protocol.row: protocol for protocol in own["rows"]}
+    return _built(Paper, {"title": key} | entry | own, where)
+
+
+def _named(kind, entries, where, common):
+    """Objects of entries by name; `common` is what each has that does not say otherwise."""
+    return {name: _built(kind, common | one, f"{where} {name}") for name, one in entries.items()}
+
+
+def _built(kind, entry, where):
+    """An object of an entry; ValueErrors name the file, the entry and the key."""
+    entry = {name: _converted(name, value) for name, value in entry.items()}
+    if kind is Protocol:
+        left_open = dict.fromkeys(entry.get("sent", {}))
+        entry["sampling"] = left_open | entry.get("sampling", {})
+    for name, value in entry.items():
+        check_known(f"key of {where}", name, kind._fields)
+        _check(value, kind.__annotations__[name], f"{where}: {name}")
+    lacking = [n for n in kind._fields if n not in entry and n not in kind._field_defaults]
+    if lacking:
+        raise ValueError(f"{where} lacks {', '.join(lacking)}")
+    return kind(**entry)
+
+
+def _check(value, expected, where):
+    """Raise a ValueError for a value that is not of the expected type, or not one of the values that there are."""
+    if get_origin(expected) is Literal:
+        check_known(f"value for {where}", value, get_args(expected))
+    elif not isinstance(value, get_origin(expected) or expected):
+        shown = str(getattr(expected, "__name__", expected)).replace("tuple", "list")
+        raise ValueError(f"{where}: expected {shown}, got {value!r}")
+
+
+def _converted(name, value):
+    """A list as a tuple; aspects that are printed, asked for and rated under one name may be a list."""
+    if name == "aspects" and isinstance(value, list):
+        value = dict(zip(value, value))
+    if name == "aspects" and isinstance(value, dict):
+        return {printed: (asked, asked) for printed, asked in value.items()}
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, dict) and name == "not_asked":
+        return {row: tuple(aspects) for row, aspects in value.items()}
+    return value
