@@ -1,13 +1,16 @@
 """Claims on hand-made tables with known answers, on the papers' own, and on simulated scores."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.ledger.printed import all_published
-from nlgjudge.ledger.prose_claims import VERDICTS, claims, listed
+import nlgjudge as nj
+from nlgjudge.data.paths import root
 
-HOLDS, PRINT_ONLY, FAILS, UNTESTABLE = VERDICTS
+HOLDS, PRINT_ONLY = "holds", "holds only in print"
+FAILS, UNTESTABLE = "does not hold", "cannot be tested"
 VALUES = {
     ("table1", "sample"): {
         "A": (0.50, 0.60, 0.70),
@@ -24,31 +27,33 @@ VALUES = {
 }
 CELLS = pd.DataFrame(
     [
-        ("p", artefact, row, "d", aspect, level, "spearman", value, "")
+        (artefact, row, "d", aspect, level, "spearman", value, "")
         for (artefact, level), rows in VALUES.items()
         for row, values in rows.items()
         for aspect, value in zip(("x", "y", "z", "AVG"), (*values, np.mean(values)))
     ],
-    columns=[
-        "paper",
-        "artefact",
-        "row",
-        "dataset",
-        "aspect",
-        "level",
-        "coefficient",
-        "value",
-        "note",
-    ],
+    columns=["artefact", "row", "dataset", "aspect", "level", "coefficient", "printed", "note"],
 )
+CLAIM = {"paper": "coascore", "artefacts": "table1|table2", "section": "1", "claim": "said"}
+CLAIM |= {"match": "each", "cells": "every", "scope": "artefact=table1", "scope_b": "", "note": ""}
 
 
-def judge(relation, a="A", b="B", printed=CELLS, **options):
-    columns = {"match": "each", "cells": "every", "scope": "artefact=table1", "scope_b": ""}
-    columns |= {name: options.pop(name) for name in [*columns, "note"] if name in options}
-    said = {"paper": "p", "artefacts": "table1|table2", "section": "1", "claim": "said", "note": ""}
-    table = pd.DataFrame([{**said, "a": a, "b": b, "relation": relation, **columns}])
-    return claims(table=table, cells=printed, **options).iloc[0]
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    """Returns a function that judges one claim about the two tables above."""
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    folder = tmp_path / "paper_tables"
+    (folder / "published").mkdir(parents=True)
+
+    def result(relation, a="A", b="B", printed=CELLS, margin=0.05, scores=None, how=None, **claim):
+        for artefact, table in printed.groupby("artefact"):
+            table = table.drop(columns="artefact")
+            table.to_csv(folder / "published" / f"coascore_{artefact}.csv", index=False)
+        listed = pd.DataFrame([CLAIM | {"a": a, "b": b, "relation": relation} | claim])
+        listed.to_csv(folder / "claims.csv", index=False)
+        return nj.ledger.claims(scores=scores, margin=margin, **(how or {})).iloc[0]
+
+    return result
 
 
 ELSEWHERE = {"match": "pairs", "scope_b": "artefact=table2; level=*"}
@@ -83,25 +88,19 @@ ELSEWHERE = {"match": "pairs", "scope_b": "artefact=table2; level=*"}
         ("higher", {"a": "B minus C", "b": "A minus A+", "match": "pairs"}, "2 of 2", HOLDS),
     ],
 )
-def test_relations_matches_and_quantifiers_by_hand(relation, options, in_print, verdict):
+def test_relations_matches_and_quantifiers_by_hand(judge, relation, options, in_print, verdict):
     found = judge(relation, **options)
     assert (found["in_print"], found["verdict_in_print"]) == (in_print, verdict)
     assert found["verdict"] == (PRINT_ONLY if verdict == HOLDS else verdict)  # no scores
 
 
-def test_the_counterexample_is_the_worst_cell():
+def test_the_counterexample_is_the_worst_cell(judge):
     assert judge("higher", "A+", "B").counterexample == "A+ 0.500 (z), B 0.700"
     far = judge("higher", "A minus B", "A minus B", **ELSEWHERE).counterexample
     assert far == "A minus B 0.000 (table1, z, sample), A minus B 0.100 (table2, dataset)"
 
 
-def test_the_cells_that_a_claim_is_about():
-    about = CELLS.loc[judge("higher", "A minus B", "C").about]
-    assert set(about["row"]) == {"A", "B", "C"} and set(about["artefact"]) == {"table1"}
-    assert len(about) == 8 and "AVG" not in set(about["aspect"])  # C has no z
-
-
-def test_what_cannot_be_tested():
+def test_what_cannot_be_tested(judge):
     assert judge("none", "", "", match="", cells="", note="no numbers").verdict == UNTESTABLE
     lost = judge("higher", "C", "A", scope="artefact=table1; aspect=z")
     assert (lost.verdict, lost.in_print) == (UNTESTABLE, "") and "lost" in lost.note
@@ -109,20 +108,20 @@ def test_what_cannot_be_tested():
     assert judge("higher", printed=doubtful).in_print == "2 of 2"
 
 
-def test_errors_say_what_is_wrong(tmp_path):
-    with pytest.raises(ValueError, match="claim 'said' of p table1.table2: no row 'D'"):
-        judge("higher", "D")
-    path = tmp_path / "claims.csv"
-    for change, message in (
-        ({"relation": "better"}, "relation 'better', expected one of"),
-        ({"relation": "none", "note": ""}, "no test and no note"),
-    ):
-        listed().head(1).assign(**change).to_csv(path, index=False)
-        with pytest.raises(ValueError, match=message):
-            listed(path)
+@pytest.mark.parametrize(
+    "relation, claim, message",
+    [
+        ("higher", {"a": "D"}, "claim 'said' of coascore table1.table2: no row 'D'"),
+        ("better", {}, "relation 'better', expected one of"),
+        ("none", {}, "no test and no note"),
+    ],
+)
+def test_errors_say_what_is_wrong(judge, relation, claim, message):
+    with pytest.raises(ValueError, match=message):
+        judge(relation, **claim)
 
 
-def test_a_planted_difference_is_found_and_noise_is_not(monkeypatch):
+def test_a_planted_difference_is_found_and_noise_is_not(judge, monkeypatch):
     """Ratings x, y, z of 40 documents and 8 systems; A follows all three, B none, C is A's x."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"doc_id": np.repeat(range(40), 8), "system_id": np.tile(range(8), 40)})
@@ -132,8 +131,8 @@ def test_a_planted_difference_is_found_and_noise_is_not(monkeypatch):
     frame = frame.assign(B=rng.normal(size=320), C=frame["A:x"])
 
     def run(relation, a, b, scope="artefact=table1; aspect=x|y", **options):
-        options |= {"resamples": 499}
-        return judge(relation, a, b, scope=scope, scores={"d": frame}, **options)
+        how = {"resamples": 499}
+        return judge(relation, a, b, scope=scope, scores={"d": frame}, how=how, **options)
 
     planted = run("higher", "A", "B")
     assert (planted.tested, planted.verdict) == ("2 of 2 tested, 0 untested", HOLDS)
@@ -151,12 +150,17 @@ def test_a_planted_difference_is_found_and_noise_is_not(monkeypatch):
 
 
 def test_the_listed_claims_point_to_typed_tables():
-    table, printed = listed(), all_published()
-    assert not table.duplicated(["paper", "artefacts", "section", "claim"]).any()
-    known = set(printed["paper"] + printed["artefact"])
-    tested = table[table["relation"] != "none"]
+    listed = all_claims()
+    assert not listed.duplicated(["paper", "artefacts", "section", "claim"]).any()
+    tested = listed[listed["relation"] != "none"]
     for paper, artefacts in zip(tested["paper"], tested["artefacts"]):
-        assert {paper + artefact for artefact in artefacts.split("|")} <= known
+        for artefact in artefacts.split("|"):
+            assert (root() / f"paper_tables/published/{paper}_{artefact}.csv").is_file()
+
+
+@cache
+def all_claims():
+    return nj.ledger.claims()
 
 
 # Read off the published tables, with the beginning of the strongest counterexample.
@@ -189,15 +193,12 @@ def test_the_listed_claims_point_to_typed_tables():
     ],
 )
 def test_the_papers_claims(paper, claim, in_print, counterexample):
-    table = listed()
-    (found,) = claims(paper, table=table[table["claim"].str.contains(claim)]).itertuples()
+    listed = all_claims().query("paper == @paper")
+    (found,) = listed[listed["claim"].str.contains(claim, regex=False)].itertuples()
     assert found.in_print == in_print and found.counterexample.startswith(counterexample)
     assert (found.counterexample == "") == (counterexample == "")
 
 
-def test_counts_of_verdicts_and_claims_by_table():
-    counts = claims()["verdict_in_print"].value_counts().to_dict()
+def test_counts_of_verdicts():
+    counts = all_claims()["verdict_in_print"].value_counts().to_dict()
     assert counts == {HOLDS: 76, FAILS: 59, UNTESTABLE: 30}
-    for artefact in ("table1", "table3"):
-        said = claims("geval", artefact)["claim"]
-        assert said.str.startswith("the consistency aspect is sensitive").sum() == 1

@@ -10,8 +10,6 @@ import nlgjudge as nj
 from nlgjudge.judging.simulated import Simulated
 from nlgjudge.ledger import reruns as asking
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.papers.coascore.aspects import dataset_aspects
-from nlgjudge.papers.coascore.chained import Chained
 from planted_judges import People
 
 TABLES = [
@@ -213,12 +211,12 @@ def test_what_may_not_be_kept_says_why():
 def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on(monkeypatch):
     """Table 5 asks for five aspects; to one of them the judge names nothing."""
 
-    class Forgetful(Chained):
+    class Forgetful(nj.coascore.Chained):
         def _text(self, task):
             is_lost = task.reading.form == "text" and task.aspect == "naturalness"
             return "I cannot think of any." if is_lost else super()._text(task)
 
-    five = list(dataset_aspects("dialogue").values())[:5]
+    five = list(nj.coascore.dataset_aspects("dialogue").values())[:5]
     rules = Simulated(truth={}, rng=np.random.default_rng(0))
     monkeypatch.setattr(rules, "_centre", lambda task: 3)
     with pytest.warns(

@@ -21,10 +21,10 @@ from nlgjudge.papers.coascore.aspects import (
     parse_aspects,
     parse_scores,
     relevant_aspects,
-    stage,
+    stage_prompt,
 )
-from nlgjudge.papers.coascore.chain import coascore, llmscore
-from nlgjudge.papers.coascore.chained import Chained
+from nlgjudge.papers.coascore.chain import coascore
+from nlgjudge.papers.coascore.chained_judge import Chained
 
 # Table 9 of the paper.
 FIVE = [
@@ -91,7 +91,7 @@ def test_the_requests_are_the_printed_prompts_and_are_paid_once(serve):
     found = coascore(frame(1), judge, "dialogue", "overall")
     assert found.aspects == FIVE
     assert found.aspect_scores["score"].tolist() == [5, 5, 4, 5, 5]
-    assert found.responses[["score", "used"]].values.tolist() == [[5, 5]]
+    assert found.responses["score"].tolist() == [5]
     first, second, third = (words(body) for body in server.requests)
     fields = {"source": "conversation 0", "hypothesis": "response 0", "context": "fact 0"}
     defined = [f"{a.name}: {a.definition}" for a in FIVE]
@@ -129,7 +129,6 @@ def test_a_reply_with_holes_costs_aspects_and_never_items(serve):
     assert set(table.loc["d1/s", "reason"]) == {"refusal"}
     assert table.loc[("d2/s", "Completeness"), "score"] == 4
     ends = found.responses.set_index("item_id")
-    assert ends["used"].to_dict() == {"d0/s": 2, "d1/s": 0, "d2/s": 5}
     assert ends.loc[["d0/s", "d2/s"], "score"].tolist() == [2, 5]  # the number of scores shown
     assert ends.loc["d1/s", "reason"] == "no_aspect_scores" and math.isnan(
         ends.loc["d1/s", "score"]
@@ -203,28 +202,22 @@ def test_too_few_aspects_warn_and_none_stop():
         relevant_aspects(Chained(Surface(), []), "dialogue", "overall")
 
 
-def test_words_of_other_tasks_and_scales():
+def test_words_of_other_tasks():
     for name in ("llmscore", "aspects", "aspect_scores", "chain"):
-        same, other = (
-            stage(name, "dialogue", "overall"),
-            stage(name, "summarization", "coherence", (1, 100)),
-        )
+        same = stage_prompt(name, "dialogue", "overall")
+        other = stage_prompt(name, "summarization", "coherence")
         assert same.body == prompt(f"coascore/{name}").body and same.exact
         left = other.body.replace("{{Conversation}}", "").replace("{{Response}}", "").lower()
-        dialogue = ("response", "conversation", "fact", "dialog", "overall", "1-5")
+        dialogue = ("response", "conversation", "fact", "dialog", "overall")
         assert not other.exact and not any(word in left for word in dialogue)
-    assert (
-        "Coherence (1-100) Do the sentences"
-        in stage("chain", "summarization", "coherence", (1, 100)).body
-    )
-    assert stage("chain", "story", "overall").scale == (1, 5)
-    assert "range from 0 to 10" in stage("aspect_scores", "story", "overall", (0, 10)).body
+    chain = stage_prompt("chain", "summarization", "coherence")
+    assert "Coherence (1-5) Do the sentences" in chain.body and chain.scale == (1, 5)
     with pytest.raises(
         KeyError, match="no words for task 'poetry'; there are dialogue, summarization"
     ):
-        stage("chain", "poetry", "overall")
+        stage_prompt("chain", "poetry", "overall")
     with pytest.raises(KeyError, match="no words for aspect 'rhyme' of story; there are overall"):
-        stage("chain", "story", "rhyme")
+        stage_prompt("chain", "story", "rhyme")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +239,7 @@ def test_every_rated_aspect_of_the_papers_benchmarks_has_words(task, benchmark):
 
 def test_ablations_are_a_parameter_each(serve):
     judge, items = Chained(Surface(), FIVE), frame(4)
-    alone = llmscore(items, judge, "dialogue", "overall")["score"]
+    alone = nj.judge_items(items, ["coascore/llmscore"], judge)["score"]
     chain = coascore(items, judge, "dialogue", "overall")
     none = coascore(items, judge, "dialogue", "overall", scores="none")
     assert none.responses["score"].tolist() == alone.tolist()
@@ -283,17 +276,18 @@ def test_inter_takes_the_other_aspects_of_table_5():
 
 def test_cot_asks_for_steps_and_takes_the_last_score(serve):
     server, judge = serve(third="It answers. It is a little dull.\n\nOverall Quality Score: 4")
-    found = llmscore(frame(1), judge, "dialogue", "overall", cot=True)
+    asked = stage_prompt("llmscore_cot", "dialogue", "overall")
+    scores = nj.judge_items(frame(1), [asked], judge)
     assert words(server.requests[0]).endswith("Let's think step by step:")
-    assert found["score"].tolist() == [4]
+    assert scores["score"].tolist() == [4]
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"scores": "guessed"}, "scores='guessed', final='judge': expected one of"),
-        ({"final": "median"}, "final='median'"),
-        ({"scores": "none", "final": "average"}, "and scores to average"),
+        ({"scores": "guessed"}, "no kind of scores 'guessed'; there are judged, none, random"),
+        ({"final": "median"}, "no final step 'median'"),
+        ({"scores": "none", "final": "average"}, "needs scores to average"),
         ({"scores": "random"}, "random scores need rng"),
     ],
 )
@@ -321,7 +315,7 @@ def test_known_aspects_help_and_random_scores_hurt():
     aspects = [Aspect(name, "How good is it?") for name in names[1:]]
     judge = Chained(Simulated(truth=truth, rng=rng), aspects)
     items, r = frame(number), {}
-    alone = llmscore(items, judge, "dialogue", "overall")["score"]
+    alone = nj.judge_items(items, ["coascore/llmscore"], judge)["score"]
     r[0] = np.corrcoef(alone, rating)[0, 1]
     for n, scores in ((5, "judged"), (20, "judged"), (5, "random"), (20, "random")):
         found = coascore(items, judge, "dialogue", "overall", n=n, scores=scores, rng=rng)

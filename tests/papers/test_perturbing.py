@@ -181,7 +181,9 @@ def test_table_2_s_sizes():
     )
     assert sizes["story_cloze"]["typos"] == 5
     assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
-    with pytest.raises(KeyError, match="no benchmark 'bagel'; there are summeval, sumpubmed"):
+    with pytest.raises(
+        ValueError, match="no benchmark that DHP perturbs 'bagel'; there are summeval"
+    ):
         nj.dhp.perturbations("bagel")
 
 

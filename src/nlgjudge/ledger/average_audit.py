@@ -3,6 +3,8 @@
 The check needs the papers' tables alone: a contradiction found here is in the paper.
 """
 
+import pandas as pd
+
 from nlgjudge.ledger.printed import all_published
 from nlgjudge.ledger.verdicts import MISPRINT
 
@@ -12,7 +14,7 @@ SLACK = 1e-9  # a value on the rounding edge must not be lost to binary floats
 GIVEN_BY_DATA = ["exact", "relabelled"]
 
 
-def printed_averages(cells=None):
+def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
     """Check every published average against the mean of the published cells of its row.
 
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
@@ -21,7 +23,7 @@ def printed_averages(cells=None):
 
     Parameters
     ----------
-    cells : pandas.DataFrame, optional
+    cells
         As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.ledger.published`.
 
     Returns
@@ -61,7 +63,7 @@ def printed_averages(cells=None):
     return found[[*line, "printed", "value", "mean", "difference", "cells", "consistent"]]
 
 
-def with_misprints(rows, cells, of_others):
+def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series) -> pd.DataFrame:
     """Give published averages that contradict their own row the verdict `misprint`.
 
     This needs no value of ours, so it applies to averages that nobody ran as well. If our own values reproduce
@@ -69,18 +71,13 @@ def with_misprints(rows, cells, of_others):
 
     Parameters
     ----------
-    rows : pandas.DataFrame
+    rows
         Of the ledger: `row, aspect, level, coefficient, verdict, note`, and `paper` and `artefact` if `cells`
-        has them.
-    cells : pandas.DataFrame
+        has them. Their `verdict` and `note` change.
+    cells
         As for `printed_averages`.
-    of_others : pandas.Series of bool
+    of_others
         Which rows hold no value of ours, from `nlgjudge.ledger.verdicts.of_others`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows with `verdict` and `note` changed.
 
     Examples
     --------

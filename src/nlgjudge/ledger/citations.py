@@ -1,5 +1,7 @@
 """What to cite in the place of published cells that contradict their source."""
 
+import pandas as pd
+
 from nlgjudge.ledger.average_audit import LINE, printed_averages
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import KEY
@@ -9,7 +11,7 @@ from nlgjudge.papers.folders import paper as paper_of
 OWN = EVIDENCE[:3]  # from the paper's own material
 
 
-def corrections(paper, rows=None):
+def corrections(paper: str) -> pd.DataFrame:
     """List the published cells that contradict their source, and what to cite instead.
 
     A rule chooses. For an average that is not the mean of its cells it is this mean; for a cell with a wrong label, the
@@ -18,10 +20,8 @@ def corrections(paper, rows=None):
 
     Parameters
     ----------
-    paper : str
+    paper
         A published version, as ``geval`` or ``geval_v1``.
-    rows : pandas.DataFrame, optional
-        Cells of the ledger; the committed ones by default.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def corrections(paper, rows=None):
     ['spearman', '0.514', 0.5355, 'the mean of its cells']
     """
     paper_of(paper)
-    rows = committed() if rows is None else rows
+    rows = committed()
     rows = rows[(rows["paper"] == paper) & (rows["published"] != "")]
     differ = rows["evidence"].isin(OWN) & ~rows["verdict"].isin(["exact", "close"])
     wrong = rows[differ | (rows["verdict"] == MISPRINT)].reset_index(drop=True)

@@ -22,13 +22,8 @@ SETTINGS_COLUMNS = [
 SETTINGS_VERDICTS = ("same", "within_range", "differs", "stand_in", "not_run")
 
 
-def tables():
-    """List the published tables of correlations.
-
-    Returns
-    -------
-    list of (str, str)
-        Paper and artefact, such as ``("geval_v1", "table2")``, in reading order.
+def tables() -> list[tuple[str, str]]:
+    """List the published tables of correlations: paper and artefact, in reading order.
 
     Raises
     ------
@@ -40,32 +35,27 @@ def tables():
     >>> tables()[:2]
     [('geval', 'table1'), ('geval', 'table2')]
     """
-    found = []
+    keys = []
     for path in _folder("published").glob("*_table*.csv"):
         header = path.read_text(encoding="utf-8").partition("\n")[0]
         if "coefficient" in header:
-            found.append(tuple(path.stem.rsplit("_", 1)))
+            keys.append(tuple(path.stem.rsplit("_", 1)))
     order = list(titles())
-    unknown = sorted({paper for paper, _ in found} - {*order})
+    unknown = sorted({paper for paper, _ in keys} - {*order})
     if unknown:
         raise ValueError(
             f"published tables of {', '.join(unknown)}: expected one of {', '.join(order)}. Give a new paper a "
             "folder papers/KEY with a paper.toml"
         )
-    return sorted(found, key=lambda table: (order.index(table[0]), _number(table[1])))
+    return sorted(keys, key=lambda table: (order.index(table[0]), _number(table[1])))
 
 
 def _number(artefact):
     return int(re.sub(r"\D", "", artefact))
 
 
-def published(paper, artefact):
-    """Read one published table.
-
-    Parameters
-    ----------
-    paper, artefact : str
-        Such as ``"chatgpt"`` and ``"table6"``.
+def published(paper: str, artefact: str) -> pd.DataFrame:
+    """Read one published table, as ``published("chatgpt", "table6")``.
 
     Returns
     -------
@@ -93,13 +83,8 @@ def published(paper, artefact):
     return table
 
 
-def all_published():
-    """Stack every published correlation.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Like `published`, with `paper` and `artefact` as last columns.
+def all_published() -> pd.DataFrame:
+    """Stack every published correlation, as from `published`, with `paper` and `artefact` as last columns.
 
     Examples
     --------
@@ -113,13 +98,8 @@ def all_published():
     return pd.concat(parts, ignore_index=True)
 
 
-def third_party(paper, artefact):
+def third_party(paper: str, artefact: str) -> pd.DataFrame:
     """Read what others published about a table: recomputations, and runs of their own.
-
-    Parameters
-    ----------
-    paper, artefact : str
-        Such as ``"geval"`` and ``"table1"``.
 
     Returns
     -------
@@ -137,8 +117,8 @@ def third_party(paper, artefact):
 
     Examples
     --------
-    >>> found = third_party("geval", "table1")
-    >>> found.loc[0, ["source", "aspect", "coefficient", "printed"]].tolist()
+    >>> table = third_party("geval", "table1")
+    >>> table.loc[0, ["source", "aspect", "coefficient", "printed"]].tolist()
     ['benchclaw', 'coherence', 'spearman', '0.571']
     """
     table = _read("third_party", paper, artefact, ["source", *KEY])
@@ -149,20 +129,22 @@ def third_party(paper, artefact):
     )
 
 
-def settings(paper, ours, *, notebook, sample=False):
+def settings(
+    paper: str, ours: pd.DataFrame, *, notebook: str, sample: bool = False
+) -> pd.DataFrame:
     """Compare our values with published tables that hold no correlations, and save the result.
 
     Such tables list sizes, settings or scores of example cases.
 
     Parameters
     ----------
-    paper : str
-    ours : pandas.DataFrame
+    paper
+    ours
         `artefact, row, column, ours, note`, one row per published cell. An optional `verdict`
         overrides `same` (equal strings) and `differs`: `within_range` of samples, `stand_in` for a
         rule in place of a model, `not_run` (the note says what it needs).
-    notebook : str
-    sample : bool
+    notebook
+    sample
         Whether ours comes from the sample; the result is then stored separately.
 
     Returns
@@ -175,14 +157,6 @@ def settings(paper, ours, *, notebook, sample=False):
     ValueError
         If cells are missing, repeated or not published, a verdict is unknown, or one other than
         `same` has no note.
-
-    Examples
-    --------
-    >>> ours = pd.DataFrame([("table1", "Summarization / Coherence", "nonsense", "", "")],
-    ...                     columns=["artefact", "row", "column", "ours", "note"])
-    >>> settings("dhp", ours, notebook="example")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: expected one row for each published cell of dhp, got ...
     """
     key = ["artefact", "row", "column"]
     printed = pd.concat(

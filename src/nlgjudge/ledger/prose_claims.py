@@ -1,22 +1,9 @@
-"""Test the sentences of the papers on the papers' own tables and, where there are scores, on data.
+"""Test the sentences of the papers on the papers' own tables and, where there are scores, on data."""
 
-`paper_tables/claims.csv` lists the claims, each with its section and a test: rows `a` against rows `b`, in
-which cells, and the relation that should hold between both values. Published averages count only in claims
-about averages. Dashes do not count, nor do values that are missing or uncertain in our copy of the text.
-
-A claim compares two values x and y in each cell (artefact, dataset, aspect, level, coefficient). `match` pairs
-them: `each` row of `a` with each row of `b`; `pairs` of rows in the order listed; the `best` of `a` with the best
-of `b`. A cell supports the claim if x is `higher` or `lower` than y, `much higher` (by at least `margin`),
-`as high` (at most `margin` below), `close` (at most `margin` apart) or `equal` (to three digits).
-
-The wording decides, for all papers: no quantifier, every cell; "generally", most cells; "several", some;
-"substantially", "large margin", "significantly", much higher; "competitive", as high; "similar", close. A method
-with several rows is represented by its best row, unless the claim names a row or says "all" or "regardless".
-"Good" and "well" mean above 0.5, "weak", "low" and "poor" below 0.5, "high" and "very strong" above 0.7 (the
-bounds are Mukaka's, 2012, cited by two of the papers).
-"""
+from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +18,7 @@ HOLDS = "holds"
 ONLY_IN_PRINT = "holds only in print"
 DOES_NOT_HOLD = "does not hold"
 UNTESTED = "cannot be tested"
-VERDICTS = [HOLDS, ONLY_IN_PRINT, DOES_NOT_HOLD, UNTESTED]
+ALPHA = 0.05
 MINUS = " minus "  # in a side that names the difference of two rows
 EPSILON = 1e-9
 # How far x is on the claim's side of y; `margin` is what "much" and "close" mean.
@@ -44,69 +31,47 @@ RELATIONS = {
     "equal": lambda x, y, margin: 0.0005 - np.abs(x - y),
 }
 ALTERNATIVES = {"higher": "greater", "much higher": "greater", "lower": "less"}
-MATCHES = ["each", "pairs", "best"]
 # How many of n cells must support the claim.
 QUANTIFIERS = {
     "every": lambda n: n,
     "most": lambda n: n // 2 + 1,
     "some": lambda n: min(n, 2),
 }
-
-
-def listed(path=None):
-    """Read the list of claims.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        The default is `paper_tables/claims.csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per paper and claim: `paper, artefacts` (several with ``|``), `section`, `claim` (quoted, at most
-        25 words), `a, b` (row labels with ``|`` and ``*``, ``!`` for all others, ``A minus B`` for the best of A
-        minus the best of B; `b` may be numbers), `match`, `scope, scope_b` (``aspect=AVG; level=sample``),
-        `relation` (of `RELATIONS`, or ``none``), `cells` (``every``, ``most`` or ``some``), `note`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown relation, match or quantifier, and for a claim without a test or a note that says why.
-    """
-    path = path or root() / "paper_tables" / "claims.csv"
-    table = pd.read_csv(use(path), dtype=str, keep_default_na=False)
-    known = {"relation": [*RELATIONS, "none"], "match": [*MATCHES, ""], "cells": [*QUANTIFIERS, ""]}
-    for column, names in known.items():
-        odd = table[~table[column].isin(names)]
-        if len(odd):
-            first = odd.iloc[0]
-            raise ValueError(
-                f"claim {first['claim']!r}: {column} {first[column]!r}, expected one of {names}"
-            )
-    silent = table[(table["relation"] == "none") & (table["note"] == "")]
-    if len(silent):
-        raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")
-    return table.assign(paper=table["paper"].str.split("|")).explode("paper", ignore_index=True)
+KNOWN = {
+    "relation": [*RELATIONS, "none"],
+    "match": ["each", "pairs", "best", ""],
+    "cells": [*QUANTIFIERS, ""],
+}
 
 
 def claims(
-    paper=None,
-    artefact=None,
-    scores=None,
+    paper: str | None = None,
+    scores: dict[str, pd.DataFrame] | None = None,
     *,
-    margin=0.05,
-    alpha=0.05,
-    table=None,
-    cells=None,
-    **options,
-):
+    margin: float = 0.05,
+    **options: Any,
+) -> pd.DataFrame:
     """Test what a paper says about its tables, in print and, where there are scores, on data.
 
+    `paper_tables/claims.csv` lists the claims, each with its section and a test: rows `a` against rows `b`, in
+    which cells, and the relation that should hold between both values. Published averages count only in claims
+    about averages. Dashes do not count, nor do values that are missing or uncertain in our copy of the text.
+
+    A claim compares two values x and y in each cell (artefact, dataset, aspect, level, coefficient). `match` pairs
+    them: `each` row of `a` with each row of `b`; `pairs` of rows in the order listed; the `best` of `a` with the best
+    of `b`. A cell supports the claim if x is `higher` or `lower` than y, `much higher` (by at least `margin`),
+    `as high` (at most `margin` below), `close` (at most `margin` apart) or `equal` (to three digits).
+
+    The wording decides, for all papers: no quantifier, every cell; "generally", most cells; "several", some;
+    "substantially", "large margin", "significantly", much higher; "competitive", as high; "similar", close. A method
+    with several rows is represented by its best row, unless the claim names a row or says "all" or "regardless".
+    "Good" and "well" mean above 0.5, "weak", "low" and "poor" below 0.5, "high" and "very strong" above 0.7 (the
+    bounds are Mukaka's, 2012, cited by two of the papers).
+
     On data, a cell of a claim that one row is higher or lower than another is tested if both rows have scores:
-    a one-sided paired permutation test, adjusted after Holm over the claim's tested cells. The best row of `a`
+    a one-sided paired permutation test at 5%, adjusted after Holm over the claim's tested cells. The best row of `a`
     that has scores stands for the best. The cell supports the claim if our difference satisfies the relation
-    and p is below `alpha`.
+    and is significant.
 
     Verdicts: `cannot be tested`, no test or no cell with both values; `does not hold`, fewer published cells
     support it than it says; `holds`, enough published cells support it and enough of the tested ones, at least
@@ -114,80 +79,98 @@ def claims(
 
     Parameters
     ----------
-    paper, artefact : str, optional
-        All papers and tables by default.
-    scores : dict of str to pandas.DataFrame, optional
+    paper
+        A published version; all papers by default.
+    scores
         By dataset, as from `Benchmark.with_scores`, metrics named as their row, or ``ROW:ASPECT``.
-    margin, alpha : float
-        In correlation, above 0; in (0, 1).
-    table, cells : pandas.DataFrame, optional
-        Other claims and published cells, as from `listed` and `nlgjudge.ledger.all_published`.
+    margin
+        In correlation, above 0.
     **options
         Of `permutation_test`: `seed, units, resamples, constant, kendall`.
 
     Returns
     -------
     pandas.DataFrame
-        A row per claim: `paper, artefacts, section, claim, in_print` (as ``7 of 8``), `counterexample` (the
-        worst cell), `verdict_in_print`, `tested`, `verdict`, `note`, `about` (index labels of the rows of
-        `cells` that the claim is about).
+        A row per claim: `paper, artefacts` (several with ``|``), `section, claim, in_print` (as ``7 of 8``),
+        `counterexample` (the worst cell), `verdict_in_print, tested, verdict, note`, and the claim's test: `a, b` (row
+        labels with ``|`` and ``*``, ``!`` for all others, ``A minus B`` for the best of A minus the best of B; `b` may
+        be numbers), `match`, `scope, scope_b` (``aspect=AVG; level=sample``), `relation` (or ``none``) and `cells`
+        (``every``, ``most`` or ``some``).
 
     Raises
     ------
     ValueError
-        For a claim about rows that no table has.
+        For a mistake in the list: an unknown relation, match or quantifier, a claim about rows that no table has, or
+        one without a test or a note that says why.
 
     Examples
     --------
-    >>> found = claims("geval", "table1")
+    >>> found = claims("geval")
     >>> found.loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
     ['outperforming all previous methods by a large margin', '0 of 1', 'does not hold']
     """
-    table = listed() if table is None else table
-    cells = all_published() if cells is None else cells
+    listed = _listed()
     if paper is not None:
-        table = table[table["paper"] == paper]
-    if artefact is not None:
-        table = table[[artefact in artefacts.split("|") for artefacts in table["artefacts"]]]
-    rows = [
-        _judged(claim, cells, scores or {}, margin, alpha, options) for claim in table.itertuples()
+        listed = listed[listed["paper"] == paper]
+    cells = all_published()
+    results = [
+        _judged(claim, cells, scores or {}, margin, options) for claim in listed.itertuples()
     ]
-    return pd.DataFrame(rows)
+    what = listed[["paper", "artefacts", "section", "claim"]]
+    test = listed[["a", "b", "match", "scope", "scope_b", "relation", "cells"]]
+    results = pd.DataFrame(
+        results,
+        index=listed.index,
+        columns=["in_print", "counterexample", "verdict_in_print", "tested", "verdict", "note"],
+    )
+    return pd.concat([what, results, test], axis=1).reset_index(drop=True)
 
 
-def _judged(claim, cells, scores, margin, alpha, options):
-    """One row of `claims`."""
-    found = {name: getattr(claim, name) for name in ("paper", "artefacts", "section", "claim")}
-    found |= {"in_print": "", "counterexample": "", "verdict_in_print": UNTESTED, "tested": ""}
-    found |= {"verdict": UNTESTED, "note": claim.note, "about": []}
+def _listed():
+    """The list of claims, a row per paper and claim."""
+    path = use(root() / "paper_tables" / "claims.csv")
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for column, names in KNOWN.items():
+        for odd in table[~table[column].isin(names)].itertuples():
+            value = getattr(odd, column)
+            raise ValueError(f"claim {odd.claim!r}: {column} {value!r}, expected one of {names}")
+    silent = table[(table["relation"] == "none") & (table["note"] == "")]
+    if len(silent):
+        raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")
+    return table.assign(paper=table["paper"].str.split("|")).explode("paper", ignore_index=True)
+
+
+def _judged(claim, cells, scores, margin, options):
+    """Counts, counterexample and verdicts of a claim."""
+    untested = {"in_print": "", "counterexample": "", "verdict_in_print": UNTESTED, "tested": ""}
+    untested |= {"verdict": UNTESTED, "note": claim.note}
     if claim.relation == "none":
-        return found
-    side_a, side_b, found["about"] = _sides(claim, cells)
+        return untested
+    side_a, side_b = _sides(claim, cells)
     cases = _cases(claim, side_a, side_b)
     if not len(cases):
-        found["note"] = claim.note or "the cells that it is about are lost in the text at hand"
-        return found
-    needed = QUANTIFIERS[claim.cells]
+        lost = "the cells that it is about are lost in the text at hand"
+        return untested | {"note": claim.note or lost}
     relation = RELATIONS[claim.relation]
+    needed = QUANTIFIERS[claim.cells]
     room = relation(cases["value"], cases["value_b"], margin)
     good = (room > -EPSILON).sum()
-    found["in_print"] = f"{good} of {len(cases)}"
-    if good < len(cases):
-        found["counterexample"] = _worst(cases.loc[room.idxmin()], cases)
     tests = _tests(claim, side_a, side_b, scores, options)
-    supporting = sum(relation(d, 0, margin) > -EPSILON and p < alpha for d, p in tests)
-    if tests:
-        untested = len(cases) - len(tests)
-        found["tested"] = f"{supporting} of {len(tests)} tested, {untested} untested"
-    found["verdict_in_print"] = HOLDS if good >= needed(len(cases)) else DOES_NOT_HOLD
-    found["verdict"] = found["verdict_in_print"]
-    if found["verdict"] == HOLDS and not (tests and supporting >= needed(len(tests))):
-        found["verdict"] = ONLY_IN_PRINT
-    return found
+    supporting = sum(relation(d, 0, margin) > -EPSILON and p < ALPHA for d, p in tests)
+    in_print = HOLDS if good >= needed(len(cases)) else DOES_NOT_HOLD
+    confirmed = bool(tests) and supporting >= needed(len(tests))
+    rest = len(cases) - len(tests)
+    return untested | {
+        "in_print": f"{good} of {len(cases)}",
+        "counterexample": _worst(cases.loc[room.idxmin()], cases) if good < len(cases) else "",
+        "verdict_in_print": in_print,
+        "tested": f"{supporting} of {len(tests)} tested, {rest} untested" if tests else "",
+        "verdict": ONLY_IN_PRINT if in_print == HOLDS and not confirmed else in_print,
+    }
 
 
 def _sides(claim, cells):
-    """The values of both sides, a row each, and the labels of the cells that they are taken from."""
+    """The values of both sides, a row each; None for a side of numbers."""
     in_tables = cells["artefact"].isin(claim.artefacts.split("|"))
     cells = cells[(cells["paper"] == claim.paper) & in_tables]
     names = cells["row"].unique()
@@ -197,23 +180,15 @@ def _sides(claim, cells):
     scope_a = _within(single, claim.scope)
     scope_b = _within(cells, claim.scope_b) if claim.scope_b else scope_a
     sides = []
-    about = set()
     for patterns, scope in ((claim.a, scope_a), (claim.b, scope_b)):
-        if _is_number(patterns):
+        if patterns[:1].isdigit():
             sides.append(None)
             continue
-        parts = [_expand(names, part) for part in patterns.split(MINUS)]
-        if not all(parts):
+        if not all(_expand(names, part) for part in patterns.split(MINUS)):
             where = f"claim {claim.claim!r} of {claim.paper} {claim.artefacts}"
             raise ValueError(f"{where}: no row {patterns!r}")
         sides.append(_selected(scope, patterns, names))
-        about |= set(scope.index[scope["row"].isin(sum(parts, []))])
-    return *sides, sorted(about)
-
-
-def _is_number(text):
-    """Whether a side is a number, or several."""
-    return text[:1].isdigit()
+    return sides
 
 
 def _expand(names, patterns):

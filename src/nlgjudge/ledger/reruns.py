@@ -31,7 +31,7 @@ from nlgjudge.ledger.comparison import averages, compare, side_by_side
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
-from nlgjudge.papers.coascore.aspects import stage
+from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.folders import papers
 from nlgjudge.papers.protocol import Protocol, Scope
@@ -182,7 +182,7 @@ def row_prompt(row, scope, aspect):
     """The prompt by which a row asks for an aspect, as its scope names it."""
     name = row.prompt.format(task=scope.task, aspect=aspect)
     if name.startswith("coascore/"):  # printed for one task, and put into the words of others
-        return stage(name.split("/")[1], scope.task, aspect)
+        return stage_prompt(name.split("/")[1], scope.task, aspect)
     return prompt(name)
 
 
@@ -271,7 +271,7 @@ def _chained(part, items, judge, aspect, options):
         settings=sampling,
         pattern=options.get("pattern", ""),
     )
-    return found.responses.drop(columns="used")
+    return found.responses
 
 
 class Rerun(NamedTuple):

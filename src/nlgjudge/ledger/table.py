@@ -445,7 +445,7 @@ class Table:
         pandas.DataFrame
             By section.
         """
-        found = claims(self.paper, None, scores, **how)
+        found = claims(self.paper, scores, **how)
         own = found["artefacts"].map(lambda names: set(names.split("|")) <= {*self.artefacts})
         return found[own].set_index("section")
 

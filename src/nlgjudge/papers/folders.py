@@ -76,17 +76,17 @@ def artefacts() -> pd.DataFrame:
 @cache
 def papers() -> dict[str, Paper]:
     """Every paper by key, in the order of the ledger."""
-    paths = [folder / "paper.toml" for folder in FOLDER.iterdir() if folder.is_dir()]
-    entries = {path.parent.name: _toml(path) for path in paths if path.is_file()}
-    order = sorted(entries, key=lambda key: (entries[key].pop("order", len(entries)), key))
-    return {key: _paper(key, entries[key]) for key in order}
+    paths = {folder.name: folder / "paper.toml" for folder in FOLDER.iterdir() if folder.is_dir()}
+    entries = {key: _toml(key, path) for key, path in paths.items() if path.is_file()}
+    found = [_paper(key, entry) for key, entry in entries.items()]
+    return {paper.key: paper for paper in sorted(found, key=lambda one: (one.order, one.key))}
 
 
-def _toml(path):
+def _toml(key, path):
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"papers/{path.parent.name}/paper.toml: {error}") from error
+        raise ValueError(f"papers/{key}/paper.toml: {error}") from error
 
 
 def _paper(key, entry):

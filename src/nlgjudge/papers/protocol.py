@@ -160,6 +160,8 @@ class Paper(NamedTuple):
     ----------
     key, title
         Name of its folder, and the title that texts use.
+    order
+        Its place in the ledger; papers without one come last.
     versions
         By the key of the published tables, as ``geval_v1``.
     artefacts
@@ -185,3 +187,4 @@ class Paper(NamedTuple):
     recorded: dict[str, dict[str, str]] = {}
     copied: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
+    order: int = 1000

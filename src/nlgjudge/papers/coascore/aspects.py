@@ -5,19 +5,21 @@ prompts are about the overall quality of a dialogue response; for other tasks an
 their words are replaced by those of `prompts/tasks.toml` in a single pass.
 """
 
+from __future__ import annotations
+
 import math
 import re
 import tomllib
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from nlgjudge.judging.prompts import prompt
+from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.reading import Reading, Score, load_json, visible
-from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.folders import paper
@@ -33,21 +35,11 @@ _WORDS = (
 _NUMBERS = dict(enumerate(_WORDS.split(), 1))
 _MARKS = " \t#>*_\"'`•–-"  # around a line of a list
 _LONGEST_NAME = 60  # characters
+SCALE = (1, 5)
 
 
 class Aspect(NamedTuple):
-    """An aspect and what is meant by it.
-
-    Attributes
-    ----------
-    name : str
-    definition : str
-
-    Examples
-    --------
-    >>> Aspect("Clarity", "how clear it is").name
-    'Clarity'
-    """
+    """An aspect and what is meant by it."""
 
     name: str
     definition: str
@@ -61,23 +53,13 @@ class NoAspects(ValueError):
         self.reason = reason
 
 
-def dataset_aspects(task):
-    """Rated aspects of a task with the words that ask about them.
-
-    Parameters
-    ----------
-    task : str
-        As ``dialogue`` or ``summarization``.
-
-    Returns
-    -------
-    dict of str to Aspect
-        By the benchmarks' name of the aspect.
+def dataset_aspects(task: str) -> dict[str, Aspect]:
+    """Rated aspects of a task with the words that ask about them, by the benchmarks' name of the aspect.
 
     Raises
     ------
     KeyError
-        For an unknown task; the message lists the known.
+        For an unknown task, with those that there are.
 
     Examples
     --------
@@ -87,53 +69,43 @@ def dataset_aspects(task):
     return {key: Aspect(*words) for key, words in _task_words(task)["aspects"].items()}
 
 
-def other_rated_aspects(task, aspect):
+def other_rated_aspects(task: str, aspect: str) -> list[Aspect]:
     """Aspects that the ablation CoAScore_inter shows instead of generated ones (section 4.6).
 
     The paper experiments "with five aspects in the TopicalChat dataset", those of Table 5, and takes "other
     aspects already present in the evaluation dataset". Topical-Chat's sixth aspect, the use of knowledge, is
     not in Table 5 and is left out. For a task that is not in Table 5, all its rated aspects count.
 
-    Parameters
-    ----------
-    task, aspect : str
-        As for `stage`.
-
-    Returns
-    -------
-    list of Aspect
-        Without the target itself, in the table's order.
-
     Examples
     --------
-    >>> [one.name for one in other_rated_aspects("dialogue", "overall")]
+    >>> [other.name for other in other_rated_aspects("dialogue", "overall")]
     ['Naturalness', 'Understandability', 'Interest', 'Maintains Context']
     """
-    known = dataset_aspects(task)
-    printed = [
-        scope
-        for scope in paper("coascore").scopes
-        if "table5" in scope.artefacts and scope.task == task
-    ]
-    keys = [asked for scope in printed for asked, _ in scope.aspects.values()]
-    return [known[key] for key in keys or known if key != aspect]
+    rated = dataset_aspects(task)
+    scopes = paper("coascore").scopes
+    of_table = [scope for scope in scopes if "table5" in scope.artefacts and scope.task == task]
+    keys = [asked for scope in of_table for asked, _ in scope.aspects.values()]
+    return [rated[key] for key in keys or rated if key != aspect]
 
 
-def stage(name, task, aspect, scale=(1, 5)):
+def stage_prompt(
+    name: Literal["llmscore", "llmscore_cot", "aspects", "aspect_scores", "chain"],
+    task: str,
+    aspect: str,
+) -> Prompt:
     """One of the printed prompts, in the words of a task and an aspect.
 
     Parameters
     ----------
-    name : {"llmscore", "llmscore_cot", "aspects", "aspect_scores", "chain"}
+    name
         Tables 8 to 11. Of LLMScore_CoT, which gives reasons first, the paper prints "Let's think step by step:".
-    task, aspect : str
-        A task of `prompts/coascore/tasks.toml` and one of its aspects.
-    scale : (int, int)
+    task, aspect
+        A task of `prompts/tasks.toml` and one of its aspects.
 
     Returns
     -------
     nlgjudge.judging.prompts.Prompt
-        `exact` for the words that the paper prints: dialogue, overall quality, 1 to 5.
+        `exact` for the words that the paper prints: dialogue and overall quality.
 
     Raises
     ------
@@ -141,137 +113,94 @@ def stage(name, task, aspect, scale=(1, 5)):
         For an unknown task or aspect.
     """
     if name == "llmscore_cot":
-        alone = stage("llmscore", task, aspect, scale)
-        body = alone.body.rpartition("\n\n")[0]
-        return alone._replace(
-            name=f"coascore/{name}/{task}/{aspect}", body=f"{body}\n\n{_STEP_BY_STEP}", exact=False
-        )
-    asked = prompt(f"coascore/{name}")
-    printed = _task_words("dialogue")
-    wanted = _task_words(task)
-    if aspect not in wanted["aspects"]:
+        plain = stage_prompt("llmscore", task, aspect)
+        body = plain.body.rpartition("\n\n")[0] + "\n\n" + _STEP_BY_STEP
+        return plain._replace(name=f"coascore/{name}/{task}/{aspect}", body=body, exact=False)
+    printed = prompt(f"coascore/{name}")
+    words = _task_words(task)
+    if aspect not in words["aspects"]:
         raise KeyError(
-            f"no words for aspect {aspect!r} of {task}; there are {', '.join(wanted['aspects'])}"
+            f"no words for aspect {aspect!r} of {task}; there are {', '.join(words['aspects'])}"
         )
-    exchange = dict(zip(_words(printed, "overall", (1, 5)), _words(wanted, aspect, scale)))
+    exchange = dict(zip(_words(_task_words("dialogue"), "overall"), _words(words, aspect)))
     longest_first = sorted(exchange, key=len, reverse=True)
-    pattern = "|".join(re.escape(words) for words in longest_first)
-    body = re.sub(pattern, lambda match: exchange[match[0]], asked.body)
-    return asked._replace(
+    pattern = "|".join(map(re.escape, longest_first))
+    body = re.sub(pattern, lambda match: exchange[match[0]], printed.body)
+    return printed._replace(
         name=f"coascore/{name}/{task}/{aspect}",
         aspect=aspect,
         body=body,
-        slots={token: field for token, field in asked.slots.items() if token in body},
-        exact=asked.exact and body == asked.body,
-        scale=tuple(scale) if asked.scale else (),
+        slots={token: field for token, field in printed.slots.items() if token in body},
+        exact=printed.exact and body == printed.body,
     )
 
 
 def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
-    """Let a judge list aspects (stage 1, Table 9).
-
-    A live judge keeps the reply in its store under the full request, so the same task,
-    aspect, n and judge are asked once.
-
-    Parameters
-    ----------
-    judge, task, aspect, settings
-        As for `nlgjudge.papers.coascore.chain.llmscore`.
-    n : int
-
-    Returns
-    -------
-    list of nlgjudge.papers.coascore.aspects.Aspect
-        At most n; fewer come with a warning.
-
-    Raises
-    ------
-    NoAspects
-        When the reply names none.
-    """
-    asked = stage("aspects", task, aspect)
-    judge = get_judge(judge)
-    fields = {"n": str(n)}
-    text = asked.render({"n": _NUMBERS.get(n, n)})
-    (reply,) = judge.replies([_task("relevant aspects", asked, text, fields, settings)])
-    found = parse_aspects(reply.text)[:n]
-    if not found:
+    """Let a judge list at most n aspects (stage 1, Table 9); fewer come with a warning, none is `NoAspects`."""
+    stage = stage_prompt("aspects", task, aspect)
+    text = stage.render({"n": _NUMBERS.get(n, n)})
+    (reply,) = judge.replies([_task("relevant aspects", stage, text, {"n": str(n)}, settings)])
+    aspects = parse_aspects(reply.text)[:n]
+    if not aspects:
         raise NoAspects(
             f"{judge.name} named no aspect of {aspect}, expected {n}, one 'Name: definition' a line; got "
             f"{reply.reason or reply.text[:80]!r}",
             reply.reason or "no_aspects",
         )
-    if len(found) < n:
-        warnings.warn(f"{judge.name} named {len(found)} of {n} aspects of {aspect}", stacklevel=2)
-    return found
+    if len(aspects) < n:
+        warnings.warn(f"{judge.name} named {len(aspects)} of {n} aspects of {aspect}", stacklevel=2)
+    return aspects
 
 
-def score_aspects(items, judge, task, aspect, aspects, *, scale=(1, 5), settings=None):
+def score_aspects(items, judge, task, aspect, aspects, *, settings=None):
     """Score all aspects of an item in one call (stage 2, Table 10).
 
-    Parameters
-    ----------
-    items, judge, task, aspect, scale, settings
-        As for `nlgjudge.papers.coascore.chain.llmscore`.
-    aspects : list of nlgjudge.papers.coascore.aspects.Aspect
-
-    Returns
-    -------
-    pandas.DataFrame
-        `item_id, aspect` (of the chain), `sample_index, text, score, reason`, a row for each item and aspect. An
-        aspect that was not asked for has a row with the reason `extra_aspect`.
+    Returns the columns of responses, `aspect` being those of the chain, a row for each item and aspect. An aspect that
+    was not asked for has a row with the reason `extra_aspect`.
     """
-    asked = stage("aspect_scores", task, aspect, scale)
-    judge = get_judge(judge)
-    names = [one.name for one in aspects]
-    definitions = "\n\n".join(f"{one.name}: {one.definition}" for one in aspects)
+    stage = stage_prompt("aspect_scores", task, aspect)
+    names = [aspect.name for aspect in aspects]
+    definitions = "\n\n".join(f"{aspect.name}: {aspect.definition}" for aspect in aspects)
     shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
     settings = {"response_format": _schema(names)} | (SAMPLING if settings is None else settings)
-    rows, parsed = [], {}  # many replies are alike
-    for reply in judge.replies(item_tasks(items, asked, settings, shown)):
+    rows = []
+    parsed = {}  # many replies are alike
+    for reply in judge.replies(item_tasks(items, stage, settings, shown)):
         if reply.text not in parsed:
-            parsed[reply.text] = parse_scores(reply.text, names, scale)
+            parsed[reply.text] = parse_scores(reply.text, names)
         scores, extra = parsed[reply.text]
-        found = [(name, score, reply.reason or reason) for name, (score, reason) in scores.items()]
-        found += [(name, math.nan, "extra_aspect") for name in extra]
-        for name, score, reason in found:
-            rows.append((reply.item_id, name, reply.sample_index, reply.text, score, reason))
+        scores = scores | dict.fromkeys(extra, Score(math.nan, "extra_aspect"))
+        for name, score in scores.items():
+            reason = score.reason if name in extra else reply.reason or score.reason
+            rows.append((reply.item_id, name, reply.sample_index, reply.text, score.score, reason))
     return pd.DataFrame(rows, columns=COLUMNS).astype({"score": float})
 
 
-def parse_aspects(text):
+def parse_aspects(text: str) -> list[Aspect]:
     """Read a list of aspects: a JSON object, or one "Name: definition" a line.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    list of Aspect
-        In the reply's order, the first of those whose names differ only in case or marks.
+    Of names that differ only in case or marks the first counts.
 
     Examples
     --------
     >>> parse_aspects("1. Clarity: how clear it is\\n2. Tone: how it sounds")[0]
     Aspect(name='Clarity', definition='how clear it is')
     """
-    found = {}
+    aspects: dict[str, Aspect] = {}
     for name, definition in _pairs(text) or []:
         if _key(name) and len(definition.split()) > 1:
-            found.setdefault(_key(name), Aspect(name, definition))
-    return list(found.values())
+            aspects.setdefault(_key(name), Aspect(name, definition))
+    return list(aspects.values())
 
 
-def parse_scores(text, names, scale=(1, 5)):
-    """Read a score for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
+def parse_scores(text: str, names: Sequence[str]) -> tuple[dict[str, Score], list[str]]:
+    """Read a score from 1 to 5 for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
 
     Parameters
     ----------
-    text : str
-    names : list of str
+    text
+    names
         A reply's names may differ in case and marks, and in nothing else.
-    scale : (float, float)
 
     Returns
     -------
@@ -289,44 +218,29 @@ def parse_scores(text, names, scale=(1, 5)):
     pairs = _pairs(text)
     if pairs is None:
         return dict.fromkeys(names, Score(math.nan, "not_json")), []
-    wanted = {_key(name): name for name in names}
-    given = {}
+    reading = Reading("number", SCALE)
+    asked = {_key(name): name for name in names}
+    rated: dict[str, set[Score]] = {}
     for name, value in pairs:
-        score = Reading("number", scale).read(value)
+        score = reading.read(value)
         if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
-            given.setdefault(wanted.get(_key(name), name), set()).add(score)
-    reason = "missing_aspect"
-    if not given:
-        of_whole = Reading("number", scale).read(text).reason
-        reason = of_whole if of_whole in ("empty", "refusal") else reason
+            rated.setdefault(asked.get(_key(name), name), set()).add(score)
+    of_whole = "" if rated else reading.read(text).reason
+    missing = Score(math.nan, of_whole if of_whole in ("empty", "refusal") else "missing_aspect")
     scores = {}
     for name in names:
-        found = given.get(name, {Score(math.nan, reason)})
-        scores[name] = found.pop() if len(found) == 1 else Score(math.nan, "ambiguous")
-    return scores, [name for name in given if name not in names]
+        different = rated.get(name, {missing})
+        scores[name] = different.pop() if len(different) == 1 else Score(math.nan, "ambiguous")
+    return scores, [name for name in rated if name not in names]
 
 
-def item_tasks(items, asked, settings, extra=None):
-    """Render a prompt for every item.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-    asked : nlgjudge.judging.prompts.Prompt
-    settings : dict or None
-        Sampling parameters; `protocols.SAMPLING` without any.
-    extra : dict of str to dict, optional
-        Further fields, by field and item.
-
-    Returns
-    -------
-    list of nlgjudge.judging.tasks.Task
-    """
+def item_tasks(items, stage, settings, extra=None):
+    """A task for every item; `extra` has further fields, by field and item."""
     tasks = []
     for item in items.astype(object).itertuples():
         fields = fields_of(item)
         fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
-        tasks.append(_task(item.item_id, asked, asked.render(fields), fields, settings))
+        tasks.append(_task(item.item_id, stage, stage.render(fields), fields, settings))
     return tasks
 
 
@@ -344,16 +258,16 @@ def _schema(names):
     }
 
 
-def _task(key, asked, text, fields, settings):
+def _task(key, stage, text, fields, settings):
     return Task(
         key,
-        asked.aspect,
+        stage.aspect,
         text,
         fields,
-        asked.reading,
+        stage.reading,
         settings=SAMPLING if settings is None else settings,
-        prompt=asked.name,
-        digest=asked.digest,
+        prompt=stage.name,
+        digest=stage.digest,
     )
 
 
@@ -404,14 +318,12 @@ def _task_words(name):
     return tasks[name]
 
 
-def _words(task, aspect, scale):
+def _words(task, aspect):
     """What a prompt says of the task and the aspect, in one order for all."""
     title, definition = task["aspects"][aspect]
-    low, high = scale
     return [
         task["intro"].strip(),
         task["material"].strip(),
         *(task["name"], task["source"], task["hypothesis"]),
         *(title, title.lower(), definition),
-        *(f"({low}-{high})", f"from {low} to {high}"),
     ]

@@ -2,30 +2,31 @@
 
 Gong and Mao 2023 (arXiv 2312.10355), section 3: (1) the judge lists n aspects relevant to the
 target, (2) scores them all in one call, (3) scores the target with their definitions and
-scores before it. `llmscore` is the baseline without a chain. The ablations of section 4.6 are
-a parameter each of `coascore`.
+scores before it. The ablations of section 4.6 are a parameter each.
 """
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.choices import check_known
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses
 from nlgjudge.papers.coascore.aspects import (
+    SCALE,
+    Aspect,
     NoAspects,
     item_tasks,
     other_rated_aspects,
     relevant_aspects,
     score_aspects,
-    stage,
+    stage_prompt,
 )
-
-SCORES = ("judged", "none", "random")
-FINAL = ("judge", "average")
 
 
 class Chain(NamedTuple):
@@ -33,88 +34,57 @@ class Chain(NamedTuple):
 
     Attributes
     ----------
-    responses : pandas.DataFrame
-        `item_id, aspect, sample_index, text, score, reason` of the target, as
-        `nlgjudge.judging.run.judge_items` gives them; `used` counts the scored aspects shown.
-    aspects : list of nlgjudge.papers.coascore.aspects.Aspect
-    aspect_scores : pandas.DataFrame
-        As from `nlgjudge.papers.coascore.aspects.score_aspects`; NaN with the reason `not_asked` where no scores
-        were wanted.
+    responses
+        `item_id, aspect, sample_index, text, score, reason` of the target, as from `nlgjudge.judge_items`.
+    aspects
+        Those before the target.
+    aspect_scores
+        The same columns for each item and aspect of the chain; NaN with the reason `not_asked` where no scores were
+        wanted.
     """
 
     responses: pd.DataFrame
-    aspects: list
+    aspects: list[Aspect]
     aspect_scores: pd.DataFrame
 
 
-def llmscore(items, judge, task, aspect, *, cot=False, scale=(1, 5), settings=None):
-    """Score items without a chain (Table 8).
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        `item_id, source, hypothesis, references, context`.
-    judge : str or object
-        A name for `nlgjudge.judging.run.get_judge`, or anything with `replies(tasks)`.
-    task, aspect : str
-        As for `nlgjudge.papers.coascore.aspects.stage`.
-    cot : bool
-        LLMScore_CoT: reasons first. Of its words the paper prints "Let's think step by step:".
-    scale : (int, int)
-    settings : dict, optional
-        Sampling parameters; temperature 0 by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `nlgjudge.judging.run.judge_items`.
-
-    Examples
-    --------
-    >>> from nlgjudge.data.benchmarks import load
-    >>> found = llmscore(load("topical_chat", "sample").items.head(2), "surface", "dialogue", "coherence")
-    >>> found["score"].notna().tolist()
-    [True, True]
-    """
-    judge = get_judge(judge)
-    asked = stage("llmscore_cot" if cot else "llmscore", task, aspect, scale)
-    replies = judge.replies(item_tasks(items, asked, settings))
-    return responses(replies, Reading(asked.form, asked.scale))
-
-
 def coascore(
-    items,
-    judge,
-    task,
-    aspect,
+    items: pd.DataFrame,
+    judge: Any,
+    task: str,
+    aspect: str,
     *,
-    n=5,
-    aspects=None,
-    scores="judged",
-    final="judge",
-    scale=(1, 5),
-    settings=None,
-    rng=None,
-    pattern="",
-):
-    """Score items by the chain of aspects (Table 11).
+    n: int = 5,
+    aspects: list[Aspect] | Literal["inter"] | None = None,
+    scores: Literal["judged", "none", "random"] = "judged",
+    final: Literal["judge", "average"] = "judge",
+    settings: dict[str, Any] | None = None,
+    rng: np.random.Generator | None = None,
+    pattern: str = "",
+) -> Chain:
+    """Score items from 1 to 5 by the chain of aspects (Table 11).
 
     Parameters
     ----------
-    items, judge, task, aspect, scale, settings
-        As for `llmscore`.
-    n : int
+    items
+        `item_id, source, hypothesis, references, context`.
+    judge
+        A name for `nlgjudge.get_judge`, or anything with `replies(tasks)`.
+    task, aspect
+        A task and one of its aspects, as in `nlgjudge.coascore.dataset_aspects`.
+    n
         Aspects to generate; section 4.6 goes from 5 to 20.
-    aspects : list of Aspect or "inter", optional
-        Instead of generated ones; ``"inter"`` takes the other rated aspects of Table 5, as
-        `nlgjudge.papers.coascore.aspects.other_rated_aspects` gives them.
-    scores : {"judged", "none", "random"}
+    aspects
+        Instead of generated ones; ``"inter"`` takes the other rated aspects of Table 5.
+    scores
         The judge's own, definitions alone, or whole numbers drawn evenly from the scale.
-    final : {"judge", "average"}
+    final
         Let the judge score the target, or take the mean of the aspects' scores.
-    rng : numpy.random.Generator
+    settings
+        Sampling parameters; temperature 0 by default.
+    rng
         For random scores.
-    pattern : str
+    pattern
         How the target's score is written where the default does not read it; see `nlgjudge.judging.Reading`.
 
     Returns
@@ -130,20 +100,18 @@ def coascore(
 
     Examples
     --------
-    >>> from nlgjudge.data.benchmarks import load
-    >>> from nlgjudge.judging.surface import Surface
-    >>> from nlgjudge.papers.coascore.aspects import dataset_aspects
-    >>> from nlgjudge.papers.coascore.chained import Chained
-    >>> judge = Chained(Surface(), list(dataset_aspects("dialogue").values()))
-    >>> chain = coascore(load("topical_chat", "sample").items.head(2), judge, "dialogue", "coherence", n=3)
-    >>> len(chain.aspects), chain.responses["used"].tolist()
-    (3, [3, 3])
+    >>> import nlgjudge as nj
+    >>> aspects = list(nj.coascore.dataset_aspects("dialogue").values())
+    >>> judge = nj.coascore.Chained(nj.get_judge("surface"), aspects)
+    >>> items = nj.load("topical_chat", "sample").items.head(2)
+    >>> chain = coascore(items, judge, "dialogue", "coherence", n=3)
+    >>> len(chain.aspects), len(chain.aspect_scores), chain.responses["score"].notna().tolist()
+    (3, 6, [True, True])
     """
-    if scores not in SCORES or final not in FINAL or (scores == "none" and final == "average"):
-        raise ValueError(
-            f"scores={scores!r}, final={final!r}: expected one of {SCORES} and one of {FINAL}, "
-            "and scores to average"
-        )
+    check_known("kind of scores", scores, ("judged", "none", "random"))
+    check_known("final step", final, ("judge", "average"))
+    if scores == "none" and final == "average":
+        raise ValueError("final='average' needs scores to average; got scores='none'")
     judge = get_judge(judge)
     if aspects == "inter":
         aspects = other_rated_aspects(task, aspect)
@@ -152,57 +120,56 @@ def coascore(
     except NoAspects as error:
         warnings.warn(str(error), stacklevel=2)
         end = _without_scores(items["item_id"], aspect, error.reason)
-        return Chain(end.assign(used=0), [], _unjudged(items, [], scale, "none", rng))
+        return Chain(end, [], _unjudged(items, [], "none", rng))
     if scores == "judged":
-        found = score_aspects(items, judge, task, aspect, aspects, scale=scale, settings=settings)
+        aspect_scores = score_aspects(items, judge, task, aspect, aspects, settings=settings)
     else:
-        found = _unjudged(items, aspects, scale, scores, rng)
-    table = found[found["reason"] != "extra_aspect"].pivot(
-        index="item_id", columns="aspect", values="score"
-    )
+        aspect_scores = _unjudged(items, aspects, scores, rng)
+    asked_for = aspect_scores[aspect_scores["reason"] != "extra_aspect"]
+    table = asked_for.pivot(index="item_id", columns="aspect", values="score")
     table = table.reindex(index=items["item_id"], columns=[one.name for one in aspects])
     if final == "average":
-        mean = table.mean(axis=1)
-        end = _without_scores(mean.index, aspect).assign(score=mean.to_numpy())
-        end["reason"] = end["reason"].where(end["score"].isna(), "")
-    else:
-        reading = Reading("number", scale, pattern)
-        end = _final_stage(items, judge, task, aspect, aspects, table, scores, settings, reading)
-    used = end["item_id"].map(table.notna().sum(axis=1))
-    return Chain(end.assign(used=used), aspects, found)
+        return Chain(_averages(table, aspect), aspects, aspect_scores)
+    stage = stage_prompt("chain", task, aspect)
+    if scores == "none":  # the prompt does not mention scores where it shows none
+        body = stage.body.replace("some scores for different", "some different")
+        body = body.replace("the scores for different", "the different")
+        stage = stage._replace(body=body, exact=False)
+    shown = {item: _shown(aspects, row, scores) for item, row in zip(table.index, table.to_numpy())}
+    able = items["item_id"].map(shown) != ""
+    tasks = item_tasks(items[able], stage, settings, {"scores": shown})
+    end = responses(judge.replies(tasks), Reading("number", SCALE, pattern))
+    if not able.all():
+        end = pd.concat(
+            [end, _without_scores(items.loc[~able, "item_id"], aspect)], ignore_index=True
+        )
+    return Chain(end, aspects, aspect_scores)
 
 
-def _unjudged(items, aspects, scale, scores, rng):
+def _unjudged(items, aspects, scores, rng):
     """Stage 2 without a judge: random scores, or none."""
-    names = [one.name for one in aspects]
+    names = [aspect.name for aspect in aspects]
     keys = pd.MultiIndex.from_product([items["item_id"], names], names=["item_id", "aspect"])
     rows = keys.to_frame(index=False).assign(sample_index=0, text="")
     if scores == "none":
         return rows.assign(score=np.nan, reason="not_asked")
-    if not isinstance(rng, np.random.Generator):
+    if rng is None:
         raise ValueError("random scores need rng=numpy.random.default_rng(seed)")
-    low, high = scale
+    low, high = SCALE
     return rows.assign(score=rng.integers(low, high + 1, len(keys)).astype(float), reason="")
 
 
-def _final_stage(items, judge, task, aspect, aspects, table, scores, settings, reading):
-    """Stage 3, for the items that have something to show."""
-    asked = stage("chain", task, aspect, reading.scale)
-    if scores == "none":  # the prompt does not mention scores where it shows none
-        body = asked.body.replace("some scores for different", "some different")
-        body = body.replace("the scores for different", "the different")
-        asked = asked._replace(body=body, exact=False)
-    shown = {item: _shown(aspects, row, scores) for item, row in zip(table.index, table.to_numpy())}
-    able = items["item_id"].map(shown) != ""
-    tasks = item_tasks(items[able], asked, settings, {"scores": shown})
-    found = responses(judge.replies(tasks), reading)
-    left = _without_scores(items.loc[~able, "item_id"], aspect)
-    return pd.concat([found, left], ignore_index=True) if len(left) else found
+def _averages(table, aspect):
+    """In place of stage 3, the mean of the aspects' scores."""
+    mean = table.mean(axis=1)
+    end = _without_scores(mean.index, aspect).assign(score=mean.to_numpy())
+    end["reason"] = end["reason"].where(end["score"].isna(), "")
+    return end
 
 
 def _shown(aspects, row, scores):
     """Aspects that have a score, with it; without scores all definitions."""
-    definitions = [f"{one.name}: {one.definition}" for one in aspects]
+    definitions = [f"{aspect.name}: {aspect.definition}" for aspect in aspects]
     if scores != "none":
         pairs = zip(definitions, row)
         definitions = [f"{text}\n\nScore: {score}" for text, score in pairs if pd.notna(score)]
@@ -211,13 +178,5 @@ def _shown(aspects, row, scores):
 
 def _without_scores(ids, aspect, reason="no_aspect_scores"):
     """Rows of items that have no score."""
-    return pd.DataFrame(
-        {
-            "item_id": ids,
-            "aspect": aspect,
-            "sample_index": 0,
-            "text": "",
-            "score": np.nan,
-            "reason": reason,
-        }
-    )
+    rows = pd.DataFrame({"item_id": ids, "aspect": aspect, "sample_index": 0, "text": ""})
+    return rows.assign(score=np.nan, reason=reason)

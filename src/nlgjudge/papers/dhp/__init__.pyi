@@ -1,9 +1,8 @@
-from .chosen_texts import originals as originals
-from .discerning import FORMS as FORMS
-from .discerning import discernment as discernment
-from .discerning import discernment_interval as discernment_interval
-from .discerning import overall_discernment as overall_discernment
-from .discerning import signed_rank as signed_rank
+from .discernment_score import discernment as discernment
+from .discernment_score import discernment_interval as discernment_interval
+from .discernment_score import overall_discernment as overall_discernment
+from .perturbing import DATASETS as DATASETS
 from .perturbing import perturb as perturb
 from .perturbing import perturbations as perturbations
 from .rewriting import rewrite as rewrite
+from .source_texts import originals as originals

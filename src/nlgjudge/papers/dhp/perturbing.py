@@ -5,19 +5,22 @@ makes the change, and the column `origin` says so; `nlgjudge.papers.dhp.rewritin
 Draws come from `random.Random` seeded with a string, which gives the same texts on every machine.
 """
 
+from __future__ import annotations
+
 import random
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.choices import check_known, unknown
+from nlgjudge.data.choices import check_known
 from nlgjudge.namespaces import optional
 
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that
 # a model makes in the paper ("one or more") are ours. So is the 5 of a story's deletions, which is lost from the
 # paper's text: its typos have 5.
-_SIZES = {
+_SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "summarization": {
         "fictional entities": (1, 4),
         "grammatical errors": (2, 6),
@@ -47,14 +50,17 @@ _SIZES = {
         "grammatical errors": (2, 6),
     },
 }
-# Task of each dataset, and sizes of its own.
 DATASETS = {
-    "summeval": ("summarization", {"deletions": (10, 50), "typos": (10, 50)}),
-    "sumpubmed": ("summarization", {"deletions": (20, 100), "typos": (20, 100)}),
-    "story_cloze": ("story", {}),
-    "answer_equivalence": ("question_answering", {}),
-    "wmt22_de_en": ("translation", {}),
-    "wmt22_zh_en": ("translation", {}),
+    "summeval": "summarization",
+    "sumpubmed": "summarization",
+    "story_cloze": "story",
+    "answer_equivalence": "question_answering",
+    "wmt22_de_en": "translation",
+    "wmt22_zh_en": "translation",
+}
+_SIZES_OF_DATASETS: dict[str, dict[str, tuple[int, ...]]] = {
+    "summeval": {"deletions": (10, 50), "typos": (10, 50)},
+    "sumpubmed": {"deletions": (20, 100), "typos": (20, 100)},
 }
 LEVELS = {
     "deletions": "character",
@@ -71,7 +77,7 @@ _CONFUSED = """
 is/are was/were has/have does/do he/him she/her they/them we/us a/an in/at to/for of/from on/into with/by
 who/which this/these that/those their/them his/him and/but
 """
-_WRONG = {}
+_WRONG: dict[str, str] = {}
 for _pair in _CONFUSED.split():
     _first, _second = _pair.split("/")
     _WRONG |= {_first: _second, _second: _first}
@@ -84,32 +90,24 @@ class TooShort(ValueError):
 
 
 class Perturbation(NamedTuple):
-    """A kind of change that makes a text worse, and its size.
-
-    Attributes
-    ----------
-    name, degree : str
-        As ``"deletions"``; ``"minor"``, ``"major"`` or empty.
-    k : int
-        Edits; 0 for all.
-    """
+    """A kind of change that makes a text worse, as ``deletions``, and its number of edits k, 0 for all."""
 
     name: str
-    degree: str
+    degree: str  # minor, major or empty
     k: int
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Name and degree."""
         return f"{self.name}, {self.degree}" if self.degree else self.name
 
     @property
-    def level(self):
+    def level(self) -> str:
         """One of character, word and sentence."""
         return LEVELS.get(self.name, "sentence")
 
     @property
-    def origin(self):
+    def origin(self) -> str:
         """`rule`, or `stand-in` for what a language model writes in the paper."""
         return "stand-in" if self.name in _STAND_INS else "rule"
 
@@ -119,10 +117,10 @@ class Versions(NamedTuple):
 
     Attributes
     ----------
-    items : pandas.DataFrame
+    items
         The items' columns, `item_id` made unique, and `original` (the item's own id),
         `perturbation` (``"original"`` for the text itself), `level`, `origin`.
-    left_out : pandas.DataFrame
+    left_out
         `original, perturbation, reason` of copies that could not be made.
     """
 
@@ -130,53 +128,40 @@ class Versions(NamedTuple):
     left_out: pd.DataFrame
 
 
-def perturbations(dataset):
-    """List a dataset's perturbations with their sizes (Table 2).
-
-    Parameters
-    ----------
-    dataset : str
-        One of `DATASETS`.
-
-    Returns
-    -------
-    list of Perturbation
+def perturbations(dataset: str) -> list[Perturbation]:
+    """List the perturbations of one of `DATASETS` with their sizes (Table 2).
 
     Raises
     ------
-    KeyError
+    ValueError
         For another dataset.
 
     Examples
     --------
-    >>> [wanted.label for wanted in perturbations("story_cloze")]
+    >>> [perturbation.label for perturbation in perturbations("story_cloze")]
     ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
     """
-    if dataset not in DATASETS:
-        raise KeyError("DHP perturbs six datasets: " + unknown("benchmark", dataset, DATASETS))
-    task, own = DATASETS[dataset]
-    found = []
-    for name, sizes in (own | _SIZES[task]).items():
-        degrees = ("minor", "major") if len(sizes) > 1 else ("",)
-        found += [Perturbation(name, degree, k) for degree, k in zip(degrees, sizes)]
-    return found
+    check_known("benchmark that DHP perturbs", dataset, DATASETS)
+    listed = []
+    sizes = _SIZES_OF_DATASETS.get(dataset, {}) | _SIZES[DATASETS[dataset]]
+    for name, numbers in sizes.items():
+        degrees = ("minor", "major") if len(numbers) > 1 else ("",)
+        listed += [Perturbation(name, degree, k) for degree, k in zip(degrees, numbers)]
+    return listed
 
 
-def perturb(items, plan, *, seed=0):
+def perturb(items: pd.DataFrame, plan: Sequence[Perturbation], *, seed: int = 0) -> Versions:
     """Perturb each text in each way of a plan.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from `nlgjudge.dhp.originals`.
-    plan : list of Perturbation
-    seed : int
+    plan
+        As from `perturbations`.
+    seed
         A copy depends on the seed, the item's id and the perturbation only, so it stays the same whatever else
         is made. Random endings and answers also depend on the other items.
-
-    Returns
-    -------
-    Versions
 
     Raises
     ------
@@ -197,39 +182,39 @@ def perturb(items, plan, *, seed=0):
         )
     ]
     left_out = []
-    for wanted in plan:
+    for perturbation in plan:
         texts = {}
         for item in items.itertuples():
-            rng = random.Random(f"{seed}/{wanted.label}/{item.item_id}")
+            rng = random.Random(f"{seed}/{perturbation.label}/{item.item_id}")
             try:
-                texts[item.Index] = _edited(item, items, wanted, rng)
+                texts[item.Index] = _edited(item, items, perturbation, rng)
             except TooShort as error:
-                left_out.append((item.item_id, wanted.label, str(error)))
+                left_out.append((item.item_id, perturbation.label, str(error)))
         made = items.loc[list(texts)]
         rows.append(
             made.assign(
-                item_id=made["item_id"] + "#" + wanted.label,
+                item_id=made["item_id"] + "#" + perturbation.label,
                 hypothesis=pd.Series(texts, dtype=object),
                 original=made["item_id"],
-                perturbation=wanted.label,
-                level=wanted.level,
-                origin=wanted.origin,
+                perturbation=perturbation.label,
+                level=perturbation.level,
+                origin=perturbation.origin,
             )
         )
     reasons = pd.DataFrame(left_out, columns=["original", "perturbation", "reason"])
     return Versions(pd.concat(rows, ignore_index=True), reasons)
 
 
-def _edited(item, items, wanted, rng):
-    if wanted.name == "wrong ending":
+def _edited(item, items, perturbation, rng):
+    if perturbation.name == "wrong ending":
         return item.wrong
-    if wanted.name in ("random ending", "random answer"):
+    if perturbation.name in ("random ending", "random answer"):
         elsewhere = (items["doc_id"] != item.doc_id) & (items["hypothesis"] != item.hypothesis)
         others = items.loc[elsewhere, "hypothesis"]
         (place,) = _chosen(range(len(others)), 1, rng, "other texts")
         return others.iloc[place]
-    check_known("perturbation", wanted.name, EDITS)
-    return EDITS[wanted.name](item.hypothesis, wanted.k, rng)
+    check_known("perturbation", perturbation.name, EDITS)
+    return EDITS[perturbation.name](item.hypothesis, perturbation.k, rng)
 
 
 def delete_characters(text, k, rng):
@@ -250,10 +235,10 @@ def add_typos(text, k, rng):
     for place in rng.sample(range(len(text)), len(text)):
         if len(edits) == k:
             break
-        found = _typo(text, place, free, rng)
-        if found:
-            edits.append(found)
-            start, end, _ = found
+        edit = _typo(text, place, free, rng)
+        if edit:
+            edits.append(edit)
+            start, end, _ = edit
             free[start:end] = [False] * (end - start)
     random.setstate(state)
     if len(edits) < k:
@@ -311,8 +296,8 @@ def invent_entities(text, k, rng):
     others = [word for word in words if word not in named and len(word[0]) > 3]
     others.sort(key=lambda word: -len(word[0]))
     lacking = max(k - len(named), 0)
-    found = _chosen(named + others[:lacking], k, rng, "names, numbers or long words")
-    return _replaced(text, [(*word.span(), _invented(word[0], rng)) for word in found])
+    chosen = _chosen(named + others[:lacking], k, rng, "names, numbers or long words")
+    return _replaced(text, [(*word.span(), _invented(word[0], rng)) for word in chosen])
 
 
 def _names_something(word, text):

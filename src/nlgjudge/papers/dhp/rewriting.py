@@ -3,8 +3,11 @@
 The judge is asked for steps first (Auto-CoT), then for each text. Every reply is stored as usual.
 """
 
+from __future__ import annotations
+
 import tomllib
 from importlib.resources import files
+from typing import Any
 
 import pandas as pd
 
@@ -15,17 +18,17 @@ from nlgjudge.judging.tasks import Task
 from nlgjudge.papers.dhp.perturbing import Versions
 
 
-def rewrite(versions, task, judge, **settings):
+def rewrite(versions: Versions, task: str, judge: Any, **settings: Any) -> Versions:
     """Replace the stand-ins' texts by a language model's.
 
     Parameters
     ----------
-    versions : nlgjudge.papers.dhp.perturbing.Versions
-        From `nlgjudge.papers.dhp.perturbing.perturb`.
-    task : str
+    versions
+        From `nlgjudge.dhp.perturb`.
+    task
         What the texts are: summarization, story, question_answering or translation.
-    judge : str or object
-        A name for `nlgjudge.judging.run.get_judge`, or anything with a method `replies(tasks)`.
+    judge
+        A name for `nlgjudge.get_judge`, or anything with a method `replies(tasks)`.
     **settings
         Sampling parameters.
 
@@ -41,22 +44,6 @@ def rewrite(versions, task, judge, **settings):
         For an unknown task.
     ValueError
         When the judge gives no steps.
-
-    Examples
-    --------
-    A judge is anything with a name and replies. This one gives steps, and then writes in capitals.
-
-    >>> from types import SimpleNamespace
-    >>> import nlgjudge as nj
-    >>> class Shouting:
-    ...     name = "shouting"
-    ...     def replies(self, tasks):
-    ...         return [SimpleNamespace(text=task.fields.get("hypothesis", "1. Write in capitals.").upper(),
-    ...                                 reason="") for task in tasks]
-    >>> items = nj.dhp.originals(nj.load("summeval", "sample"), 1)
-    >>> versions = nj.dhp.perturb(items, nj.dhp.perturbations("summeval"))
-    >>> rewrite(versions, "summarization", Shouting()).items["origin"].value_counts().to_dict()
-    {'rule': 6, 'llm:shouting': 6, 'original': 1}
     """
     judge = get_judge(judge)
     items = versions.items
@@ -65,10 +52,10 @@ def rewrite(versions, task, judge, **settings):
     parts = [items[~is_stand_in]]
     left_out = []
     for label, part in items[is_stand_in].groupby("perturbation", sort=False):
-        asked, fields = _request(label, task, judge, settings)
+        rewriting, fields = _request(label, task, judge, settings)
         before = texts[part["original"]]
         tasks = [
-            _task(key, asked, fields | {"hypothesis": text, "reference": text}, settings)
+            _task(key, rewriting, fields | {"hypothesis": text, "reference": text}, settings)
             for key, text in zip(part["item_id"], before)
         ]
         replies = list(judge.replies(tasks))
@@ -103,8 +90,9 @@ def _request(label, task, judge, settings):
     return prompt("dhp/perturb/adjust"), fields | {"steps": visible(reply.text).strip()}
 
 
-def _task(key, asked, fields, settings):
-    return Task(key, "", asked.render(fields), fields, TEXT, 1, settings, asked.name, asked.digest)
+def _task(key, request, fields, settings):
+    text = request.render(fields)
+    return Task(key, "", text, fields, TEXT, 1, settings, request.name, request.digest)
 
 
 def _unusable(reply, old):

@@ -1,26 +1,25 @@
 """Auto-CoT: a judge writes the evaluation steps of its own prompt (G-Eval, Liu et al. 2023, section 2)."""
 
+from typing import Any
+
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.reading import TEXT, visible
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
 
 
-def evaluation_steps(judge, task, criteria, **settings):
+def evaluation_steps(judge: Any, task: str, criteria: str, **settings: Any) -> str:
     """Let a judge write the evaluation steps of a prompt (G-Eval, section 2, Auto-CoT).
 
     Parameters
     ----------
-    judge : str or object
-        A live judge keeps the reply in its store, so the same request is paid once.
-    task, criteria : str
+    judge
+        A name for `nlgjudge.get_judge`, or anything with `replies(tasks)`. A live judge keeps the reply in its store,
+        so the same request is paid once.
+    task, criteria
         Task introduction and evaluation criteria.
     **settings
         Sampling parameters.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

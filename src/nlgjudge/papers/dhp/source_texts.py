@@ -1,28 +1,32 @@
 """The texts that DHP perturbs (Wang et al. 2024, appendix A)."""
 
+from __future__ import annotations
+
 import random
 import re
 
 import pandas as pd
 
 from nlgjudge.data.choices import first
+from nlgjudge.data.schema import Benchmark
 from nlgjudge.papers.dhp.perturbing import sentences
 
 _LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}  # characters
 
 
-def originals(benchmark, n=100, *, seed=0):
+def originals(benchmark: Benchmark, n: int | None = 100, *, seed: int = 0) -> pd.DataFrame:
     """Choose the texts that DHP perturbs (appendix A).
 
     Parameters
     ----------
-    benchmark : nlgjudge.data.schema.Benchmark
-        One of `nlgjudge.papers.dhp.perturbing.DATASETS`: of SummEval the first reference with most sentences,
+    benchmark
+        One of `nlgjudge.dhp.DATASETS`: of SummEval the first reference with most sentences,
         of SumPubMed the BACKGROUND sections, of Story Cloze the right endings, of Answer Equivalence
         the references above 150 characters, of WMT-22 the translations above 300.
-    n : int or None
+    n
         Number of texts drawn at random, or all where there are no more; None or 0 for all.
-    seed : int
+    seed
+        Of the draw.
 
     Returns
     -------
