@@ -9,21 +9,19 @@ from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import folders
 
 PAPERS = {version: paper for paper in asking.PAPERS.values() for version in paper.versions}
-MODELS = (
-    "G-EVAL",
-    "ChatGPT",
-    "LLMScore",
-    "CoAScore",
-)  # beginnings of models' rows where metrics have rows too
+# Beginnings of the names of models' rows, where metrics have rows too.
+MODELS = {
+    "geval": ("G-EVAL",),
+    "chatgpt": ("ChatGPT",),
+    "coascore": ("LLMScore", "CoAScore"),
+    "closer_look": ("",),
+}
 
 
-def is_asked(paper, row):
+def is_asked(version, row):
     """Whether a printed row is of a model that the paper's authors asked."""
-    if paper not in PAPERS:
-        return False
-    if PAPERS[paper].key in ("geval", "chatgpt", "coascore"):
-        return row.startswith(MODELS)
-    return row not in PAPERS[paper].copied
+    paper = nj.paper(version)
+    return row.startswith(MODELS.get(paper.key, ())) and row not in paper.copied
 
 
 @pytest.fixture
@@ -31,17 +29,17 @@ def own_checkout():
     """The printed tables are read from the repository itself."""
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_printed_row_of_a_model_has_a_protocol(paper):
+@pytest.mark.parametrize("version", PAPERS)
+def test_every_printed_row_of_a_model_has_a_protocol(version):
     cells = nj.ledger.all_published()
-    cells = cells[cells["paper"] == paper]
-    for artefact, table in cells.groupby("artefact"):
-        printed = {row for row in table["row"] if is_asked(paper, row)}
-        assert printed, artefact
-        known = {key for key, row in PAPERS[paper].rows.items() if artefact in row.artefacts}
+    for artefact, table in cells[cells["paper"] == version].groupby("artefact"):
+        of_models = {row for row in table["row"] if is_asked(version, row)}
+        rows = nj.paper(version).rows.items()
+        known = {key for key, row in rows if artefact in row.artefacts}
         # The simple prompt was added between the two printed versions.
-        assert known - printed <= ({"G-EVAL-4 - Description"} if paper == "geval_v1" else set())
-        assert printed <= known
+        added = {"G-EVAL-4 - Description"} if version == "geval_v1" else set()
+        assert known - added <= set(table["row"])
+        assert of_models <= known
 
 
 def test_each_protocol_is_complete():
@@ -77,18 +75,14 @@ def test_every_prompt_of_every_row_can_be_had(paper):
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """Averages over aspects or datasets follow from the others."""
     covered = []
-    for paper in asking.PAPERS:
-        for version in asking.PAPERS[paper].versions:
-            for artefact in asking.tables_of(paper):
-                for part in asking.parts_of(paper, artefact):
-                    cells = nj.published(version, artefact)
-                    cells = cells[
-                        (cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)
-                    ]
-                    cells = cells[cells["aspect"].isin(part.scope.aspects_of(part.row.row))]
-                    covered += [
-                        (version, artefact, *key) for key in cells[KEY].itertuples(index=False)
-                    ]
+    for version, paper in PAPERS.items():
+        for artefact in asking.tables_of(paper.key):
+            for part in asking.parts_of(paper.key, artefact):
+                cells = nj.published(version, artefact)
+                at = (cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)
+                cells = cells[at & cells["aspect"].isin(part.scope.aspects_of(part.row.row))]
+                keys = cells[KEY].itertuples(index=False)
+                covered += [(version, artefact, *key) for key in keys if paper.key in MODELS]
     assert len(covered) == len(set(covered))
     printed = nj.ledger.all_published()
     asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
