@@ -511,8 +511,8 @@ def test_the_versions_of_g_eval_differ_in_six_fluency_cells():
     }
 
 
-# Table, row, column and text as printed, of tables without correlations: DHP 4.3.2 and appendices B and D, CoAScore 4.1,
-# 4.5 and appendix A.
+# Table, row, column and text as printed, of tables without correlations: DHP 4.3.2, appendices B and D,
+# CoAScore 4.1, 4.5 and appendix A.
 TEXTS = """
 dhp table1|Summarization / line 1|Metrics|Coherence
 dhp table1|Summarization / line 3|Perturbations|S (M) : Reordering (R) , Rewriting and Insertion (L)
@@ -538,7 +538,7 @@ coascore table11|Yeah bill murray called it|CoAScore|5.0
 coascore table14|Wow really? So their heart is unprotected?|Human|5.0
 coascore table15|Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.|aspect / Logical flow|4.0
 coascore table15|Anderlecht are keen to sign Anderlecht teenager Evangelos Patoulidis.|CoAScore|4.0
-"""
+"""  # noqa: E501
 ENTRIES = {
     "dhp table1": 21,
     "dhp table2": 28,
