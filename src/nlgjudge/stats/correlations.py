@@ -19,8 +19,8 @@ Level = Literal["sample", "dataset", "system"]
 Coefficient = Literal["pearson", "spearman", "kendall"]
 Constant = Literal["skip", "nan", "zero"]
 Kendall = Literal["b", "c"]
-LEVELS = ("sample", "dataset", "system")
-COEFFICIENTS = ("pearson", "spearman", "kendall")
+LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
+COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
 KEYS = ["doc_id", "system_id"]
 _PAIRS = 200  # above this many members, a table of all pairs takes too much memory
@@ -172,8 +172,9 @@ def group_correlations(
         return _row_correlations(x, y, coefficient)
     x, y = np.broadcast_arrays(x, y)
     *groups, members = x.shape
-    rows = (scores.reshape(np.prod(groups), members) for scores in (x, y))
-    return _row_correlations(*rows, coefficient, kendall).reshape(groups)
+    n_groups = np.prod(groups, dtype=int)
+    x, y = (scores.reshape(n_groups, members) for scores in (x, y))
+    return _row_correlations(x, y, coefficient, kendall).reshape(groups)
 
 
 def mean_of_groups(groups, y, level, constant):

@@ -175,22 +175,16 @@ def few_labels(
     estimates, rho = regression_estimates(*rated, scores.std(axis=0), total)
     means = _means_of_systems(estimates, names, scale, alpha, refused)
     correlation = _correlation(rated, level, coefficient, alpha, estimates.helped.sum())
-    more = np.nan
     verdict = ""
     if correlation.reason:
-        refused_correlation = [f"No interval for the correlation: {correlation.reason}"]
-    else:
-        refused_correlation = []
-        if margin:
-            more = _further_documents(correlation, margin, alpha, n)
-        if bar is not None:
-            others = [values[labelled] for values in rival_scores]
-            low, high, threshold = *correlation.ends[1:], bar
-            if rivals:
-                low, high = _lead(*rated, others, level, coefficient, alpha)
-                threshold = 0
-            verdict = _verdict(low, high, threshold, refused)
-    refused += refused_correlation
+        refused.append(f"No interval for the correlation: {correlation.reason}")
+    elif rivals:
+        others = [values[labelled] for values in rival_scores]
+        low, high = _lead(*rated, others, level, coefficient, alpha)
+        verdict = _verdict(low, high, 0, refused)
+    elif bar is not None:
+        _, low, high = correlation.ends
+        verdict = _verdict(low, high, bar, refused)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (FLIPS, n))
     certificate = certificate._replace(
         saved=tuple(t_interval(*rho, alpha).clip(0, 1) ** 2 * (1 - n / total)),
@@ -199,7 +193,7 @@ def few_labels(
         correlation=correlation.ends,
         usable=correlation.usable,
         verdict=verdict,
-        more=more,
+        more=_further_documents(correlation, margin, alpha, n),
         cost=float(cost_of_winner(estimates, score_means, scale[1] - scale[0], alpha)),
         refused=refused,
     )
@@ -313,6 +307,8 @@ def _correlation(rated, level, coefficient, alpha, varied_systems):
 
 def _further_documents(correlation, margin, alpha, n):
     """Further documents after which a difference of `margin` is seen with a power of 80%."""
+    if not margin or correlation.reason:
+        return np.nan
     power = scipy.stats.norm.isf([alpha / 2, 0.2]).sum()
     needed = (power * correlation.spread / margin) ** 2 * n / correlation.usable
     return max(float(np.ceil(needed)) - n, 0.0)
@@ -420,7 +416,7 @@ def _worded(certificate, metric, level, coefficient, notice, bar, margin):
         if notice:
             sentences.append(f"Notice: {notice}.")
     if certificate.verdict:
-        kind = f"{bar:g}" if isinstance(bar, (int, float)) else "the raters"
+        kind = "the raters" if isinstance(bar, Sequence) else f"{bar:g}"
         kind = "the second judge" if isinstance(bar, str) else kind
         sentences.append(f"Good enough against {kind}: **{certificate.verdict}**.")
     if np.isfinite(certificate.more):

@@ -277,7 +277,7 @@ def _listed(value):
 def _named(pairs):
     """Pairs by name, each of two different judges, and none twice."""
     named = list(pairs.items() if isinstance(pairs, dict) else ((None, pair) for pair in pairs))
-    distinct: dict[str, tuple[str, str]] = {}
+    distinct = {}
     for name, pair in named:
         if isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"expected a pair of judges, as ('a', 'b'), got {pair!r}")
