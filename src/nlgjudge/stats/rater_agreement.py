@@ -14,6 +14,7 @@ import scipy
 from nlgjudge.namespaces import optional
 from nlgjudge.stats.correlations import (
     Coefficient,
+    Constant,
     Level,
     check_frame,
     check_options,
@@ -87,6 +88,7 @@ def ceiling(
     *,
     level: Level = "sample",
     coefficient: Coefficient = "spearman",
+    constant: Constant = "skip",
 ) -> Ceiling:
     """Correlate each rater with the mean of the others.
 
@@ -96,7 +98,7 @@ def ceiling(
     ----------
     ratings
         Columns `doc_id, system_id, rater, score` of one aspect; NaN marks a missing rating.
-    level, coefficient
+    level, coefficient, constant
         As for `nlgjudge.correlation`.
 
     Raises
@@ -119,7 +121,9 @@ def ceiling(
     for rater in scores.columns:
         others = scores.drop(columns=rater).mean(axis=1)
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
-        result = correlation(pair, "own", "others", level=level, coefficient=coefficient)
+        result = correlation(
+            pair, "own", "others", level=level, coefficient=coefficient, constant=constant
+        )
         rows.append((rater, *result))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
