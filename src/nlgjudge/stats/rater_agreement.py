@@ -164,30 +164,9 @@ def alpha(
         return Alpha(np.nan, n, skipped, "no item has two ratings")
     if np.nanmin(pairable) == np.nanmax(pairable):
         return Alpha(np.nan, n, skipped, "all ratings are equal")
-    if metric == "interval":
-        value = _interval_alpha(scaled(pairable))
-    else:
-        krippendorff = optional("krippendorff", "metrics")
-        value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
+    krippendorff = optional("krippendorff", "metrics")
+    value = krippendorff.alpha(scaled(pairable).T, level_of_measurement=metric)
     return Alpha(float(value), n, skipped)
-
-
-def _interval_alpha(scores):
-    """Krippendorff's alpha of squared differences, from sums: the library makes a table of all values for each item.
-
-    Its hundred distinct scores of four thousand items take a gigabyte. Sums of squared differences of all pairs are
-    those of two moments, m * sum(d * d) - sum(d)**2, with d counted from an item's first rating.
-    """
-    there = ~np.isnan(scores)
-    number = there.sum(axis=1)
-    first = np.take_along_axis(scores, there.argmax(axis=1)[:, None], axis=1)
-    apart = np.where(there, scores - first, 0)
-    within = number * (apart * apart).sum(axis=1) - apart.sum(axis=1) ** 2
-    observed = (within / (number - 1)).sum()
-    centred = scores[there] - scores[there].mean()
-    every = len(centred)
-    expected = (every * (centred * centred).sum() - centred.sum() ** 2) / (every - 1)
-    return 1 - observed / expected
 
 
 def alternative_annotator_test(
