@@ -5,28 +5,11 @@
 
 import time
 
-import krippendorff
 import numpy as np
-import pandas as pd
 import sacrebleu
-from rouge_score import rouge_scorer
 from scipy import stats
 
 import nlgjudge as nj
-
-
-def rouge_score(items):
-    """ROUGE-1 F against the first reference, by rouge-score."""
-    scorer = rouge_scorer.RougeScorer(["rouge1"], use_stemmer=True)
-    pairs = zip(items["references"], items["hypothesis"])
-    return [scorer.score(texts[0], text)["rouge1"].fmeasure for texts, text in pairs]
-
-
-def rouge(items):
-    """The same, by this package."""
-    found = nj.metrics.rouge(items)
-    first = found.drop_duplicates("item_id").set_index("item_id")
-    return first.loc[items["item_id"], "rouge1-f"]
 
 
 def sentence_bleu(items):
@@ -55,17 +38,6 @@ def sample_level(frame):
     return [nj.correlation(frame, "score", "human", coefficient="kendall").value]
 
 
-def interval_alpha(ratings):
-    """Krippendorff's alpha of interval ratings, by krippendorff."""
-    wide = ratings.pivot(index="rater", columns="item_id", values="score")
-    return [krippendorff.alpha(wide.to_numpy(), level_of_measurement="interval")]
-
-
-def alpha(ratings):
-    """The same, by this package."""
-    return [nj.stats.alpha(ratings, metric="interval").value]
-
-
 def main():
     """Print one line for each pair."""
     summaries = nj.load("summeval")
@@ -74,18 +46,11 @@ def main():
     )
     people = summaries.human().rename(columns={"coherence": "human"})
     frame = people.assign(score=people["fluency"])
-    rng = np.random.default_rng(0)
-    ratings = pd.DataFrame(
-        [(item, rater, int(rng.integers(1, 6))) for item in range(1000) for rater in range(3)],
-        columns=["item_id", "rater", "score"],
-    )
     print(f"{summaries.name}, {summaries.source} data; {len(items)} items")
     print(f"{'what':28}{'largest difference':>20}{'ours, s':>10}{'theirs, s':>11}")
     for ours, theirs, data in (
-        (rouge, rouge_score, items),
         (bleu, sentence_bleu, items),
         (sample_level, mean_of_documents, frame),
-        (alpha, interval_alpha, ratings),
     ):
         start = time.perf_counter()
         mine = np.asarray(ours(data), dtype=float)

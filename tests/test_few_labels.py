@@ -11,7 +11,6 @@ from scipy import stats
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.stats import double_sampling
-from nlgjudge.stats.correlations import by_group, grouped
 
 NOTEBOOK = root() / "notebooks" / "beyond_few_labels_validity.ipynb"
 LONG_RUN = root() / "paper_tables" / "settings" / "beyond_few_labels.csv"
@@ -99,9 +98,8 @@ def method():
     names = {
         "np": np,
         "stats": stats,
+        "nj": nj,
         "few": double_sampling,
-        "by_group": by_group,
-        "grouped": grouped,
     }
     names |= {"seed": 0, "draws": 6, "flips": 99, "sizes": (10, 20, 50, 100), "N": 1000}
     wanted = ("assisted", "Draws", "prediction_powered", "of_pairs", "of_correlations", "case")
@@ -127,7 +125,7 @@ def test_means_equal_plain_loops_in_package_and_notebook(name, method):
     assert np.allclose((found.means["ci_high"] - theta)[helped], half[helped])
     shown = method["estimates"](Y[:12], F[:12], F.mean(0), F.std(0), 100)
     assert np.allclose(shown.means, theta)
-    assert np.allclose(double_sampling.variance(shown.parts, Y[:12], 100), variance)
+    assert np.allclose(double_sampling.variance_of_mean(shown.pseudo_values, Y[:12], 100), variance)
     assert (shown.helped == helped).all()
 
 
@@ -257,12 +255,12 @@ def test_draws_in_leading_axes_equal_certificates_one_after_another(n, level):
     F = np.clip(judges(Y)["noisy"] + np.resize([2, 0, -2, 0, 1], 12), *SCALE)  # likes some systems
     drawn = np.array([np.sort(rng.permutation(100)[:n]) for _ in range(3)])
     rated = Y[drawn], F[drawn], np.tile(F.mean(axis=0), (3, 1))
-    estimates, rho = double_sampling.estimated(*rated, F.std(axis=0), 100)
-    _, p, _ = double_sampling.compared(estimates, signs_of(n))
+    estimates, rho = double_sampling.regression_estimates(*rated, F.std(axis=0), 100)
+    _, p, _ = double_sampling.compare_pairs(estimates, signs_of(n))
     cost = double_sampling.cost_of_winner(estimates, rated[2], 4, 0.05)
-    parts = double_sampling.correlated(*rated, level, "pearson")
-    (value, low, high), holds = double_sampling.correlation(*parts, level, 0.05)
-    saved = double_sampling.interval(*rho, 0.05)[0] ** 2 * (1 - n / 100)
+    parts = double_sampling.correlation_estimate(*rated, level, "pearson")
+    (value, low, high), holds = double_sampling.correlation_interval(*parts, level, 0.05)
+    saved = double_sampling.t_interval(*rho, 0.05)[0] ** 2 * (1 - n / 100)
     assert holds.all() and not estimates.helped[:, 0].any()
     for i, one in enumerate(drawn):
         found = certify(Y, F, one, level=level, coefficient="pearson")
@@ -417,7 +415,7 @@ def test_wrong_calls_say_what_was_expected():
     few = frame(world(), world(seed=9), range(30))
     with pytest.raises(ValueError, match="no column 'nothing'; there are"):
         nj.stats.few_labels(few, "nothing", "human", scale=SCALE)
-    with pytest.raises(ValueError, match="expected a level of sample"):
+    with pytest.raises(ValueError, match="level='segment': expected one of sample"):
         nj.stats.few_labels(few, "judge", "human", scale=SCALE, level="segment")
     with pytest.raises(ValueError, match="expected one row per"):
         nj.stats.few_labels(pd.concat([few, few]), "judge", "human", scale=SCALE)

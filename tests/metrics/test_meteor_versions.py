@@ -163,14 +163,6 @@ def test_missing_wordnet_says_what_to_install(nowhere):
     assert frame["meteor"].isna().all() and frame.attrs["missing"] == {"meteor": meteor_missing()}
 
 
-def test_without_synonyms_it_needs_no_wordnet(nowhere):
-    """Words `runs` and `fast` against `run` and `fast`: two matches of two, one chunk: 1 - 0.5 / 8; of
-    `quick` and `fast` no stem is shared: one match, one chunk: (1 - 0.5) / 2."""
-    assert nj.metrics.meteor_missing(module.PLAIN) == "" != nj.metrics.meteor_missing()
-    assert one("runs fast", "run fast", module.PLAIN) == pytest.approx(1 - 0.5 / 8)
-    assert one("quick fast", "rapid fast", module.PLAIN) == pytest.approx(0.25)
-
-
 def test_missing_meteor_15_says_what_to_install(wordnet, monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MeteorMissing, match="pip install pycocoevalcap.*Java"):
@@ -207,7 +199,7 @@ def test_the_values_are_nltk_s_own(wordnet):
             penalty = 0.5 * (chunks / len(matches)) ** 3
             before = (1 - penalty) * precision * recall / (0.9 * precision + 0.1 * recall)
         theirs.append((now, before))
-    assert module._nltk(pairs, "blanks", True) == theirs
+    assert module._nltk(pairs, "blanks") == theirs
     assert sum(now != before for now, before in theirs) > 50
 
 

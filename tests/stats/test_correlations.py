@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import correlation, correlation_table
-from nlgjudge.stats.correlations import grouped
+from nlgjudge.stats import correlation, correlation_table, group_correlations
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 
@@ -75,8 +74,9 @@ def test_constant_input_policies(constant, value, n, skipped):
 def test_scale_and_offset_change_nothing(scale, coefficient):
     x, y = np.array([[1.0, 2, 2, 5]]), np.array([[1.0, 3, 2, 2]])
     flat = np.full((1, 7), 0.1 * scale * 12345671)
-    assert grouped(x * scale, y, coefficient) == pytest.approx(grouped(x, y, coefficient), abs=1e-9)
-    assert np.isnan(grouped(flat, np.arange(7.0)[None], coefficient)).all()
+    value, sized = (group_correlations(one, y, "sample", coefficient) for one in (x, x * scale))
+    assert sized == pytest.approx(value, abs=1e-9)
+    assert np.isnan(group_correlations(flat, np.arange(7.0)[None], "sample", coefficient)).all()
 
 
 def test_ratings_in_thirds_tie():

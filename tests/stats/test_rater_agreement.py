@@ -1,4 +1,4 @@
-"""Ceilings, alpha, strata and the alternative annotator test: by hand, by loops, with planted truth."""
+"""Ceilings, alpha and the alternative annotator test: by hand, by loops, with planted truth."""
 
 from functools import cache
 
@@ -9,11 +9,7 @@ from scipy import stats
 
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.stats.rater_agreement import (
-    alpha,
-    alternative_annotator_test,
-    ceiling,
-)
+from nlgjudge.stats import alpha, alternative_annotator_test, ceiling, rater_agreement
 
 
 def ratings_of(matrix, systems=1):
@@ -48,9 +44,6 @@ def gappy(seed, items=60, raters=4, missing=0.3):
     return matrix
 
 
-# --- ceiling
-
-
 def test_ceiling_by_hand():
     found = ceiling(ratings_of([[1, 1, 3], [2, 3, 2], [3, 2, 1]], systems=3))
     # r0 against (2, 2.5, 1.5): 1 - 6(1+1+4)/24; r1 against a constant; r2 against (1, 2.5, 2.5):
@@ -61,8 +54,6 @@ def test_ceiling_by_hand():
     assert list(found.per_rater["rater"]) == ["r0", "r1", "r2"]
     assert found.per_rater["reason"][1] == "constant input in every document"
 
-
-# --- alpha
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, and
 # the values that it prints.
@@ -98,20 +89,15 @@ def test_alpha_of_perfect_random_and_constant_ratings(metric):
     assert np.isnan(apart.value) and apart[1:] == (0, 2, "no item has two ratings")
 
 
-# --- strata
-
-
-# --- alternative annotator test
-
-
-def test_annotators_by_hand():
+def test_annotators_by_hand(monkeypatch):
     ratings, judge = (
         ratings_of([[1, 1, 2], [3, 4, 4], [5, 5, 5], [2, 2, 4]]),
         judged([1.0, 4, 1, 3]),
     )
     # Left out r0, accuracy of judge and r0 with r1, r2 per item: (1/2, 1/2), (1, 0), (0, 1), (0, 1/2).
     # r1: (1/2, 1/2), (1/2, 1/2), (0, 1), (0, 1/2). r2: (1, 0), (1/2, 1/2), (0, 1), (0, 0).
-    found = alternative_annotator_test(ratings, judge, minimum=2)
+    monkeypatch.setattr(rater_agreement, "MINIMUM", 4)
+    found = alternative_annotator_test(ratings, judge)
     table = found.per_annotator
     assert table["rho_judge"].tolist() == [2 / 4, 2 / 4, 3 / 4]
     assert table["rho_human"].tolist() == [3 / 4, 4 / 4, 3 / 4]
@@ -125,12 +111,12 @@ def test_annotators_by_hand():
     assert found[:2] == (0, pytest.approx(7 / 12)) and found[3:] == (4, 0)
     # RMSE of the last item: the judge's 3 is sqrt(1), sqrt(1), 1 from the others, the humans' 2, 2
     # and 4 are sqrt(2), sqrt(2) and 2: the judge wins all three.
-    nearer = alternative_annotator_test(ratings, judge, minimum=2, similarity="rmse").per_annotator
+    nearer = alternative_annotator_test(ratings, judge, similarity="rmse").per_annotator
     assert nearer["rho_judge"].tolist() == [3 / 4, 3 / 4, 3 / 4]
     assert nearer["rho_human"].tolist() == [2 / 4, 3 / 4, 2 / 4]
 
 
-def annotators_by_loop(matrix, judge, epsilon, level, similarity, minimum):
+def annotators_by_loop(matrix, judge, epsilon, similarity):
     """Winning rate and advantage, an instance after the other; Benjamini-Yekutieli step up."""
 
     def score(value, others):
@@ -146,12 +132,12 @@ def annotators_by_loop(matrix, judge, epsilon, level, similarity, minimum):
             if line[j] == line[j] and own == own and others:
                 f, h = score(own, others), score(line[j], others)
                 wins.append(f >= h), losses.append(h >= f)
-        if len(wins) >= minimum:
+        if len(wins) >= 30:
             differences = np.array(losses, float) - np.array(wins, float)
             p_values.append(stats.ttest_1samp(differences, epsilon, alternative="less").pvalue)
             advantages.append(np.mean(wins))
     m = len(p_values)
-    bounds = level * np.arange(1, m + 1) / m / sum(1 / k for k in range(1, m + 1))
+    bounds = 0.05 * np.arange(1, m + 1) / m / sum(1 / k for k in range(1, m + 1))
     passed = np.flatnonzero(np.sort(p_values) <= bounds)
     return (passed.max() + 1 if len(passed) else 0) / m, np.mean(advantages)
 
@@ -164,15 +150,14 @@ def test_annotators_agree_with_a_loop(similarity, seed):
     matrix[25:, 4] = np.nan  # too few instances for the t-test
     judge = np.clip(np.nan_to_num(matrix[:, 0], nan=3) + rng.integers(-1, 2, 150), 1, 5)
     judge[rng.random(150) < 0.1] = np.nan
-    for epsilon, level in ((0.2, 0.05), (0.1, 0.2), (0.0, 0.05)):
+    for epsilon in (0.2, 0.1, 0.0):
         found = alternative_annotator_test(
             ratings_of(matrix).dropna().sample(frac=1, random_state=seed),
             judged(judge),
             epsilon=epsilon,
-            alpha=level,
             similarity=similarity,
         )
-        expected = annotators_by_loop(matrix, judge, epsilon, level, similarity, 30)
+        expected = annotators_by_loop(matrix, judge, epsilon, similarity)
         assert found[:2] == pytest.approx(expected)
         last = found.per_annotator.iloc[-1]
         assert last["n"] < 30 and np.isnan(last["p_adjusted"]) and not last["rejected"]
@@ -196,9 +181,6 @@ def test_certain_outcomes_and_fractional_scores():
             ratings_of(np.tile([3, human], (40, 1))), judged([judge] * 40), similarity="rmse"
         ).per_annotator
         assert far["rho_human"][1] == far["rho_judge"][1] == 1
-
-
-# --- errors
 
 
 def test_errors_say_what_is_wrong():

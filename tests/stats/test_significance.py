@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.stats import family, holm, one_family, paired_table, paired_tests
+from nlgjudge.stats import family, holm, paired_table, paired_tests
+from nlgjudge.stats.intervals import difference
 
 FEW = {"permutations": 199}
 
@@ -71,13 +72,6 @@ def test_levels_and_coefficients_are_one_family_and_holm_covers_it_by_question()
     assert len(tests) == 8 and set(tests["family"]) == {8}
     for swapped in ("items", "systems"):
         np.testing.assert_array_equal(tests[f"holm_{swapped}"], holm(tests[f"p_{swapped}"]))
-    parts = [
-        paired_tests(planted(4), [("a", "b")], [aspect], **FEW)
-        for aspect in ("fluency", "relevance")
-    ]
-    joined = one_family(pd.concat(parts))
-    whole = paired_tests(planted(4), [("a", "b")], ["fluency", "relevance"], **FEW)
-    pd.testing.assert_frame_equal(joined, whole)
 
 
 def test_the_interval_is_that_of_the_difference():
@@ -85,7 +79,7 @@ def test_the_interval_is_that_of_the_difference():
     for systems in ("these", "other"):
         options = {"interval": True, "systems": systems, **FEW}
         (row,) = paired_tests(frame, [("a", "b")], ["fluency"], **options).to_dict("records")
-        alone = nj.stats.difference(frame, "a:fluency", "b:fluency", "fluency", systems=systems)
+        alone = difference(frame, "a:fluency", "b:fluency", "fluency", systems=systems)
         assert (row["ci_low"], row["ci_high"], row["ci_reason"]) == (alone.low, alone.high, "")
         cell = paired_table(pd.DataFrame([row])).iloc[0, 0]
         bounds = f"[{row['ci_low']:.2f}, {row['ci_high']:.2f}]"
@@ -110,7 +104,7 @@ def test_one_system_has_no_p_of_systems_and_says_why():
 
 def test_places_in_a_document_are_no_systems_and_its_items_stay_together():
     frame = planted(6, documents=30, systems=2)
-    options = {"level": "dataset", "items": "documents"}
+    options = {"level": "dataset", "units": "documents"}
     tests = paired_tests(
         frame, [("a", "b")], ["fluency"], has_systems=False, interval=True, **options, **FEW
     )
@@ -149,18 +143,17 @@ def test_the_table_keeps_the_order_of_the_tests_and_leaves_empty_what_was_not_te
             paired_tests(frame, [("a", "b")], ["fluency"], **FEW),
         ]
     )
-    table = paired_table(one_family(tests))
+    table = paired_table(tests)
     assert list(table.index) == ["b − words", "a − words", "a − b"]
     assert list(table.columns) == ["relevance", "fluency"]
     assert table.loc["a − b", "relevance"] == ""
-    first = one_family(tests).iloc[0]
+    first = tests.iloc[0]
     said = {swapped: f"{first[f'holm_{swapped}']:.2g}" for swapped in ("items", "systems")}
     assert min(first[["holm_items", "holm_systems"]]) > 0.1
     assert (
         table.iloc[0, 0]
         == f"{first['difference']:+.2f} (items {said['items']}, systems {said['systems']})"
     )
-    assert paired_table(tests, corrected=False).iloc[0, 0] != table.iloc[0, 0]
     by_level = paired_tests(frame, [("a", "b")], ["fluency"], level=["system", "sample"], **FEW)
     assert list(paired_table(by_level).index) == [("a − b", "system"), ("a − b", "sample")]
     assert list(paired_table(by_level, rows="aspect", columns="level").columns) == [
@@ -190,7 +183,7 @@ def test_the_family_is_said():
         "There are 16 different swaps of systems: no p is below 0.0625, or 0.25 after the correction."
     )
     fewer = paired_tests(planted(8, systems=4), [("a", "b")], ["fluency"], **FEW)
-    assert "There are 8 to 16 different swaps" in family(one_family(pd.concat([tests, fewer])))
+    assert "There are 8 to 16 different swaps" in family(pd.concat([tests, fewer]))
 
 
 def test_no_pair_is_no_test():
@@ -217,7 +210,7 @@ def test_no_pair_is_no_test():
         ({"pairs": [("a", "b", "words")]}, "expected a pair of judges"),
         ({"permutations": 0}, "permutations=0: expected a whole number"),
         ({"seed": -1}, "seed=-1: expected a whole number"),
-        ({"items": "systems"}, "items='systems': expected one of both, documents"),
+        ({"units": "systems"}, "units='systems': expected one of both, documents"),
         ({"level": "summary"}, "level='summary': expected one of"),
         ({"coefficient": ["spearman", "rho"]}, "coefficient='rho'"),
     ],

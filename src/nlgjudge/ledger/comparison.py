@@ -220,7 +220,7 @@ def averages(table, ours, frames=None, **options):
     frames : dict of str to pandas.DataFrame, optional
         Scores by dataset, for intervals.
     **options
-        Of `nlgjudge.stats.mean_interval`: `systems, confidence, constant, kendall`.
+        Of `nlgjudge.stats.mean_interval`: `systems, constant, kendall`.
 
     Returns
     -------

@@ -10,8 +10,8 @@ import pandas as pd
 
 from nlgjudge.data.paths import root, use
 from nlgjudge.ledger.printed import all_published
+from nlgjudge.stats.permutation import permutation_test
 from nlgjudge.stats.significance import holm
-from nlgjudge.stats.swaps import permutation_test
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 HOLDS = "holds"

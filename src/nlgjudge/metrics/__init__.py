@@ -1,4 +1,4 @@
-"""Metrics without a judge: ROUGE, BLEU and METEOR in their variants, and neural metrics."""
+"""Metrics without a judge: ROUGE, BLEU and METEOR in their variants."""
 
 from nlgjudge.namespaces import attach
 

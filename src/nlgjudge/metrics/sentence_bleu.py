@@ -8,6 +8,7 @@ short texts; that is sacrebleu's and nltk's own code, and the COCO caption metri
 import math
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -33,14 +34,14 @@ VARIANTS = {
 }
 
 
-def bleu(items, variant="sacrebleu, exp"):
+def bleu(items: pd.DataFrame, variant: str = "sacrebleu, exp") -> pd.DataFrame:
     """Sentence BLEU-4 of each hypothesis against all its references.
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, hypothesis, references`.
-    variant : str
+    variant
         One of `VARIANTS`. nltk's and COCO's take the texts cut at blanks, sacrebleu's its own tokens.
 
     Returns
@@ -67,21 +68,8 @@ def bleu(items, variant="sacrebleu, exp"):
     return _smoothed(items, _all_counts(items, VARIANTS[variant][0]), *VARIANTS[variant])
 
 
-def bleu_variants(items):
-    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does.
-
-    Parameters
-    ----------
-    items : pandas.DataFrame
-        As for `bleu`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> toy = pd.DataFrame({"item_id": ["i"], "hypothesis": ["the cat sat"], "references": [["the cat lay"]]})
-    >>> [variant for _, variant, _ in bleu_variants(toy)][:2]
-    ['COCO', 'nltk, tiny epsilon']
-    """
+def bleu_variants(items: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield ``"bleu4"``, the variant's name and its scores, as `rouge_variants` does."""
     for variant in VARIANTS:
         yield "bleu4", variant, bleu(items, variant)
 
@@ -90,8 +78,9 @@ def _all_counts(items, library):
     """Counts of every item, in a library's tokens."""
     cached.refuse_bare(items)
     texts = list(zip(items["hypothesis"], items["references"].map(tuple)))
-    libraries = ["sacrebleu"] if library == "sacrebleu" else []
-    split = libraries[0] if libraries else "blanks"
+    libraries, split = [], "blanks"
+    if library == "sacrebleu":
+        libraries, split = ["sacrebleu"], "sacrebleu"
     return cached.scores(_counts, texts, split, libraries=libraries).astype(int).tolist()
 
 
@@ -120,14 +109,14 @@ def _counts(texts, split):
         """Their lengths, and for each n-gram its count in the reference that has it most often."""
         most = [Counter() for _ in range(4)]
         for reference in references:
-            most = [known | grams for known, grams in zip(most, counted(reference)[1])]
+            most = [counts | grams for counts, grams in zip(most, counted(reference)[1])]
         return [counted(reference)[0] for reference in references], most
 
     rows = []
     for hypothesis, references in texts:
         size, own = counted(hypothesis)
         lengths, most = together(references)
-        matches = [(grams & known).total() for grams, known in zip(own, most)]
+        matches = [(grams & counts).total() for grams, counts in zip(own, most)]
         guesses = [max(0, size - order) for order in range(4)]
         _, closest = min((abs(length - size), length) for length in lengths)
         rows.append([*matches, *guesses, size, closest])
@@ -149,8 +138,8 @@ def _nltk(method, epsilon):
         if not matches[0]:
             return 0.0
         precisions = [
-            nltk.Fraction(found, max(1, total), _normalize=False)
-            for found, total in zip(matches, guesses)
+            nltk.Fraction(count, max(1, total), _normalize=False)
+            for count, total in zip(matches, guesses)
         ]
         with warnings.catch_warnings():  # nltk warns of each order without a match
             warnings.simplefilter("ignore")
@@ -164,7 +153,7 @@ def _nltk(method, epsilon):
 def _sacrebleu(method, _):
     compute = optional("sacrebleu.metrics", "metrics").BLEU.compute_bleu
 
-    def score(matches, guesses, size, closest):
+    def sentence_score(matches, guesses, size, closest):
         """Its score, with the logarithms added one after the other.
 
         From Python 3.12 on, the built-in sum that sacrebleu uses rounds differently. The last bit decides which
@@ -172,26 +161,25 @@ def _sacrebleu(method, _):
         """
         if not any(matches):
             return 0.0
-        found = compute(
-            matches, guesses, size, closest, smooth_method=method, effective_order=True
-        )  # as it advises for sentences
+        # With an effective order, as it advises for sentences.
+        score = compute(matches, guesses, size, closest, smooth_method=method, effective_order=True)
         logarithms = [
-            math.log(precision) for precision, total in zip(found.precisions, found.totals) if total
+            math.log(precision) for precision, total in zip(score.precisions, score.totals) if total
         ]
         added = 0.0
         for logarithm in logarithms:
             added += logarithm
-        return found.bp * math.exp(added / len(logarithms)) / 100
+        return score.bp * math.exp(added / len(logarithms)) / 100
 
-    return score
+    return sentence_score
 
 
 def _coco(*_, small=1e-9, tiny=1e-15):
     def score(matches, guesses, size, closest):
         """BLEU-4 of pycocoevalcap's `bleu_scorer.py`, with the length of the closest reference."""
         product = 1.0
-        for found, total in zip(matches, guesses):
-            product *= (found + tiny) / (total + small)
+        for count, total in zip(matches, guesses):
+            product *= (count + tiny) / (total + small)
         ratio = (size + tiny) / (closest + small)
         brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
         return brevity * product**0.25

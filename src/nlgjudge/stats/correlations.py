@@ -5,8 +5,9 @@ system level correlates the systems' means. Matrices are documents x systems; Na
 that lacks a score.
 """
 
+from collections.abc import Sequence
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,12 @@ import scipy
 
 from nlgjudge.data.choices import unknown
 
-LEVELS = ("sample", "dataset", "system")
-COEFFICIENTS = ("pearson", "spearman", "kendall")
+Level = Literal["sample", "dataset", "system"]
+Coefficient = Literal["pearson", "spearman", "kendall"]
+Constant = Literal["skip", "nan", "zero"]
+Kendall = Literal["b", "c"]
+LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
+COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
 CONSTANT = ("skip", "nan", "zero")
 KEYS = ["doc_id", "system_id"]
 _PAIRS = 200  # above this many members, a table of all pairs takes too much memory
@@ -26,14 +31,14 @@ class Correlation(NamedTuple):
 
     Attributes
     ----------
-    value : float
+    value
         In [-1, 1], or NaN (then `reason` says why).
-    n : int
+    n
         Units in the value: documents at sample level, items at dataset level, systems at system level.
-    n_skipped : int
+    n_skipped
         Units left out: documents that are constant or have fewer than two items with both scores,
         items or systems without both scores.
-    reason : str
+    reason
         Why the value is NaN, empty otherwise.
     """
 
@@ -44,31 +49,34 @@ class Correlation(NamedTuple):
 
 
 def correlation(
-    frame, metric, human, *, level="sample", coefficient="spearman", constant="skip", kendall="b"
-):
+    frame: pd.DataFrame,
+    metric: str,
+    human: str,
+    *,
+    level: Level = "sample",
+    coefficient: Coefficient = "spearman",
+    constant: Constant = "skip",
+    kendall: Kendall = "b",
+) -> Correlation:
     """Correlate two score columns of a frame with one row per item.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame
         Columns `doc_id`, `system_id` and those of the scores; one row per pair of keys.
-    metric, human : str
+    metric, human
         Names of two numeric columns; NaN marks a missing score, and an item that lacks either is
         left out. A judge's name is short for its column ``JUDGE:HUMAN``, as ``"a"`` for ``"a:coherence"``
         with the ratings ``"coherence"``; where there is both, the short name is that column too.
-    level : {"sample", "dataset", "system"}
+    level
         Mean over documents of the correlation between systems (also called segment or input level);
         one correlation over all items (global); correlation between the systems' means. Means are
         rounded to 12 digits, so that equal means tie.
-    coefficient : {"pearson", "spearman", "kendall"}
-    constant : {"skip", "nan", "zero"}
+    constant
         What a group with constant input counts as: left out and counted, NaN for the whole result,
         or a correlation of 0.
-    kendall : {"b", "c"}
-
-    Returns
-    -------
-    Correlation
+    kendall
+        Tau b or tau c.
 
     Raises
     ------
@@ -91,11 +99,11 @@ def correlation(
     """
     check_correlation(level, coefficient, constant, kendall)
     x, y = matrices(frame, [metric], human)
-    found = correlation_of(x, y, level, coefficient, constant, kendall)
-    return found._replace(n_skipped=number_of_units(frame, level) - found.n)
+    result = correlation_of(x, y, level, coefficient, constant, kendall)
+    return result._replace(n_skipped=number_of_units(frame, level) - result.n)
 
 
-def number_of_units(frame, level):
+def number_of_units(frame: pd.DataFrame, level: Level) -> int:
     """Number of documents at sample level, of items at dataset level, of systems at system level."""
     if level == "dataset":
         return len(frame)
@@ -107,7 +115,7 @@ def correlation_of(x, y, level, coefficient, constant, kendall):
     units = units_with_scores(y, level)
     if not units.any():
         return Correlation(np.nan, 0, units.size, "no item has both scores")
-    groups = by_group(x, y, level, coefficient, kendall)
+    groups = group_correlations(x, y, level, coefficient, kendall)
     value = float(mean_of_groups(groups, y, level, constant))
     n = int(units.sum())
     reason = "constant input or fewer than two items"
@@ -129,17 +137,31 @@ def units_with_scores(y, level):
     return there.any(axis=-1 if level == "sample" else -2)
 
 
-def by_group(x, y, level, coefficient, kendall="b"):
-    """Correlate within each group: documents at sample level, otherwise one group.
+def group_correlations(
+    x: np.ndarray,
+    y: np.ndarray,
+    level: Level,
+    coefficient: Coefficient,
+    kendall: Kendall = "b",
+) -> np.ndarray:
+    """Correlate matrices within each group: documents at sample level, otherwise one group.
 
     Parameters
     ----------
-    x, y : numpy.ndarray, shape (..., n_documents, n_systems)
+    x, y
+        Shape (..., n_documents, n_systems), NaN at the same items.
 
     Returns
     -------
-    numpy.ndarray, shape (..., n_groups)
-        NaN for a group with constant input or fewer than two items.
+    numpy.ndarray
+        Shape (..., n_groups). NaN for a group with constant input or fewer than two items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.array([[1.0, 2, 3], [1, 2, 3]])
+    >>> group_correlations(np.array([[1.0, 2, 3], [5, 5, 5]]), human, "sample", "pearson")
+    array([ 1., nan])
     """
     if level == "system":
         x, y = np.broadcast_arrays(x, y)  # a mean over documents is of those that both have
@@ -147,11 +169,12 @@ def by_group(x, y, level, coefficient, kendall="b"):
     elif level == "dataset":
         x, y = (scores.reshape(*scores.shape[:-2], 1, -1) for scores in (x, y))
     if coefficient != "kendall":
-        return grouped(x, y, coefficient)
+        return _row_correlations(x, y, coefficient)
     x, y = np.broadcast_arrays(x, y)
     *groups, members = x.shape
-    rows = (scores.reshape(np.prod(groups), members) for scores in (x, y))
-    return grouped(*rows, coefficient, kendall=kendall).reshape(groups)
+    n_groups = np.prod(groups, dtype=int)
+    x, y = (scores.reshape(n_groups, members) for scores in (x, y))
+    return _row_correlations(x, y, coefficient, kendall).reshape(groups)
 
 
 def mean_of_groups(groups, y, level, constant):
@@ -178,29 +201,8 @@ def rounded(means):
     return (means / unit).round(12) * unit
 
 
-def grouped(x, y, coefficient="spearman", *, kendall="b"):
-    """Correlate two matrices row by row.
-
-    Parameters
-    ----------
-    x, y : numpy.ndarray, shape (n_groups, n_members)
-        NaN where a score is missing; a member counts where both are present.
-    coefficient : {"pearson", "spearman", "kendall"}
-    kendall : {"b", "c"}
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_groups,)
-        NaN for a row with constant input or fewer than two members.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human = np.array([[1, 2, 3], [1, 2, 3]])
-    >>> metric = np.array([[1, 2, 3], [5, 5, 5]])
-    >>> grouped(metric, human, "pearson")
-    array([ 1., nan])
-    """
+def _row_correlations(x, y, coefficient, kendall="b"):
+    """Correlate matrices (n_groups, n_members) row by row; a member counts where both have a score."""
     missing = np.isnan(x) | np.isnan(y)
     if missing.any():  # else ratings that many metrics share are ranked once
         x, y = (np.where(missing, np.nan, scores) for scores in (x, y))
@@ -261,29 +263,26 @@ def _long_kendall(x, y, variant):
 
 
 def correlation_table(
-    frame,
-    metrics,
-    humans,
+    frame: pd.DataFrame,
+    metrics: Sequence[str],
+    humans: Sequence[str],
     *,
-    levels=("sample",),
-    coefficients=COEFFICIENTS,
-    dataset="",
-    constant="skip",
-    kendall="b",
-):
+    levels: Sequence[Level] = ("sample",),
+    coefficients: Sequence[Coefficient] = COEFFICIENTS,
+    dataset: str = "",
+    constant: Constant = "skip",
+    kendall: Kendall = "b",
+) -> pd.DataFrame:
     """Correlate every metric column with every human column.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        `doc_id`, `system_id` and the columns; one row per pair of keys.
-    metrics, humans : list of str
-        Column names; a metric's as for `correlation`.
-    levels, coefficients : sequence of str
-    dataset : str
-        Written into the column `dataset`.
-    constant, kendall : str
+    frame, constant, kendall
         As for `correlation`.
+    metrics, humans
+        Column names; a metric's as for `correlation`.
+    dataset
+        Written into the column `dataset`.
 
     Returns
     -------
@@ -320,39 +319,24 @@ def table_of_pairs(frame, pairs, *, levels, coefficients, dataset, constant, ken
     for (metric, human), columns in zip(pairs, named):
         x, y = _complete(np.array([laid_out[column] for column in columns]))
         for level, coefficient in product(levels, coefficients):
-            found = correlation_of(x, y, level, coefficient, constant, kendall)
-            found = found._replace(n_skipped=units[level] - found.n)
-            rows.append((metric, dataset, human, level, coefficient, *found))
+            result = correlation_of(x, y, level, coefficient, constant, kendall)
+            result = result._replace(n_skipped=units[level] - result.n)
+            rows.append((metric, dataset, human, level, coefficient, *result))
     names = ["metric", "dataset", "aspect", "level", "coefficient", "ours"]
     return pd.DataFrame(rows, columns=[*names, "n", "n_skipped", "reason"])
 
 
-def column_of(frame, judge, aspect):
+def column_of(frame: pd.DataFrame, judge: str, aspect: str) -> str:
     """The column with a judge's scores of an aspect: ``JUDGE:ASPECT`` or else ``JUDGE``."""
     own = f"{judge}:{aspect}"
     return own if own in frame else judge
 
 
-def matrices(frame, metrics, human):
-    """Check a frame and lay columns out as documents x systems, both sorted.
+def matrices(frame: pd.DataFrame, metrics: Sequence[str], human: str) -> np.ndarray:
+    """Check a frame and lay columns out, shape (n_metrics + 1, n_documents, n_systems), both sorted.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        `doc_id, system_id` and the columns, one row per pair of keys.
-    metrics : list of str
-        As for `correlation`.
-    human : str
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_metrics + 1, n_documents, n_systems)
-        NaN where the frame has no row, and in all columns where a row lacks one of the scores.
-
-    Raises
-    ------
-    ValueError
-        For missing columns, rows without an id, duplicate ids or infinite scores.
+    NaN where the frame has no row, and in all columns where a row lacks one of the scores. Columns
+    and errors are those of `correlation`.
     """
     columns = [column_of(frame, metric, human) for metric in metrics]
     return _complete(_laid_out(frame, [*columns, human]))
@@ -369,9 +353,9 @@ def _laid_out(frame, columns):
     scores = np.array([frame[column].to_numpy(float) for column in columns])
     document, documents = pd.factorize(frame["doc_id"], sort=True)
     system, systems = pd.factorize(frame["system_id"], sort=True)
-    found = np.full((len(columns), len(documents), len(systems)), np.nan)
-    found[:, document, system] = scores
-    return found
+    laid_out = np.full((len(columns), len(documents), len(systems)), np.nan)
+    laid_out[:, document, system] = scores
+    return laid_out
 
 
 def check_frame(frame, keys, columns):

@@ -3,40 +3,47 @@
 A judge's score of an aspect is in the column ``JUDGE:ASPECT``; people's rating is in the column ``ASPECT``.
 """
 
-import numpy as np
+from collections.abc import Sequence
 
-from nlgjudge.stats.correlations import column_of, table_of_pairs
-from nlgjudge.stats.intervals import interval_table
+import numpy as np
+import pandas as pd
+
+from nlgjudge.stats.correlations import (
+    Coefficient,
+    Constant,
+    Kendall,
+    Level,
+    column_of,
+    table_of_pairs,
+)
+from nlgjudge.stats.intervals import Systems, interval_table
 
 
 def agreement(
-    frame,
-    judges,
-    aspects,
+    frame: pd.DataFrame,
+    judges: Sequence[str],
+    aspects: Sequence[str],
     *,
-    levels=("dataset",),
-    coefficients=("spearman",),
-    dataset="",
-    constant="skip",
-    kendall="b",
-    interval=False,
-    systems="these",
-):
+    levels: Sequence[Level] = ("dataset",),
+    coefficients: Sequence[Coefficient] = ("spearman",),
+    dataset: str = "",
+    constant: Constant = "skip",
+    kendall: Kendall = "b",
+    interval: bool = False,
+    systems: Systems = "these",
+) -> pd.DataFrame:
     """Correlate each judge's score of an aspect with people's rating of the same aspect.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame
         A row for each item: `doc_id`, `system_id`, people's rating in a column for each aspect, and a
         judge's scores in the columns ``JUDGE:ASPECT``. A judge that gives one score whatever the aspect,
         as ROUGE does, has a single column of its own name. NaN marks a missing score.
-    judges, aspects : list of str
     levels, coefficients, dataset, constant, kendall
         As for `nlgjudge.correlation_table`.
-    interval : bool
-        Whether to add 95% intervals.
-    systems : {"these", "other"}
-        Of the intervals, as for `nlgjudge.interval`.
+    interval
+        Whether to add 95% intervals, for `systems` as in `nlgjudge.interval`.
 
     Returns
     -------
@@ -67,12 +74,17 @@ def agreement(
         (judge, column_of(frame, judge, aspect), aspect) for judge in judges for aspect in aspects
     ]
     pairs = [(column, aspect) for _, column, aspect in named]
-    how = {"constant": constant, "kendall": kendall}
     cells = table_of_pairs(
-        frame, pairs, levels=levels, coefficients=coefficients, dataset=dataset, **how
+        frame,
+        pairs,
+        levels=levels,
+        coefficients=coefficients,
+        dataset=dataset,
+        constant=constant,
+        kendall=kendall,
     )
     if interval:
-        cells = interval_table(frame, cells, systems=systems, **how)
+        cells = interval_table(frame, cells, systems=systems, constant=constant, kendall=kendall)
     each = len(levels) * len(coefficients)
     cells.insert(0, "judge", np.repeat([judge for judge, *_ in named], each))
     return cells

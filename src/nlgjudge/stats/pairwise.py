@@ -9,10 +9,12 @@ rounding alone count as equal.
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from nlgjudge.data.choices import check_whole
 from nlgjudge.stats.correlations import (
     LEVELS,
+    Level,
     check_options,
     matrices,
     number_of_units,
@@ -29,21 +31,16 @@ class PairwiseAccuracy(NamedTuple):
 
     Attributes
     ----------
-    value : float
+    value
         In [0, 1], or NaN (then `reason` says why).
-    n : int
-        Units in the value: documents at sample level, items at dataset level, systems at
-        system level.
-    n_skipped : int
-        Units left out: documents with fewer than two items that have both scores, items or
-        systems without both.
-    n_pairs : int
-    epsilon : float
+    n, n_skipped
+        Units in the value, and left out: documents with two items that have both scores at sample
+        level, items at dataset level, systems at system level.
+    epsilon
         Pairs whose metric scores differ by at most this much are tied.
-    human_ties, metric_ties : float
-        Shares of pairs that are tied, weighted as in `value`; the metric's at `epsilon`.
-    reason : str
-        Why the value is NaN, empty otherwise.
+    human_ties, metric_ties
+        Shares of pairs that are tied, weighted as in `value`; the metric's at `epsilon`. A metric that
+        ties all pairs has an accuracy of `human_ties`.
     """
 
     value: float
@@ -55,29 +52,16 @@ class PairwiseAccuracy(NamedTuple):
     metric_ties: float
     reason: str = ""
 
-    @property
-    def chance_tied(self):
-        """Accuracy of a metric that ties all pairs: the humans' share of ties."""
-        return self.human_ties
-
-    @property
-    def chance_guess(self):
-        """Expected accuracy of a metric that orders pairs by coin and ties none."""
-        return (1 - self.human_ties) / 2
-
 
 class SoftPairwiseAccuracy(NamedTuple):
     """One minus the mean difference of a metric's and humans' p-values.
 
     Attributes
     ----------
-    value : float
-        In [0, 1], or NaN (then `reason` says why); about 0.5 for a metric that ties all
-        systems.
-    n, n_skipped : int
+    value
+        In [0, 1], or NaN (then `reason` says why); about 0.5 for a metric that ties all systems.
+    n, n_skipped
         Pairs of systems in the value, and those left out because they share no document.
-    reason : str
-        Why the value is NaN, empty otherwise.
     """
 
     value: float
@@ -86,33 +70,31 @@ class SoftPairwiseAccuracy(NamedTuple):
     reason: str = ""
 
 
-def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
+def pairwise_accuracy(
+    frame: pd.DataFrame,
+    metric: str,
+    human: str,
+    *,
+    level: Level = "sample",
+    epsilon: float | None = None,
+) -> PairwiseAccuracy:
     """Accuracy of a metric over pairs, ties included (acc_eq).
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Columns `doc_id`, `system_id` and those of the scores; one row per pair of keys.
-    metric, human : str
-        Names of two numeric columns, as for `nlgjudge.correlation`; NaN marks a missing score, and an
-        item that lacks either is left out.
-    level : {"sample", "dataset", "system"}
+    frame, metric, human
+        As for `nlgjudge.correlation`.
+    level
         Mean over documents of the accuracy within each; pairs of all items (memory grows
         with their square); pairs of the systems' means.
-    epsilon : float, optional
-        Threshold of the metric's ties; by default calibrated: the smallest observed
-        difference, or 0, with the highest accuracy. A calibrated accuracy is never below
-        `chance_tied`.
-
-    Returns
-    -------
-    PairwiseAccuracy
+    epsilon
+        Threshold of the metric's ties; by default calibrated: the smallest observed difference, or 0,
+        with the highest accuracy.
 
     Raises
     ------
     ValueError
-        For unknown levels, a negative or infinite epsilon, missing columns, rows without an id, duplicate
-        ids or infinite scores.
+        For a negative or infinite epsilon, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -149,7 +131,9 @@ def pairwise_accuracy(frame, metric, human, *, level="sample", epsilon=None):
     return PairwiseAccuracy(value, n, skipped, len(steps), float(epsilon), human_ties, metric_ties)
 
 
-def soft_pairwise_accuracy(frame, metric, human, *, seed=0, resamples=1000):
+def soft_pairwise_accuracy(
+    frame: pd.DataFrame, metric: str, human: str, *, seed: int = 0, resamples: int = 1000
+) -> SoftPairwiseAccuracy:
     """Compare a metric's confidence in each pair of systems with humans' confidence.
 
     The p-value of "the first system is better" is that of a one-sided paired permutation
@@ -159,24 +143,16 @@ def soft_pairwise_accuracy(frame, metric, human, *, seed=0, resamples=1000):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        As for `pairwise_accuracy`; a pair of systems is compared on the documents where both
+    frame, metric, human
+        As for `nlgjudge.correlation`; a pair of systems is compared on the documents where both
         have both scores.
-    metric, human : str
-    seed : int
-        At least 0.
-    resamples : int
-        At least 1; p-values are (c + 1) / (resamples + 1).
-
-    Returns
-    -------
-    SoftPairwiseAccuracy
+    seed, resamples
+        Sign flips; p-values are (c + 1) / (resamples + 1).
 
     Raises
     ------
     ValueError
-        For fewer than one resample, missing columns, rows without an id, duplicate ids or
-        infinite scores.
+        For fewer than one resample, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -229,10 +205,10 @@ def _pairs(x, y):
 
 def _differences(scores, first, second):
     """Differences of the pairs within each group, rounding set to 0; shape (n_groups, n_pairs)."""
-    found = scores[:, first] - scores[:, second]
+    differences = scores[:, first] - scores[:, second]
     size = np.nanmax(np.abs(scores), initial=0)
-    found[np.abs(found) <= _ROUNDING * size] = 0
-    return found
+    differences[np.abs(differences) <= _ROUNDING * size] = 0
+    return differences
 
 
 def _calibrated(steps, orders, weights, slack):

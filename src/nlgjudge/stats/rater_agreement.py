@@ -4,14 +4,26 @@ The ceiling is what a rater attains against the others; alpha is Krippendorff's 
 the alternative annotator test is that of Calderon, Reichart and Dror (2025, arXiv 2501.10970).
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy
 
 from nlgjudge.namespaces import optional
-from nlgjudge.stats.correlations import check_frame, check_options, correlation, scaled
+from nlgjudge.stats.correlations import (
+    Coefficient,
+    Constant,
+    Level,
+    check_frame,
+    check_options,
+    correlation,
+    scaled,
+)
+
+MINIMUM = 30  # instances of an annotator; a t-test needs about as many
+FALSE_DISCOVERY_RATE = 0.05
 
 
 class Ceiling(NamedTuple):
@@ -19,11 +31,11 @@ class Ceiling(NamedTuple):
 
     Attributes
     ----------
-    value : float
+    value
         In [-1, 1], or NaN where no rater has a correlation.
-    n, n_skipped : int
+    n, n_skipped
         Raters with a correlation, and without.
-    per_rater : pandas.DataFrame
+    per_rater
         `rater, value, n, n_skipped, reason`, as of `correlation`.
     """
 
@@ -38,11 +50,10 @@ class Alpha(NamedTuple):
 
     Attributes
     ----------
-    value : float
+    value
         At most 1; 0 is chance, NaN undefined (then `reason` says why).
-    n, n_skipped : int
+    n, n_skipped
         Items with two or more ratings, and with fewer.
-    reason : str
     """
 
     value: float
@@ -56,12 +67,12 @@ class AnnotatorTest(NamedTuple):
 
     Attributes
     ----------
-    winning_rate, advantage : float
+    winning_rate, advantage
         Share of annotators whom the judge may replace (passes from 0.5), mean of `rho_judge`.
-    per_annotator : pandas.DataFrame
+    per_annotator
         `rater, n, rho_judge, rho_human, p, p_adjusted, rejected`: rho is the probability to be at
         least as close to the others; NaN with too few instances.
-    n, n_skipped : int
+    n, n_skipped
         Instances with a judge's score and two or more ratings, and those without.
     """
 
@@ -72,21 +83,23 @@ class AnnotatorTest(NamedTuple):
     n_skipped: int
 
 
-def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip", kendall="b"):
+def ceiling(
+    ratings: pd.DataFrame,
+    *,
+    level: Level = "sample",
+    coefficient: Coefficient = "spearman",
+    constant: Constant = "skip",
+) -> Ceiling:
     """Correlate each rater with the mean of the others.
 
     A judge is compared to a mean of one rater more, and may exceed the ceiling by that alone.
 
     Parameters
     ----------
-    ratings : pandas.DataFrame
+    ratings
         Columns `doc_id, system_id, rater, score` of one aspect; NaN marks a missing rating.
-    level, coefficient, constant, kendall
-        As for `nlgjudge.stats.correlations.correlation`.
-
-    Returns
-    -------
-    Ceiling
+    level, coefficient, constant
+        As for `nlgjudge.correlation`.
 
     Raises
     ------
@@ -108,34 +121,26 @@ def ceiling(ratings, *, level="sample", coefficient="spearman", constant="skip",
     for rater in scores.columns:
         others = scores.drop(columns=rater).mean(axis=1)
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
-        found = correlation(
-            pair,
-            "own",
-            "others",
-            level=level,
-            coefficient=coefficient,
-            constant=constant,
-            kendall=kendall,
+        result = correlation(
+            pair, "own", "others", level=level, coefficient=coefficient, constant=constant
         )
-        rows.append((rater, *found))
+        rows.append((rater, *result))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
     return Ceiling(float(table["value"].mean()), defined, len(table) - defined, table)
 
 
-def alpha(ratings, metric="ordinal"):
+def alpha(
+    ratings: pd.DataFrame, metric: Literal["ordinal", "interval", "nominal"] = "ordinal"
+) -> Alpha:
     """Krippendorff's alpha of the ratings of one aspect.
 
     Parameters
     ----------
-    ratings : pandas.DataFrame
+    ratings
         Columns `item_id, rater, score`; NaN marks a missing rating.
-    metric : {"ordinal", "interval", "nominal"}
+    metric
         How differences between scores count.
-
-    Returns
-    -------
-    Alpha
 
     Raises
     ------
@@ -150,30 +155,8 @@ def alpha(ratings, metric="ordinal"):
     >>> round(alpha(ratings).value, 3), alpha(ratings).n
     (0.949, 3)
     """
-    return alpha_of_table(_by_rater(ratings, ["item_id"]), metric)
-
-
-def alpha_of_table(scores, metric="ordinal"):
-    """Krippendorff's alpha of ratings that are laid out, as of items that are drawn again and again.
-
-    Parameters
-    ----------
-    scores : array_like, shape (n_items, n_raters)
-        NaN marks a missing rating.
-    metric : {"ordinal", "interval", "nominal"}
-        As for `alpha`.
-
-    Returns
-    -------
-    Alpha
-
-    Examples
-    --------
-    >>> round(alpha_of_table([[1, 1], [2, 3], [4, 4]]).value, 3)
-    0.949
-    """
     check_options(metric=(metric, ("nominal", "ordinal", "interval")))
-    scores = np.asarray(scores, float)
+    scores = _by_rater(ratings, ["item_id"]).to_numpy()
     pairable = scores[(~np.isnan(scores)).sum(axis=1) > 1]
     n = len(pairable)
     skipped = len(scores) - n
@@ -181,63 +164,42 @@ def alpha_of_table(scores, metric="ordinal"):
         return Alpha(np.nan, n, skipped, "no item has two ratings")
     if np.nanmin(pairable) == np.nanmax(pairable):
         return Alpha(np.nan, n, skipped, "all ratings are equal")
-    if metric == "interval":
-        value = _interval_alpha(scaled(pairable))
-    else:
-        krippendorff = optional("krippendorff", "metrics")
-        value = krippendorff.alpha(reliability_data=pairable.T, level_of_measurement=metric)
+    krippendorff = optional("krippendorff", "metrics")
+    value = krippendorff.alpha(scaled(pairable).T, level_of_measurement=metric)
     return Alpha(float(value), n, skipped)
 
 
-def _interval_alpha(scores):
-    """Krippendorff's alpha of squared differences, from sums: the library makes a table of all values for each item.
-
-    Its hundred distinct scores of four thousand items take a gigabyte. Sums of squared differences of all pairs are
-    those of two moments, m * sum(d * d) - sum(d)**2, with d counted from an item's first rating.
-    """
-    there = ~np.isnan(scores)
-    number = there.sum(axis=1)
-    first = np.take_along_axis(scores, there.argmax(axis=1)[:, None], axis=1)
-    apart = np.where(there, scores - first, 0)
-    within = number * (apart * apart).sum(axis=1) - apart.sum(axis=1) ** 2
-    observed = (within / (number - 1)).sum()
-    centred = scores[there] - scores[there].mean()
-    every = len(centred)
-    expected = (every * (centred * centred).sum() - centred.sum() ** 2) / (every - 1)
-    return 1 - observed / expected
-
-
 def alternative_annotator_test(
-    ratings, judge, *, epsilon=0.2, alpha=0.05, similarity="accuracy", keys=("item_id",), minimum=30
-):
+    ratings: pd.DataFrame,
+    judge: pd.DataFrame,
+    *,
+    epsilon: float = 0.2,
+    similarity: Literal["accuracy", "rmse"] = "accuracy",
+    keys: Sequence[str] = ("item_id",),
+) -> AnnotatorTest:
     """Test whether a judge represents the annotators as well as each of them does.
 
-    Each annotator is left out in turn: on each instance, whoever is more similar to the others,
-    judge or annotator, gets 1, both on a tie. The judge wins where a one-sided paired t-test
-    rejects that the annotator's mean exceeds the judge's by `epsilon` or more.
+    Each annotator with 30 instances is left out in turn: on each instance, whoever is more similar to
+    the others, judge or annotator, gets 1, both on a tie. The judge wins where a one-sided paired
+    t-test rejects that the annotator's mean exceeds the judge's by `epsilon` or more, at a false
+    discovery rate of 5%.
 
     Parameters
     ----------
-    ratings, judge : pandas.DataFrame
+    ratings, judge
         The `keys`, `score` and, of the ratings, `rater`; NaN marks a missing score.
-    epsilon, alpha : float
+    epsilon
         The judge's bonus for its cost in [0, 1], which the paper sets to 0.2 against experts, 0.15
-        against skilled annotators and 0.1 against a crowd; false discovery rate in (0, 1).
-    similarity : {"accuracy", "rmse"}
+        against skilled annotators and 0.1 against a crowd.
+    similarity
         Share of the others with the same score (round a judge's first), or negative RMSE to them.
-    keys : sequence of str
+    keys
         What identifies an instance: ``("item_id", "aspect")`` pools aspects.
-    minimum : int
-        Annotators with fewer instances do not count; a t-test needs about 30.
-
-    Returns
-    -------
-    AnnotatorTest
 
     Raises
     ------
     ValueError
-        As `alpha` does, for options out of range, and when no annotator has `minimum` instances.
+        As `alpha` does, for options out of range, and when no annotator has 30 instances.
 
     Examples
     --------
@@ -255,19 +217,17 @@ def alternative_annotator_test(
     (1.0, 40)
     """
     check_options(similarity=(similarity, ("accuracy", "rmse")))
-    if not 0 <= epsilon <= 1 or not 0 < alpha < 1 or minimum < 2:
-        raise ValueError(
-            f"{epsilon=}, {alpha=}, {minimum=}: expected [0, 1], (0, 1) and at least 2"
-        )
+    if not 0 <= epsilon <= 1:
+        raise ValueError(f"{epsilon=}: expected a share in [0, 1]")
     scores = _by_rater(ratings, list(keys))
     own = _scores(judge, list(keys))
     every = scores.index.union(own.index)
     scores, own = scores.reindex(every), own.reindex(every)
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
-    own, *values = scaled(np.vstack([own[usable], scores[usable].T]))
-    values = np.transpose(values)
+    together = scaled(np.vstack([own[usable], scores[usable].T]))
+    own, values = together[0], together[1:].T
     rows = [
-        (rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
+        (rater, *_leave_out(own, values, column, epsilon, similarity))
         for column, rater in enumerate(scores.columns)
     ]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
@@ -275,26 +235,24 @@ def alternative_annotator_test(
     tested = ~np.isnan(p_values)
     if not tested.any():
         raise ValueError(
-            f"{minimum=}: no annotator shares more than {table['n'].max()} items; check keys"
+            f"expected annotators with {MINIMUM} instances, got at most {table['n'].max()}; check keys"
         )
     adjusted = np.full(len(p_values), np.nan)
     adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
-    rejected = adjusted <= alpha
+    rejected = adjusted <= FALSE_DISCOVERY_RATE
     table = table.assign(p_adjusted=adjusted, rejected=rejected)
     winning_rate = float(rejected[tested].mean())
     advantage = float(table["rho_judge"][tested].mean())
     return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
 
 
-def _leave_out(own, values, column, epsilon, similarity, minimum):
+def _leave_out(own, values, column, epsilon, similarity):
     """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
     annotator = values[:, column]
     rated = ~np.isnan(annotator)
-    others = np.delete(values, column, axis=1)[
-        rated
-    ]  # every instance has one, or it would not be here
+    others = np.delete(values, column, axis=1)[rated]  # every instance has one
     n = len(others)
-    if n < minimum:
+    if n < MINIMUM:
         return n, np.nan, np.nan, np.nan
     of_judge = _similarity(own[rated, None], others, similarity)
     of_annotator = _similarity(annotator[rated, None], others, similarity)

@@ -8,15 +8,24 @@ judge's errors stick to systems, the first test rejects a true null too often fo
 The tests of one table are a family, and Holm's correction covers it, once for each question.
 """
 
+from collections.abc import Sequence
 from itertools import product
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import check_whole, unknown
-from nlgjudge.stats.correlations import check_options, column_of
-from nlgjudge.stats.intervals import difference
-from nlgjudge.stats.swaps import permutation_test
+from nlgjudge.stats.correlations import (
+    Coefficient,
+    Constant,
+    Kendall,
+    Level,
+    check_options,
+    column_of,
+)
+from nlgjudge.stats.intervals import Systems, difference
+from nlgjudge.stats.permutation import permutation_test
 
 QUESTIONS = ("items", "systems")  # what is swapped
 COLUMNS = [
@@ -41,49 +50,46 @@ BOUNDS = ["ci_low", "ci_high", "ci_reason", "ci_notice"]
 
 
 def paired_tests(
-    frame,
-    pairs,
-    aspects,
+    frame: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]] | dict[str, tuple[str, str]],
+    aspects: Sequence[str],
     *,
-    level="sample",
-    coefficient="spearman",
-    permutations=4999,
-    seed=0,
-    constant="skip",
-    kendall="b",
-    interval=False,
-    systems="these",
-    items="both",
-    has_systems=True,
-):
+    level: Level | Sequence[Level] = "sample",
+    coefficient: Coefficient | Sequence[Coefficient] = "spearman",
+    permutations: int = 4999,
+    seed: int = 0,
+    constant: Constant = "skip",
+    kendall: Kendall = "b",
+    interval: bool = False,
+    systems: Systems = "these",
+    units: Literal["both", "documents"] = "both",
+    has_systems: bool = True,
+) -> pd.DataFrame:
     """Test whether judges differ in their correlation with human ratings, with items and with systems swapped.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame
         As for `nlgjudge.correlation`: `doc_id`, `system_id`, the human ratings of each aspect in a column
         of its name, and the judges' scores. A judge's scores of an aspect are the column `JUDGE:ASPECT`
         or, where there is none, the column `JUDGE`, as of a metric that has one score for all aspects.
-    pairs : list of (str, str), or dict of str to (str, str)
+    pairs
         Judges `a` and `b`; `difference` is the correlation of `a` minus that of `b`. A dict's keys name
         the pairs; otherwise a pair is called ``a − b``.
-    aspects : list of str
-    level, coefficient : str or sequence of str
-        As for `nlgjudge.correlation`; of several, each is tested, in one family.
-    permutations : int
+    aspects, level, coefficient
+        Of several, each combination is tested, in one family.
+    permutations
         Swaps that are drawn. Where there are at most 16,384 different swaps, all are counted instead.
-    seed : int
+    seed
         As for `nlgjudge.permutation_test`: a p does not depend on the other tests of its family.
     constant, kendall
         As for `nlgjudge.correlation`.
-    interval : bool
-        Whether to add the 95% interval of the difference.
-    systems : {"these", "other"}
-        Of the interval, as for `nlgjudge.interval`.
-    items : {"both", "documents"}
+    interval
+        Whether to add the 95% interval of the difference, for `systems` as in `nlgjudge.interval`.
+    units
         What the first question swaps: each item on its own, or all items of a document together, where they
         depend on each other.
-    has_systems : bool
+    has_systems
         Whether `system_id` names systems, and not places as the first and second item of a document. If
         not, there is no `p_systems`.
 
@@ -103,12 +109,6 @@ def paired_tests(
         For a judge or an aspect without a column, a pair of a judge with itself or given twice, and as
         `nlgjudge.permutation_test` does.
 
-    See Also
-    --------
-    nlgjudge.stats.paired_table : Lays the tests out as text.
-    nlgjudge.stats.family : Says what Holm's correction covers.
-    nlgjudge.stats.one_family : Corrects the tests of several calls together.
-
     Examples
     --------
     `a` ranks four systems as people do in each of two documents, and `b` gets two pairs of them wrong. Four
@@ -122,7 +122,7 @@ def paired_tests(
         pair  difference  p_items  p_systems  swaps_of_systems
     0  a − b         0.4    0.008      0.125                 8
     """
-    check_options(items=(items, ("both", "documents")))
+    check_options(units=(units, ("both", "documents")))
     check_whole(1, permutations=permutations)
     if isinstance(aspects, str):
         raise ValueError(f"aspects={aspects!r}: expected a list of names, as [{aspects!r}]")
@@ -130,30 +130,28 @@ def paired_tests(
         if aspect not in frame:
             raise ValueError(unknown("aspect", aspect, frame.select_dtypes("number").columns))
     rows = []
-    for (name, (a, b)), one_level, one_coefficient, aspect in product(
-        _named(pairs).items(), _several(level), _several(coefficient), aspects
+    for (name, (a, b)), each_level, each_coefficient, aspect in product(
+        _named(pairs).items(), _listed(level), _listed(coefficient), aspects
     ):
         columns = (column_of(frame, a, aspect), column_of(frame, b, aspect), aspect)
-        how = {
-            "level": one_level,
-            "coefficient": one_coefficient,
-            "constant": constant,
-            "kendall": kendall,
-        }
-        swapped = {"seed": seed, "resamples": permutations}
-        row = dict(zip(COLUMNS, (name, a, b, aspect, one_level, one_coefficient)))
-        row |= _tested(frame, columns, items, has_systems, how | swapped)
+        how = {"level": each_level, "coefficient": each_coefficient}
+        how |= {"constant": constant, "kendall": kendall}
+        swapping = {"seed": seed, "resamples": permutations}
+        row = dict(zip(COLUMNS, (name, a, b, aspect, each_level, each_coefficient)))
+        row |= _tested(frame, columns, units, has_systems, how | swapping)
         if interval:
-            found = difference(frame, *columns, systems=systems, **how)
-            row |= dict(zip(BOUNDS, (found.low, found.high, found.reason, found.notice)))
+            bounds = difference(frame, *columns, systems=systems, **how)
+            row |= dict(zip(BOUNDS, (bounds.low, bounds.high, bounds.reason, bounds.notice)))
         rows.append(row)
-    columns = [*COLUMNS, *BOUNDS] if interval else COLUMNS
-    return one_family(pd.DataFrame(rows, columns=columns))
+    names = [*COLUMNS, *BOUNDS] if interval else COLUMNS
+    tests = pd.DataFrame(rows, columns=names)
+    corrected = {f"holm_{swapped}": holm(tests[f"p_{swapped}"]) for swapped in QUESTIONS}
+    return tests.assign(**corrected, family=len(tests))
 
 
-def _tested(frame, columns, items, has_systems, how):
+def _tested(frame, columns, units, has_systems, how):
     """Both tests of one comparison."""
-    test = permutation_test(frame, *columns, units=items, **how)
+    test = permutation_test(frame, *columns, units=units, **how)
     row = {
         "n": test.n,
         "difference": test.difference,
@@ -175,48 +173,10 @@ def _tested(frame, columns, items, has_systems, how):
     return row | {"p_systems": systems.p, "reason": test.reason or systems.reason}
 
 
-def one_family(tests):
-    """Correct tests as one family after Holm, once with items and once with systems swapped.
-
-    Parameters
-    ----------
-    tests : pandas.DataFrame
-        Rows of `paired_tests`, also of several calls, joined by `pandas.concat`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The same rows, renumbered, with `holm_items, holm_systems` and `family` of them all.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
-    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
-    >>> alone = paired_tests(frame, [("a", "b")], ["coherence"])
-    >>> both = one_family(pd.concat([alone, alone.assign(aspect="again")]))
-    >>> both[["aspect", "p_systems", "holm_systems", "family"]]
-          aspect  p_systems  holm_systems  family
-    0  coherence      0.125          0.25       2
-    1      again      0.125          0.25       2
-    """
-    tests = tests.reset_index(drop=True)
-    corrected = {f"holm_{swapped}": holm(tests[f"p_{swapped}"]) for swapped in QUESTIONS}
-    return tests.assign(**corrected, family=len(tests))
-
-
-def holm(p_values):
+def holm(p_values: Sequence[float] | np.ndarray | pd.Series) -> np.ndarray:
     """Adjust the p-values of a family of tests after Holm (1979).
 
-    Parameters
-    ----------
-    p_values : array_like, shape (n_tests,)
-        In [0, 1]; NaN is a test that gave no p, stays NaN and does not count in the family.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n_tests,)
-        In the input's order.
+    A NaN is a test that gave no p: it stays NaN and does not count in the family.
 
     Raises
     ------
@@ -231,27 +191,32 @@ def holm(p_values):
     adjusted = np.array(p_values, float)
     if adjusted.ndim != 1 or (adjusted < 0).any() or (adjusted > 1).any():
         raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
-    family = (~np.isnan(adjusted)).sum()
-    order = np.argsort(adjusted)[:family]  # NaN sorts last
-    multiplied = adjusted[order] * np.arange(family, 0, -1)
+    size = (~np.isnan(adjusted)).sum()
+    order = np.argsort(adjusted)[:size]  # NaN sorts last
+    multiplied = adjusted[order] * np.arange(size, 0, -1)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(multiplied))
     return adjusted
 
 
-def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2):
+def paired_table(
+    tests: pd.DataFrame,
+    *,
+    rows: str | Sequence[str] | None = None,
+    columns: str = "aspect",
+    digits: int = 2,
+) -> pd.DataFrame:
     """Lay tests out as text, a cell for each, as ``+0.12 (items 0.004, systems 0.062)``.
+
+    The p values are Holm's.
 
     Parameters
     ----------
-    tests : pandas.DataFrame
+    tests
         From `paired_tests`.
-    rows : str or list of str, optional
-        What stands in the rows; by default the pair, and level and coefficient where there are several.
-    columns : str
-        What stands in the columns.
-    corrected : bool
-        Whether the p values are Holm's.
-    digits : int
+    rows, columns
+        What stands in the rows and columns; by default the pair, and level and coefficient where there
+        are several, in the rows.
+    digits
         Of the differences; the bounds of their intervals, where the tests have them, have two.
 
     Returns
@@ -270,37 +235,16 @@ def paired_table(tests, *, rows=None, columns="aspect", corrected=True, digits=2
     if rows is None:
         vary = [name for name in ("level", "coefficient") if tests[name].nunique() > 1]
         rows = ["aspect" if columns == "pair" else "pair", *(n for n in vary if n != columns)]
-    rows = _several(rows)
-    kind = "holm" if corrected else "p"
-    cells = [_cell(test, kind, digits) for test in tests.to_dict("records")]
+    rows = _listed(rows)
+    cells = [_cell(test, digits) for test in tests.to_dict("records")]
     table = tests.assign(cell=cells).pivot(index=rows, columns=columns, values="cell")
     table = table.reindex(columns=tests[columns].drop_duplicates()).fillna("")
     in_order = tests.drop_duplicates(rows).set_index(rows).index
     return table.reindex(in_order)
 
 
-def family(tests):
-    """Say what was swapped, which tests Holm's correction covers, and how small p can be.
-
-    Parameters
-    ----------
-    tests : pandas.DataFrame
-        From `paired_tests`.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"doc_id": list("xxxxyyyy"), "system_id": list("1234") * 2,
-    ...                       "coherence": [1, 2, 3, 4] * 2, "a": [1, 2, 3, 4] * 2, "b": [2, 1, 4, 3] * 2})
-    >>> print(family(paired_tests(frame, [("a", "b")], ["coherence"])))
-    One comparison, which needs no correction, asked twice:
-    with items swapped (other items of these systems) and with systems swapped (other systems).
-    There are 8 different swaps of systems: no p is below 0.125.
-    """
+def family(tests: pd.DataFrame) -> str:
+    """Say what `paired_tests` swapped, which tests Holm's correction covers, and how small p can be."""
     if tests.empty:
         return "There are no two judges to compare."
     covered = f"Holm's correction covers these {len(tests)} comparisons, once for each question:"
@@ -312,20 +256,20 @@ def family(tests):
 
 def _limit(tests):
     """How small p with systems swapped can be in this family, or why there is none."""
-    known = tests[tests["p_systems"].notna()]
-    if known.empty:
+    tested = tests[tests["p_systems"].notna()]
+    if tested.empty:
         reasons = "; ".join(dict.fromkeys(reason for reason in tests["reason"] if reason))
         return f"There is no p with systems swapped ({reasons})."
-    swaps = known["swaps_of_systems"]
+    swaps = tested["swaps_of_systems"]
     number = " to ".join(f"{bound:,.19g}" for bound in sorted({swaps.min(), swaps.max()}))
-    smallest = known["smallest_p_systems"].min()
-    said = f"There are {number} different swaps of systems: no p is below {smallest:.3g}"
-    if len(known) > 1:
-        said += f", or {min(1, smallest * len(known)):.3g} after the correction"
-    return f"{said}."
+    smallest = tested["smallest_p_systems"].min()
+    text = f"There are {number} different swaps of systems: no p is below {smallest:.3g}"
+    if len(tested) > 1:
+        text += f", or {min(1, smallest * len(tested)):.3g} after the correction"
+    return f"{text}."
 
 
-def _several(value):
+def _listed(value):
     """A list of one or several names."""
     return [value] if isinstance(value, str) else list(value)
 
@@ -333,28 +277,28 @@ def _several(value):
 def _named(pairs):
     """Pairs by name, each of two different judges, and none twice."""
     named = list(pairs.items() if isinstance(pairs, dict) else ((None, pair) for pair in pairs))
-    found = {}
+    distinct = {}
     for name, pair in named:
         if isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"expected a pair of judges, as ('a', 'b'), got {pair!r}")
         a, b = pair
         if a == b:
             raise ValueError(f"expected two judges, got the pair ({a!r}, {b!r})")
-        if {a, b} in [set(other) for other in found.values()]:
+        if {a, b} in [set(other) for other in distinct.values()]:
             raise ValueError(f"expected each pair once, got {a!r} and {b!r} twice")
-        found[name or f"{a} − {b}"] = (a, b)
-    return found
+        distinct[name or f"{a} − {b}"] = (a, b)
+    return distinct
 
 
-def _cell(test, kind, digits):
+def _cell(test, digits):
     """A test as text."""
     if np.isnan(test["difference"]):
         return "not defined"
     text = f"{test['difference']:+.{digits}f}"
     if not np.isnan(test.get("ci_low", np.nan)):
         text += f" [{test['ci_low']:.2f}, {test['ci_high']:.2f}]"
-    said = ", ".join(f"{swapped} {_p(test[f'{kind}_{swapped}'])}" for swapped in QUESTIONS)
-    return f"{text} ({said})"
+    p_values = ", ".join(f"{swapped} {_p(test[f'holm_{swapped}'])}" for swapped in QUESTIONS)
+    return f"{text} ({p_values})"
 
 
 def _p(value):

@@ -7,23 +7,29 @@ counted and the p-value is exact.
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 
 from nlgjudge.data.choices import check_whole
 from nlgjudge.stats.correlations import (
-    by_group,
+    Coefficient,
+    Constant,
+    Kendall,
+    Level,
     check_correlation,
     check_options,
     correlation_of,
+    group_correlations,
     matrices,
     mean_of_groups,
     number_of_units,
     units_with_scores,
 )
 
+Units = Literal["documents", "systems", "both"]
 UNITS = ("documents", "systems", "both")
 ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
@@ -39,22 +45,22 @@ class PermutationTest(NamedTuple):
 
     Attributes
     ----------
-    difference : float
+    difference
         In [-2, 2]: correlation of `a` minus that of `b`, over the items with all three scores; NaN
         where either is undefined (then `reason` says why).
-    p : float
+    p
         Where `exact`, c / resamples, with the c swaps whose difference is as extreme as the observed
         one, itself counted; otherwise (c + 1) / (resamples + 1). Or NaN.
-    resamples : int
+    resamples
         Swaps in which both correlations were defined.
-    n, n_skipped : int
+    n, n_skipped
         Units with all three scores, and without: documents at sample level, items at dataset level,
         systems at system level.
-    reason : str
+    reason
         Why `p` is NaN, empty otherwise.
-    exact : bool
+    exact
         Whether all different swaps were counted, and none drawn at random.
-    log2_different : int
+    log2_different
         Logarithm to base 2 of the number of different swaps, k - 1 for k units; of 16,000 items, the number
         itself has 4,817 digits, more than Python prints.
     """
@@ -69,60 +75,53 @@ class PermutationTest(NamedTuple):
     log2_different: int = 0
 
     @property
-    def different(self):
+    def different(self) -> int:
         """Number of different swaps."""
         return 2**self.log2_different
 
 
 def permutation_test(
-    frame,
-    a,
-    b,
-    human,
+    frame: pd.DataFrame,
+    a: str,
+    b: str,
+    human: str,
     *,
-    seed=0,
-    level="sample",
-    coefficient="spearman",
-    units="both",
-    resamples=999,
-    constant="skip",
-    kendall="b",
-    alternative="two-sided",
-    exact_up_to=ENUMERATED,
-):
+    seed: int = 0,
+    level: Level = "sample",
+    coefficient: Coefficient = "spearman",
+    units: Units = "both",
+    resamples: int = 999,
+    constant: Constant = "skip",
+    kendall: Kendall = "b",
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+) -> PermutationTest:
     """Test the difference between two metrics' correlations with human ratings.
 
     Only items with all three scores count. Each metric is standardised over them, since swapped
     scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
-    probability one half. Where there are few different swaps, each of them is taken once instead.
+    probability one half. Where there are at most 16,384 different swaps, each of them is taken once
+    instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
+    one-sided test counts too.
 
     Parameters
     ----------
     frame, level, coefficient, constant, kendall
         As for `nlgjudge.correlation`.
-    a, b, human : str
+    a, b, human
         Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
-    seed : int
+    seed
         At least 0. With the scores, it seeds the generator: the same scores give the same p under
         whatever names, and `a` against `b` gives that of `b` against `a`.
-    units : {"documents", "systems", "both"}
+    units
         What is swapped as a whole: all scores of a document (the claim is about other documents),
         all scores of a system (about other systems), or each item on its own (about both, if items
         are independent). Where a judge's errors stick to systems, the first and the last hold for
         these systems only, and reject a true null several times too often beyond them.
-    resamples : int
+    resamples
         Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
-    alternative : {"two-sided", "greater", "less"}
+    alternative
         Resamples as extreme as the observed difference count as more extreme; "greater": `a`
         correlates better.
-    exact_up_to : int
-        With at most so many different swaps all of them are counted, without drawing any. k units
-        have 2^(k - 1) different swaps, each with a mirror that turns the difference's sign: a
-        one-sided test counts the mirrors too.
-
-    Returns
-    -------
-    PermutationTest
 
     Raises
     ------
@@ -152,7 +151,7 @@ def permutation_test(
         return PermutationTest(difference, np.nan, 0, n, n_skipped, reason)
     swappable = _swappable(ratings, units)
     log2_different = int(swappable.sum()) - 1
-    exact = 2**log2_different <= exact_up_to
+    exact = 2**log2_different <= ENUMERATED
     if exact:
         swaps = _every_swap(swappable)
     else:
@@ -170,16 +169,10 @@ def permutation_test(
 
 
 def compared(frame, a, b, human, how):
-    """Two metrics on the items with all three scores.
+    """Two metrics on the items with all three scores: matrices, difference, n, n_skipped and reason.
 
-    Returns
-    -------
-    x, y, ratings : numpy.ndarray, shape (n_documents, n_systems)
-    difference : float
-    n, n_skipped : int
-        Units with all three scores, and without.
-    reason : str
-        Why either correlation is NaN; what is undefined without a policy does not become 0 through one.
+    The reason says why either correlation is NaN; what is undefined without a policy does not become 0
+    through one.
     """
     if len({a, b, human}) < 3:
         raise ValueError(f"expected three different columns, got {a!r}, {b!r} and {human!r}")
@@ -191,13 +184,16 @@ def compared(frame, a, b, human, how):
     reasons = [] if n else ["no item has all three scores"]
     for policy in dict.fromkeys(("skip", constant)):
         if not reasons:
-            found = [
+            of_a, of_b = (
                 correlation_of(scores, ratings, level, coefficient, policy, kendall)
                 for scores in (x, y)
+            )
+            difference = of_a.value - of_b.value
+            reasons = [
+                f"{name} with {human}: {result.reason}"
+                for name, result in ((a, of_a), (b, of_b))
+                if result.reason
             ]
-            difference = found[0].value - found[1].value
-            named = zip((a, b), found)
-            reasons = [f"{name} with {human}: {one.reason}" for name, one in named if one.reason]
     return x, y, ratings, difference, n, n_skipped, "; ".join(reasons)
 
 
@@ -215,9 +211,9 @@ def _standardised(scores):
     there = ~np.isnan(scores)
     values = scores[there] / np.nanmax(np.abs(scores))
     centred = values - math.fsum(values) / len(values)
-    found = np.full_like(scores, np.nan)
-    found[there] = centred / math.sqrt(math.fsum(centred**2) / len(centred))
-    return found
+    standardised = np.full_like(scores, np.nan)
+    standardised[there] = centred / math.sqrt(math.fsum(centred**2) / len(centred))
+    return standardised
 
 
 def _swappable(ratings, units):
@@ -246,19 +242,20 @@ def _differences(x, y, ratings, swaps, how):
         x, y = x.round(10), y.round(10)
         sums = _of_pairs(x, y, ratings, level, coefficient)
     step = max(1, _CELLS // x.size)
-    found = []
+    differences = []
     for start in range(0, len(swaps), step):
-        swap = np.broadcast_to(
-            swaps[start : start + step], (len(swaps[start : start + step]), *x.shape)
-        )
+        some = swaps[start : start + step]
+        swap = np.broadcast_to(some, (len(some), *x.shape))
         if by_pairs:
             groups = sums(swap)
         else:
             mixed = np.where(swap, y, x), np.where(swap, x, y)
-            groups = [by_group(one, ratings, level, coefficient, kendall) for one in mixed]
-        first, second = (mean_of_groups(one, ratings, level, constant) for one in groups)
-        found.append(first - second)
-    return np.concatenate(found)
+            groups = [
+                group_correlations(scores, ratings, level, coefficient, kendall) for scores in mixed
+            ]
+        first, second = (mean_of_groups(values, ratings, level, constant) for values in groups)
+        differences.append(first - second)
+    return np.concatenate(differences)
 
 
 def _of_pairs(x, y, ratings, level, coefficient):
@@ -287,15 +284,12 @@ def _of_pairs(x, y, ratings, level, coefficient):
             spreads = [sums.sum(axis=1) for sums in _mixed(untied, swap)]
         else:
             ranks = _mixed(tables, swap)
-            products = [np.einsum("gi,gir->gr", rank, one) for one in ranks]
-            spreads = [np.einsum("gir,gir->gr", one, one) for one in ranks]
+            products = [np.einsum("gi,gir->gr", rank, swapped) for swapped in ranks]
+            spreads = [np.einsum("gir,gir->gr", swapped, swapped) for swapped in ranks]
         with np.errstate(invalid="ignore", divide="ignore"):
             for product, spread in zip(products, spreads):
-                yield np.where(
-                    spread * variation[:, None] > 0,
-                    product / np.sqrt(spread * variation[:, None]),
-                    np.nan,
-                ).T
+                both = spread * variation[:, None]
+                yield np.where(both > 0, product / np.sqrt(both), np.nan).T
 
     return coefficients
 
