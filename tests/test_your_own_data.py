@@ -240,7 +240,9 @@ def test_one_system_without_references(run, planted):
     scored = mine.with_scores(nj.metrics.lexical_baselines(sources))
     expected = nj.correlation(scored, "bleu", "style", level="dataset").value
     assert cells(names).loc["BLEU (source)", "ours"] == pytest.approx(expected)
-    assert "12 documents of 1 systems" in said and names["planned"]["method"].tolist() == ["plain, a model"]
+    assert "12 documents of 1 systems" in said and names["planned"]["method"].tolist() == [
+        "plain, a model"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import use
 from nlgjudge.data.registry import blob_id
 from nlgjudge.data.schema import ITEMS, RATINGS, Benchmark, build

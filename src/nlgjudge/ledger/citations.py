@@ -1,6 +1,6 @@
 """What to cite in the place of published cells that contradict their source."""
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.ledger.average_audit import LINE, printed_averages
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import KEY, PAPERS

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 
 LEVELS = ("sample", "dataset", "system")
 COEFFICIENTS = ("pearson", "spearman", "kendall")

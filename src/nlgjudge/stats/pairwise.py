@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlgjudge.data.choices import check_whole
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     LEVELS,
     check_options,

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_whole, unknown
+from nlgjudge.data.checks import check_whole, unknown
 from nlgjudge.stats.correlations import check_options, column_of
 from nlgjudge.stats.intervals import difference
 from nlgjudge.stats.swaps import permutation_test

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from nlgjudge.data.choices import check_whole
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     by_group,
     check_correlation,

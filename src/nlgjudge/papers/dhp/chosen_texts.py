@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 
-from nlgjudge.data.choices import first
+from nlgjudge.data.checks import first
 from nlgjudge.papers.dhp.perturbing import sentences
 
 _LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 300}  # characters
