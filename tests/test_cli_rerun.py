@@ -181,8 +181,8 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     assert any(same in text for text in shown)
 
 
-def test_a_judge_that_fills_every_cell_of_a_papers_tables_has_a_page(tmp_path):
-    """Real data where they are here; each value is on the page. The other papers' cells are in `ledger/test_rerun`."""
+def test_a_judge_fills_every_cell_of_a_papers_tables():
+    """Real data where they are here. The other papers' cells are in `ledger/test_rerun`."""
     paper = "closer_look"
     tables = tables_of(paper)
     names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, tables))
@@ -191,12 +191,6 @@ def test_a_judge_that_fills_every_cell_of_a_papers_tables_has_a_page(tmp_path):
     found = nj.rerun(paper, tables, judge)
     assert len(found.cells) > 150 and found.cells["ours"].notna().all()
     assert found.table().notna().all(axis=None)
-    reruns.save({paper: found}, tmp_path)
-    run_page(tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert page.count('<table id="T_') == len(found.cells[["paper", "artefact"]].drop_duplicates())
-    wanted = found.cells["ours"].map("<br/>{:.3f}".format)
-    assert all(text in page for text in wanted)
 
 
 def test_a_jury_reruns_a_table_and_asks_each_of_its_judges(house, run):
@@ -248,14 +242,15 @@ def test_a_budget_stops_a_run_and_the_same_command_goes_on(house, run):
 
 def test_a_budget_is_for_all_judges_of_a_command(house, run):
     texts, _ = people(["geval/table2", "chatgpt/table6"])
-    named = "--judge G-EVAL-3.5=openai:a --judge G-EVAL-4=openai:b"
-    line = f"geval/table2 chatgpt/table6 {named} --judge 'ChatGPT (DA w/o ref)=openai:c'"
+    line = "geval/table2 chatgpt/table6 --judge G-EVAL-3.5=openai:a --judge G-EVAL-4=openai:b"
+    line += " --judge 'ChatGPT (DA w/o ref)=openai:c'"
     with answering(texts) as server:
         stopped = run(server, f"{line} --without-notebooks --max-calls 230")
         assert stopped.returncode == UNFINISHED and len(server.requests) == 230
     assert {json.loads(body)["model"] for body in server.requests} == {"a", "b"}
     with answering({}) as server:
-        refused = run(server, f"geval/table2 {named} --judge batch:d --max-calls 2")
+        named = "--judge G-EVAL-3.5=openai:a --judge batch:d"
+        refused = run(server, f"geval/table2 {named} --max-calls 2")
         assert refused.returncode == FAILED and not server.requests
     assert "the limit is 2, and a batch cannot be stopped half way" in refused.stderr
 
