@@ -76,6 +76,5 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if "--traceback" in arguments:
             raise
-        message = error.args[0] if isinstance(error, KeyError) else error
-        click.echo(f"nlgjudge: {message}", err=True)
+        click.echo(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", err=True)
         return getattr(error, "status", FAILED)

@@ -111,7 +111,7 @@ def open_judges(
     """Make the judges that a command names, each once, with one budget for all; `live` is for served ones."""
     budget = Budget(max_cost, max_calls)
     live["progress"] = True
-    judges = {}
+    judges: dict[str, Judge] = {}
     for name in names:
         judges[name] = judges.get(name) or nj.get_judge(
             name,

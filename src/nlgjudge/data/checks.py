@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +41,10 @@ def check_known(kind: str, name: object, known: Iterable[object], *, most: int =
         raise ValueError(unknown(kind, name, known, most=most))
 
 
-def check_whole(least: int, **numbers: object) -> None:
+def check_whole(least: int, **numbers: Any) -> None:
     """Raise a ValueError for a number that is no whole number from `least`."""
     for name, number in numbers.items():
-        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if not is_whole or number < least:
             raise ValueError(f"{name}={number!r}: expected a whole number of at least {least}")
 
