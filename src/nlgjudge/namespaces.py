@@ -1,24 +1,16 @@
 """Namespaces whose names are imported on first use, and packages that only some metrics need."""
 
+from __future__ import annotations
+
 import ast
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 
 def attach(package, file):
-    """Offer the names that a package's `__init__.pyi` imports, which editors read too (PEP 562).
-
-    Parameters
-    ----------
-    package, file : str
-        `__name__` and `__file__` of the package.
-
-    Returns
-    -------
-    tuple
-        Its `__getattr__`, `__dir__` and `__all__`.
-    """
+    """Return `__getattr__`, `__dir__` and `__all__` for the names that a package's `__init__.pyi` imports (PEP 562)."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     homes = {alias.name: node.module for node in imports for alias in node.names}
@@ -36,31 +28,15 @@ def attach(package, file):
     return __getattr__, lambda: sorted(homes), sorted(homes)
 
 
-def optional(module, extra):
-    """Import a module of a package that the core does not depend on.
-
-    Parameters
-    ----------
-    module : str
-    extra : str
-        The set of optional dependencies that has the package.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ImportError
-        With what to install.
-    """
+def optional(module: str, extra: str) -> ModuleType:
+    """Import a module that the core does not depend on; the ImportError says which extra to install."""
     try:
         return import_module(module)
     except ImportError as error:
         raise missing(module.partition(".")[0], extra) from error
 
 
-def missing(package, extra):
+def missing(package: str, extra: str) -> ImportError:
     """Return the error that says how to install a package of an optional set."""
     return ImportError(
         f"{package} is not installed; it belongs to the extra {extra}: "

@@ -12,7 +12,7 @@ from itertools import chain
 from unittest import mock
 
 from nlgjudge.data import benchmarks, fetch
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 from nlgjudge.data.published_runs import other_run_files
 from nlgjudge.data.recordings import recorded_files

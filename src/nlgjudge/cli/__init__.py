@@ -1,6 +1,10 @@
 """The command line: data, prompts, judge, replies, rerun, ledger. Notebooks are run with papermill."""
 
+from __future__ import annotations
+
 import sys
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -38,7 +42,7 @@ class OnUse(click.Group):
 
     def format_commands(self, context, formatter):
         with formatter.section("Commands"):
-            formatter.write_dl([(name, said) for name, (_, said) in COMMANDS.items()])
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 @click.group(cls=OnUse, epilog="`nlgjudge COMMAND --help` has an example of each command.")
@@ -48,55 +52,29 @@ def cli(traceback):
     """Check, cell by cell, what papers published about language models as judges."""
 
 
-def command(group, name, example, **settings):
-    """Add a command whose help ends with an example.
-
-    Parameters
-    ----------
-    group : click.Group
-    name : str
-    example : str
-        A command line; several lines are shown as they are.
-    **settings
-        For `click.Group.command`.
-
-    Returns
-    -------
-    callable
-        A decorator.
-    """
+def command(group: click.Group, name: str, example: str) -> Callable:
+    """Add a command whose help ends with an example; several lines are shown as they are."""
     lines = "\n".join(f"  {line}" for line in example.splitlines())
-    return group.command(name, epilog=f"\b\nExample:\n{lines}", **settings)
+    return group.command(name, epilog=f"\b\nExample:\n{lines}")
 
 
-def main(arguments=None):
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit status, as `STATUS` describes it.
-    """
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line, with the process's arguments by default; return the exit status (`STATUS`)."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return cli.main(arguments, prog_name="nlgjudge", standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
+            return cli.main(arguments, prog_name="nlgjudge", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort as abort:  # click's for Ctrl-C
-        said = str(abort.__cause__ or "") or (
-            "interrupted: what was finished or stored stays; the same command goes on from there"
-        )
-        click.echo(f"nlgjudge: {said}", err=True)
+    except click.Abort:  # click's for Ctrl-C
+        message = "what was finished or stored stays; the same command goes on from there"
+        click.echo(f"nlgjudge: interrupted: {message}", err=True)
         return INTERRUPTED
     except Exception as error:
         if "--traceback" in arguments:
             raise
-        said = error.args[0] if isinstance(error, KeyError) else error
-        click.echo(f"nlgjudge: {said}", err=True)
+        click.echo(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", err=True)
         return getattr(error, "status", FAILED)

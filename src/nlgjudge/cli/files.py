@@ -32,7 +32,7 @@ def list_data(benchmarks):
     """List the files by benchmark: how many are here, licence and citation."""
     registered = Counter()
     here = Counter()
-    for entry in chosen_entries(benchmarks):
+    for entry in entries_of(benchmarks):
         kind = (*entry[:3], entry.licence, entry.citation)
         registered[kind] += 1
         here[kind] += files.local(entry) is not None
@@ -64,41 +64,41 @@ def fetch_data(benchmarks, declared, optional):
     if declared:
         workflow.fetch_declared(click.echo)
         return 0
-    listed = chosen_entries(benchmarks)
-    chosen = [entry for entry in listed if entry.optional == optional]
-    if not optional and len(chosen) < len(listed):
-        click.echo(f"{len(listed) - len(chosen)} more files are optional: `data fetch --optional`")
-    terms = {(entry.licence, entry.citation, entry.repository) for entry in chosen}
+    registered = entries_of(benchmarks)
+    wanted = [entry for entry in registered if entry.optional == optional]
+    if not optional and len(wanted) < len(registered):
+        others = len(registered) - len(wanted)
+        click.echo(f"{others} more files are optional: `data fetch --optional`")
+    terms = {(entry.licence, entry.citation, entry.repository) for entry in wanted}
     for licence, citation, repository in sorted(terms):
         click.echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
-    missing = [error for error in files.read_all(chosen).values() if error]
-    for error in missing:
+    errors = [error for error in files.read_all(wanted).values() if error]
+    for error in errors:
         click.echo(str(error).rsplit("\n", 1)[0], err=True)
-    click.echo(f"{len(chosen) - len(missing)} of {len(chosen)} files are here")
-    return FAILED if missing else 0
+    click.echo(f"{len(wanted) - len(errors)} of {len(wanted)} files are here")
+    return FAILED if errors else 0
 
 
 @command(data, "verify", "nlgjudge data verify summeval")
 @BENCHMARKS
 def verify_data(benchmarks):
     """Check the files that are here against their git blob ids."""
-    chosen = chosen_entries(benchmarks)
-    here = [(entry, path) for entry in chosen if (path := files.local(entry))]
-    bad = 0
-    for entry, path in here:
-        problem = files.check(entry, path.read_bytes())
-        if problem:
-            bad += 1
-            click.echo(f"{path} {problem}", err=True)
-    click.echo(f"{len(here) - bad} files verified, {bad} bad, {len(chosen) - len(here)} not here")
-    return FAILED if bad or not here else 0
+    registered = entries_of(benchmarks)
+    paths = {entry: path for entry in registered if (path := files.local(entry))}
+    problems = {path: files.check(entry, path.read_bytes()) for entry, path in paths.items()}
+    problems = {path: problem for path, problem in problems.items() if problem}
+    for path, problem in problems.items():
+        click.echo(f"{path} {problem}", err=True)
+    click.echo(
+        f"{len(paths) - len(problems)} files verified, {len(problems)} bad, "
+        f"{len(registered) - len(paths)} not here"
+    )
+    return FAILED if problems or not paths else 0
 
 
-def chosen_entries(benchmarks):
+def entries_of(benchmarks):
     """Registered files of some benchmarks, or of all."""
-    if not benchmarks:
-        return entries()
-    return [entry for name in dict.fromkeys(benchmarks) for entry in entries(name)]
+    return [entry for name in dict.fromkeys(benchmarks or [None]) for entry in entries(name)]
 
 
 @cli.group()
@@ -116,12 +116,11 @@ def list_prompts():
 @click.argument("name")
 def show_prompt(name):
     """Show a prompt's source and text."""
-    found = library.prompt(name)
-    words = "the paper's words" if found.exact else "own words, in the paper's form"
-    click.echo(f"# {found.name}, {words}\n# {found.source}")
+    prompt = library.prompt(name)
+    words = "the paper's words" if prompt.exact else "own words, in the paper's form"
     click.echo(
-        f"# aspect {found.aspect or 'any'}, scale {list(found.scale)}, reply form {found.form}, "
-        f"digest {found.digest}\n\n{found.body}"
+        f"# {prompt.name}, {words}\n# {prompt.source}\n# aspect {prompt.aspect or 'any'}, scale "
+        f"{list(prompt.scale)}, reply form {prompt.form}, digest {prompt.digest}\n\n{prompt.body}"
     )
 
 
@@ -198,33 +197,31 @@ def drop_replies(model, prompt, reason, yes, store):
     """Drop the replies that fit all options, so that the next run asks for them again."""
     if not any((model, prompt, reason)):
         raise click.UsageError("say which replies: give --model, --prompt or --reason")
-    chosen = []
+    dropped = []
     counts = Counter()
     with open_store(store) as opened:
         for key, sample, asked, reply in opened.rows(model=model):
-            found = reason_of(asked["reading"], reply)
+            why = reason_of(asked["reading"], reply)
             name = asked["prompt"]
             if prompt and not (name.startswith(prompt) or asked["digest"] == prompt):
                 continue
-            if not reason or found == reason:
-                chosen.append((key, sample))
-                counts[
-                    f"{asked['request']['model']}, {name or 'no prompt'}, {found or 'rated'}"
-                ] += 1
+            if not reason or why == reason:
+                dropped.append((key, sample))
+                counts[asked["request"]["model"], name or "no prompt", why or "rated"] += 1
         if yes:
-            opened.drop(chosen)
+            opened.drop(dropped)
     for kind, number in counts.most_common():
-        click.echo(f"{number} of {kind}")
+        click.echo(f"{number} of {', '.join(kind)}")
     done = "were dropped" if yes else "would be dropped; add --yes to do it"
-    click.echo(f"{len(chosen)} replies {done}")
+    click.echo(f"{len(dropped)} replies {done}")
 
 
 def reason_of(reading, reply):
     """Why a stored reply has no rating; empty if it has one."""
     if reading["form"] not in FORMS or (reply["reason"] and not reply["text"].strip()):
         return reply["reason"]
-    found = Reading(**reading).read(reply["text"]).reason
-    return reply["reason"] or found if found else ""
+    reason = Reading(**reading).read(reply["text"]).reason
+    return reply["reason"] or reason if reason else ""
 
 
 @command(cli, "ledger", "nlgjudge ledger")

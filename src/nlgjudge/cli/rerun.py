@@ -5,29 +5,20 @@ import pandas as pd
 
 import nlgjudge as nj
 from nlgjudge import workflow
-from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
-from nlgjudge.cli.opening import (
-    JUDGES,
-    LIMIT,
-    PATTERN,
-    SET,
-    SOURCE,
-    SPENDING,
+from nlgjudge.cli import FAILED, STATUS, cli, command
+from nlgjudge.cli.files import open_store
+from nlgjudge.cli.judge_options import (
     UNREAD,
-    cost_in_words,
+    judge_options,
     open_judges,
-    options,
     refuse_sample,
-    report_estimate,
-    report_failures,
-    store_of_run,
+    report_end,
+    report_plan,
 )
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
+from nlgjudge.data.paths import workplace
 from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.ledger import ledger, reruns
-
-FEW_CALLS = 1000  # below, the tables' notebooks take longer than the calls
 
 
 @command(
@@ -43,224 +34,175 @@ FEW_CALLS = 1000  # below, the tables' notebooks take longer than the calls
     multiple=True,
     required=True,
     metavar="[ROW=]JUDGE",
-    help=f"{JUDGES}; with ROW= for that published row alone. Again for more.",
+    help="As for the command judge; with ROW= for that published row alone. Again for more.",
 )
 @click.option("--samples", type=click.IntRange(1), help="Each protocol's own by default.")
-@click.option("--temperature", type=float, help="Each protocol's own by default.")
-@click.option("--top-p", type=float, help="Each protocol's own by default.")
-@click.option("--max-tokens", type=int, help="Each protocol's own by default.")
-@SET
 @click.option(
     "--without-logprobs",
     is_flag=True,
     help="The model gives no token probabilities: estimate them from samples, as G-Eval does.",
 )
-@PATTERN
 @click.option("--keep", is_flag=True, help="Copy a whole run to paper_tables/reruns/.")
 @click.option("--without-notebooks", is_flag=True, help="Don't run the tables' notebooks.")
-@LIMIT
-@SOURCE
-@options(SPENDING)
-def rerun(targets, judges, limit, source, keep, without_notebooks, store, **asked):
+@judge_options
+def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, **options):
     """Ask a judge for every row that a model produced in the papers' tables.
 
     Each row is asked under its paper's protocol; the correlations are shown next to the published
     ones. All tables of all papers by default. Results go to build/reruns/JUDGE/; runs of the same
     judge add up. --limit 20 is a cheap rehearsal.
     """
-    planned = asked.pop("plan")
-    names = ("samples", "temperature", "top_p", "max_tokens", "pattern")
-    given = {name: asked.pop(name) for name in names}
-    given["logprobs"] = False if asked.pop("without_logprobs") else None
-    given = {name: value for name, value in given.items() if value is not None}
-    if sampling := asked.pop("sampling"):
-        given["sampling"] = sampling
+    request = {name: options.pop(name) for name in ("samples", "temperature", "max_tokens")}
+    request |= {name: options.pop(name) or None for name in ("pattern", "sampling")}
+    request["logprobs"] = False if options.pop("without_logprobs") else None
+    request = {name: value for name, value in request.items() if value is not None}
     if "dhp" in targets:
-        if len(targets) > 1:
-            raise ValueError(
-                "dhp has no table of correlations: rerun it alone, and the others after it"
-            )
-        ignored = {"--max-calls": asked["max_calls"], "--per-minute": asked["per_minute"]}
-        for option, value in (ignored | {"--store": store, "--keep": keep}).items():
-            if value:
-                raise ValueError(f"{option}: dhp's notebook does not have it; leave it out")
-        return rerun_dhp(judges, given, planned, limit, source, asked["price"], asked["max_cost"])
+        _refuse_for_dhp(targets, judges, store=store, plan=plan, keep=keep, **options)
+        return rerun_dhp(judges, request, limit, source, options)
     tables = reruns.wanted(targets)
     named = reruns.judges_by_row(judges, tables)
-    tables, sample = available(tables, named, source)
-    if sample:
-        click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
-        if refuse_sample(source, planned, named.values()):
-            return FAILED
-    with store_of_run(store) as opened_store:
-        opened, budget = open_judges(named.values(), opened_store, **asked)
+    tables, is_sample = available(tables, named, source)
+    if is_sample and refuse_sample(source, plan, named.values()):
+        return FAILED
+    with open_store(store) as opened_store:
+        opened, budget = open_judges(named.values(), opened_store, **options)
 
         def ask(paper, plan_only=False):
-            rows = [row for row in reruns.rows_of(paper, tables[paper]) if row in named]
+            rows = reruns.rows_of(paper, tables[paper])
             return nj.rerun(
                 paper,
                 tables[paper],
-                {row: opened[named[row]] for row in rows},
+                {row: opened[named[row]] for row in rows if row in named},
                 source=source,
                 limit=limit,
-                price=asked["price"],
-                options=given,
+                price=options["price"],
+                options=request,
                 notebook="rerun",
                 plan_only=plan_only,
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
         plans = pd.concat({paper: ask(paper, plan_only=True).plan for paper in tables})
-        report_plan(plans)
-        if any("batch:" in name for name in opened):
-            budget.refuse(plans["calls"].sum(), plans["cost"].sum() if "cost" in plans else None)
-        if planned:
+        report_plan(
+            plans.rename_axis(["paper", *plans.index.names[1:]]).reset_index(), opened, budget
+        )
+        if plan:
             return 0
-        found = {}
+        runs = {}
 
         def step(paper):
-            if not any(one.stopped for one in found.values()):
-                found[paper] = ask(paper)
+            if not any(run.stopped for run in runs.values()):
+                runs[paper] = ask(paper)
 
+        # Every batch is submitted before one is waited for.
         all_or_waiting((lambda paper=paper: step(paper)) for paper in tables)
-    folder = reruns.place([*opened], given, limit, sample)
-    reruns.save(found, folder)
-    for paper, one in found.items():
-        for said in [*one.sentences(), f"{paper}: {one.notice}"]:
-            click.echo(f"{said}\n")
-    status = max(report_failures(one) for one in opened.values())
-    unread = [one.stopped for one in found.values() if one.stopped]
-    if not unread and not any(one.counts["read"].any() for one in found.values()):
-        unread = [UNREAD]
-    for said in unread:
-        click.echo(f"nlgjudge: {said}", err=True)
-        status = FAILED
-    stopped = [one.stopped for one in opened.values() if one.stopped]
-    workflow.run_page(folder)
-    click.echo(f"all tables on one page: {folder / 'index.html'}")
-    if stopped:
-        click.echo(
-            f"nlgjudge: stopped: {stopped[0]}; the same command goes on from there", err=True
-        )
-        return UNFINISHED
+    folder = reruns.place([*opened], request, limit, is_sample)
+    reruns.save(runs, folder)
+    for paper, run in runs.items():
+        click.echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
+    unread = "; ".join(run.stopped for run in runs.values() if run.stopped)
+    if not any(run.counts["read"].any() for run in runs.values()):
+        unread = unread or UNREAD
+    status = report_end(opened.values(), unread)
+    show_page(folder)
     if store and not without_notebooks:
         click.echo(
             "the notebooks are left out: they read the usual store, and --store names another"
         )
     elif status == 0 and not without_notebooks:
-        if plans["calls"].sum() < FEW_CALLS:
-            click.echo(
-                "now the tables' notebooks, which take longer than the calls did; "
-                "--without-notebooks leaves them out"
-            )
-        settings = {"limit": limit, "options": given, "source": source if sample else ""}
+        settings = {"limit": limit, "options": request, "source": source if is_sample else ""}
         settings = {name: value for name, value in settings.items() if value}
         run_notebooks(tables, named, settings, folder)
-    return keep_run(found, folder) if keep else status
+    return keep_run(runs, folder) if keep and status == 0 else status
 
 
-def rerun_dhp(judges, given, planned, limit, source, price, max_cost):
-    """Run DHP's discernment with judges, on the page of their other results too."""
-    from nlgjudge.papers.dhp.perturbing import DATASETS  # no other rerun needs it
-
-    if any("=" in one for one in judges):
+def _refuse_for_dhp(targets, judges, *, plan, **given):
+    """Refuse what DHP's notebook does not have."""
+    if len(targets) > 1:
+        raise ValueError(
+            "dhp has no table of correlations: rerun it alone, and the others after it"
+        )
+    if any("=" in judge for judge in judges):
         raise ValueError("--judge ROW=JUDGE: dhp has no rows of a table; give the judge alone")
-    if planned:
+    if plan:
         raise ValueError(
             "dhp has no --plan: its notebook perturbs the texts first, and shows the plan for any model without a "
             "judge (papermill notebooks/dhp_discernment.ipynb out.ipynb --cwd notebooks). Start with --limit 5"
         )
-    sample = source != "real" and all(nj.load(name, source).is_sample for name in DATASETS)
-    if sample:
-        click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
-        if refuse_sample(source, planned, judges):
-            return FAILED
-    settings = {"judge": [*judges], "options": given, "source": source, "price": price and [*price]}
-    settings |= {"max_cost": max_cost, "limit": limit}
+    for name in ("store", "keep", "max_calls"):
+        if given[name]:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option}: dhp's notebook does not have it; leave it out")
+
+
+def rerun_dhp(judges, request, limit, source, options):
+    """Run DHP's discernment with judges, on the page of their other results too."""
+    from nlgjudge.papers.dhp.perturbing import DATASETS  # no other rerun needs it
+
+    is_sample = source != "real" and all(nj.load(name, source).is_sample for name in DATASETS)
+    if is_sample and refuse_sample(source, False, judges):
+        return FAILED
+    settings = {"judge": [*judges], "options": request, "source": source, "limit": limit}
+    settings |= {"price": [*(options["price"] or ())], "max_cost": options["max_cost"]}
     settings = {name: value for name, value in settings.items() if value}
-    folder = reruns.place(judges, given, limit, sample)
+    folder = reruns.place(judges, request, limit, is_sample)
     workflow.run_notebook("dhp_discernment", settings, folder)
-    for said in reruns.read_rerun(folder).sentences():
-        click.echo(f"{said}\n")
-    workflow.run_page(folder)
-    click.echo(f"all tables on one page: {folder / 'index.html'}")
+    click.echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
+    show_page(folder)
     return 0
 
 
+def show_page(folder):
+    """Write the page of a judge's results, and say where it is."""
+    workflow.run_page(folder)
+    click.echo(f"all tables on one page: {folder / 'index.html'}")
+
+
 def available(tables, named, source):
-    """Tables with a named row whose data are here, and whether only the sample is available.
-
-    Parameters
-    ----------
-    tables : dict of str to list of str
-    named : dict of str to str
-        A judge for each row.
-    source : {"auto", "real", "sample"}
-
-    Returns
-    -------
-    (dict of str to list of str, bool)
-    """
-    sample = {}
-    left_out = []
+    """Tables of each paper whose data are here, and whether only the sample is; never both."""
+    samples = {}
+    absent = []
     for paper, artefacts in tables.items():
         parts = [part for part in reruns.parts_of(paper, artefacts) if part.row.row in named]
-        if parts:
-            try:
-                found, absent = reruns.benchmarks_of(parts, source)
-            except DataUnavailable as error:
-                found, absent, unavailable = {}, [], error
-            left_out += absent
-            sample[paper] = all(benchmark.is_sample for benchmark in found.values())
-    if source == "real" and all(sample.values()):
+        if not parts:
+            continue
+        try:
+            benchmarks, left_out = reruns.benchmarks_of(parts, source)
+            samples[paper] = all(benchmark.is_sample for benchmark in benchmarks.values())
+            absent += left_out
+        except DataUnavailable as error:
+            absent.append(paper)
+            unavailable = error
+    if not samples:
         raise unavailable
-    if all(sample.values()):
-        return {paper: tables[paper] for paper in sample}, True
-    absent = [paper for paper, only_sample in sample.items() if only_sample]
-    if absent or left_out:
-        named = ", ".join(dict.fromkeys([*absent, *left_out]))
-        click.echo(f"left out because the data are not here: {named}")
-    return {paper: tables[paper] for paper in sample if paper not in absent}, False
-
-
-def report_plan(plans):
-    """Print, row by row, what will be asked, and what it takes if the server gives no token probabilities."""
-    whole = plans.rename_axis(["paper", *plans.index.names[1:]]).reset_index()
-    if not len(whole):
-        click.echo("plan: no call")
-        return
-    shown = whole[[name for name in whole if name != "judge" and not name.endswith("_logprobs")]]
-    click.echo(shown.to_string(index=False, formatters={"cost": "{:.4f}".format}))
-    stored = f"{whole['cached'].sum():,} of {whole['samples'].sum():,}"
-    click.echo(
-        f"plan: {whole['calls'].sum():,} calls, {whole['prompt_tokens'].sum():,} prompt tokens, "
-        f"{whole['completion_tokens'].sum():,} completion tokens, {stored} replies stored already "
-        f"or shared by two tables, {cost_in_words(whole)}"
-    )
-    report_estimate(whole)
+    real = [paper for paper, is_sample in samples.items() if not is_sample]
+    if real:
+        absent += [paper for paper in samples if paper not in real]
+    if absent:
+        click.echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
+    return {paper: tables[paper] for paper in real or samples}, not real
 
 
 def run_notebooks(tables, named, settings, folder):
     """Run the tables' notebooks with the stored replies, each with the judges of its own rows."""
+    results = reruns.read_rerun(folder)
     for paper, artefacts in tables.items():
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
             judge = {row: named[row] for row in reruns.rows_of(paper, own) if row in named}
-            said = [
-                one for table in own for one in reruns.read_rerun(folder).sentences(paper, table)
-            ]
-            workflow.run_notebook(name, {"judge": judge, **settings}, folder, said)
+            sentences = [one for table in own for one in results.sentences(paper, table)]
+            workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             click.echo(f"ran {name}")
 
 
-def keep_run(found, folder):
+def keep_run(runs, folder):
     """Copy a run that may be kept; the exit status."""
-    refused = {paper: one.notice for paper, one in found.items() if not one.enters}
-    for paper, said in refused.items():
-        click.echo(f"nlgjudge: {paper} is not kept: {said}", err=True)
+    refused = {paper: run.notice for paper, run in runs.items() if not run.enters}
+    for paper, notice in refused.items():
+        click.echo(f"nlgjudge: {paper} is not kept: {notice}", err=True)
     if refused:
         return FAILED
-    cells = pd.concat([one.cells for one in found.values()], ignore_index=True)
+    cells = pd.concat([run.cells for run in runs.values()], ignore_index=True)
     path = ledger.keep(folder.name, cells)
     click.echo(f"kept in {path.relative_to(workplace())}")
     return 0

@@ -1,7 +1,6 @@
 from .benchmarks import load as load
 from .benchmarks import load_together as load_together
-from .choices import first as first
-from .own_files import check_own_data as check_own_data
+from .checks import first as first
 from .own_files import own_data as own_data
 from .published_runs import other_runs as other_runs
 from .recordings import available as available

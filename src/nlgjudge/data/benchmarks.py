@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from nlgjudge.data import fetch, sample
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 

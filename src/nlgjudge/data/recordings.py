@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.data import benchmarks, fetch
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.optional import MALFORMED
 from nlgjudge.data.recording_readers import ASPECTS, PROMPTS, READERS
 from nlgjudge.data.registry import entries, prompt_files

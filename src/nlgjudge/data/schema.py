@@ -39,6 +39,8 @@ class Benchmark:
         Each file read, with its git blob id.
     left_out : dict of str to str
         Each optional file that was not used, and why.
+    notes : list of str
+        What to know about a file of your own.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Benchmark:
     source: str = "real"
     files: dict = field(default_factory=dict)
     left_out: dict = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def __repr__(self):
         lines = [f"  {name:<9}  {fact}" for name, fact in self._facts().items()]
@@ -87,7 +90,7 @@ class Benchmark:
         blobs = set(self.files.values())
         licences = dict.fromkeys(entry.licence for entry in entries() if entry.blob in blobs)
         licence = {"own": "that of your file", "sample": "CC0-1.0, written for this repository"}
-        return {
+        facts = {
             "data": self.notice or self.source,
             "documents": f"{self.items['doc_id'].nunique():,}",
             "systems": f"{self.items['system_id'].nunique():,}",
@@ -95,6 +98,7 @@ class Benchmark:
             "aspects": ", ".join(aspects) or "none, the texts are not rated",
             "licence": licence.get(self.source) or "; ".join(licences) or "not registered",
         }
+        return facts | ({"notes": "; ".join(self.notes)} if self.notes else {})
 
     @property
     def aspects(self):
@@ -230,7 +234,16 @@ class Benchmark:
 
 
 def build(
-    name, items, ratings, scores=(), *, files=None, left_out=None, source="real", expect=None
+    name,
+    items,
+    ratings,
+    scores=(),
+    *,
+    files=None,
+    left_out=None,
+    source="real",
+    expect=None,
+    notes=(),
 ):
     """Assemble and check a benchmark.
 
@@ -247,6 +260,8 @@ def build(
     source : {"real", "sample", "own"}
     expect : tuple of int, optional
         Documents and items that the paper states.
+    notes : list of str
+        What to know about a file of your own.
 
     Returns
     -------
@@ -279,7 +294,8 @@ def build(
             f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
             f"paper, got {found[0]} and {found[1]}"
         )
-    return Benchmark(name, items, ratings, scores, source, dict(files or {}), dict(left_out or {}))
+    given = dict(files or {}), dict(left_out or {}), list(notes)
+    return Benchmark(name, items, ratings, scores, source, *given)
 
 
 def loses_letters(text):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 
 # Two ratings are tied where their probabilities differ by no more: above what rounding adds, below what a reply shows.
 _TIED = 1e-9

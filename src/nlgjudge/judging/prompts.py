@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from nlgjudge.data import fetch
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.registry import prompt_files
 from nlgjudge.judging.reading import Reading, lettered
 

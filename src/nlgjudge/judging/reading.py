@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.judging.heads import from_logprobs, get_head
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")

@@ -7,7 +7,7 @@ to a new question.
 
 from collections import Counter
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nlgjudge.data.choices import check_known, check_whole, first, unknown
+from nlgjudge.data.checks import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
 from nlgjudge.judging.budget import Budget

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from nlgjudge.data.choices import check_known, check_whole, first
+from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
 from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.errors import all_or_waiting

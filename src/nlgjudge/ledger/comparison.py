@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY

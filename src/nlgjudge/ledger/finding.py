@@ -9,7 +9,7 @@ from inspect import cleandoc
 from numbers import Integral
 from typing import NamedTuple
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
 from nlgjudge.ledger.provenance import signature
 

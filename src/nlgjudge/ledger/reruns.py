@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.benchmarks import load
-from nlgjudge.data.choices import check_known, first, unknown
+from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import available

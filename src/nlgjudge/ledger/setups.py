@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import CHARACTERS, Count, prompt_tokens
 from nlgjudge.judging.counts import MISSING

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.ledger import figures, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.comparison import averages, compare, with_interval

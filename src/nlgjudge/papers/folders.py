@@ -9,7 +9,7 @@ from typing import Literal, get_args, get_origin
 
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.papers.protocol import Artefact, Need, Paper, Protocol, Scope, Version
 
 FOLDER = files("nlgjudge") / "papers"

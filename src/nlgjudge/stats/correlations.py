@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from nlgjudge.data.choices import unknown
+from nlgjudge.data.checks import unknown
 
 Level = Literal["sample", "dataset", "system"]
 Coefficient = Literal["pearson", "spearman", "kendall"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_whole
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     LEVELS,
     Level,

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_whole
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     Coefficient,
     Constant,

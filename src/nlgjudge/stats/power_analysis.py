@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from nlgjudge.data.choices import check_whole
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     COEFFICIENTS,
     LEVELS,

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_whole, unknown
+from nlgjudge.data.checks import check_whole, unknown
 from nlgjudge.stats.correlations import (
     Coefficient,
     Constant,

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses

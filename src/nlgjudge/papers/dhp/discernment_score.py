@@ -17,7 +17,7 @@ import pandas as pd
 import scipy
 from scipy.special import logsumexp
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 
 Form = Literal["normalised", "as_printed"]
 MOST_EXACT = 25  # unequal pairs that get the exact distribution

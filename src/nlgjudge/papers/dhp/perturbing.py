@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.choices import check_known
+from nlgjudge.data.checks import check_known
 from nlgjudge.namespaces import optional
 
 # Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that

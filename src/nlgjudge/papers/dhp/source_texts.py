@@ -7,7 +7,7 @@ import re
 
 import pandas as pd
 
-from nlgjudge.data.choices import first
+from nlgjudge.data.checks import first
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.papers.dhp.perturbing import sentences
 
