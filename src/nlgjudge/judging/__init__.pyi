@@ -1,3 +1,4 @@
+from . import estimators as estimators
 from .count import Count as Count
 from .counts import reply_counts as reply_counts
 from .judge import Judge as Judge

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.choices import check_known
-from nlgjudge.judging.heads import from_logprobs, get_head
+from nlgjudge.judging.estimators import from_logprobs, get_estimator
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
@@ -87,13 +87,13 @@ class Likely(NamedTuple):
         """Probability on ratings, in [0, 1]."""
         return min(1.0, math.fsum(map(math.exp, self.logprobs.values())))
 
-    def by(self, head="expected"):
-        """One number, as a head of `nlgjudge.judging.heads.HEADS` takes it; NaN where there is no rating."""
+    def by(self, estimator="expected"):
+        """One number, by an estimator of `nlgjudge.judging.estimators`; NaN where there is no rating."""
         if not self.logprobs:
             return math.nan
         ratings = sorted(self.logprobs)
         p = from_logprobs([self.logprobs[rating] for rating in ratings])
-        return float(get_head(head)(p, ratings))
+        return float(get_estimator(estimator)(p, ratings))
 
 
 class Reading(NamedTuple):
@@ -809,7 +809,7 @@ def _begins(text, allowed, scale, with_decimals):
 
 
 def distributions(replies, scale=(1, 5)):
-    """Lay out the token probabilities of replies, for `nlgjudge.judging.heads`.
+    """Lay out the token probabilities of replies, for `nlgjudge.judging.estimators`.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from nlgjudge.data.recordings import recorded, recorded_texts, recording
 from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import plan as planned
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.heads import HEADS
+from nlgjudge.judging.estimators import ESTIMATORS
 from nlgjudge.judging.judge import Jury, adapted
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.reading import POLICIES
@@ -177,7 +177,7 @@ def judge_items(
     logprobs=None,
     sampling=None,
     policy="nan",
-    head="expected",
+    estimator="expected",
     limit=None,
     price=None,
     max_cost=None,
@@ -208,13 +208,13 @@ def judge_items(
     samples : int
         Replies an item.
     temperature, top_p, max_tokens, logprobs, optional
-        Sampling parameters. `logprobs=True` makes the score that of `head`, by default the expected one (G-Eval,
+        Sampling parameters. `logprobs=True` makes the score that of `estimator`, by default the expected one (G-Eval,
         equation 1), where the judge gives token probabilities; see `nlgjudge.judging.responses`.
     sampling : dict, optional
         Any other parameters of the request.
     policy : str
         What an unparsed reply counts as; see `nlgjudge.judging.reading.Reading.read_all`.
-    head : str
+    estimator : str
         Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
     limit : int, optional
         Judge the first documents; None or 0 is all.
@@ -247,7 +247,7 @@ def judge_items(
     """
     items = first(items, limit)
     check_known("policy", policy, POLICIES)
-    check_known("head", head, HEADS)
+    check_known("estimator", estimator, ESTIMATORS)
     settings = sampling_settings(
         temperature=temperature,
         top_p=top_p,
@@ -265,14 +265,14 @@ def judge_items(
         return pd.DataFrame(lines).set_index("prompt")
     for part in tasks:  # a batch stops while replies are missing, so all prompts go out first
         judge.submit(part)
-    return _responses(judge, tasks, policy, head)
+    return _responses(judge, tasks, policy, estimator)
 
 
-def _responses(judge, tasks, policy, head):
+def _responses(judge, tasks, policy, estimator):
     """Parsed responses under each prompt; of a jury, from each judge."""
     if len(judge.judges) > 1:
-        return judge.each(lambda one: _responses(one, tasks, policy, head))
-    parts = all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks)
+        return judge.each(lambda one: _responses(one, tasks, policy, estimator))
+    parts = all_or_waiting(partial(_parsed, judge, part, policy, estimator) for part in tasks)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -389,7 +389,7 @@ def _check_no_options(judge, options):
                 *SAMPLING,
                 "sampling",
                 "policy",
-                "head",
+                "estimator",
                 "limit",
                 *_LIMITS,
             ]
@@ -401,6 +401,6 @@ def _check_no_options(judge, options):
             )
 
 
-def _parsed(judge, tasks, policy, head):
+def _parsed(judge, tasks, policy, estimator):
     """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
-    return responses(judge.replies(tasks), tasks.prompt.reading, policy=policy, head=head)
+    return responses(judge.replies(tasks), tasks.prompt.reading, policy=policy, estimator=estimator)

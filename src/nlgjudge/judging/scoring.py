@@ -10,7 +10,7 @@ import warnings
 import pandas as pd
 
 from nlgjudge.data.recordings import recorded, recording
-from nlgjudge.judging.heads import get_head
+from nlgjudge.judging.estimators import get_estimator
 from nlgjudge.judging.reading import Reading
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
@@ -23,7 +23,7 @@ def responses(
     reading=None,
     *,
     policy="nan",
-    head="expected",
+    estimator="expected",
     **how,
 ):
     """Parse replies, row by row.
@@ -37,8 +37,8 @@ def responses(
         a dict by aspect.
     policy : str
         See `Reading.read_all`.
-    head : str
-        Which number token probabilities give: one of `nlgjudge.judging.heads.HEADS`.
+    estimator : str
+        Which number token probabilities give: one of `nlgjudge.judging.estimators.ESTIMATORS`.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def responses(
     >>> responses(replies)["score"].tolist()
     [4.0, nan]
     """
-    get_head(head)
+    get_estimator(estimator)
     if reading is None:
         scales = how.pop("scale", (1, 5))
         by_aspect = scales if isinstance(scales, dict) else {None: scales}
@@ -83,7 +83,7 @@ def responses(
         parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
         read = part[COLUMNS[:4]].join(parsed, how="right")
         if "logprobs" in part and (part["logprobs"].map(len) > 0).any():
-            read = _by_probabilities(read, part.loc[read.index, "logprobs"], head, how)
+            read = _by_probabilities(read, part.loc[read.index, "logprobs"], estimator, how)
         if policy == "nan":
             is_open = [is_cut and how.is_open(one) for is_cut, one in zip(cut, text)]
             read.loc[is_open, "score"] = math.nan
@@ -92,14 +92,14 @@ def responses(
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def _by_probabilities(read, logprobs, head, how):
+def _by_probabilities(read, logprobs, estimator, how):
     """Scores, reasons and mass of the replies that have token probabilities."""
     lines = []
     for text, score, reason, tokens in zip(read["text"], read["score"], read["reason"], logprobs):
         mass = math.nan
         if len(tokens):
             found = how.weigh(tokens)
-            score, reason = found.by(head), found.reason
+            score, reason = found.by(estimator), found.reason
             is_whole = text == "".join(token for token, _ in tokens)
             if not is_whole and not reason and how.read(text).score != found.score:
                 score, reason = math.nan, "tokens_differ"
@@ -115,14 +115,14 @@ def _by_probabilities(read, logprobs, head, how):
     return read
 
 
-def recorded_responses(name, items=None, *, policy="nan", head="expected"):
+def recorded_responses(name, items=None, *, policy="nan", estimator="expected"):
     """Read a recording's replies and parse them as the recording declares.
 
     Parameters
     ----------
     name, items
         See `nlgjudge.data.recording`.
-    policy, head : str
+    policy, estimator : str
         See `responses`.
 
     Returns
@@ -136,7 +136,7 @@ def recorded_responses(name, items=None, *, policy="nan", head="expected"):
         {aspect: Reading(held.form, scale, held.pattern) for aspect, scale in held.scales.items()}
         or Reading(held.form, pattern=held.pattern),
         policy=policy,
-        head=head,
+        estimator=estimator,
     )
 
 

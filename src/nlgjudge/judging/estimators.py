@@ -1,9 +1,8 @@
-"""Heads: which number a judge's distribution over ratings gives.
+"""Estimators: which number a judge's distribution over ratings gives.
 
 A distribution is a row of probabilities, one for each rating of the scale. G-Eval's equation 1 is `expected`; Wang et
-al. 2025 (arXiv 2503.03064) compare it with others. Each head takes distributions (items by ratings) and the ratings,
-which ascend, and gives a score for each item. A row without any rating is NaN throughout,
-and so is its score.
+al. 2025 (arXiv 2503.03064) compare it with others. Each estimator takes distributions (items by ratings) and the
+ratings, which ascend, and gives a score for each item. A row without any rating is NaN throughout, and so is its score.
 """
 
 import math
@@ -222,17 +221,17 @@ def pooled(distributions):
     )
 
 
-# Heads that need a distribution and nothing else, by the names under which a live judge takes them.
-HEADS = {"expected": expected, "mode": mode, "median": median, "risk_averse": risk_averse}
+# Estimators that need a distribution and nothing else, by the names under which a live judge takes them.
+ESTIMATORS = {"expected": expected, "mode": mode, "median": median, "risk_averse": risk_averse}
 
 
-def get_head(name):
-    """A head by its name.
+def get_estimator(name):
+    """An estimator by its name.
 
     Parameters
     ----------
     name : str
-        One of `HEADS`.
+        One of `ESTIMATORS`.
 
     Returns
     -------
@@ -245,11 +244,11 @@ def get_head(name):
 
     Examples
     --------
-    >>> get_head("mode")([[0.1, 0.9]], [0, 1]).tolist()
+    >>> get_estimator("mode")([[0.1, 0.9]], [0, 1]).tolist()
     [1.0]
     """
-    check_known("head", name, HEADS)
-    return HEADS[name]
+    check_known("estimator", name, ESTIMATORS)
+    return ESTIMATORS[name]
 
 
 def _unknown_stays(p, scores):
