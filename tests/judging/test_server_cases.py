@@ -11,8 +11,7 @@ import pytest
 import nlgjudge as nj
 from loopback import completion, error, right, words
 from nlgjudge.cli import main
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import Budget, JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay

@@ -14,8 +14,7 @@ from batch_api import Api
 from loopback import completion
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
-from nlgjudge.judging.errors import Waiting
-from nlgjudge.judging.judge import Jury
+from nlgjudge.judging.judge import Jury, Waiting
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger.setups import SETUP

@@ -29,10 +29,11 @@ from nlgjudge.data.benchmarks import READERS
 from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.count import COUNTS, assumption, plan
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
+from nlgjudge.judging.planning import COUNTS, assumption, plan
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.run import SAMPLING, requests, sampling_settings
+from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.judging.tasks import NOT_ASKED
 
 _FIELDS = {"source", "hypothesis", "reference", "context"}  # what an item fills in
@@ -227,7 +228,7 @@ def report_plan(judge, tasks, budget):
 
 def report_run(judge, responses, price, notice):
     """Print what came of a run, and what it took; the exit status."""
-    click.echo(f"{nj.judging.reply_counts(responses, examples=3)} {notice}".strip())
+    click.echo(f"{reply_counts(responses, examples=3)} {notice}".strip())
     if judge.spent:
         said = [f"{name} {value:.0f}" for name, value in judge.spent.items()]
         if price is not None:
@@ -260,7 +261,7 @@ def report_agreement(benchmark, prompts, parts):
         if not responses["score"].notna().any():
             continue
         label = one.aspect if aspects[one.aspect] == 1 else f"{one.aspect}, {one.name}"
-        frame = benchmark.with_scores(nj.judging.wide({"judge": nj.item_scores(responses)}))
+        frame = benchmark.with_scores(nj.item_scores({"judge": responses}))
         frame = frame[frame["item_id"].isin(responses["item_id"])]
         for level in ("sample", "dataset"):
             found = nj.correlation(frame, f"judge:{one.aspect}", one.aspect, level=level)

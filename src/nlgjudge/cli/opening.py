@@ -10,7 +10,7 @@ import click
 import nlgjudge as nj
 from nlgjudge.cli import FAILED
 from nlgjudge.cli.files import STORE, open_store
-from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.served import FALLBACK_SAMPLES
 
@@ -153,7 +153,7 @@ def open_judges(names, store, *, items=None, **asked):
 
     Returns
     -------
-    (dict of str to nlgjudge.judging.judge.Judge, nlgjudge.judging.budget.Budget)
+    (dict of str to nlgjudge.judging.judge.Judge, nlgjudge.judging.judge.Budget)
         By name, each once.
 
     Raises

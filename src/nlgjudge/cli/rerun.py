@@ -24,7 +24,7 @@ from nlgjudge.cli.opening import (
 )
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.ledger import ledger, reruns
 
 FEW_CALLS = 1000  # below, the tables' notebooks take longer than the calls

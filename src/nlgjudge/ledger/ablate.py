@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from nlgjudge.data.choices import check_known, check_whole, first
 from nlgjudge.data.paths import out
-from nlgjudge.judging.counts import reply_counts
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
+from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.setups import plan_of, setups_of

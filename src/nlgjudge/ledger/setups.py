@@ -7,14 +7,12 @@ from math import inf, nan
 import pandas as pd
 
 from nlgjudge.data.choices import check_known
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.count import CHARACTERS, Count, prompt_tokens
-from nlgjudge.judging.counts import MISSING
-from nlgjudge.judging.judge import Function
+from nlgjudge.judging.judge import Budget, Function
+from nlgjudge.judging.planning import CHARACTERS, Count, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
-from nlgjudge.judging.tasks import Tasks
+from nlgjudge.judging.tasks import MISSING, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 # Everything that a set-up can say, and what it says otherwise.

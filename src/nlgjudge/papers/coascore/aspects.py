@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.reading import Reading, Score, load_json, visible
+from nlgjudge.judging.rating_text import load_json, visible
+from nlgjudge.judging.reading import Reading, Score
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of

@@ -131,10 +131,10 @@ def coascore(
     Examples
     --------
     >>> from nlgjudge.data.benchmarks import load
-    >>> from nlgjudge.judging.surface import Surface
+    >>> from nlgjudge.judging.baseline import Baseline
     >>> from nlgjudge.papers.coascore.aspects import dataset_aspects
     >>> from nlgjudge.papers.coascore.chained import Chained
-    >>> judge = Chained(Surface(), list(dataset_aspects("dialogue").values()))
+    >>> judge = Chained(Baseline(), list(dataset_aspects("dialogue").values()))
     >>> chain = coascore(load("topical_chat", "sample").items.head(2), judge, "dialogue", "coherence", n=3)
     >>> len(chain.aspects), chain.responses["used"].tolist()
     (3, [3, 3])

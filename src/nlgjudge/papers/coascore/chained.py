@@ -4,8 +4,8 @@ import json
 import math
 import re
 
+from nlgjudge.judging.baseline import answer
 from nlgjudge.judging.judge import Judge
-from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.coascore.aspects import parse_aspects
 
@@ -18,7 +18,7 @@ class Chained(Judge):
     Parameters
     ----------
     judge : object
-        With `replies(tasks)`, as `nlgjudge.judging.surface.Surface` or
+        With `replies(tasks)`, as `nlgjudge.judging.baseline.Baseline` or
         `nlgjudge.judging.simulated.Simulated`; it sees each aspect as a task of its own.
     aspects : list of nlgjudge.papers.coascore.aspects.Aspect
         What it names when asked for relevant aspects, the first n of them.
@@ -28,9 +28,9 @@ class Chained(Judge):
 
     Examples
     --------
-    >>> from nlgjudge.judging.surface import Surface
+    >>> from nlgjudge.judging.baseline import Baseline
     >>> from nlgjudge.papers.coascore.aspects import dataset_aspects
-    >>> Chained(Surface(), list(dataset_aspects("dialogue").values())).name
+    >>> Chained(Baseline(), list(dataset_aspects("dialogue").values())).name
     'chained:surface'
     """
 

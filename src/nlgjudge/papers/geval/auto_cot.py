@@ -1,7 +1,8 @@
 """Auto-CoT: a judge writes the evaluation steps of its own prompt (G-Eval, Liu et al. 2023, section 2)."""
 
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.reading import TEXT, visible
+from nlgjudge.judging.rating_text import visible
+from nlgjudge.judging.reading import TEXT
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
 
