@@ -53,13 +53,6 @@ def test_estimators_by_hand(name):
     )
 
 
-def test_an_unknown_estimator_is_refused():
-    with pytest.raises(
-        ValueError, match="no estimator 'means': did you mean 'median'. There are expected, mode"
-    ):
-        estimators.get_estimator("means")
-
-
 def test_estimators_of_frequencies_are_those_of_the_replies():
     """A tie of modes is their mean, as `nj.ablation` takes it for replies."""
     rng = np.random.default_rng(5)

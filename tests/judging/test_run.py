@@ -114,20 +114,6 @@ def test_unknown_recordings_and_stores_are_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_surface_on_the_sample(items):
-    frame = judge_items(items, [FLUENCY, COHERENCE], "surface", samples=2)
-    assert list(frame) == COLUMNS
-    assert len(frame) == 2 * 2 * len(items) and frame.index.tolist() == list(range(len(frame)))
-    assert frame["aspect"].value_counts().to_dict() == dict.fromkeys(
-        ("fluency", "coherence"), 2 * len(items)
-    )
-    for name in (FLUENCY, COHERENCE):
-        low, high = prompt(name).scale
-        assert frame.loc[frame["aspect"] == prompt(name).aspect, "score"].between(low, high).all()
-    assert set(frame["reason"]) == {""}
-    assert (item_scores(frame)["parsed"] == 2).all()
-
-
 @pytest.mark.parametrize("limit, expected", [(None, None), (2, 12), (0, None)])
 def test_limit_takes_the_first_documents(items, limit, expected):
     frame = judge_items(items, [prompt(FLUENCY)], "surface", limit=limit)
@@ -197,12 +183,6 @@ def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
     ] * 2
     one = judge_items(items, FLUENCY, "surface", limit=2)  # a single prompt needs no list
     assert one.equals(judge_items(items, [prompt(FLUENCY)], "surface", limit=2))
-
-
-def test_what_an_unread_reply_counts_as(items):
-    judge = fake(("4", "", []), ("no idea", "", []))
-    frame = judge_items(items.head(2), FLUENCY, judge, policy="store_3")
-    assert frame["score"].tolist() == [4, 3] and frame["reason"].tolist() == ["", "no_rating"]
 
 
 def test_sampling_parameters_are_sent_under_their_names(items):

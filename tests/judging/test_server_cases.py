@@ -4,7 +4,6 @@ import gzip
 import json
 import math
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -77,14 +76,6 @@ def test_a_reply_is_read_or_named_and_asked_once(serve, store, answer, score, re
         found = judged(store)
         assert set(found["reason"]) == {reason}
         assert found["score"].tolist() == [score] * 6 if score else found["score"].isna().all()
-    assert len(server.requests) == 6
-
-
-@pytest.mark.parametrize("kind", [str, Path])
-def test_a_path_is_a_store(serve, tmp_path, kind):
-    server = serve(lambda *_: completion(["4"]))
-    for _ in range(2):
-        assert set(judged(kind(tmp_path / "x.sqlite"))["score"]) == {4}
     assert len(server.requests) == 6
 
 
