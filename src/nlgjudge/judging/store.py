@@ -5,11 +5,14 @@ request as it was asked, with the endpoint, and by its sample index. It never ch
 What was asked is in the row of the first sample only, because texts are long and samples are many.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
 import sqlite3
 import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -57,7 +60,7 @@ class Store:
     disk an OSError. Each names the file and what to do.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike):
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(f"{self.path}.lock")
@@ -166,7 +169,7 @@ class Store:
         finally:
             self._lock.release()
 
-    def get(self, key):
+    def get(self, key: str) -> dict[int, dict]:
         """Replies to a request by sample index.
 
         Each is a dict of `text, reason, logprobs, prompt_tokens, completion_tokens, cost, model` (that answered),
@@ -179,7 +182,7 @@ class Store:
         replies = {sample: self._parsed(reply) for sample, reply in rows}
         return {sample: reply for sample, reply in replies.items() if reply is not None}
 
-    def add(self, digest, asked, replies):
+    def add(self, digest: str, asked: dict, replies: dict[int, dict]) -> None:
         """Store replies to a request; a sample that is stored already stays as it is.
 
         Parameters
@@ -216,7 +219,7 @@ class Store:
             (digest, sample, "" if is_described else _json(asked), _json(_REPLY | reply)),
         )
 
-    def rows(self, *, model=None):
+    def rows(self, *, model: str | None = None) -> Iterator[tuple[str, int, dict, dict]]:
         """Yield key, sample, what was asked and reply, as for `add`, of all replies, or of a model as it was asked."""
         query = f"SELECT * FROM {_ALL} WHERE {_WHERE} ORDER BY key, sample"
         with self._named():
@@ -225,21 +228,21 @@ class Store:
                 if asked is not None and reply is not None:
                     yield digest, sample, asked, reply
 
-    def drop(self, chosen):
+    def drop(self, chosen: Iterable[tuple[str, int]]) -> None:
         """Remove replies by key and sample, so that the next run asks for them again."""
         with self._lock, self._named():
             self._db.executemany(
                 "UPDATE replies SET reply = NULL WHERE key = ? AND sample = ?", chosen
             )
 
-    def totals(self):
+    def totals(self) -> dict[str, float]:
         """Number of `replies`, `prompt_tokens`, `completion_tokens`, and `cost` in the price's currency."""
         names = ("prompt_tokens", "completion_tokens", "cost")
         sums = ", ".join(f"coalesce(sum({_value('reply', name)}), 0)" for name in names)
         (row,) = self._fetch(f"SELECT count(*), {sums} FROM {_ALL}")
         return dict(zip(("replies", *names), row))
 
-    def endpoints(self, model=None):
+    def endpoints(self, model: str | None = None) -> dict[tuple[str, str], int]:
         """Number of replies by the model and the endpoint that were asked, as ``{(model, endpoint): n}``."""
         rows = self._fetch(
             f"SELECT {_value('asked', 'request.model')}, {_value('asked', 'endpoint')}, count(*) "
@@ -248,7 +251,7 @@ class Store:
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
 
-    def reply_length(self, model, endpoint, digest):
+    def reply_length(self, model: str, endpoint: str, digest: str) -> tuple[float | None, int]:
         """Mean completion tokens of the stored replies to a prompt, and their number; None and 0 without any."""
         tokens = _value("reply", "completion_tokens")
         (row,) = self._fetch(
@@ -258,7 +261,7 @@ class Store:
         )
         return row
 
-    def export(self, path):
+    def export(self, path: str | os.PathLike) -> None:
         """Write all replies as JSON Lines, compressed if the name ends in .gz."""
         with _open(path, "wt") as handle:
             for digest, sample, asked, reply in self.rows():
@@ -266,13 +269,13 @@ class Store:
                     _json({"key": digest, "sample": sample, **asked, "reply": reply}) + "\n"
                 )
 
-    def load(self, path):
+    def load(self, path: str | os.PathLike) -> None:
         """Add the replies of an exported file, or none where a line is no reply: a ValueError."""
         with _open(path, "rt") as handle:
             rows = [_exported(line, f"{path}, line {at}") for at, line in enumerate(handle, 1)]
         self._insert(rows)
 
-    def batches(self):
+    def batches(self) -> dict[str, dict]:
         """Open batches: by id, their `endpoint` and their `lines`, as `open_batch` was given them."""
         rows = self._fetch("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
         return {
@@ -280,11 +283,11 @@ class Store:
             for name, endpoint, lines in rows
         }
 
-    def open_batch(self, name, endpoint, lines):
+    def open_batch(self, name: str, endpoint: str, lines: dict[str, tuple]) -> None:
         """Note a batch: by key, the first sample, what was asked, what differs in what was sent, and that."""
         self._fetch("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
 
-    def close_batch(self, name):
+    def close_batch(self, name: str) -> None:
         """Forget a batch, because it is collected or given up."""
         self._fetch("DELETE FROM batches WHERE id = ?", (name,))
 
