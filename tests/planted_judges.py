@@ -2,7 +2,7 @@
 
 import json
 
-from nlgjudge.judging.surface import answer
+from nlgjudge.judging.baseline import answer
 from nlgjudge.judging.tasks import Reply
 
 

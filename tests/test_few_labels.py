@@ -470,7 +470,7 @@ def test_a_part_of_the_proof_with_an_independent_loop(real, method):
     if not nj.data.available("alttest/gpt-4o"):
         pytest.skip("needs the recorded judge")
     scores = nj.item_scores(nj.judging.responses(nj.recording("alttest/gpt-4o")))
-    rated = summaries.with_scores(nj.judging.wide({"gpt-4o": scores}))
+    rated = summaries.with_scores(nj.item_scores({"gpt-4o": scores}))
     Y, F = (
         rated.pivot(index="doc_id", columns="system_id", values=column).to_numpy().round(9)
         for column in ("coherence", "gpt-4o:coherence")

@@ -21,7 +21,7 @@ WORK = """
 import sys, traceback, warnings
 from nlgjudge.judging import live
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.store import Store

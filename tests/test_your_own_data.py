@@ -15,7 +15,7 @@ import nlgjudge as nj
 from loopback import Loopback, completion, error
 from nlgjudge.data import wordnet
 from nlgjudge.data.paths import root
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import JudgeError
 from nlgjudge.judging.tasks import Reply
 
 NOTEBOOK = root() / "notebooks" / "your_own_data.ipynb"

@@ -11,7 +11,7 @@ from loopback import completion, words
 from nlgjudge.cli import main
 from nlgjudge.judging import batch
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.judge import JudgeError, Waiting
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import judge_items
@@ -88,10 +88,12 @@ def test_all_prompts_of_a_run_go_out_before_it_waits(api, store):
 
 
 def test_nothing_stored_or_open_is_submitted_again(api, judge, store, monkeypatch):
-    assert judge.submit(tasks("a", n=2)) == 1
-    assert judge.submit(tasks("a", n=2)) == 0
+    judge.submit(tasks("a", n=2))
+    judge.submit(tasks("a", n=2))
+    assert len(api.batches) == 1
     api.finish("batch_0")
-    assert judge.collect() == {"batch_0": "completed"} and store.batches() == {}
+    judge.collect()
+    assert store.batches() == {}
     monkeypatch.delenv("OPENAI_API_KEY")  # what is stored needs neither key nor server
     assert texts(judge, tasks("a", n=2)) == [reply("a", 0), reply("a", 1)]
     with pytest.raises(JudgeError, match="no key: set OPENAI_API_KEY"):

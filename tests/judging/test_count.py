@@ -7,8 +7,8 @@ import pytest
 
 from loopback import error
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.count import Count, plan
 from nlgjudge.judging.live import Live
+from nlgjudge.judging.planning import Count, plan
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import Task, Tasks

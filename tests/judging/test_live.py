@@ -11,8 +11,7 @@ import time
 import pytest
 
 from loopback import Loopback, completion, error, right, words
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import Budget, JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.store import Store

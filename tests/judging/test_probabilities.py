@@ -10,9 +10,9 @@ from nlgjudge.judging.scoring import item_scores, responses
 from nlgjudge.judging.tasks import Reply
 
 
-def expected_score(logprobs, head="expected", **how):
+def expected_score(logprobs, estimator="expected", **how):
     found = Reading(**how).weigh(logprobs)
-    return found.by(head), 1 - found.mass
+    return found.by(estimator), 1 - found.mass
 
 
 NAN = math.nan

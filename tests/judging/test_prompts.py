@@ -268,27 +268,3 @@ def test_a_text_that_states_another_scale_is_refused(text):
 def test_a_prompt_by_name_or_as_it_is():
     named = as_prompt("geval/dialogue/coherence")
     assert named == prompt("geval/dialogue/coherence") == as_prompt(named)
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("Rate {{Reply}}", r"no slot '\{\{Reply\}\}'.*\{\{hypothesis\}\}"),
-        ("Rate {{hypothesis}} against {{refrence}}", r"did you mean '\{\{reference\}\}'"),
-        ("Rate {{source}}", r"put \{\{hypothesis\}\} where the judged text goes"),
-    ],
-)
-def test_a_text_with_an_open_slot_is_refused(text, message):
-    with pytest.raises(ValueError, match=message):
-        as_prompt(text)
-
-
-def test_a_changed_prompt_with_an_open_slot_is_refused():
-    asked = prompt("geval/dialogue/coherence")
-    with pytest.raises(ValueError, match=r"no slot '\{\{Reply\}\}'"):
-        as_prompt(asked._replace(body=asked.body + "{{Reply}}"))
-
-
-def test_a_near_prompt_is_offered():
-    with pytest.raises(KeyError, match="did you mean 'geval/dialogue/coherence'"):
-        prompt("geval/dialogue/coherance")

@@ -55,7 +55,7 @@ READINGS = {
 
 def read(name):
     items = nj.load(recorded(name).benchmark, "real").items
-    return nj.judging.recorded_responses(name, items)
+    return nj.judging.responses(name, items=items)
 
 
 @pytest.mark.parametrize("name", READINGS)

@@ -217,11 +217,6 @@ def test_tasks_without_a_prompt_object_are_held_to_the_same_text():
             list(known().replies([wrong]))
 
 
-def test_unknown_policy():
-    with pytest.raises(ValueError, match="missing='drop': expected error or keep"):
-        Replay(RECORDING, "mine", missing="drop")
-
-
 @pytest.fixture
 def reloaded(tmp_path):
     """A store filled as a run with a model leaves it, exported and loaded into another."""

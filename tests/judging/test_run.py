@@ -9,15 +9,14 @@ import pytest
 
 from loopback import completion, words
 from nlgjudge.data.benchmarks import load
+from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.batch import Batch
-from nlgjudge.judging.counts import reply_counts
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
-from nlgjudge.judging.scoring import item_scores, wide
-from nlgjudge.judging.surface import Surface
+from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.judging.tasks import Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
@@ -47,7 +46,7 @@ def test_scores_of_a_text_are_named_by_its_aspect_or_the_judge_alone():
     text = "Rate it: {{hypothesis}}"
     named = judge_items(DIALOGUES, text, lambda item: 4, aspect="fluency")
     alone = judge_items(DIALOGUES, text, lambda item: 4)
-    columns = [wide({"x": item_scores(one)}).columns[1] for one in (named, alone)]
+    columns = [item_scores({"x": one}).columns[1] for one in (named, alone)]
     assert columns == ["x:fluency", "x"]
     with pytest.raises(
         ValueError, match="aspect is for a prompt's text; prompt geval/.* has its own"
@@ -67,7 +66,7 @@ def test_judges_by_name(store, tmp_path, monkeypatch):
     assert isinstance(batch, Batch) and (batch.name, batch.timeout) == ("batch:gpt-x", 5)
     with pytest.raises(ValueError, match="judge 'batch:m': a batch cannot stop at a limit"):
         get_judge("batch:m", store=store, max_cost=2)
-    assert isinstance(get_judge("surface", price=[1, 4], max_cost=2), Surface)  # it costs nothing
+    assert isinstance(get_judge("surface", price=[1, 4], max_cost=2), Baseline)  # it costs nothing
     monkeypatch.undo()
     frame = pd.DataFrame([("i", "fluency", 0, "3")], columns=COLUMNS[:4])
     monkeypatch.setattr("nlgjudge.judging.run.recording", lambda name, items: frame)
@@ -113,20 +112,6 @@ def test_unknown_recordings_and_stores_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no store .*nowhere.sqlite"):
         get_judge(f"replay:{tmp_path}/nowhere.sqlite:gpt-x")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_surface_on_the_sample(items):
-    frame = judge_items(items, [FLUENCY, COHERENCE], "surface", samples=2)
-    assert list(frame) == COLUMNS
-    assert len(frame) == 2 * 2 * len(items) and frame.index.tolist() == list(range(len(frame)))
-    assert frame["aspect"].value_counts().to_dict() == dict.fromkeys(
-        ("fluency", "coherence"), 2 * len(items)
-    )
-    for name in (FLUENCY, COHERENCE):
-        low, high = prompt(name).scale
-        assert frame.loc[frame["aspect"] == prompt(name).aspect, "score"].between(low, high).all()
-    assert set(frame["reason"]) == {""}
-    assert (item_scores(frame)["parsed"] == 2).all()
 
 
 @pytest.mark.parametrize("limit, expected", [(None, None), (2, 12), (0, None)])
@@ -198,12 +183,6 @@ def test_a_prompt_may_be_a_name_a_text_or_an_object(items):
     ] * 2
     one = judge_items(items, FLUENCY, "surface", limit=2)  # a single prompt needs no list
     assert one.equals(judge_items(items, [prompt(FLUENCY)], "surface", limit=2))
-
-
-def test_what_an_unread_reply_counts_as(items):
-    judge = fake(("4", "", []), ("no idea", "", []))
-    frame = judge_items(items.head(2), FLUENCY, judge, policy="store_3")
-    assert frame["score"].tolist() == [4, 3] and frame["reason"].tolist() == ["", "no_rating"]
 
 
 def test_sampling_parameters_are_sent_under_their_names(items):

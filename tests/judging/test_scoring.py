@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from nlgjudge.judging.scoring import item_scores, responses, wide
+from nlgjudge.judging.scoring import item_scores, responses
 from nlgjudge.judging.tasks import Reply
 
 NAN = float("nan")
@@ -123,7 +123,7 @@ def test_means_are_over_parsed_samples(samples, expected):
 
 def test_wide_has_a_column_by_judge_and_aspect():
     scores = item_scores(responses(REPLIES))
-    frame = wide({"one": scores, "two": scores[scores["item_id"] == "y"]})
+    frame = item_scores({"one": scores, "two": scores[scores["item_id"] == "y"]})
     assert list(frame) == ["item_id", "one:fluency", "one:relevance", "two:fluency"]
     assert frame["item_id"].tolist() == ["x", "y"]
     assert frame["one:fluency"].tolist() == pytest.approx([2.5, NAN], nan_ok=True)

@@ -4,15 +4,13 @@ import gzip
 import json
 import math
 import warnings
-from pathlib import Path
 
 import pytest
 
 import nlgjudge as nj
 from loopback import completion, error, right, words
 from nlgjudge.cli import main
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.errors import JudgeError
+from nlgjudge.judging.judge import Budget, JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
@@ -78,14 +76,6 @@ def test_a_reply_is_read_or_named_and_asked_once(serve, store, answer, score, re
         found = judged(store)
         assert set(found["reason"]) == {reason}
         assert found["score"].tolist() == [score] * 6 if score else found["score"].isna().all()
-    assert len(server.requests) == 6
-
-
-@pytest.mark.parametrize("kind", [str, Path])
-def test_a_path_is_a_store(serve, tmp_path, kind):
-    server = serve(lambda *_: completion(["4"]))
-    for _ in range(2):
-        assert set(judged(kind(tmp_path / "x.sqlite"))["score"]) == {4}
     assert len(server.requests) == 6
 
 

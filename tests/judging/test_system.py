@@ -7,10 +7,9 @@ import pytest
 
 from batch_api import Api
 from loopback import completion
-from nlgjudge.judging.count import plan
-from nlgjudge.judging.errors import Waiting
-from nlgjudge.judging.judge import Judge
+from nlgjudge.judging.judge import Judge, Waiting
 from nlgjudge.judging.live import Live
+from nlgjudge.judging.planning import plan
 from nlgjudge.judging.prompts import as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import judge_items

@@ -14,8 +14,7 @@ from batch_api import Api
 from loopback import completion
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
-from nlgjudge.judging.errors import Waiting
-from nlgjudge.judging.judge import Jury
+from nlgjudge.judging.judge import Jury, Waiting
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger.setups import SETUP
@@ -135,8 +134,8 @@ def test_both_correlations_are_over_the_items_with_both_scores(chats):
 @pytest.mark.parametrize(
     "change, expected",
     [
-        ({"estimator": "median"}, 1),
-        ({"estimator": "mode"}, 1),
+        ({"aggregation": "median"}, 1),
+        ({"aggregation": "mode"}, 1),
         ({"samples": 3}, 5 / 3),
         ({"policy": "store_3", "samples": 4}, 2),  # of "a text"
         ({"average": ["coherence", "fluency"], "samples": 3}, 5 / 3),
@@ -153,7 +152,7 @@ def test_what_becomes_of_replies_by_hand(change, expected, chats):
 def test_a_jury_counts_each_judge_once(chats):
     """(1 + 1 + 3) / 3 of one judge and 5 of the other; their modes are 1 and 5."""
     jury = Jury([nj.get_judge(Says("1", "1", "3")), nj.get_judge(Says("5", "5", "5", name="kind"))])
-    found = compared(chats, {"judge": jury, "samples": 3}, {"estimator": "mode"})
+    found = compared(chats, {"judge": jury, "samples": 3}, {"aggregation": "mode"})
     assert set(found.scores["base:coherence"].round(9)) == {round((5 / 3 + 5) / 2, 9)}
     assert set(found.scores["variant:coherence"]) == {3}
 
@@ -214,7 +213,7 @@ def test_heads_of_token_probabilities_by_hand(chats, serve):
     given = {"content": [{"token": "1", "logprob": top[0]["logprob"], "top_logprobs": top}]}
     server = serve(lambda *_: completion(["1"], logprobs=given))
     base = SERVED | {"options": {"logprobs": True}}
-    found = compared(chats, base, {"head": "mode"}, price=[1, 1])
+    found = compared(chats, base, {"estimator": "mode"}, price=[1, 1])
     assert found.plan["calls"].tolist() == [50, 0]  # the same replies, weighed in two ways
     assert found.plan["completion_tokens_without_logprobs"].tolist() == [20 * 5 * 50, 0]
     found.ask()
@@ -244,7 +243,7 @@ def test_a_server_is_planned_then_asked_once(chats, served):
 
 
 def test_what_both_ask_for_is_planned_once(chats, served):
-    found = compared(chats, SERVED | {"samples": 4}, {"estimator": "median"}, limit=2)
+    found = compared(chats, SERVED | {"samples": 4}, {"aggregation": "median"}, limit=2)
     assert found.plan["calls"].tolist() == [10, 0] and "cost" not in found.plan
     found.ask()
     assert len(served.requests) == 10
@@ -318,10 +317,10 @@ class Refuses:
         ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),
         ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
         ({"policy": "drp"}, "no policy 'drp': did you mean 'drop'"),
-        ({"head": "expcted"}, "no head 'expcted': did you mean 'expected'"),
+        ({"estimator": "expcted"}, "no estimator 'expcted': did you mean 'expected'"),
         ({"options": {"temperature": "0"}}, "temperature='0': expected a number"),
         ({"system": 3}, "system=3: expected the text"),
-        ({"estimator": "men"}, "no estimator 'men': did you mean 'mean'"),
+        ({"aggregation": "men"}, "no aggregation 'men': did you mean 'mean'"),
         ({"sample": 2}, "no entry of a set-up 'sample': did you mean 'samples'"),
         ({"samples": 1}, "expected another value than the base has, of one of judge, prompt"),
     ],

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.judging.surface import Surface
+from nlgjudge.judging.baseline import Baseline
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
@@ -166,7 +166,7 @@ def test_a_cell_that_differs_says_why_it_has_no_interval():
         ({"row": "C"}, {}, "no printed row 'C'|'C'.*A, B"),
         ({"aspect": "z"}, {}, "does not p.*'z'"),
         ({}, {"evidence": "rejudged"}, "name the judge"),
-        ({}, {"evidence": "rejudged", "judge": Surface()}, "'surface' is not a model"),
+        ({}, {"evidence": "rejudged", "judge": Baseline()}, "'surface' is not a model"),
     ],
 )
 def test_compare_refuses(changed, options, message):

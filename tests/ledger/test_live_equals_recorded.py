@@ -17,7 +17,7 @@ ASPECTS = ("naturalness", "coherence", "engagingness", "groundedness")
 def cells(chats, responses):
     """Every coefficient of every aspect, over the judged responses."""
     scores = nj.item_scores(responses)
-    frame = chats.with_scores(nj.judging.wide({"judge": scores}))
+    frame = chats.with_scores(nj.item_scores({"judge": scores}))
     frame = frame[frame["item_id"].isin(scores["item_id"])]
     return [
         nj.correlation_table(frame, [f"judge:{aspect}"], [aspect], levels=("dataset",))[
@@ -112,7 +112,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
     read = nj.judging.responses(held, scale=recorded(RECORDING).scales)
-    scores = chats.with_scores(nj.judging.wide({row.row: nj.item_scores(read)}))
+    scores = chats.with_scores(nj.item_scores({row.row: read}))
     few = scores[scores["item_id"].isin(items["item_id"])]
     expected = nj.agreement(
         few, [row.row], list(ASPECTS), levels=("sample",), coefficients=("pearson", "kendall")

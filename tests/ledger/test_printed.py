@@ -155,7 +155,7 @@ def test_released_replies_give_what_others_computed_from_them(others):
     summaries = nj.load("summeval", "real")
     replies = nj.recording("geval/gpt-4", summaries.items)
     scores = nj.item_scores(nj.judging.responses(replies, scale=(1, 5), policy="leading_or_0"))
-    frame = summaries.with_scores(nj.judging.wide({"g": scores}))
+    frame = summaries.with_scores(nj.item_scores({"g": scores}))
     table = nj.ledger.third_party("geval", "table1").query("source == 'benchclaw'")
     documents = table.set_index(CELL)["documents"]
     for aspect in summaries.aspects:

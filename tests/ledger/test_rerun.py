@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.judging.simulated import Simulated
 from nlgjudge.ledger import reruns as asking
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
@@ -208,7 +207,7 @@ def test_what_may_not_be_kept_says_why():
     assert nobody.notice == "no judge is named, so no request was sent" and not len(nobody.cells)
 
 
-def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on(monkeypatch):
+def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on():
     """Table 5 asks for five aspects; to one of them the judge names nothing."""
 
     class Forgetful(nj.coascore.Chained):
@@ -217,12 +216,12 @@ def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on(mo
             return "I cannot think of any." if is_lost else super()._text(task)
 
     five = list(nj.coascore.dataset_aspects("dialogue").values())[:5]
-    rules = Simulated(truth={}, rng=np.random.default_rng(0))
-    monkeypatch.setattr(rules, "_centre", lambda task: 3)
     with pytest.warns(
         UserWarning, match="named no aspect of naturalness, expected 5, one 'Name: def"
     ):
-        found = nj.rerun("coascore", "table5", Forgetful(rules, five), source="sample")
+        found = nj.rerun(
+            "coascore", "table5", Forgetful(nj.get_judge("surface"), five), source="sample"
+        )
     read = found.responses.groupby("aspect")["score"].apply(lambda scores: scores.notna().mean())
     assert read["naturalness"] < 1 and read.drop("naturalness").eq(1).all()
     lost = found.responses[found.responses["score"].isna()]

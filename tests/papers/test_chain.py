@@ -9,11 +9,11 @@ import pytest
 
 import nlgjudge as nj
 from loopback import Loopback, completion
+from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.simulated import REFUSAL, Simulated
 from nlgjudge.judging.store import Store
-from nlgjudge.judging.surface import Surface
 from nlgjudge.papers.coascore.aspects import (
     Aspect,
     dataset_aspects,
@@ -194,12 +194,12 @@ def test_aspects_are_read_from_lines_and_json(text):
 
 def test_too_few_aspects_warn_and_none_stop():
     with pytest.warns(UserWarning, match="chained:surface named 5 of 6 aspects of overall"):
-        assert relevant_aspects(Chained(Surface(), FIVE), "dialogue", "overall", 6) == FIVE
-    assert relevant_aspects(Chained(Surface(), FIVE), "dialogue", "overall", 2) == FIVE[:2]
+        assert relevant_aspects(Chained(Baseline(), FIVE), "dialogue", "overall", 6) == FIVE
+    assert relevant_aspects(Chained(Baseline(), FIVE), "dialogue", "overall", 2) == FIVE[:2]
     with pytest.raises(
         ValueError, match="chained:surface named no aspect of overall, expected 5, .* got ''"
     ):
-        relevant_aspects(Chained(Surface(), []), "dialogue", "overall")
+        relevant_aspects(Chained(Baseline(), []), "dialogue", "overall")
 
 
 def test_words_of_other_tasks():
@@ -238,7 +238,7 @@ def test_every_rated_aspect_of_the_papers_benchmarks_has_words(task, benchmark):
 
 
 def test_ablations_are_a_parameter_each(serve):
-    judge, items = Chained(Surface(), FIVE), frame(4)
+    judge, items = Chained(Baseline(), FIVE), frame(4)
     alone = nj.judge_items(items, ["coascore/llmscore"], judge)["score"]
     chain = coascore(items, judge, "dialogue", "overall")
     none = coascore(items, judge, "dialogue", "overall", scores="none")
@@ -270,7 +270,7 @@ def test_inter_takes_the_other_aspects_of_table_5():
     for target in keys:
         others = {known[key] for key in keys - {target}}
         assert set(other_rated_aspects("dialogue", target)) == others
-        found = coascore(frame(1), Chained(Surface(), []), "dialogue", target, aspects="inter")
+        found = coascore(frame(1), Chained(Baseline(), []), "dialogue", target, aspects="inter")
         assert set(found.aspects) == others
 
 
@@ -293,7 +293,7 @@ def test_cot_asks_for_steps_and_takes_the_last_score(serve):
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        coascore(frame(1), Chained(Surface(), FIVE), "dialogue", "overall", **options)
+        coascore(frame(1), Chained(Baseline(), FIVE), "dialogue", "overall", **options)
 
 
 def test_a_chain_of_one_aspect_by_hand():

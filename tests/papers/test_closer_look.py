@@ -38,7 +38,7 @@ def scored(chats, rows, policy):
         name = RECORDED[row]
         replies = nj.recording(name, chats.items)
         read = nj.judging.responses(replies, scale=recorded(name).scales, policy=policy)
-        means.append(nj.judging.wide({row: nj.item_scores(read)}).set_index("item_id"))
+        means.append(nj.item_scores({row: read}).set_index("item_id"))
         unread[row] = int((read["reason"] != "").sum())
     return chats.with_scores(pd.concat(means, axis=1).reset_index()), unread
 

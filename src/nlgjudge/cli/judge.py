@@ -20,7 +20,7 @@ from nlgjudge.cli.judge_options import (
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
 
 
 @command(
@@ -107,7 +107,7 @@ def read_prompts(given, aspects, own):
 
 def report_run(judge, responses, notice, price):
     """Print what came of a run, and what it took; the exit status."""
-    click.echo(f"{nj.judging.reply_counts(responses, examples=3)} {notice}".strip())
+    click.echo(f"{reply_counts(responses, examples=3)} {notice}".strip())
     if judge.spent:
         amounts = [f"{name} {value:.0f}" for name, value in judge.spent.items()]
         amounts += [f"cost {judge.cost:.4f}"] * bool(price)
@@ -117,8 +117,7 @@ def report_run(judge, responses, notice, price):
 
 def report_agreement(benchmark, prompts, responses):
     """Print how well each prompt's scores agree with people's, where people rated its aspect."""
-    scores = {name: nj.item_scores(part) for name, part in responses.items()}
-    frame = benchmark.with_scores(nj.judging.wide(scores))
+    frame = benchmark.with_scores(nj.item_scores(responses))
     frame = frame[frame["item_id"].isin(responses[prompts[0].name]["item_id"])]
     tables = [
         nj.agreement(frame, [one.name], [one.aspect], levels=("sample", "dataset"))

@@ -12,7 +12,7 @@ import nlgjudge as nj
 from nlgjudge.cli import FAILED, UNFINISHED
 from nlgjudge.cli.files import STORE
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.judging.budget import Budget
+from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.served import FALLBACK_SAMPLES
 

@@ -17,7 +17,7 @@ from nlgjudge.cli.judge_options import (
 )
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import workplace
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.ledger import ledger, reruns
 
 

@@ -1,6 +1,8 @@
-from .count import Count as Count
-from .counts import reply_counts as reply_counts
+from . import baseline as baseline
+from . import estimators as estimators
 from .judge import Judge as Judge
+from .judge import all_or_waiting as all_or_waiting
+from .planning import Count as Count
 from .prompts import as_prompt as as_prompt
 from .prompts import prompt as prompt
 from .reading import Reading as Reading
@@ -8,9 +10,8 @@ from .reading import distributions as distributions
 from .run import get_judge as get_judge
 from .run import judge_items as judge_items
 from .scoring import item_scores as item_scores
-from .scoring import recorded_responses as recorded_responses
 from .scoring import responses as responses
-from .scoring import wide as wide
 from .simulated import Simulated as Simulated
 from .tasks import Reply as Reply
+from .tasks import Task as Task
 from .tasks import Tasks as Tasks

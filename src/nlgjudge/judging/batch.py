@@ -9,8 +9,7 @@ import json
 import warnings
 from contextlib import contextmanager
 
-from nlgjudge.judging.api_key import without_key
-from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.judge import JudgeError, Waiting
 from nlgjudge.judging.served import Served
 from nlgjudge.judging.server import (
     REJECTING,
@@ -19,7 +18,8 @@ from nlgjudge.judging.server import (
     filtered,
     is_filtered,
     replies_in,
-    said,
+    short_text,
+    without_key,
 )
 
 # The API's limits for one batch; of the limits in bytes, the smallest it has had.
@@ -29,15 +29,15 @@ OVER = ("completed", "failed", "expired", "cancelled")
 
 
 class Batch(Served):
-    """A model behind the Batch API of an OpenAI-compatible endpoint.
+    """A model that is asked through the Batch API of an OpenAI-compatible endpoint.
 
     Parameters
     ----------
-    model : str
-    store : nlgjudge.judging.store.Store
-    price : (float, float), optional
-        Of a million prompt and a million completion tokens, in a batch, for `plan`.
-    timeout : float
+    model, store
+        As for `nlgjudge.judging.served.Served`.
+    price
+        Of a million prompt and a million completion tokens, in a batch, for a plan.
+    timeout
         Seconds without an answer after which the client tries again.
     """
 
@@ -62,28 +62,19 @@ class Batch(Served):
             self.collect()
             self.submit(tasks)
         lacking = self._lacking(tasks)
-        batches = {
-            name: lacking & set(batch["lines"])
-            for name, batch in self.store.batches().items()
-            if lacking & set(batch["lines"])
+        waiting = {
+            name: lacking & set(batch["lines"]) for name, batch in self.store.batches().items()
         }
-        if batches:
-            raise Waiting(
-                self.name,
-                batches,
-                "run the same call again later to collect (a batch takes up to 24 hours)",
-            )
+        waiting = {name: keys for name, keys in waiting.items() if keys}
+        if waiting:
+            advice = "run the same call again later to collect (a batch takes up to 24 hours)"
+            raise Waiting(self.name, waiting, advice)
         yield from self.stored(tasks)
 
     def submit(self, tasks):
         """Submit requests that are neither stored nor in an open batch.
 
         A line that failed in a batch which this judge collected is left for another run.
-
-        Returns
-        -------
-        int
-            Requests submitted.
         """
         with self.store.asking():
             settled = {key for batch in self.store.batches().values() for key in batch["lines"]}
@@ -97,61 +88,40 @@ class Batch(Served):
                     lines[digest] = (missing[0], self.asked(task), changes, body)
             for part in _parts(lines):
                 self._send(part)
-        return len(lines)
 
     def collect(self):
-        """Store the replies of batches that are over; lines that failed are reported.
-
-        Returns
-        -------
-        dict of str to str
-            State by batch of this endpoint.
-        """
-        states = {}
+        """Store the replies of batches of this endpoint that are over; lines that failed are reported."""
         with self.store.asking():
-            batches = self.store.batches()
-            here = [name for name in batches if batches[name]["endpoint"] == self.endpoint]
+            batches = self.store.batches().items()
+            here = {name: b["lines"] for name, b in batches if b["endpoint"] == self.endpoint}
             if not here:
-                return states
+                return
             with self._client("the batches could not be collected") as connected:
-                for name in here:
-                    found = connected.batches.retrieve(name)
-                    states[name] = found.status
-                    if found.status in OVER:
-                        self._keep(connected, name, batches[name]["lines"], found)
-        return states
+                for name, lines in here.items():
+                    batch = connected.batches.retrieve(name)
+                    if batch.status in OVER:
+                        self._keep(name, lines, _reason(batch), _answers(connected, batch))
 
     def _lacking(self, tasks):
         """Keys of the requests that lack samples."""
         keys = {self.key(task): task for task in tasks}
         return {key for key, task in keys.items() if self.missing(task, self.store.get(key))}
 
-    def _keep(self, connected, name, lines, found):
+    def _keep(self, name, lines, reason, answers):
         """Store what a batch brought, then forget it; what a rejected parameter failed is submitted without it."""
-        failed = dict.fromkeys(lines, _reason(found))
+        failed = dict.fromkeys(lines, reason)
         again = set()
-        for file_id in (found.output_file_id, found.error_file_id):
-            content = connected.files.content(file_id).content if file_id else b""
-            for line in filter(
-                None, content.split(b"\n")
-            ):  # a reply may hold other line separators
-                line = without_key(json.loads(line))
-                digest = line["custom_id"]
-                if digest not in lines:
-                    continue
-                start, asked, *differs = lines[digest]
-                changes, body = differs or ({}, asked["request"])  # none in an older store
-                try:
-                    replies = self._replies(line, body)
-                except Malformed as error:
-                    failed[digest] = str(error)
-                    continue
-                failed.pop(digest, None)
-                if replies is None:
-                    again.add(digest)
-                    continue
-                replies = [reply | {"changes": changes} for reply in replies]
-                self.store.add(digest, asked, dict(enumerate(replies, start)))
+        for digest, answer in answers:
+            if digest not in lines:
+                continue
+            try:
+                is_stored = self._store_line(digest, lines[digest], answer)
+            except Malformed as error:
+                failed[digest] = str(error)
+                continue
+            failed.pop(digest, None)
+            if not is_stored:
+                again.add(digest)
         self.store.close_batch(name)
         self._failed |= set(failed)
         self._failed -= again
@@ -163,6 +133,17 @@ class Batch(Served):
                 stacklevel=4,
             )
 
+    def _store_line(self, digest, line, answer):
+        """Store the replies to a line; False if another submission leaves out a parameter."""
+        start, asked, *differs = line
+        changes, body = differs or ({}, asked["request"])  # none in an older store
+        replies = self._replies(answer, body)
+        if replies is None:
+            return False
+        changed = [reply | {"changes": changes} for reply in replies]
+        self.store.add(digest, asked, dict(enumerate(changed, start)))
+        return True
+
     def _replies(self, line, body):
         """The replies in a line of a batch's output; None if another submission leaves out a parameter."""
         response = line.get("response") or {}
@@ -173,7 +154,7 @@ class Batch(Served):
         if error and response.get("status_code") in REJECTING and self.adapt(error, body):
             return None
         if error:
-            raise Malformed(said(error))
+            raise Malformed(short_text(error))
         replies = replies_in(answer)
         return replies if self.compare(body, replies) else None
 
@@ -196,13 +177,23 @@ class Batch(Served):
             try:
                 yield connected
             except openai.OpenAIError as error:
-                raise JudgeError(f"{self.name}: {problem}: {said(error)}") from None
+                raise JudgeError(f"{self.name}: {problem}: {short_text(error)}") from None
 
 
-def _reason(found):
+def _reason(batch):
     """Why a batch that is over has not answered a request, in the server's words."""
-    told = [without_key(one.message) for one in (found.errors and found.errors.data) or []]
-    return ": ".join([f"the batch {found.status}", *told[:1]])
+    errors = (batch.errors and batch.errors.data) or []
+    words = [without_key(error.message) for error in errors[:1]]
+    return ": ".join([f"the batch {batch.status}", *words])
+
+
+def _answers(connected, batch):
+    """Keys and answers of a batch's lines, without the API key."""
+    for file_id in (batch.output_file_id, batch.error_file_id):
+        content = connected.files.content(file_id).content if file_id else b""
+        for line in filter(None, content.split(b"\n")):  # a reply may hold other line separators
+            answer = without_key(json.loads(line))
+            yield answer["custom_id"], answer
 
 
 def _kept(start, asked, changes, body):

@@ -1,16 +1,130 @@
-"""What every judge has: one class with harmless defaults, of which a judge overrides what is different."""
+"""What every judge has, what ends its run, and what a command may spend."""
+
+from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from numbers import Real
 from types import SimpleNamespace
 
 import pandas as pd
 
-from nlgjudge.judging.errors import all_or_waiting
 from nlgjudge.judging.prompts import FIELDS
-from nlgjudge.judging.tasks import NOT_ASKED, Reply
+from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task
+
+
+class JudgeError(Exception):
+    """A judge cannot go on; the message says why and what to do. `status` is a command's exit status."""
+
+    status = 1
+
+
+class Waiting(JudgeError):
+    """Replies are still to come from a batch; the same call goes on later.
+
+    Parameters
+    ----------
+    judge
+        Its name.
+    batches
+        By batch, the keys of the requests that wait in it.
+    advice
+        What to do, as the end of a sentence.
+    """
+
+    status = 3
+
+    def __init__(self, judge: str, batches: dict[str, set[str]], advice: str):
+        self.judge = judge
+        self.batches = batches
+        self.advice = advice
+        number = len(set().union(*batches.values()))
+        super().__init__(
+            f"{judge}: {number} requests are waiting for {', '.join(batches)}; {advice}"
+        )
+
+
+def all_or_waiting(steps: Iterable[Callable]) -> list:
+    """Take all steps, also if some of them wait for a batch.
+
+    Parameters
+    ----------
+    steps
+        Functions without arguments.
+
+    Returns
+    -------
+    list
+        What each returned.
+
+    Raises
+    ------
+    Waiting
+        After the last step, with the requests of all steps that wait.
+    """
+    results = []
+    waiting = []
+    for step in steps:
+        try:
+            results.append(step())
+        except Waiting as error:
+            waiting.append(error)
+    if not waiting:
+        return results
+    batches: dict[str, set[str]] = {}
+    for wait in waiting:
+        for batch, keys in wait.batches.items():
+            batches[batch] = batches.get(batch, set()) | keys
+    judges = dict.fromkeys(wait.judge for wait in waiting)
+    raise Waiting(", ".join(judges), batches, waiting[0].advice)
+
+
+class Budget:
+    """Limits on the cost and the calls of all judges of a command, and what they spent so far.
+
+    Examples
+    --------
+    >>> budget = Budget(max_calls=10)
+    >>> budget.calls += 10
+    >>> budget.reached()
+    'the limit of 10 calls was reached'
+    """
+
+    def __init__(self, max_cost: float | None = None, max_calls: int | None = None):
+        self.max_cost = max_cost
+        self.max_calls = max_calls
+        self.cost = 0.0
+        self.calls = 0
+
+    def reached(self, in_flight: int = 0, each: float = 0.0) -> str:
+        """Say which limit is reached if the calls in flight cost so much each; empty if none is."""
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            return f"the limit of {self.max_calls} calls was reached"
+        if self.max_cost is not None and self.cost + in_flight * each >= self.max_cost:
+            return (
+                f"the limit on cost was reached: {self.cost:.4g} of {self.max_cost:.4g}, "
+                f"{in_flight} calls in flight"
+            )
+        return ""
+
+    def refuse(self, calls: int, cost: float | None) -> None:
+        """Refuse a plan over a limit, for a judge that cannot stop half way; without a price, `cost` is None.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.max_cost is not None and cost is None:
+            raise ValueError("a limit on cost needs a price: give --price IN OUT (price=)")
+        limits = ("cost", self.max_cost, cost or 0.0), ("calls", self.max_calls, calls)
+        for name, limit, planned in limits:
+            if limit is not None and planned > limit:
+                raise ValueError(
+                    f"the plan takes {name} of {planned:g}, the limit is {limit:g}, and a batch "
+                    "cannot be stopped half way: nothing was submitted"
+                )
 
 
 class Judge:
@@ -18,23 +132,22 @@ class Judge:
 
     Attributes
     ----------
-    name : str
-    is_model : bool
+    is_model
         Whether it is a language model, so that its cells may enter the ledger.
-    recorded : bool
+    recorded
         Whether its replies were recorded by others.
-    asks : bool
+    asks
         Whether it asks a server, so that a plan, a cost and stored replies mean something.
-    judges : list of Judge
+    judges
         Itself; of a jury, its members.
-    spent : dict of str to int
+    spent
         `calls, prompt_tokens, completion_tokens` so far, of a judge that counts them; otherwise empty.
     cost, failures, reasons, stopped
         What was spent so far, how many requests failed and why, and which limit ended the last run.
-    notices : list of str
+    notices
         What came or was sent in place of what was asked.
-    changes : dict
-        What was sent in place of what was asked, by parameter; None for what was left out.
+    changes
+        The same by parameter; None for what was left out.
     """
 
     name = "judge"
@@ -44,75 +157,38 @@ class Judge:
     cost = 0.0
     failures = 0
     stopped = ""
-    spent = Counter()
-    reasons = Counter()
-    notices = ()
-    changes = {}
+    spent: dict = Counter()
+    reasons: Counter = Counter()
+    notices: Iterable[str] = ()
+    changes: dict = {}
 
     @property
     def judges(self):
         return [self]
 
-    def replies(self, tasks):
-        """Answer tasks.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-            `text` is the rendered prompt, `fields` the item's texts, `n` the samples wanted.
-
-        Yields
-        ------
-        nlgjudge.judging.tasks.Reply
-            `task.n` for each task, in order.
-        """
+    def replies(self, tasks: Iterable[Task]) -> Iterator[Reply]:
+        """Yield `task.n` replies to each task, in order."""
         raise NotImplementedError(f"{type(self).__name__} has no replies(tasks)")
 
-    def check(self, tasks):
-        """Refuse what it knows it cannot answer, before anything is asked.
+    def check(self, tasks: Iterable[Task]) -> None:
+        """Refuse what it knows it cannot answer, before anything is asked."""
 
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-        """
+    def submit(self, tasks: Iterable[Task]) -> object:
+        """Hand in what is answered later, as a batch does."""
 
-    def submit(self, tasks):
-        """Hand in what is answered later, as a batch does.
+    def stored(self, tasks: Iterable[Task], missing: str = NOT_ASKED) -> Iterator[Reply]:
+        """Yield the replies that it has already; `missing` is the reason of a sample that it lacks."""
+        return iter(())
 
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-        """
-
-    def say(self, notice):
+    def say(self, notice: str) -> None:
         """Give a notice once."""
         if notice not in self.notices:
             self.notices = [*self.notices, notice]
             warnings.warn(f"{self.name}: {notice}", stacklevel=3)
 
-    def stored(self, tasks, missing=NOT_ASKED):
-        """Yield the replies that it has already.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-        missing : str
-            Reason of a sample that it does not have.
-
-        Yields
-        ------
-        nlgjudge.judging.tasks.Reply
-        """
-        return iter(())
-
 
 class Jury(Judge):
-    """The mean of several judges, with each judge's own scores kept.
-
-    Parameters
-    ----------
-    judges : list of Judge
-        Two or more, each with a name of its own.
+    """The mean of two or more judges with different names, with each judge's own scores kept.
 
     Examples
     --------
@@ -147,23 +223,25 @@ class Jury(Judge):
     @property
     def spent(self):
         """Of those that count it; a sum of counters would leave out what is 0."""
-        found = Counter()
+        total = Counter()
         for judge in self.judges:
-            found.update(judge.spent)
-        return found
+            total.update(judge.spent)
+        return total
 
-    is_model = property(lambda self: all(one.is_model for one in self.judges))
-    recorded = property(lambda self: any(one.recorded for one in self.judges))
-    asks = property(lambda self: any(one.asks for one in self.judges))
-    cost = property(lambda self: sum(one.cost for one in self.judges))
-    failures = property(lambda self: sum(one.failures for one in self.judges))
-    reasons = property(lambda self: sum((one.reasons for one in self.judges), Counter()))
+    is_model = property(lambda self: all(judge.is_model for judge in self.judges))
+    recorded = property(lambda self: any(judge.recorded for judge in self.judges))
+    asks = property(lambda self: any(judge.asks for judge in self.judges))
+    cost = property(lambda self: sum(judge.cost for judge in self.judges))
+    failures = property(lambda self: sum(judge.failures for judge in self.judges))
+    reasons = property(lambda self: sum((judge.reasons for judge in self.judges), Counter()))
     stopped = property(
-        lambda self: "; ".join(f"{one.name}: {one.stopped}" for one in self.judges if one.stopped)
+        lambda self: "; ".join(f"{j.name}: {j.stopped}" for j in self.judges if j.stopped)
     )
-    changes = property(lambda self: {k: v for one in self.judges for k, v in one.changes.items()})
+    changes = property(lambda self: {k: v for j in self.judges for k, v in j.changes.items()})
     notices = property(
-        lambda self: [f"{one.name}: {said}" for one in self.judges for said in one.notices]
+        lambda self: [
+            f"{judge.name}: {notice}" for judge in self.judges for notice in judge.notices
+        ]
     )
 
 
@@ -183,38 +261,32 @@ class Function(Judge):
             about = {"item_id": task.item_id, "aspect": task.aspect, "prompt": task.text}
             item = SimpleNamespace(**dict.fromkeys(FIELDS, "") | task.fields | about)
             for index in range(task.n):
-                found = self.function(item)
-                if not isinstance(found, (str, Real, type(None))):
+                answer = self.function(item)
+                if not isinstance(answer, (str, Real, type(None))):
                     raise ValueError(
-                        f"judge {self.name}: expected a number or a reply's text for an item, got {found!r}"
+                        f"judge {self.name}: expected a number or a reply's text for an item, got {answer!r}"
                     )
-                text = found if isinstance(found, str) else task.reading.write(found)
+                text = answer if isinstance(answer, str) else task.reading.write(answer)
                 yield Reply(task.item_id, task.aspect, index, text)
 
 
 class _Adapted(Judge):
     """An object that has `replies(tasks)`, and perhaps a name and `is_model`."""
 
-    def __init__(self, given):
-        self.name = str(getattr(given, "name", type(given).__name__))
-        self.is_model = getattr(given, "is_model", False)
-        self.replies = given.replies
+    def __init__(self, provider):
+        self.name = str(getattr(provider, "name", type(provider).__name__))
+        self.is_model = getattr(provider, "is_model", False)
+        self.replies = provider.replies
 
 
-def adapted(given):
-    """Take a judge as a `Judge`, as an object with `replies(tasks)`, or as a function of an item.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-    """
-    if isinstance(given, Judge):
-        return given
-    if hasattr(given, "replies"):
-        return _Adapted(given)
-    if callable(given):
-        return Function(given)
+def adapted(judge) -> Judge:
+    """Take a judge as a `Judge`, as an object with `replies(tasks)`, or as a function of an item."""
+    if isinstance(judge, Judge):
+        return judge
+    if hasattr(judge, "replies"):
+        return _Adapted(judge)
+    if callable(judge):
+        return Function(judge)
     raise ValueError(
-        f"judge={given!r}: expected a name, as openai:MODEL, a function of an item, or an object with replies(tasks)"
+        f"judge={judge!r}: expected a name, as openai:MODEL, a function of an item, or an object with replies(tasks)"
     )

@@ -12,9 +12,8 @@ from collections import Counter
 
 from tqdm import tqdm
 
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.count import CHARACTERS, prompt_tokens
-from nlgjudge.judging.errors import JudgeError, Waiting
+from nlgjudge.judging.judge import Budget, JudgeError, Waiting
+from nlgjudge.judging.planning import CHARACTERS, prompt_tokens
 from nlgjudge.judging.served import Served, estimate
 from nlgjudge.judging.server import (
     REFUSING,
@@ -40,40 +39,25 @@ LOADING = 300  # seconds for a server to load its model
 
 
 class Live(Served):
-    """A model behind an OpenAI-compatible endpoint.
+    """A model that is asked through an OpenAI-compatible endpoint.
 
     Parameters
     ----------
-    model : str
-    store : nlgjudge.judging.store.Store
-    price : (float, float), optional
-        Of a million prompt and a million completion tokens.
-    budget : nlgjudge.judging.budget.Budget, optional
-        Stop where it ends. A call in flight counts as the mean of this judge's calls before. If the server
-        reports no token usage, four characters count as a token.
-    per_minute : float, optional
+    model, store, price
+        As for `nlgjudge.judging.served.Served`.
+    budget
+        A `nlgjudge.judging.judge.Budget`: stop where it ends. A call in flight counts as the mean of this judge's
+        calls before. If the server reports no token usage, four characters count as a token.
+    per_minute
         Calls per minute at most.
-    concurrency : int
+    concurrency
         Calls in flight at once.
-    timeout : float
+    timeout
         Seconds without an answer after which the client tries again.
-    progress : bool
+    progress
         Show a bar with calls, cost, errors and the time left.
-    despite_batches : bool
+    despite_batches
         Ask, and pay, also for requests in an open batch of the store.
-
-    Attributes
-    ----------
-    failures : int
-        Requests that failed for good.
-    reasons : collections.Counter
-        Why they failed.
-    stopped : str
-        Which limit ended the last run; empty if none did.
-    cost : float
-        Spent so far, in the price's currency.
-    spent : dict
-        `calls, prompt_tokens, completion_tokens` so far, as the server counted them.
     """
 
     def __init__(
@@ -102,26 +86,16 @@ class Live(Served):
         self.timeout = timeout
         self.progress = progress
         self.despite_batches = despite_batches
-        self.cost = 0.0
         self.spent = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens"), 0)
-        self.failures = 0
         self.reasons = Counter()
-        self.stopped = ""
         self._answered = 0
         self._in_flight = 0
 
     def replies(self, tasks):
         """Ask for what is not stored, then yield all replies in order.
 
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-
-        Yields
-        ------
-        nlgjudge.judging.tasks.Reply
-            A sample without a reply says why in `reason`: `not answered` if its call failed, `not asked` if
-            the run stopped at a limit before.
+        A sample without a reply says why in `reason`: `not answered` if its call failed, `not asked` if the run
+        stopped at a limit before.
 
         Raises
         ------
@@ -130,11 +104,12 @@ class Live(Served):
         Waiting
             When all is asked but the requests in an open batch of the store.
         """
-        tasks = list(tasks)
+        requests = [(self.key(task), task) for task in tasks]
         self.stopped = ""
-        if self._to_ask(tasks):
+        to_ask = self._to_ask(requests)
+        if to_ask:
             with self.store.asking():
-                to_ask = self._to_ask(tasks)  # without what another run stored meanwhile
+                to_ask = self._to_ask(to_ask.items())  # without what another run stored meanwhile
                 failed = self.failures, self.reasons.copy()
                 _run(self._ask_all(to_ask))
             self._say_failures(len(to_ask), *failed)
@@ -144,34 +119,29 @@ class Live(Served):
                 "another run goes on from there",
                 stacklevel=2,
             )
-        self._refuse_open_batches(tasks)
-        yield from self.stored(tasks, NOT_ASKED if self.stopped else NOT_ANSWERED)
+        self._refuse_open_batches(requests)
+        yield from self.stored_at(requests, NOT_ASKED if self.stopped else NOT_ANSWERED)
 
-    def _to_ask(self, tasks):
+    def _to_ask(self, requests):
         """By key, the tasks that lack samples and are in no open batch; equal requests are asked once."""
-        waiting = {} if self.despite_batches else self._in_batches()
-        found = {}
-        for task in tasks:
-            digest = self.key(task)
-            if digest in waiting or (digest in found and found[digest].n >= task.n):
+        waiting = self._in_batches()
+        to_ask = {}
+        for digest, task in requests:
+            if digest in waiting or (digest in to_ask and to_ask[digest].n >= task.n):
                 continue
             if self.missing(task, self.store.get(digest)):
-                found[digest] = task
-        return found
+                to_ask[digest] = task
+        return to_ask
 
     def _in_batches(self):
-        """The batch of each request that is in an open one."""
-        return {
-            digest: name
-            for name, batch in self.store.batches().items()
-            for digest in batch["lines"]
-        }
+        """The batch of each request that is in an open one and is not to be asked despite it."""
+        batches = {} if self.despite_batches else self.store.batches()
+        return {digest: name for name, batch in batches.items() for digest in batch["lines"]}
 
-    def _refuse_open_batches(self, tasks):
-        waiting = {} if self.despite_batches else self._in_batches()
+    def _refuse_open_batches(self, requests):
+        waiting = self._in_batches()
         batches = {}
-        for task in tasks if waiting else []:
-            digest = self.key(task)
+        for digest, task in requests:
             if digest in waiting and self.missing(task, self.store.get(digest)):
                 batches.setdefault(waiting[digest], set()).add(digest)
         if batches:
@@ -227,12 +197,8 @@ class Live(Served):
                         f"{GIVE_UP} requests failed in a row, the last with: {error}; what is stored stays"
                     ) from None
             self._bar.update()
-            self._bar.set_postfix(
-                calls=self.spent["calls"],
-                cost=f"{self.cost:.4f}",
-                errors=self.failures,
-                refresh=False,
-            )
+            state = {"calls": self.spent["calls"], "cost": f"{self.cost:.4f}"}
+            self._bar.set_postfix(state | {"errors": self.failures}, refresh=False)
             if self.stopped or only_one:
                 return
 
@@ -247,22 +213,19 @@ class Live(Served):
                 return
             body, changes = self.body(task, len(missing))
             try:
-                found = await self._call(connected, body)
+                replies = await self._call(connected, body)
             except Malformed as error:
                 malformed += 1
                 if malformed == TRIES:
                     raise CallFailed(f"{error} ({TRIES} times)") from None
                 await asyncio.sleep(PAUSE * malformed)
                 continue
-            if found is None:  # the server rejects a parameter, which the next call leaves out
+            if replies is None:  # the server rejects a parameter, which the next call leaves out
                 continue
-            self._pay(task, found)
-            if not self.compare(body, found):
-                continue
-            replies = {
-                sample: reply | {"changes": changes} for sample, reply in zip(missing, found)
-            }
-            self.store.add(digest, self.asked(task), replies)
+            self._pay(task, replies)
+            if self.compare(body, replies):
+                changed = [reply | {"changes": changes} for reply in replies]
+                self.store.add(digest, self.asked(task), dict(zip(missing, changed)))
 
     async def _estimate(self, connected, digest, task):
         """Complete the samples that estimate token probabilities; another row may have asked for the same."""
@@ -282,25 +245,25 @@ class Live(Served):
         self.spent["calls"] += 1
         self.budget.calls += 1
         self._in_flight += 1
-        began = time.monotonic()
         try:
-            while True:
-                try:
-                    found = await self._post(connected, body)
-                    break
-                except Loading as error:
-                    if time.monotonic() - began > LOADING:
-                        raise JudgeError(
-                            f"the server is still loading its model: {error}"
-                        ) from None
-                    self.say(
-                        f"the server is loading its model: waiting, {LOADING // 60} minutes at most"
-                    )
-                    await asyncio.sleep(5 * PAUSE)
+            replies = await self._when_loaded(connected, body)
         finally:
             self._in_flight -= 1
-        self._answered += found is not None
-        return found
+        self._answered += replies is not None
+        return replies
+
+    async def _when_loaded(self, connected, body):
+        """Send a body as long as the server says that it is still loading its model."""
+        began = time.monotonic()
+        while True:
+            try:
+                return await self._post(connected, body)
+            except Loading as error:
+                if time.monotonic() - began > LOADING:
+                    raise JudgeError(f"the server is still loading its model: {error}") from None
+            minutes = LOADING // 60
+            self.say(f"the server is loading its model: waiting, {minutes} minutes at most")
+            await asyncio.sleep(5 * PAUSE)
 
     async def _post(self, connected, body):
         import openai  # takes a second, which a plan need not pay
@@ -325,16 +288,16 @@ class Live(Served):
         """Whether the model ever answered, in this run or one before."""
         return self._answered or (self.model, self.endpoint) in self.store.endpoints(self.model)
 
-    def _pay(self, task, found):
+    def _pay(self, task, replies):
         """Count what replies cost; without usage, at four characters a token as the plan does."""
-        for reply in found:
+        for reply in replies:
             prompt, completion = reply.get("prompt_tokens"), reply.get("completion_tokens")
             self.spent["prompt_tokens"] += prompt or 0
             self.spent["completion_tokens"] += completion or 0
             if self.price is None:
                 continue
             if prompt is None or completion is None:
-                prompt = prompt_tokens(task) / len(found)
+                prompt = prompt_tokens(task) / len(replies)
                 completion = len(reply["text"]) / CHARACTERS + 1
                 self.say(
                     "the server reports no token usage: cost counts four characters as a token"

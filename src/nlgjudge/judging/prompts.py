@@ -5,17 +5,23 @@ aspect of an `aspects.toml`; or a `parts.toml` with the parts that make up each 
 a prompt's own slots, so a text that holds a slot, a brace or "Score: 5" is data.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nlgjudge.data import fetch
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.registry import prompt_files
-from nlgjudge.judging.reading import Reading, lettered
+from nlgjudge.judging.rating_text import lettered
+from nlgjudge.judging.reading import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The slots of upstream's prompt files, which are used by name and never copied.
 _UPSTREAM_SLOTS = {
@@ -41,27 +47,23 @@ class Prompt(NamedTuple):
 
     Attributes
     ----------
-    name, paper, source : str
+    paper, source
         Where it is printed, or whose form it follows.
-    exact : bool
+    exact
         Whether its words are the paper's.
-    aspect : str
-    scale : tuple of float
+    scale
         Lowest and highest rating; empty where it asks for none.
-    form : str
-        How a reply is parsed.
-    slots : dict of str to str
+    slots
         Literal token to field.
-    body : str
-    constants : dict of str to str
+    constants
         Fields that the prompt itself fills.
-    options : dict of str to float
+    options
         With the form `choice`, the options' texts in the order of their letters, and their scores.
-    task : str
+    task
         What it is written for, as ``summarization``; empty where nobody says.
-    pattern : str
-        How ratings are written where the default does not read them; see `nlgjudge.judging.Reading`.
-    system : str
+    form, pattern
+        How a reply is read; see `nlgjudge.judging.Reading`.
+    system
         A system message that is sent before the prompt, as it is, without slots; empty for none.
     """
 
@@ -80,19 +82,8 @@ class Prompt(NamedTuple):
     pattern: str = ""
     system: str = ""
 
-    def render(self, fields):
-        """Fill the slots in one pass.
-
-        Parameters
-        ----------
-        fields : dict of str to str
-            Values by field; fields without a slot are left aside.
-
-        Raises
-        ------
-        KeyError
-            When a slot's field is missing.
-        """
+    def render(self, fields: dict[str, str]) -> str:
+        """Fill the slots in one pass; a KeyError where a slot's field is missing."""
         fields = {**fields, **self.constants}
         absent = sorted(set(self.slots.values()) - set(fields))
         if absent:
@@ -107,12 +98,12 @@ class Prompt(NamedTuple):
         return _any_of(*self.slots).sub(lambda match: str(fields[self.slots[match[0]]]), self.body)
 
     @property
-    def reading(self):
+    def reading(self) -> Reading:
         """How replies are read."""
         return Reading(self.form, tuple(self.scale), self.pattern, self.options, aspect=self.aspect)
 
     @property
-    def digest(self):
+    def digest(self) -> str:
         """Twelve hexadecimal digits that stand for the prompt's words in signatures."""
         text = repr((self.body, sorted(self.slots.items()), sorted(self.constants.items())))
         if self.options:
@@ -122,18 +113,14 @@ class Prompt(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def prompt(name):
+def prompt(name: str) -> Prompt:
     """Read a prompt by name.
 
     Parameters
     ----------
-    name : str
+    name
         A file below its paper's `prompts/`, as ``geval/summarization/coherence``; a template with what fills it, as
         ``chatgpt/stars/summarization/fluency``; or ``upstream:geval/coh_detailed`` for a file of the registry.
-
-    Returns
-    -------
-    Prompt
 
     Raises
     ------
@@ -142,8 +129,8 @@ def prompt(name):
 
     Examples
     --------
-    >>> found = prompt("geval/summarization/coherence")
-    >>> found.aspect, found.scale, found.exact
+    >>> coherence = prompt("geval/summarization/coherence")
+    >>> coherence.aspect, coherence.scale, coherence.exact
     ('coherence', (1, 5), True)
     """
     if name.startswith("upstream:"):
@@ -153,27 +140,31 @@ def prompt(name):
     return _registered()[name]
 
 
-def names():
+def names() -> list[str]:
     """List the names of all prompts."""
     return sorted(_registered())
 
 
-def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, pattern=""):
+def as_prompt(
+    given: str | Prompt,
+    *,
+    aspect: str = "",
+    scale: tuple[float, float] = (1, 5),
+    form: str = "form",
+    options: dict[str, float] | list[str] | None = None,
+    pattern: str = "",
+) -> Prompt:
     """Take a prompt by its name, as a `Prompt`, or as text.
 
     Parameters
     ----------
-    given : str or Prompt
+    given
         A string that holds ``{{``, a space or a line break is a prompt's own text; its slots are
         ``{{source}}``, ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a
         name for `prompt`.
     aspect, scale, form, options, pattern
         Of a text: what it asks about, lowest and highest rating, and how a reply is read; see
         `nlgjudge.judging.Reading`.
-
-    Returns
-    -------
-    Prompt
 
     Raises
     ------
@@ -196,7 +187,7 @@ def as_prompt(given, *, aspect="", scale=(1, 5), form="form", options=None, patt
             "or a Prompt"
         )
     _check_scale(scale)
-    Reading(form, scale, pattern, options).find("")  # refuses what cannot be read
+    Reading(form, scale, pattern, options or {}).find("")  # refuses what cannot be read
     made = Prompt(
         name=f"inline:{hashlib.sha256(given.encode()).hexdigest()[:8]}",
         source="written for this run",
@@ -244,30 +235,22 @@ def _check_scale(scale):
         raise ValueError(f"scale={ends}: expected the lowest rating first, as {sorted(ends)}")
 
 
-def check_fit(asked, items, task=""):
+def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
     """Refuse a prompt that is written for other items than these.
-
-    Parameters
-    ----------
-    asked : Prompt
-    items : pandas.DataFrame
-        `source, hypothesis, references, context`.
-    task : str
-        What the items are of, as ``summarization``; empty where it is not known.
 
     Raises
     ------
     ValueError
         Where a slot of the prompt is empty for every item; where every item has a context and a registered
-        prompt has no slot for it; and where the prompt is written for another task than `task`.
+        prompt has no slot for it; and where the prompt is written for another task than `task`, as ``summarization``.
     """
-    if not asked.body or not len(items):
+    if not prompt.body or not len(items):
         return
-    shown = set(asked.slots.values())
-    odd = sorted(shown - set(FIELDS) - set(asked.constants))
+    shown = set(prompt.slots.values())
+    odd = sorted(shown - set(FIELDS) - set(prompt.constants))
     if odd:
         raise ValueError(
-            f"prompt {asked.name} needs {', '.join(odd)}, which items do not have: it is part of a "
+            f"prompt {prompt.name} needs {', '.join(odd)}, which items do not have: it is part of a "
             "method of its own, take another prompt"
         )
     filled = items.assign(
@@ -277,18 +260,18 @@ def check_fit(asked, items, task=""):
     for field in FIELDS:
         if field in shown and not filled[field].any():
             raise ValueError(
-                f"prompt {asked.name} shows a {field}, and no item has one: it is written for "
+                f"prompt {prompt.name} shows a {field}, and no item has one: it is written for "
                 "another task, take one of this task"
             )
-    is_registered = asked.name in _registered() or asked.name.startswith("upstream:")
+    is_registered = prompt.name in _registered() or prompt.name.startswith("upstream:")
     if is_registered and "context" not in shown and filled["context"].all():
         raise ValueError(
-            f"prompt {asked.name} has no place for the context that every item has: it is "
+            f"prompt {prompt.name} has no place for the context that every item has: it is "
             "written for another task, take one of this task, or write its text out"
         )
-    if task and asked.task and asked.task != task:
+    if task and prompt.task and prompt.task != task:
         raise ValueError(
-            f"prompt {asked.name} is written for {asked.task}, and the items are of {task}: "
+            f"prompt {prompt.name} is written for {prompt.task}, and the items are of {task}: "
             f"take one of {task}, or write its text out"
         )
 
@@ -296,7 +279,7 @@ def check_fit(asked, items, task=""):
 @cache
 def _registered():
     """All prompts of all papers, by name."""
-    found = {}
+    registered = {}
     for paper in (files("nlgjudge") / "papers").iterdir():
         folder = paper / "prompts"
         if not folder.is_dir():
@@ -307,13 +290,13 @@ def _registered():
         ]
         if (folder / "aspects.toml").is_file():
             words = _toml(folder / "aspects.toml")
-            prompts = [one for template in prompts for one in _filled(template, words)]
+            prompts = [prompt for template in prompts for prompt in _filled(template, words)]
         if (folder / "parts.toml").is_file():
             prompts += _composed(_toml(folder / "parts.toml"))
-        for one in prompts:
-            name = f"{paper.name}/{one.name}"
-            found[name] = one._replace(name=name)
-    return found
+        for prompt in prompts:
+            name = f"{paper.name}/{prompt.name}"
+            registered[name] = prompt._replace(name=name)
+    return registered
 
 
 def _toml(path):
@@ -354,22 +337,22 @@ def _filled(template, words):
             )
 
 
-def _composed(found):
+def _composed(paper):
     """Prompts that a paper prints in parts; an aspect's words go before its task's, and these before the paper's."""
-    tasks = {name: words for name, words in found.items() if name in _TASKS}
-    for form, parts in found["forms"].items():
+    tasks = {name: words for name, words in paper.items() if name in _TASKS}
+    for form, parts in paper["forms"].items():
         for task, of_task in tasks.items():
             for aspect, asked in of_task["aspects"].items():
-                words = found["parts"] | of_task["parts"] | asked
+                words = paper["parts"] | of_task["parts"] | asked
                 body = "\n\n".join(words[part].removeprefix("\n") for part in parts)
                 body = body.replace("[Attribute]", aspect.capitalize())
                 yield Prompt(
                     name=f"{form}/{task}/{aspect}",
                     aspect=aspect,
                     scale=tuple(asked["scale"]),
-                    **{name: found[name] for name in ("paper", "source", "exact", "form")},
+                    **{name: paper[name] for name in ("paper", "source", "exact", "form")},
                     slots={
-                        token: field for token, field in found["slots"].items() if token in body
+                        token: field for token, field in paper["slots"].items() if token in body
                     },
                     body=body,
                     task=task,

@@ -7,12 +7,12 @@ to a new question.
 
 from collections import Counter
 
-from nlgjudge.data.checks import unknown
+from nlgjudge.data.checks import check_known, unknown
 from nlgjudge.data.recordings import Recorded
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.served import replies_to, say_reply
-from nlgjudge.judging.tasks import Reply, endpoint, key
+from nlgjudge.judging.tasks import NOT_RECORDED, Reply, endpoint, key
 
 
 class Replay(Judge):
@@ -20,31 +20,23 @@ class Replay(Judge):
 
     Parameters
     ----------
-    recording : pandas.DataFrame
-        `item_id, aspect, sample_index, text` and perhaps `logprobs`, as
-        `nlgjudge.data.recordings.recording` reads them.
-    name : str
-    held : nlgjudge.data.recordings.Recorded, optional
-        What was asked for. Without it nothing is known, and only tasks without a prompt's text and without
-        sampling parameters are answered, as `prompt` makes them.
-    texts : dict of str to dict, optional
+    recording, name
+        `item_id, aspect, sample_index, text` and perhaps `logprobs`, as `nlgjudge.recording` reads them.
+    held
+        A `nlgjudge.data.recordings.Recorded`: what was asked for. Without it nothing is known, and only tasks without a
+        prompt's text and without sampling parameters are answered, as `prompt` makes them.
+    texts
         By item, the texts that were judged: `source, hypothesis, context`. Other texts are refused.
-    missing : {"error", "keep"}
-        What a task without a record does: stop, or give replies with the reason `not recorded`. If no task has
-        a record, both stop.
-
-    Raises
-    ------
-    ValueError
-        For another value of `missing`.
+    missing
+        What a task without a record does: stop ("error"), or give replies with the reason `not recorded` ("keep"). If
+        no task has a record, both stop.
     """
 
     is_model = True
     recorded = True
 
     def __init__(self, recording, name, *, held=None, texts=None, missing="error"):
-        if missing not in ("error", "keep"):
-            raise ValueError(f"missing={missing!r}: expected error or keep")
+        check_known("way with missing records", missing, ("error", "keep"))
         self.name = f"replay:{name}"
         self.notices = []
         self.missing = missing
@@ -67,18 +59,8 @@ class Replay(Judge):
     def from_store(cls, store, model, *, missing="error"):
         """Answer tasks from a store, as a run with a model left it or an export filled it.
 
-        Parameters
-        ----------
-        store : nlgjudge.judging.store.Store
-        model : str
-            The model that was asked, and after ``@`` the endpoint, which must be named if the store has
-            replies of this model from several.
-        missing : {"error", "keep"}
-
-        Raises
-        ------
-        ValueError
-            For an endpoint that the store does not have, or none if there are several.
+        The model may be followed by ``@`` and the endpoint, which must be named if the store has replies of this model
+        from several.
         """
         made = cls(None, f"{store.path.name}:{model}", missing=missing)
         made.store = store
@@ -87,47 +69,29 @@ class Replay(Judge):
         return made
 
     def replies(self, tasks):
-        """Yield a recorded reply per sample.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-
-        Raises
-        ------
-        ValueError
-            As `check` does.
-        LookupError
-            For a task or sample that was not recorded, with ``missing="error"``; if no task is recorded.
-        """
+        """Yield a recorded reply per sample, after `check`; LookupError for one that was not recorded."""
         tasks = list(tasks)
         self.check(tasks)
         for task in tasks:
-            found = self._find(task)
+            recorded = self._find(task)
             for sample in range(task.n):
-                if sample not in found and self.missing == "error":
+                if sample not in recorded and self.missing == "error":
                     raise LookupError(
                         f"{self.name} has no sample {sample} of {task.aspect} for {task.item_id}; ask "
                         "for fewer items or samples, or set missing='keep'"
                     )
-                nothing = Reply(task.item_id, task.aspect, sample, "", "not recorded")
-                yield found.pop(sample, nothing)
+                nothing = Reply(task.item_id, task.aspect, sample, "", NOT_RECORDED)
+                yield recorded.pop(sample, nothing)
             if self.store:
-                yield from found.values()  # samples that estimate token probabilities
+                yield from recorded.values()  # samples that estimate token probabilities
 
     def check(self, tasks):
-        """Refuse tasks that ask for anything other than what was recorded.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
+        """Refuse tasks that ask for anything other than what was recorded, or of which not one is recorded.
 
         Raises
         ------
-        ValueError
+        ValueError, LookupError
             With what the recording holds and what was asked.
-        LookupError
-            If not one task is recorded.
         """
         tasks = list(tasks)
         if self.store is None:
@@ -162,18 +126,7 @@ class Replay(Judge):
         return " ".join(parts)
 
     def prompt(self, aspect):
-        """The prompt that was used for an aspect.
-
-        Returns
-        -------
-        nlgjudge.judging.prompts.Prompt
-            One without a text, named `not registered`, if its words are not known here.
-
-        Raises
-        ------
-        ValueError
-            For an aspect that was not recorded.
-        """
+        """The prompt that was used for a recorded aspect; one without a text if its words are not known here."""
         known = list(self.held.scales) or sorted({of for _, of in self._records})
         if known and aspect not in known:
             raise ValueError(f"{self.name}: {unknown('recorded aspect', aspect, known)}")
@@ -254,11 +207,11 @@ def _sent(expected, fields):
     return expected.render(fields)
 
 
-def _source(store, given):
+def _source(store, source):
     """Model and endpoint of ``MODEL`` or ``MODEL@ENDPOINT``."""
-    model, _, named = given.rpartition("@")
+    model, _, named = source.rpartition("@")
     if "://" not in named:  # an @ in the model's own name, or none
-        model, named = given, ""
+        model, named = source, ""
     held = {where: number for (_, where), number in store.endpoints(model).items()}
     listed = ", ".join(f"{model}@{where} ({number} replies)" for where, number in held.items())
     if named and endpoint(named) in held:

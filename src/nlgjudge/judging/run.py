@@ -1,7 +1,10 @@
-"""From items and prompts to parsed responses, by any judge."""
+"""From items and prompts to scored replies, by any judge."""
+
+from __future__ import annotations
 
 import re
 from functools import partial
+from os import PathLike
 from pathlib import Path
 
 import pandas as pd
@@ -9,17 +12,15 @@ import pandas as pd
 from nlgjudge.data.checks import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recorded, recorded_texts, recording
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.count import plan as planned
-from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.judging.heads import HEADS
-from nlgjudge.judging.judge import Jury, adapted
+from nlgjudge.judging.baseline import Baseline
+from nlgjudge.judging.estimators import ESTIMATORS
+from nlgjudge.judging.judge import Budget, Judge, Jury, adapted, all_or_waiting
+from nlgjudge.judging.planning import plan as planned
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.store import Store
-from nlgjudge.judging.surface import Surface
 from nlgjudge.judging.tasks import Tasks
 
 KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL, surface"
@@ -42,46 +43,49 @@ _NO_PARAMETER = {
     "stream": "replies come as a whole",
 }
 _LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store", "budget")
+_OF_ITEMS = ("aspect", "scale", "samples", "system", "sampling", "policy", "estimator", "limit")
 
 
 def get_judge(
     spec,
     *,
-    items=None,
-    store=None,
-    price=None,
-    max_cost=None,
-    max_calls=None,
-    per_minute=None,
-    budget=None,
+    items: pd.DataFrame | None = None,
+    store: str | PathLike | Store | None = None,
+    price: tuple[float, float] | None = None,
+    max_cost: float | None = None,
+    max_calls: int | None = None,
+    per_minute: float | None = None,
+    budget: Budget | None = None,
     **options,
-):
+) -> Judge:
     """Make a judge from its name, or take one as it is.
 
     Parameters
     ----------
-    spec : str, list of str, callable or object
+    spec
         ``openai:MODEL`` (any compatible endpoint), ``batch:MODEL``, ``replay:RECORDING`` (of the registry),
-        ``replay:STORE.sqlite:MODEL`` or ``surface``. A list, or names joined by ``+``, is the mean of several
-        judges (`nlgjudge.judging.judge.Jury`). A function of an item (`nlgjudge.judging.judge.Function`) and an object
-        with `replies(tasks)` take no options.
-    items : pandas.DataFrame, optional
+        ``replay:STORE.sqlite:MODEL`` or ``surface``, the rule-based baseline. A list, or names joined by ``+``, is the
+        mean of several judges. A function of an item, which gives a number or a reply's text, and an object with
+        `replies(tasks)` take no options.
+    items
         For recordings that name texts instead of keys.
-    store : path-like or nlgjudge.judging.store.Store, optional
+    store
         Of replies; by default `data/cache/replies.sqlite`.
-    price : (float, float), optional
+    price
         Of a million prompt and a million completion tokens.
-    max_cost : float, optional
-        What live judges may spend, several of them together, in the price's currency.
-    max_calls : int, optional
-        Calls that they may make together.
-    budget : nlgjudge.judging.budget.Budget, optional
-        In place of both, a budget that is shared with other judges. A batch ignores it, so check its plan.
-    per_minute : float, optional
+    max_cost, max_calls
+        What live judges may spend, several of them together, the cost in the price's currency.
+    per_minute
         Calls of a live judge per minute at most.
+    budget
+        In place of both limits, a budget that is shared with other judges. A batch ignores it, so check its plan.
     **options
         `concurrency, timeout, progress, despite_batches` of a live judge, `timeout` of a batch, `missing` of
         a replay.
+
+    Returns
+    -------
+    Judge
 
     Raises
     ------
@@ -106,18 +110,17 @@ def get_judge(
         return judge
     if isinstance(spec, str):
         spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
-    if not all(isinstance(one, str) for one in spec):
+    if not all(isinstance(name, str) for name in spec):
         raise ValueError(f"judge={spec!r}: expected a list of names, each one of {KINDS}")
-    kinds = [one.partition(":")[0] for one in spec]
+    kinds = [name.partition(":")[0] for name in spec]
     known = [option for kind in kinds for option in OPTIONS.get(kind, options)]
     for option in options:
         if option not in known:
             listed = [*known, *_LIMITS, "items"]
-            raise TypeError(
-                f"judge {'+'.join(spec)!r}: {unknown('option', option, listed, most=len(listed))}"
-            )
+            hint = unknown("option", option, listed, most=len(listed))
+            raise TypeError(f"judge {'+'.join(spec)!r}: {hint}")
     limits["budget"] = budget or Budget(max_cost, max_calls)
-    judges = [_judge(one, items, limits, options) for one in spec]
+    judges = [_judge(name, items, limits, options) for name in spec]
     return Jury(judges) if len(judges) != 1 else judges[0]
 
 
@@ -129,9 +132,13 @@ def _judge(spec, items, limits, options):
         raise ValueError(f"judge {spec!r}: expected {KINDS}{hint}")
     options = {option: value for option, value in options.items() if option in OPTIONS[kind]}
     if kind == "surface":
-        return Surface()
+        return Baseline()
     if kind == "replay":
         return _replay(spec, name, items, options)
+    return _served(spec, kind, name, limits, options)
+
+
+def _served(spec, kind, model, limits, options):
     store = limits["store"]
     if not isinstance(store, Store):
         store = Store(store or cache() / "replies.sqlite")
@@ -139,7 +146,7 @@ def _judge(spec, items, limits, options):
         from nlgjudge.judging.live import Live
 
         own = {name: limits[name] for name in ("price", "per_minute", "budget")}
-        return Live(name, store, **own, **options)
+        return Live(model, store, **own, **options)
     from nlgjudge.judging.batch import Batch
 
     if limits["max_cost"] is not None or limits["max_calls"] is not None:
@@ -147,12 +154,12 @@ def _judge(spec, items, limits, options):
             f"judge {spec!r}: a batch cannot stop at a limit; leave out max_cost and max_calls and set "
             "limit, or take openai:MODEL"
         )
-    return Batch(name, store, price=limits["price"], **options)
+    return Batch(model, store, price=limits["price"], **options)
 
 
 def _replay(spec, name, items, options):
-    path, found, model = name.partition(".sqlite:")  # a model's name may contain a colon
-    if found and model:
+    path, is_store, model = name.partition(".sqlite:")  # a model's name may contain a colon
+    if is_store and model:
         if not Path(path + ".sqlite").is_file():
             raise FileNotFoundError(f"judge {spec!r}: no store {path}.sqlite")
         return Replay.from_store(Store(path + ".sqlite"), model, **options)
@@ -162,28 +169,41 @@ def _replay(spec, name, items, options):
     return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
 
 
+def _check_no_options(judge, options):
+    """Refuse options that only a judge made by its name can take."""
+    for name, value in options.items():
+        if name not in _LIMITS:
+            known = [*_OF_ITEMS, *SAMPLING, *_LIMITS]
+            raise TypeError(unknown("option", name, known, most=len(known)))
+        if value is not None:
+            raise TypeError(
+                f"{name} is an option of a judge that is given by its name: give it where the "
+                f"judge {judge.name} is made"
+            )
+
+
 def judge_items(
-    items,
+    items: pd.DataFrame,
     prompts,
     judge,
     *,
-    aspect="",
-    scale=None,
-    system="",
-    samples=1,
-    temperature=None,
-    top_p=None,
-    max_tokens=None,
-    logprobs=None,
-    sampling=None,
-    policy="nan",
-    head="expected",
-    limit=None,
-    price=None,
-    max_cost=None,
-    plan=False,
+    aspect: str = "",
+    scale: tuple[float, float] | None = None,
+    system: str = "",
+    samples: int = 1,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    max_tokens: int | None = None,
+    logprobs: bool | None = None,
+    sampling: dict | None = None,
+    policy: str = "nan",
+    estimator: str = "expected",
+    limit: int | None = None,
+    price: tuple[float, float] | None = None,
+    max_cost: float | None = None,
+    plan: bool = False,
     **options,
-):
+) -> pd.DataFrame:
     """Let a judge rate items under prompts.
 
     Everything is checked before the judge is asked: the prompts against the items, what a recording holds,
@@ -191,36 +211,36 @@ def judge_items(
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, source, hypothesis, references, context`.
-    prompts : str, Prompt, or list of them
-        One per aspect: names, texts with slots, or prompts, as `nlgjudge.judging.as_prompt` takes them.
-    judge : str, list of str, callable or object
-        A name for `get_judge`, several for the mean of these judges, a function of an item that gives a number or a
-        reply's text (`nlgjudge.judging.judge.Function`), or an object with `replies(tasks)`.
-    aspect : str
+    prompts
+        A name, a text with slots, or a prompt, as `nlgjudge.judging.as_prompt` takes them; or a list, one per aspect.
+    judge
+        As for `nlgjudge.get_judge`: a name, several for the mean of these judges, a function of an item, or an object
+        with `replies(tasks)`.
+    aspect
         What a prompt given as a text asks about. Without it the scores belong to the judge alone.
-    scale : (float, float), optional
+    scale
         Lowest and highest rating that prompts given as texts ask for, 1 and 5 by default.
-    system : str
+    system
         A system message before each prompt. It is part of the request, so replies with and without it are stored
         apart.
-    samples : int
+    samples
         Replies an item.
-    temperature, top_p, max_tokens, logprobs, optional
-        Sampling parameters. `logprobs=True` makes the score that of `head`, by default the expected one (G-Eval,
+    temperature, top_p, max_tokens, logprobs
+        Sampling parameters. `logprobs=True` makes the score that of `estimator`, by default the expected one (G-Eval,
         equation 1), where the judge gives token probabilities; see `nlgjudge.judging.responses`.
-    sampling : dict, optional
+    sampling
         Any other parameters of the request.
-    policy : str
-        What an unparsed reply counts as; see `nlgjudge.judging.reading.Reading.read_all`.
-    head : str
+    policy
+        What an unread reply counts as; see `nlgjudge.judging.Reading.read_all`.
+    estimator
         Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
-    limit : int, optional
+    limit
         Judge the first documents; None or 0 is all.
     price, max_cost, **options
-        For `get_judge`, as `store="replies.sqlite"`.
-    plan : bool
+        For `nlgjudge.get_judge`, as `store="replies.sqlite"`.
+    plan
         Ask nothing, and say what asking would take.
 
     Returns
@@ -247,16 +267,12 @@ def judge_items(
     """
     items = first(items, limit)
     check_known("policy", policy, POLICIES)
-    check_known("head", head, HEADS)
+    check_known("estimator", estimator, ESTIMATORS)
     settings = sampling_settings(
-        temperature=temperature,
-        top_p=top_p,
-        max_tokens=max_tokens,
-        logprobs=logprobs,
-        sampling=sampling,
+        sampling, temperature=temperature, top_p=top_p, max_tokens=max_tokens, logprobs=logprobs
     )
-    asked = {"aspect": aspect, "scale": scale, "system": system, "samples": samples}
-    tasks = requests(items, prompts, settings=settings, **asked)
+    words = {"aspect": aspect, "scale": scale, "system": system}
+    tasks = requests(items, prompts, samples=samples, settings=settings, **words)
     judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     for part in tasks:
         judge.check(part)
@@ -265,62 +281,44 @@ def judge_items(
         return pd.DataFrame(lines).set_index("prompt")
     for part in tasks:  # a batch stops while replies are missing, so all prompts go out first
         judge.submit(part)
-    return _responses(judge, tasks, policy, head)
+    return _responses(judge, tasks, {"policy": policy, "estimator": estimator})
 
 
-def _responses(judge, tasks, policy, head):
-    """Parsed responses under each prompt; of a jury, from each judge."""
+def _responses(judge, tasks, how):
+    """Read replies under each prompt; of a jury, from each judge."""
     if len(judge.judges) > 1:
-        return judge.each(lambda one: _responses(one, tasks, policy, head))
-    parts = all_or_waiting(partial(_parsed, judge, part, policy, head) for part in tasks)
+        return judge.each(lambda member: _responses(member, tasks, how))
+    parts = all_or_waiting(partial(_ask, judge, part, how) for part in tasks)
     return pd.concat(parts, ignore_index=True)
 
 
-def requests(items, prompts, *, aspect="", scale=None, system="", samples=1, settings=None):
-    """What a judge is asked about items, under each prompt.
+def _ask(judge, tasks, how):
+    return responses(judge.replies(tasks), tasks.prompt.reading, **how)
 
-    Parameters
-    ----------
-    items, prompts, aspect, scale, system, samples
-        As for `judge_items`.
-    settings : dict, optional
-        Sampling parameters, from `sampling_settings`.
 
-    Returns
-    -------
-    list of nlgjudge.judging.tasks.Tasks
-        By prompt.
-
-    Raises
-    ------
-    ValueError, KeyError
-        For a prompt or a number of samples that cannot be used.
-
-    Examples
-    --------
-    >>> import nlgjudge as nj
-    >>> items = nj.load("summeval", "sample").items
-    >>> [len(tasks) for tasks in requests(items, ["geval/summarization/fluency"])]
-    [72]
-    """
+def requests(
+    items, prompts, *, aspect="", scale=None, system="", samples=1, settings=None
+) -> list[Tasks]:
+    """What a judge is asked about items under each prompt, as for `judge_items`; `settings` are sampling parameters."""
     check_whole(1, samples=samples)
     if not isinstance(system, str):
         raise ValueError(f"system={system!r}: expected the text of a system message")
-    several = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
-    given = prompts if several else [prompts]
-    own = {"aspect": aspect, "scale": (1, 5) if scale is None else scale}
-    asked = [as_prompt(one, **own) for one in given]
-    if not asked:
+    if isinstance(prompts, (str, Prompt)) or not isinstance(prompts, (list, tuple)):
+        prompts = [prompts]
+    if not prompts:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
-    for one in asked:
-        check_fit(one, items)
+    own = {"aspect": aspect, "scale": (1, 5) if scale is None else scale}
+    prompts = [as_prompt(prompt, **own) for prompt in prompts]
+    for prompt in prompts:
+        check_fit(prompt, items)
         for name, value in (("aspect", aspect or None), ("scale", scale)):
-            if value is not None and not one.name.startswith("inline:"):
+            if value is not None and not prompt.name.startswith("inline:"):
                 raise ValueError(
-                    f"{name} is for a prompt's text; prompt {one.name} has its own, {getattr(one, name)}"
+                    f"{name} is for a prompt's text; prompt {prompt.name} has its own, {getattr(prompt, name)}"
                 )
-    asked = [one._replace(system=system) if system else one for one in asked]
-    return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in asked]
+    if system:
+        prompts = [prompt._replace(system=system) for prompt in prompts]
+    return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]
 
 
 def _with_format(prompt, settings):
@@ -330,39 +328,17 @@ def _with_format(prompt, settings):
     return {"response_format": {"type": "json_object"}} | settings
 
 
-def sampling_settings(
-    *, temperature=None, top_p=None, max_tokens=None, logprobs=None, sampling=None
-):
-    """Put sampling parameters together as a request has them.
-
-    Parameters
-    ----------
-    temperature, top_p, max_tokens, logprobs, sampling
-        As for `judge_items`.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        For a value of another type, or a parameter that is given twice.
-    """
+def sampling_settings(sampling=None, **named) -> dict:
+    """Put sampling parameters, those of `SAMPLING` by name and any others, together as a request has them."""
     if sampling is not None and not isinstance(sampling, dict):
         raise ValueError(f"sampling={sampling!r}: expected a dict, as {{'seed': 0}}")
-    named = {
-        "temperature": temperature,
-        "top_p": top_p,
-        "max_tokens": max_tokens,
-        "logprobs": logprobs or None,
-    }
-    named = {name: value for name, value in named.items() if value is not None}
     settings = dict(sampling or {})
     for name, instead in _NO_PARAMETER.items():
         if name in settings:
             raise ValueError(f"sampling has {name!r}, which is no sampling parameter: {instead}")
     for name, value in named.items():
+        if value is None or (name == "logprobs" and not value):
+            continue
         if settings.get(name, value) != value:
             raise ValueError(f"{name} is {value} and, in sampling, {settings[name]}: give it once")
         settings[name] = value
@@ -375,32 +351,3 @@ def sampling_settings(
     if not settings.get("logprobs", True):
         del settings["logprobs"]  # as if it were not given, so that the request is the same
     return settings
-
-
-def _check_no_options(judge, options):
-    """Refuse options that only a judge made by its name can take."""
-    for name, value in options.items():
-        if name not in _LIMITS:
-            known = [
-                "aspect",
-                "scale",
-                "samples",
-                "system",
-                *SAMPLING,
-                "sampling",
-                "policy",
-                "head",
-                "limit",
-                *_LIMITS,
-            ]
-            raise TypeError(unknown("option", name, known, most=len(known)))
-        if value is not None:
-            raise TypeError(
-                f"{name} is an option of a judge that is given by its name: give it where the "
-                f"judge {judge.name} is made"
-            )
-
-
-def _parsed(judge, tasks, policy, head):
-    """Ask a judge, and parse what it says; token probabilities make a reply's score the expected one."""
-    return responses(judge.replies(tasks), tasks.prompt.reading, policy=policy, head=head)

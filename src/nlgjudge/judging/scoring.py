@@ -1,44 +1,54 @@
 """From replies to an item's score.
 
 G-Eval (section 2, equation 1) weighs the allowed scores by their probability; with 20 samples the same sum is
-their mean. What could not be parsed stays visible as a count.
+their mean. What could not be read stays visible as a count.
 """
+
+from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
+from collections.abc import Iterable
 
 import pandas as pd
 
 from nlgjudge.data.recordings import recorded, recording
-from nlgjudge.judging.heads import get_head
+from nlgjudge.judging.estimators import get_estimator
 from nlgjudge.judging.reading import Reading
+from nlgjudge.judging.tasks import MISSING, Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
-# Without a reply there is nothing to read, whatever the policy for replies.
-_NO_REPLY = ("not asked", "not answered", "not recorded")
+REFUSED = ("refusal", "content_filter")
+MOST_UNREAD = 0.05  # share above which it comes first
 
 
 def responses(
-    replies,
-    reading=None,
+    replies: str | pd.DataFrame | Iterable[Reply],
+    reading: Reading | dict[str, Reading] | None = None,
     *,
-    policy="nan",
-    head="expected",
-    **how,
-):
-    """Parse replies, row by row.
+    items: pd.DataFrame | None = None,
+    policy: str = "nan",
+    estimator: str = "expected",
+    **fields,
+) -> pd.DataFrame:
+    """Read replies, row by row.
 
     Parameters
     ----------
-    replies : iterable of nlgjudge.judging.tasks.Reply, or pandas.DataFrame
-        With `item_id, aspect, sample_index, text` and perhaps `reason, logprobs`.
-    reading : Reading, or dict of str to Reading
-        How they are read, for all or by aspect. Its fields may be given instead, as `form="json"`; `scale` may be
-        a dict by aspect.
-    policy : str
-        See `Reading.read_all`.
-    head : str
-        Which number token probabilities give: one of `nlgjudge.judging.heads.HEADS`.
+    replies
+        The name of a recording, which is read as it declares; or replies, as a frame with the columns `item_id,
+        aspect, sample_index, text` and perhaps `reason, logprobs`.
+    reading
+        How they are read, for all or by aspect.
+    items
+        For recordings that name texts instead of keys; see `nlgjudge.recording`.
+    policy
+        What an unread reply counts as; see `nlgjudge.judging.Reading.read_all`.
+    estimator
+        Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
+    **fields
+        Of a `Reading` for all, in place of `reading`, as `form="json"`; `scale` may be a dict by aspect.
 
     Returns
     -------
@@ -56,150 +66,178 @@ def responses(
 
     Examples
     --------
-    >>> from nlgjudge.judging.tasks import Reply
     >>> replies = [Reply("a", "fluency", 0, "- Fluency: 4"), Reply("b", "fluency", 0, "I cannot say.")]
     >>> responses(replies)["score"].tolist()
     [4.0, nan]
     """
-    get_head(head)
-    if reading is None:
-        scales = how.pop("scale", (1, 5))
-        by_aspect = scales if isinstance(scales, dict) else {None: scales}
-        reading = {aspect: Reading(scale=scale, **how) for aspect, scale in by_aspect.items()}
-        reading = reading.get(None, reading)
+    get_estimator(estimator)
+    if isinstance(replies, str):
+        reading = _recorded_reading(replies)
+        replies = recording(replies, items)
+    elif reading is None:
+        reading = _reading(**fields)
     frame = replies
-    if not isinstance(replies, pd.DataFrame):
+    if not isinstance(frame, pd.DataFrame):
         frame = pd.DataFrame(list(replies), columns=[*COLUMNS[:4], "reason", "logprobs"])
-    frame = frame.reset_index(drop=True)
     parts = []
-    for aspect, part in frame.groupby("aspect", sort=False):
-        how = (reading[aspect] if isinstance(reading, dict) else reading)._replace(aspect=aspect)
-        parsed = how.read_all(part["text"], policy)
-        given = part.loc[parsed.index, "reason"] if "reason" in part else ""
-        given = pd.Series(given, index=parsed.index)
-        text = part.loc[parsed.index, "text"].fillna("")
-        cut = (given == "length") & (text.str.strip() != "")
-        parsed["reason"] = parsed["reason"].where((given == "") | cut, given)
-        parsed.loc[given.isin(_NO_REPLY), "score"] = math.nan
-        read = part[COLUMNS[:4]].join(parsed, how="right")
-        if "logprobs" in part and (part["logprobs"].map(len) > 0).any():
-            read = _by_probabilities(read, part.loc[read.index, "logprobs"], head, how)
-        if policy == "nan":
-            is_open = [is_cut and how.is_open(one) for is_cut, one in zip(cut, text)]
-            read.loc[is_open, "score"] = math.nan
-        read.loc[cut & (read["score"].isna() | (read["reason"] != "")), "reason"] = "length"
-        parts.append(read)
+    for aspect, part in frame.reset_index(drop=True).groupby("aspect", sort=False):
+        how = reading[aspect] if isinstance(reading, dict) else reading
+        parts.append(_read(part, how._replace(aspect=aspect), policy, estimator))
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def _by_probabilities(read, logprobs, head, how):
+def _recorded_reading(name):
+    held = recorded(name)
+    return _reading(scale=held.scales or (1, 5), form=held.form, pattern=held.pattern)
+
+
+def _reading(scale=(1, 5), **fields):
+    """How replies are read, by aspect where the scale is."""
+    if isinstance(scale, dict):
+        return {aspect: Reading(scale=ends, **fields) for aspect, ends in scale.items()}
+    return Reading(scale=scale, **fields)
+
+
+def _read(replies, reading, policy, estimator):
+    """Read the replies of an aspect."""
+    scores = reading.read_all(replies["text"], policy)
+    replies = replies.loc[scores.index]  # without what the policy drops
+    reason = replies["reason"] if "reason" in replies else pd.Series("", replies.index)
+    text = replies["text"].fillna("")
+    is_cut = (reason == "length") & (text.str.strip() != "")
+    scores["reason"] = scores["reason"].where((reason == "") | is_cut, reason)
+    # Without a reply there is nothing to read, whatever the policy for replies.
+    scores.loc[reason.isin(MISSING), "score"] = math.nan
+    read = replies[COLUMNS[:4]].join(scores)
+    if "logprobs" in replies and (replies["logprobs"].map(len) > 0).any():
+        read = _by_probabilities(read, replies["logprobs"], estimator, reading)
+    if policy == "nan":
+        is_open = [cut and reading.is_open(part) for cut, part in zip(is_cut, text)]
+        read.loc[is_open, "score"] = math.nan
+    is_unread = read["score"].isna() | (read["reason"] != "")
+    read.loc[is_cut & is_unread, "reason"] = "length"
+    return read
+
+
+def _by_probabilities(read, logprobs, estimator, reading):
     """Scores, reasons and mass of the replies that have token probabilities."""
     lines = []
     for text, score, reason, tokens in zip(read["text"], read["score"], read["reason"], logprobs):
         mass = math.nan
         if len(tokens):
-            found = how.weigh(tokens)
-            score, reason = found.by(head), found.reason
+            likely = reading.weigh(tokens)
+            score, reason = likely.by(estimator), likely.reason
             is_whole = text == "".join(token for token, _ in tokens)
-            if not is_whole and not reason and how.read(text).score != found.score:
+            if not is_whole and not reason and reading.read(text).score != likely.score:
                 score, reason = math.nan, "tokens_differ"
-            mass = math.nan if reason else found.mass
+            mass = math.nan if reason else likely.mass
         lines.append((score, reason, mass))
     read[["score", "reason", "mass"]] = pd.DataFrame(lines, index=read.index)
     if read["mass"].mean() < 0.5:
         warnings.warn(
-            f"{how.aspect}: only {read['mass'].mean():.0%} of the token probability is on ratings; "
+            f"{reading.aspect}: only {read['mass'].mean():.0%} of the token probability is on ratings; "
             "the model mostly writes something else where it rates, so look at its replies",
-            stacklevel=3,
+            stacklevel=4,
         )
     return read
 
 
-def recorded_responses(name, items=None, *, policy="nan", head="expected"):
-    """Read a recording's replies and parse them as the recording declares.
-
-    Parameters
-    ----------
-    name, items
-        See `nlgjudge.data.recording`.
-    policy, head : str
-        See `responses`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        See `responses`.
-    """
-    held = recorded(name)
-    return responses(
-        recording(name, items),
-        {aspect: Reading(held.form, scale, held.pattern) for aspect, scale in held.scales.items()}
-        or Reading(held.form, pattern=held.pattern),
-        policy=policy,
-        head=head,
-    )
-
-
-def item_scores(parsed, *, samples=None):
+def item_scores(
+    replies: pd.DataFrame | dict[str, pd.DataFrame], *, samples: int | None = None
+) -> pd.DataFrame:
     """Average an item's samples.
 
     Parameters
     ----------
-    parsed : pandas.DataFrame
-        From `responses`; with a column `judge`, the score is the mean of the judges that rated the item.
-    samples : int, optional
-        Use the first `samples` replies of each item.
+    replies
+        From `nlgjudge.judge_items` or `nlgjudge.judging.responses`; with a column `judge`, the score is the mean of the
+        judges that rated the item. Or several by name, of which one may have scores already.
+    samples
+        Use the first `samples` replies of each item; None for all.
 
     Returns
     -------
     pandas.DataFrame
         `item_id, aspect, score` (NaN where no sample has one), `parsed, unparsed` (counts), and the mean `mass`
-        if `parsed` has it.
+        if the replies have it. Of several, `item_id` and columns ``NAME:ASPECT``, or ``NAME`` without an aspect, ready
+        for a benchmark's `with_scores`.
 
     Examples
     --------
-    >>> from nlgjudge.judging.tasks import Reply
-    >>> replies = [Reply("a", "fluency", index, text) for index, text in enumerate(["4", "5", "none"])]
-    >>> item_scores(responses(replies))[["score", "parsed", "unparsed"]].values.tolist()
+    >>> replies = responses([Reply("a", "fluency", index, text) for index, text in enumerate(["4", "5", "none"])])
+    >>> item_scores(replies)[["score", "parsed", "unparsed"]].values.tolist()
     [[4.5, 2.0, 1.0]]
+    >>> item_scores({"MODEL": replies}).values.tolist()
+    [['a', 4.5]]
     """
-    if "judge" in parsed:
-        judges = [part.drop(columns="judge") for _, part in parsed.groupby("judge", sort=False)]
+    if isinstance(replies, dict):
+        return _wide(replies, samples)
+    if "judge" in replies:
+        judges = [part.drop(columns="judge") for _, part in replies.groupby("judge", sort=False)]
         each = pd.concat([item_scores(part, samples=samples) for part in judges])
         sums = {"score": "mean", "parsed": "sum", "unparsed": "sum", "mass": "mean"}
         sums = {name: how for name, how in sums.items() if name in each}
         return each.groupby(["item_id", "aspect"], sort=False).agg(sums).reset_index()
     if samples is not None:
-        parsed = parsed[parsed["sample_index"] < samples]
-    groups = parsed.groupby(["item_id", "aspect"], sort=False)
+        replies = replies[replies["sample_index"] < samples]
+    groups = replies.groupby(["item_id", "aspect"], sort=False)
     frame = groups["score"].agg(score="mean", parsed="count", asked="size")
     frame["unparsed"] = frame.pop("asked") - frame["parsed"]
-    if "mass" in parsed:
+    if "mass" in replies:
         frame["mass"] = groups["mass"].mean()
     return frame.reset_index()
 
 
-def wide(scores):
-    """One column per aspect, ready for `Benchmark.with_scores`.
+def _wide(by_name, samples):
+    """A column for each name and aspect."""
+    columns = []
+    for name, frame in by_name.items():
+        scores = item_scores(frame, samples=samples) if "sample_index" in frame else frame
+        column = (name + ":" + scores["aspect"]).str.removesuffix(":")
+        columns.append(scores.assign(column=column))
+    return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
+
+
+def reply_counts(responses: pd.DataFrame, examples: int = 0) -> str:
+    """Say how many replies were read, unread and refused: shown next to every correlation of a judge.
 
     Parameters
     ----------
-    scores : dict of str to pandas.DataFrame
-        By judge, from `item_scores`.
+    responses
+        As from `nlgjudge.judge_items`.
+    examples
+        Unreadable replies to show if more than 5% are unread. They contain replies in full words, so show
+        them on screen only.
 
     Returns
     -------
-    pandas.DataFrame
-        `item_id` and columns ``judge:aspect``, or ``judge`` for scores without an aspect.
+    str
+        A line with the counts, missing replies included. If more than 5% of the replies are unread or
+        refused, a warning comes first.
 
     Examples
     --------
-    >>> scores = pd.DataFrame({"item_id": ["a", "b"], "aspect": "fluency", "score": [4.0, 5.0]})
-    >>> wide({"MODEL": scores}).columns.tolist()
-    ['item_id', 'MODEL:fluency']
+    >>> replies = pd.DataFrame({"score": [4.0, float("nan")], "reason": ["", "refusal"], "text": ["4", "No."]})
+    >>> print(reply_counts(replies))
+    WARNING: 50% of the replies have no rating, and the results leave them out.
+    replies: 1 parsed, 0 unparsed, 1 refused (refusal 1)
     """
-    columns = [
-        frame.assign(column=(judge + ":" + frame["aspect"]).str.removesuffix(":"))
-        for judge, frame in scores.items()
-    ]
-    return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
+    without = responses[(responses["score"].isna()) | (responses["reason"] != "")]
+    reasons = Counter(without["reason"])
+    refused = sum(reasons[reason] for reason in REFUSED)
+    missing = sum(reasons[reason] for reason in MISSING)
+    came = len(responses) - missing
+    unread = len(without) - refused - missing
+    line = f"replies: {len(responses) - len(without):,} parsed, {unread:,} unparsed, {refused:,} refused"
+    if missing:
+        line += f", {missing:,} missing"
+    if reasons:
+        listed = ", ".join(f"{reason or 'no score'} {n:,}" for reason, n in reasons.most_common())
+        line += f" ({listed})"
+    if unread + refused <= MOST_UNREAD * came:
+        return line
+    share = (unread + refused) / came
+    lines = [f"WARNING: {share:.0%} of the replies have no rating, and the results leave them out."]
+    texts = without.loc[~without["reason"].isin(MISSING) & (without["text"] != ""), "text"]
+    lines += [f"  unreadable: {' '.join(text.split())[:200]!r}" for text in texts.head(examples)]
+    return "\n".join([*lines, line])

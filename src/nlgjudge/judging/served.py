@@ -4,8 +4,7 @@ import os
 import re
 from pathlib import PurePath
 
-from nlgjudge.judging.errors import JudgeError
-from nlgjudge.judging.judge import Judge
+from nlgjudge.judging.judge import Judge, JudgeError
 from nlgjudge.judging.server import TOP_LOGPROBS, most_alternatives, rejected
 from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, Reply, endpoint, key
 
@@ -21,16 +20,16 @@ class Served(Judge):
 
     Parameters
     ----------
-    model : str
-    store : nlgjudge.judging.store.Store
-    price : (float, float), optional
+    model, store
+        The model's name at the server, and a `nlgjudge.judging.store.Store`.
+    price
         Of a million prompt and a million completion tokens.
 
     Attributes
     ----------
-    endpoint : str
+    endpoint
         Where requests go, by `OPENAI_BASE_URL` when the judge is made; it contains no secret.
-    dropped : set of str
+    dropped
         Parameters that the server rejects or ignores, and that are sent no more.
     """
 
@@ -57,11 +56,8 @@ class Served(Judge):
 
     def missing(self, task, have):
         """Sample indices that are not stored yet; `have` is what `Store.get` gives."""
-        return [
-            sample
-            for sample in range(samples_wanted(task, have, self.dropped))
-            if sample not in have
-        ]
+        wanted = range(samples_wanted(task, have, self.dropped))
+        return [sample for sample in wanted if sample not in have]
 
     def asked(self, task):
         """What the store keeps of a task."""
@@ -74,13 +70,7 @@ class Served(Judge):
         }
 
     def body(self, task, count):
-        """A request's body for `count` samples, and what in it differs from what was asked.
-
-        Returns
-        -------
-        (dict, dict)
-            The second by parameter, with None for what is left out.
-        """
+        """A request's body for `count` samples, and what differs from what was asked, None for what is left out."""
         request = task.request(self.model)
         changes = {name: None for name in request if name in self.dropped}
         if "max_tokens" in changes and "max_completion_tokens" not in self.dropped:
@@ -120,34 +110,24 @@ class Served(Judge):
 
     def stored(self, tasks, missing=NOT_ANSWERED):
         """Yield the stored reply to each sample, or one with the reason `missing`."""
-        for task in tasks:
-            have = self.store.get(self.key(task))
-            for reply in replies_to(task, have, missing, self.dropped):
-                yield reply
+        return self.stored_at(((self.key(task), task) for task in tasks), missing)
+
+    def stored_at(self, requests, missing):
+        """The same for tasks with their keys."""
+        for digest, task in requests:
+            have = self.store.get(digest)
+            yield from replies_to(task, have, missing, self.dropped)
             for reply in have.values():
                 say_reply(self, self.model, reply)
 
-    def compare(self, body, found):
-        """Compare what came with what was asked, and say once what differs.
-
-        Parameters
-        ----------
-        body : dict
-            What was sent.
-        found : list of dict
-            The replies of one answer.
-
-        Returns
-        -------
-        bool
-            Whether the replies can be used for what was asked.
-        """
-        for reply in found:
+    def compare(self, body, replies):
+        """Say once what differs between a body and its replies; whether they can be used for what was asked."""
+        for reply in replies:
             say_reply(self, self.model, reply)
-        if body.get("n", 1) > len(found) == 1:
+        if body.get("n", 1) > len(replies) == 1:
             self.drop("n")
-        self._gave_logprobs |= any(reply.get("logprobs") for reply in found)
-        without = any(reply["text"] and not reply.get("logprobs") for reply in found)
+        self._gave_logprobs |= any(reply.get("logprobs") for reply in replies)
+        without = any(reply["text"] and not reply.get("logprobs") for reply in replies)
         if body.get("logprobs") and without and self._gave_logprobs:
             self.say(
                 "some replies came without token probabilities: their scores are the ratings as written"
@@ -213,14 +193,13 @@ def say_changes(judge, changes):
 def samples_wanted(task, have, dropped=()):
     """Number of samples: the task's, or enough to estimate probabilities that the server doesn't give."""
     changes = [reply["changes"] for reply in have.values()] or [dict.fromkeys(dropped)]
-    estimated = "logprobs" in task.settings and any("logprobs" in one for one in changes)
+    estimated = "logprobs" in task.settings and any("logprobs" in changed for changed in changes)
     return max(task.n, FALLBACK_SAMPLES) if estimated else task.n
 
 
 def replies_to(task, have, missing, dropped=()):
     """Stored replies to a task, one for each sample that is wanted."""
     for sample in range(samples_wanted(task, have, dropped)):
-        found = have.get(sample, {"text": "", "reason": missing, "logprobs": []})
-        yield Reply(
-            task.item_id, task.aspect, sample, found["text"], found["reason"], found["logprobs"]
-        )
+        reply = have.get(sample, {"text": "", "reason": missing, "logprobs": []})
+        content = (reply[name] for name in ("text", "reason", "logprobs"))
+        yield Reply(task.item_id, task.aspect, sample, *content)

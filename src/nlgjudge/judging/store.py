@@ -5,11 +5,14 @@ request as it was asked, with the endpoint, and by its sample index. It never ch
 What was asked is in the row of the first sample only, because texts are long and samples are many.
 """
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
 import sqlite3
 import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -25,7 +28,7 @@ CREATE TABLE IF NOT EXISTS replies (
 CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, endpoint TEXT, lines TEXT NOT NULL);
 """
 # What a stored reply has; `asked` has the rest: the request, its endpoint and its prompt.
-_REPLY = {
+_REPLY: dict = {
     "text": "",
     "reason": "",
     "logprobs": [],
@@ -50,34 +53,19 @@ _READ_ONLY = "{} must not be written: its replies can be read; to ask, name anot
 
 
 class Store:
-    """A file of replies.
+    """A file of replies, created if it doesn't exist.
 
-    Parameters
-    ----------
-    path : path-like
-        Created if it doesn't exist.
-
-    Warns
-    -----
-    UserWarning
-        Where the file is damaged: a reply that cannot be read counts as missing.
-
-    Raises
-    ------
-    ValueError
-        If the file is something else, or damaged as a whole.
-    PermissionError
-        If it cannot be opened, or must not be written and is given a reply.
-    OSError
-        If the disk is full.
+    Where it is damaged, a reply that cannot be read counts as missing, with a warning. A file that is something else,
+    or damaged as a whole, is a ValueError; one that cannot be opened or must not be written a PermissionError; a full
+    disk an OSError. Each names the file and what to do.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike):
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(f"{self.path}.lock")
         self._is_read_only = False
-        self._has_said = False
+        self._has_warned = False
         try:
             has_tables = self._open(self.path)
         except sqlite3.OperationalError as error:
@@ -89,9 +77,8 @@ class Store:
         except sqlite3.DatabaseError as error:
             if "malformed" in str(error):
                 raise self._damaged(error) from error
-            raise ValueError(
-                f"{path} is not a store of replies ({error}). Name another file"
-            ) from error
+            message = f"{path} is not a store of replies ({error}). Name another file"
+            raise ValueError(message) from error
         if not has_tables:
             with self._lock, self._named():  # several processes may create the file at once
                 self._db.execute("PRAGMA journal_mode = WAL")
@@ -133,22 +120,22 @@ class Store:
             f"sqlite3 {self.path} .recover | sqlite3 NEW"
         )
 
-    def _found(self, query, values=()):
+    def _fetch(self, query, values=()):
         with self._named():
             return self._db.execute(query, values).fetchall()
 
-    def _loaded(self, text):
+    def _parsed(self, text):
         """What a column of JSON holds; None, with a warning, where the file is damaged."""
         try:
             return json.loads(text, parse_constant=lambda _: None)
         except ValueError:
-            if not self._has_said:
+            if not self._has_warned:
                 warnings.warn(
                     f"{self.path} is damaged: a stored reply cannot be read, and counts as missing. Restore a "
                     "copy, or go on and it is asked for again",
                     stacklevel=3,
                 )
-            self._has_said = True
+            self._has_warned = True
             return None
 
     def __enter__(self):
@@ -169,7 +156,7 @@ class Store:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            ((process,),) = self._found("PRAGMA user_version")
+            ((process,),) = self._fetch("PRAGMA user_version")
             warnings.warn(
                 f"process {process} is asking with {self.path}: waiting until it is done. To ask now, "
                 "name another store (--store FILE, or store=)",
@@ -177,128 +164,104 @@ class Store:
             )
             self._lock.acquire()
         try:
-            self._found(f"PRAGMA user_version = {os.getpid()}")
+            self._fetch(f"PRAGMA user_version = {os.getpid()}")
             yield
         finally:
             self._lock.release()
 
-    def get(self, key):
-        """Replies to a request.
+    def get(self, key: str) -> dict[int, dict]:
+        """Replies to a request by sample index.
 
-        Returns
-        -------
-        dict of int to dict
-            By sample index: `text, reason, logprobs, prompt_tokens, completion_tokens, cost, model` (that
-            answered), `fingerprint` and `changes`, what was sent in place of what was asked.
+        Each is a dict of `text, reason, logprobs, prompt_tokens, completion_tokens, cost, model` (that answered),
+        `fingerprint` and `changes`, what was sent in place of what was asked.
         """
-        rows = self._found(
+        rows = self._fetch(
             "SELECT sample, reply FROM replies WHERE key = ? AND reply IS NOT NULL ORDER BY sample",
             (key,),
         )
-        found = {sample: self._loaded(reply) for sample, reply in rows}
-        return {sample: reply for sample, reply in found.items() if reply is not None}
+        replies = {sample: self._parsed(reply) for sample, reply in rows}
+        return {sample: reply for sample, reply in replies.items() if reply is not None}
 
-    def add(self, digest, asked, replies):
+    def add(self, digest: str, asked: dict, replies: dict[int, dict]) -> None:
         """Store replies to a request; a sample that is stored already stays as it is.
 
         Parameters
         ----------
-        digest : str
+        digest
             As `nlgjudge.judging.tasks.key` gives it.
-        asked : dict
+        asked
             `request` (its body), `endpoint`, `prompt` and `digest` of the prompt, and `reading`: what
             of `nlgjudge.judging.Reading` the replies need.
-        replies : dict of int to dict
+        replies
             By sample index, as from `get`; what is absent has its default.
         """
         self._insert([(digest, sample, asked, reply) for sample, reply in replies.items()])
 
     def _insert(self, rows):
-        """Insert rows in one transaction; a sample that is stored and can be read stays as it is."""
-        known = "SELECT 1 FROM replies WHERE key = ? AND asked != ''"
-        there = "SELECT reply FROM replies WHERE key = ? AND sample = ?"
+        """Insert rows in one transaction, which is rolled back if one fails."""
         with self._named():
             self._db.execute("BEGIN IMMEDIATE")
-            try:
-                for digest, sample, asked, reply in rows:
-                    (stored,) = self._db.execute(there, (digest, sample)).fetchone() or (None,)
-                    if stored is not None and self._loaded(stored) is not None:
-                        continue
-                    is_known = self._db.execute(known, (digest,)).fetchone()
-                    asked = "" if is_known else _json(asked)
-                    self._db.execute(
-                        "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
-                        "ON CONFLICT DO UPDATE SET reply = excluded.reply",
-                        (digest, sample, asked, _json(_REPLY | reply)),
-                    )
-            except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            with self._db:
+                for row in rows:
+                    self._insert_one(*row)
 
-    def rows(self, *, model=None):
-        """All replies with what was asked.
+    def _insert_one(self, digest, sample, asked, reply):
+        """Insert a reply; one that is stored and can be read stays as it is."""
+        stored = "SELECT reply FROM replies WHERE key = ? AND sample = ? AND reply IS NOT NULL"
+        for (text,) in self._db.execute(stored, (digest, sample)).fetchall():
+            if self._parsed(text) is not None:
+                return
+        described = "SELECT 1 FROM replies WHERE key = ? AND asked != ''"
+        is_described = self._db.execute(described, (digest,)).fetchone()
+        self._db.execute(
+            "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET reply = excluded.reply",
+            (digest, sample, "" if is_described else _json(asked), _json(_REPLY | reply)),
+        )
 
-        Parameters
-        ----------
-        model : str, optional
-            Only those of this model, as it was asked.
-
-        Yields
-        ------
-        key : str
-        sample : int
-        asked, reply : dict
-            As for `add`.
-        """
+    def rows(self, *, model: str | None = None) -> Iterator[tuple[str, int, dict, dict]]:
+        """Yield key, sample, what was asked and reply, as for `add`, of all replies, or of a model as it was asked."""
         query = f"SELECT * FROM {_ALL} WHERE {_WHERE} ORDER BY key, sample"
         with self._named():
             for digest, sample, asked, reply in self._db.execute(query, {"model": model}):
-                asked, reply = self._loaded(asked), self._loaded(reply)
+                asked, reply = self._parsed(asked), self._parsed(reply)
                 if asked is not None and reply is not None:
                     yield digest, sample, asked, reply
 
-    def drop(self, chosen):
-        """Remove replies, so that the next run asks for them again.
-
-        Parameters
-        ----------
-        chosen : iterable of (str, int)
-            Keys and samples.
-        """
+    def drop(self, chosen: Iterable[tuple[str, int]]) -> None:
+        """Remove replies by key and sample, so that the next run asks for them again."""
         with self._lock, self._named():
             self._db.executemany(
                 "UPDATE replies SET reply = NULL WHERE key = ? AND sample = ?", chosen
             )
 
-    def totals(self):
+    def totals(self) -> dict[str, float]:
         """Number of `replies`, `prompt_tokens`, `completion_tokens`, and `cost` in the price's currency."""
         names = ("prompt_tokens", "completion_tokens", "cost")
         sums = ", ".join(f"coalesce(sum({_value('reply', name)}), 0)" for name in names)
-        (row,) = self._found(f"SELECT count(*), {sums} FROM {_ALL}")
+        (row,) = self._fetch(f"SELECT count(*), {sums} FROM {_ALL}")
         return dict(zip(("replies", *names), row))
 
-    def endpoints(self, model=None):
+    def endpoints(self, model: str | None = None) -> dict[tuple[str, str], int]:
         """Number of replies by the model and the endpoint that were asked, as ``{(model, endpoint): n}``."""
-        rows = self._found(
+        rows = self._fetch(
             f"SELECT {_value('asked', 'request.model')}, {_value('asked', 'endpoint')}, count(*) "
             f"FROM {_ALL} WHERE json_valid(asked) AND {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
             {"model": model},
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
 
-    def reply_length(self, model, endpoint, digest):
+    def reply_length(self, model: str, endpoint: str, digest: str) -> tuple[float | None, int]:
         """Mean completion tokens of the stored replies to a prompt, and their number; None and 0 without any."""
         tokens = _value("reply", "completion_tokens")
-        (found,) = self._found(
+        (row,) = self._fetch(
             f"SELECT avg({tokens}), count({tokens}) FROM {_ALL} WHERE {_WHERE} "
             f"AND {_value('asked', 'endpoint')} = :endpoint AND {_value('asked', 'digest')} = :digest",
             {"model": model, "endpoint": endpoint, "digest": digest},
         )
-        return found
+        return row
 
-    def export(self, path):
+    def export(self, path: str | os.PathLike) -> None:
         """Write all replies as JSON Lines, compressed if the name ends in .gz."""
         with _open(path, "wt") as handle:
             for digest, sample, asked, reply in self.rows():
@@ -306,48 +269,27 @@ class Store:
                     _json({"key": digest, "sample": sample, **asked, "reply": reply}) + "\n"
                 )
 
-    def load(self, path):
-        """Add the replies of an exported file.
-
-        Raises
-        ------
-        ValueError
-            For a line that is no reply, or whose key isn't that of its request; nothing is added then.
-        """
-        rows = []
+    def load(self, path: str | os.PathLike) -> None:
+        """Add the replies of an exported file, or none where a line is no reply: a ValueError."""
         with _open(path, "rt") as handle:
-            for number, line in enumerate(handle, 1):
-                try:
-                    asked = json.loads(line)
-                    digest, sample, reply = (asked.pop(name) for name in ("key", "sample", "reply"))
-                    expected = key(asked["request"], asked["endpoint"])
-                    rows.append((digest, int(sample), asked, _REPLY | reply))
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise ValueError(
-                        f"{path}, line {number}: not a stored reply ({error!r})"
-                    ) from error
-                if digest != expected:
-                    raise ValueError(
-                        f"{path}, line {number}: expected the key of its request, {expected[:12]}…, got "
-                        f"{str(digest)[:12]}. The line was changed after the export; export again"
-                    )
+            rows = [_exported(line, f"{path}, line {at}") for at, line in enumerate(handle, 1)]
         self._insert(rows)
 
-    def batches(self):
+    def batches(self) -> dict[str, dict]:
         """Open batches: by id, their `endpoint` and their `lines`, as `open_batch` was given them."""
-        rows = self._found("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
+        rows = self._fetch("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
         return {
             name: {"endpoint": endpoint, "lines": json.loads(lines)}
             for name, endpoint, lines in rows
         }
 
-    def open_batch(self, name, endpoint, lines):
+    def open_batch(self, name: str, endpoint: str, lines: dict[str, tuple]) -> None:
         """Note a batch: by key, the first sample, what was asked, what differs in what was sent, and that."""
-        self._found("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
+        self._fetch("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
 
-    def close_batch(self, name):
+    def close_batch(self, name: str) -> None:
         """Forget a batch, because it is collected or given up."""
-        self._found("DELETE FROM batches WHERE id = ?", (name,))
+        self._fetch("DELETE FROM batches WHERE id = ?", (name,))
 
 
 def _json(value):
@@ -360,6 +302,23 @@ def _text(raw):
         return raw.decode()
     except UnicodeDecodeError:
         return ""
+
+
+def _exported(line, place):
+    """A row of an exported line, whose key must be that of its request."""
+    try:
+        asked = json.loads(line)
+        digest, sample, reply = (asked.pop(name) for name in ("key", "sample", "reply"))
+        expected = key(asked["request"], asked["endpoint"])
+        row = digest, int(sample), asked, _REPLY | reply
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{place}: not a stored reply ({error!r})") from error
+    if digest != expected:
+        raise ValueError(
+            f"{place}: expected the key of its request, {expected[:12]}…, got "
+            f"{str(digest)[:12]}. The line was changed after the export; export again"
+        )
+    return row
 
 
 def _open(path, mode):

@@ -1,24 +1,33 @@
 """What a judge is asked and what it answers.
 
-A task is one item under one prompt; a judge yields a reply per sample. Parsing and scoring
-come later and cost nothing, so a reply keeps the text as it came. Its key is the digest of
-the whole request and of the endpoint that it goes to, because two servers may call different
-models by one name.
+A task is one item under one prompt; a judge yields a reply for each sample. Reading and scoring come later and cost
+nothing, so a reply keeps its text as it came. Replies are stored under a digest of the whole request and of the
+endpoint that it goes to, because two servers may call different models by one name.
 """
+
+from __future__ import annotations
 
 import hashlib
 import json
 import os
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from nlgjudge.judging.reading import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nlgjudge.judging.prompts import Prompt
 
 # What the OpenAI client calls where OPENAI_BASE_URL is not set.
 DEFAULT_ENDPOINT = "https://api.openai.com/v1"
 # Reasons of a reply that a later run may still bring: its call failed, or the run stopped at a limit before.
 NOT_ANSWERED = "not answered"
 NOT_ASKED = "not asked"
+NOT_RECORDED = "not recorded"
+MISSING = (NOT_ASKED, NOT_ANSWERED, NOT_RECORDED)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -27,22 +36,19 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    item_id, aspect : str
-    text : str
+    text
         The rendered prompt.
-    fields : dict of str to str
-        What filled its slots: `source, hypothesis, reference, context`; rule-based judges
-        look at these instead of the text.
-    reading : nlgjudge.judging.reading.Reading
+    fields
+        What filled its slots: `source, hypothesis, reference, context`.
+    reading
         How the reply is to be read.
-    n : int
+    n
         Samples wanted.
-    settings : dict
-        Sampling parameters: `temperature, top_p, max_tokens`, and `logprobs` for G-Eval's
-        token probabilities.
-    prompt, digest : str
+    settings
+        Sampling parameters: `temperature, top_p, max_tokens`, `logprobs`, and any other of the request.
+    prompt, digest
         Name and digest of the prompt, by which its replies can be found again.
-    system : str
+    system
         A system message that is sent before the text; empty for none.
 
     Examples
@@ -63,8 +69,8 @@ class Task(NamedTuple):
     digest: str = ""
     system: str = ""
 
-    def request(self, model):
-        """The request's body without the number of samples, which decides its key."""
+    def request(self, model: str) -> dict:
+        """The request's body without the number of samples."""
         messages = [{"role": "user", "content": self.text}]
         if self.system:
             messages.insert(0, {"role": "system", "content": self.system})
@@ -76,20 +82,15 @@ class Reply(NamedTuple):
 
     Attributes
     ----------
-    item_id, aspect : str
-    sample_index : int
-    text : str
+    sample_index
+        From 0.
+    text
         As it came; empty when there is none.
-    reason : str
+    reason
         Why there is none (`content_filter`, `length`, `refusal`, `reasoning_only`, `tool_calls`, `empty`,
         `not asked`, `not answered`, `not recorded`), else empty.
-    logprobs : list
+    logprobs
         Per token ``[token, [[alternative, logprob], ...]]`` where asked for and given.
-
-    Examples
-    --------
-    >>> Reply("item", "fluency", 0, "- Fluency: 4").reason
-    ''
     """
 
     item_id: str
@@ -105,25 +106,25 @@ class Tasks:
 
     Parameters
     ----------
-    items : pandas.DataFrame
+    items
         `item_id, source, hypothesis, references, context`.
-    prompt : nlgjudge.judging.prompts.Prompt
-    n : int
+    prompt
+        As `nlgjudge.prompt` gives it.
+    n
         Samples an item.
     **settings
         Sampling parameters.
 
     Examples
     --------
-    >>> from nlgjudge.data.benchmarks import load
-    >>> from nlgjudge.judging.prompts import prompt
-    >>> items = load("summeval", "sample").items.head(2)
-    >>> tasks = Tasks(items, prompt("geval/summarization/fluency"), n=20, temperature=1)
+    >>> import nlgjudge as nj
+    >>> items = nj.load("summeval", "sample").items.head(2)
+    >>> tasks = Tasks(items, nj.prompt("geval/summarization/fluency"), n=20, temperature=1)
     >>> [(task.aspect, task.n, task.settings) for task in tasks][0]
     ('fluency', 20, {'temperature': 1})
     """
 
-    def __init__(self, items, prompt, *, n=1, **settings):
+    def __init__(self, items: pd.DataFrame, prompt: Prompt, *, n: int = 1, **settings):
         self.items = items
         self.prompt = prompt
         self.n = n
@@ -132,39 +133,27 @@ class Tasks:
     def __len__(self):
         return len(self.items)
 
-    def __iter__(self):
-        asked = self.prompt
-        digest = asked.digest
+    def __iter__(self) -> Iterator[Task]:
+        prompt = self.prompt
+        same = {"prompt": prompt.name, "digest": prompt.digest, "system": prompt.system}
         # As plain objects, which pandas hands out faster than its own strings.
         for item in self.items.astype(object).itertuples():
             fields = fields_of(item)
+            text = prompt.render(fields)
             yield Task(
                 item.item_id,
-                asked.aspect,
-                asked.render(fields),
+                prompt.aspect,
+                text,
                 fields,
-                asked.reading,
+                prompt.reading,
                 self.n,
                 self.settings,
-                prompt=asked.name,
-                digest=digest,
-                system=asked.system,
+                **same,
             )
 
 
-def fields_of(item):
-    """Give what an item's texts are called in a prompt.
-
-    Parameters
-    ----------
-    item : namedtuple
-        A row of a benchmark's items, as `itertuples` gives it.
-
-    Returns
-    -------
-    dict
-        `source, hypothesis, context, reference`; of several references the first, empty without one.
-    """
+def fields_of(item) -> dict[str, str]:
+    """What the texts of an item's row are called in a prompt; of several references the first, empty without one."""
     return {
         "source": item.source,
         "hypothesis": item.hypothesis,
@@ -173,19 +162,18 @@ def fields_of(item):
     }
 
 
-def endpoint(url=""):
+def endpoint(url: str = "") -> str:
     """Say where requests go, so that two spellings of one address are one, and no secret is in it.
 
     Parameters
     ----------
-    url : str
+    url
         As `OPENAI_BASE_URL` has it; empty for the client's default.
 
     Returns
     -------
     str
-        Scheme, host, port and path. User, password, query and fragment are left out, and so is
-        a part of the path that is the key.
+        Scheme, host, port and path, without user, password, query, fragment, and a part of the path that is the key.
 
     Raises
     ------
@@ -196,8 +184,6 @@ def endpoint(url=""):
     --------
     >>> endpoint("HTTPS://me:secret@API.example.com:443/v1/?key=secret")
     'https://api.example.com/v1'
-    >>> endpoint()
-    'https://api.openai.com/v1'
     """
     try:
         parts = urlsplit(url or DEFAULT_ENDPOINT)
@@ -222,20 +208,8 @@ def endpoint(url=""):
     return f"{scheme}://{host}{'/'.join(path)}"
 
 
-def key(request, endpoint):
-    """Digest of a request as it is asked and of where it goes, by which its replies are stored.
-
-    Parameters
-    ----------
-    request : dict
-        The body.
-    endpoint : str
-        As `endpoint` gives it.
-
-    Returns
-    -------
-    str
-    """
+def key(request: dict, endpoint: str) -> str:
+    """Digest of a request as it is asked and of where it goes, by which its replies are stored."""
     whole = {"endpoint": endpoint, "request": request}
     text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
-from nlgjudge.judging.counts import reply_counts
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import all_or_waiting
+from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.setups import plan_of, setups_of
@@ -279,8 +279,8 @@ def ablation(
         - `average`, aspects whose scores are averaged in the place of each aspect's own score.
         - `perturb`, name, degree and number of edits of one of DHP's perturbations, as ``["typos", "", 5]``.
         - `samples`, replies an item; `options`, sampling parameters, as ``{"temperature": 1}``.
-        - `policy` and `head`, as for `nlgjudge.judge_items`; `estimator`, ``mean``, ``median`` or ``mode`` of the
-          replies to an item.
+        - `policy` and `estimator`, as for `nlgjudge.judge_items`; `aggregation`, ``mean``, ``median`` or ``mode``
+          of the replies to an item.
     aspects : list of str, optional
         The benchmark's by default.
     items : pandas.DataFrame, optional

@@ -17,13 +17,11 @@ from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import available
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.count import COUNTS, Count
-from nlgjudge.judging.counts import reply_counts
-from nlgjudge.judging.errors import all_or_waiting
+from nlgjudge.judging.judge import Budget, all_or_waiting
+from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, requests, sampling_settings
-from nlgjudge.judging.scoring import item_scores, recorded_responses
+from nlgjudge.judging.scoring import item_scores, reply_counts, responses
 from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.ledger import ledger, sentences
@@ -295,7 +293,7 @@ class Rerun(NamedTuple):
         `sent`, and what the paper `left open`.
     plan : pandas.DataFrame
         By row, dataset and tables, what had to be asked when the run began: `judge`, the columns of
-        `nlgjudge.judging.count.COUNTS`, and `cost` where a price is given. If a row weighs ratings by token
+        `nlgjudge.judging.planning.COUNTS`, and `cost` where a price is given. If a row weighs ratings by token
         probability, also `tokens_without_logprobs` and `cost_without_logprobs`: completion tokens and cost
         if the server gives no probabilities.
     enters : bool
@@ -747,7 +745,7 @@ def _released(paper, part, frame, items):
     name = PAPERS[paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
     if not name or not available(name):
         return None
-    found = _joined(frame, recorded_responses(name, items), "released")
+    found = _joined(frame, responses(name, items=items), "released")
     judged = [f"{who}:{one}" for who in ("judge", "released") for one in part.aspects]
     return found.dropna(subset=[one for one in judged if found[one].notna().any()])
 

@@ -7,14 +7,12 @@ from math import inf, nan
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
-from nlgjudge.judging.budget import Budget
-from nlgjudge.judging.count import CHARACTERS, Count, prompt_tokens
-from nlgjudge.judging.counts import MISSING
-from nlgjudge.judging.judge import Function
+from nlgjudge.judging.judge import Budget, Function
+from nlgjudge.judging.planning import CHARACTERS, Count, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
-from nlgjudge.judging.tasks import Tasks
+from nlgjudge.judging.tasks import MISSING, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 # Everything that a set-up can say, and what it says otherwise.
@@ -29,10 +27,10 @@ SETUP = {
     "options": {},  # sampling parameters
     "system": "",  # a system message before the prompt
     "policy": "nan",  # what a reply without a rating counts as
-    "head": "expected",  # which number token probabilities give
-    "estimator": "mean",  # how the replies to an item become its score
+    "estimator": "expected",  # which number token probabilities give
+    "aggregation": "mean",  # how the replies to an item become its score
 }
-ESTIMATORS = {"mean": "mean", "median": "median", "mode": lambda scores: scores.mode().mean()}
+AGGREGATIONS = {"mean": "mean", "median": "median", "mode": lambda scores: scores.mode().mean()}
 # Entries of which a value of another kind is refused, with an example.
 _LIKE = {
     "words": {"carefully": "with care"},
@@ -61,7 +59,7 @@ class Setup:
     """
 
     def __init__(self, given, judge, items, aspects):
-        check_known("estimator", given["estimator"], ESTIMATORS)
+        check_known("aggregation", given["aggregation"], AGGREGATIONS)
         for name, like in _LIKE.items():
             if given[name] and not isinstance(given[name], type(like)):
                 kind = type(like).__name__
@@ -75,7 +73,7 @@ class Setup:
 
     def ask(self, judge=None, plan=False):
         """Replies of the set-up's judge, or of another, as from `nlgjudge.judge_items`."""
-        how = {name: self.given[name] for name in ("samples", "system", "policy", "head")}
+        how = {name: self.given[name] for name in ("samples", "system", "policy", "estimator")}
         how |= {"sampling": self.given["options"], "plan": plan}
         return judge_items(self.texts, self.prompts, judge or self.judge, **how)
 
@@ -83,7 +81,7 @@ class Setup:
         """A score for each item, by aspect."""
         keys = ["item_id", "aspect"]
         each = replies.groupby(["judge", *keys] if "judge" in replies else keys, sort=False)
-        scores = each["score"].agg(ESTIMATORS[self.given["estimator"]])
+        scores = each["score"].agg(AGGREGATIONS[self.given["aggregation"]])
         scores = scores.groupby(level=keys, sort=False).mean().unstack()
         scores = scores.reindex(columns=self.given["average"] or self.aspects)
         if not self.given["average"]:

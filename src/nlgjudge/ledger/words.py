@@ -67,7 +67,7 @@ def in_words(value):
 
 
 def named(settings):
-    """Write settings with their names, as ``samples 1, estimator mode``.
+    """Write settings with their names, as ``samples 1, aggregation mode``.
 
     Parameters
     ----------

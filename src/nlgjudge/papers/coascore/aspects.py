@@ -19,7 +19,8 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from nlgjudge.judging.prompts import Prompt, prompt
-from nlgjudge.judging.reading import Reading, Score, load_json, visible
+from nlgjudge.judging.rating_text import load_json, visible
+from nlgjudge.judging.reading import Reading, Score
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Task, fields_of
 from nlgjudge.papers.folders import paper

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from nlgjudge.judging.baseline import answer
 from nlgjudge.judging.judge import Judge
-from nlgjudge.judging.surface import answer
 from nlgjudge.judging.tasks import Reply, Task
 from nlgjudge.papers.coascore.aspects import Aspect, parse_aspects
 

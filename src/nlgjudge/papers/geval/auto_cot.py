@@ -3,7 +3,8 @@
 from typing import Any
 
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.reading import TEXT, visible
+from nlgjudge.judging.rating_text import visible
+from nlgjudge.judging.reading import TEXT
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
 

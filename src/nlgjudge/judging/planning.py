@@ -5,8 +5,11 @@ The length of a reply is the mean of those stored for the same prompt, model and
 the form that the prompt asks for. `max_tokens` bounds it either way.
 """
 
+from __future__ import annotations
+
 import json
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from nlgjudge.judging.judge import Judge, adapted
@@ -34,122 +37,106 @@ class Count(Judge):
 
     Parameters
     ----------
-    judge : nlgjudge.judging.judge.Judge, optional
+    judge
         The judge that the run would ask. Without one, or with one that asks no server, nothing is stored.
 
     Attributes
     ----------
-    counts : dict of str to int
+    counts
         `requests` made, `samples` wanted, `cached` (stored already, or asked for twice in this run), `calls`,
         `prompt_tokens` and `completion_tokens` of what is missing. Tokens are estimates, and a call is one
         for all samples of an item, where the server takes `n`. With prices, also `cost`.
-    estimated : dict of str to int
+    estimated
         The same if the server gives no token probabilities, so that more replies estimate them.
     """
 
     def __init__(self, judge=None):
         self.judge = adapted(judge) if judge else Judge()
         self.name = self.judge.name if judge else "no judge"
-        self._asked = [one for one in self.judge.judges if one.asks] or [None]
-        names = [*COUNTS]
-        if all(one is not None and one.price is not None for one in self._asked):
-            names.append("cost")
-        self.counts = self.estimated = dict.fromkeys(names, 0)
-        self._samples = self._estimated_samples = {}  # counted so far, by judge and request
+        self._servers = [member for member in self.judge.judges if member.asks] or [None]
+        has_prices = all(server and server.price is not None for server in self._servers)
+        self.counts = dict.fromkeys([*COUNTS, "cost"] if has_prices else COUNTS, 0)
+        self.estimated = dict(self.counts)
+        self._samples = {}  # of `counts` so far, by judge and request
+        self._estimated_samples = {}
         self._lengths = {}  # of replies, by judge and prompt
 
-    def count(self, tasks):
-        """Count tasks whose replies nobody needs.
-
-        Parameters
-        ----------
-        tasks : iterable of nlgjudge.judging.tasks.Task
-        """
+    def count(self, tasks: Iterable[Task]) -> None:
+        """Count tasks whose replies nobody needs."""
         for task in tasks:
             self._count(task)
-
-    def _count(self, task):
-        """Count a task for each judge, or for nobody; whether any has a stored reply."""
-        if (
-            "logprobs" in task.settings and self.estimated is self.counts
-        ):  # from here on they differ
-            self.estimated, self._estimated_samples = dict(self.counts), dict(self._samples)
-        apart = self.estimated is not self.counts
-        self.counts["requests"] += 1
-        if apart:
-            self.estimated["requests"] += 1
-        stored = False
-        for judge in self._asked:
-            request = _request(task, judge)
-            stored |= request.stored
-            self._add(self.counts, self._samples, request)
-            if apart:
-                if request.missing and "logprobs" in task.settings:
-                    request = _request(estimate(task), judge)
-                self._add(self.estimated, self._estimated_samples, request)
-        return stored
-
-    def _add(self, counts, before, request):
-        """Add a request to counts; of what was counted before, a sample is not asked twice."""
-        task, judge = request.task, request.judge
-        place = judge, request.digest
-        first = before.get(place, 0)
-        samples = max(task.n, len(request.missing))
-        missing = sum(sample >= first for sample in request.missing)
-        before[place] = max(first, samples)
-        calls = missing if judge and "n" in judge.dropped else bool(missing)
-        taken = {"samples": samples, "cached": samples - missing, "calls": calls}
-        taken["prompt_tokens"] = calls * prompt_tokens(task)
-        taken["completion_tokens"] = round(missing * self._length(task, judge)) if calls else 0
-        for name, number in taken.items():
-            counts[name] += number
-        if "cost" in counts:
-            read, written = judge.price
-            cost = taken["prompt_tokens"] * read + taken["completion_tokens"] * written
-            counts["cost"] += cost / 1e6
-
-    def _length(self, task, judge):
-        """Tokens of one reply; of the replies to a prompt one number."""
-        place = judge, task.digest or task.text
-        if place not in self._lengths:
-            self._lengths[place] = _stored_length(task, judge)[0] or assumed_length(task)[0]
-        tokens = self._lengths[place]
-        return min(tokens, _bound(task) or tokens)
 
     def replies(self, tasks):
         """Count tasks, and yield a stored reply or a stand-in for each sample."""
         for task in list(tasks):
-            found = self.judge.stored([task], NOT_ASKED) if self._count(task) else []
-            stored = {one.sample_index: one for one in found if one.reason != NOT_ASKED}
+            replies = self.judge.stored([task], NOT_ASKED) if self._count(task) else []
+            stored = {one.sample_index: one for one in replies if one.reason != NOT_ASKED}
             for index in range(task.n):
                 yield stored.get(index) or Reply(task.item_id, task.aspect, index, _stand_in(task))
 
+    def _count(self, task):
+        """Count a task for each judge, or for nobody; whether any has a stored reply."""
+        self.counts["requests"] += 1
+        self.estimated["requests"] += 1
+        is_stored = False
+        for server in self._servers:
+            request = _request(task, server)
+            is_stored |= request.is_stored
+            self._add(self.counts, self._samples, request)
+            if request.missing and "logprobs" in task.settings:
+                request = _request(estimate(task), server)
+            self._add(self.estimated, self._estimated_samples, request)
+        return is_stored
 
-class Request(NamedTuple):
-    """A task as a judge is asked: its key, the samples that are not stored, and whether any is."""
+    def _add(self, counts, counted, request):
+        """Add a request to counts; of what was counted before, a sample is not asked twice."""
+        task, server = request.task, request.server
+        place = server, request.digest
+        first = counted.get(place, 0)
+        samples = max(task.n, len(request.missing))
+        missing = sum(sample >= first for sample in request.missing)
+        counted[place] = max(first, samples)
+        calls = missing if server and "n" in server.dropped else bool(missing)
+        read = calls * prompt_tokens(task) if calls else 0
+        written = round(missing * self._length(task, server)) if calls else 0
+        counts["samples"] += samples
+        counts["cached"] += samples - missing
+        counts["calls"] += calls
+        counts["prompt_tokens"] += read
+        counts["completion_tokens"] += written
+        if "cost" in counts:
+            counts["cost"] += (read * server.price[0] + written * server.price[1]) / 1e6
+
+    def _length(self, task, server):
+        """Tokens of one reply; of the replies to a prompt one number."""
+        place = server, task.digest or task.text
+        if place not in self._lengths:
+            mean, _ = _stored_length(task, server)
+            self._lengths[place] = mean or assumed_length(task)[0]
+        tokens = self._lengths[place]
+        return min(tokens, _bound(task) or tokens)
+
+
+class _Request(NamedTuple):
+    """A task as a server is asked: its key, the samples that are not stored, and whether any is."""
 
     task: Task
-    judge: object
+    server: Judge | None
     digest: str
     missing: list
-    stored: bool
+    is_stored: bool
 
 
-def _request(task, judge):
-    if judge is None:
-        return Request(task, None, key(task.request(""), ""), list(range(task.n)), False)
-    digest = judge.key(task)
-    have = judge.store.get(digest)
-    return Request(task, judge, digest, judge.missing(task, have), bool(have))
+def _request(task, server):
+    if server is None:
+        return _Request(task, None, key(task.request(""), ""), list(range(task.n)), False)
+    digest = server.key(task)
+    have = server.store.get(digest)
+    return _Request(task, server, digest, server.missing(task, have), bool(have))
 
 
-def plan(judge, tasks):
+def plan(judge: Judge, tasks: Iterable[Task]) -> dict:
     """Say what asking a judge would take.
-
-    Parameters
-    ----------
-    judge : nlgjudge.judging.judge.Judge
-    tasks : iterable of nlgjudge.judging.tasks.Task
 
     Returns
     -------
@@ -162,25 +149,24 @@ def plan(judge, tasks):
     if not judge.asks:
         return walk.counts | {"cost": 0.0}
     walk.count(tasks)
-    found = {"cost": None} | walk.counts
-    asked = next(iter(tasks), None)
-    if asked and "logprobs" in asked.settings:
-        found["tokens_without_logprobs"] = walk.estimated["completion_tokens"]
-        found["cost_without_logprobs"] = walk.estimated.get("cost")
-    return found
+    planned = {"cost": None} | walk.counts
+    first = next(iter(tasks), None)
+    if first and "logprobs" in first.settings:
+        planned["tokens_without_logprobs"] = walk.estimated["completion_tokens"]
+        planned["cost_without_logprobs"] = walk.estimated.get("cost")
+    return planned
 
 
-def prompt_tokens(task):
+def prompt_tokens(task: Task) -> int:
     """Tokens of a prompt with its system message, estimated."""
     return len(task.system + task.text) // CHARACTERS + 1
 
 
-def assumed_length(task):
+def assumed_length(task: Task) -> tuple[int, str]:
     """Tokens of a reply by the form that the prompt asks for, and that form in words.
 
     Examples
     --------
-    >>> from nlgjudge.judging.tasks import Task
     >>> assumed_length(Task("item", "fluency", "Rate this text from 1 to 5: ...", {}))
     (5, 'a rating')
     """
@@ -196,33 +182,23 @@ def assumed_length(task):
     return RATING, "a rating"
 
 
-def assumption(judge, task):
-    """Say how long a plan takes a reply of a served judge to be, and why.
-
-    Parameters
-    ----------
-    judge : nlgjudge.judging.served.Served
-    task : nlgjudge.judging.tasks.Task
-
-    Returns
-    -------
-    str
-    """
-    mean, number = _stored_length(task, judge)
-    said = "{} tokens a reply, assumed for {}".format(*assumed_length(task))
+def assumption(server, task: Task) -> str:
+    """Say how long a plan takes a reply of a served judge to be, and why."""
+    mean, number = _stored_length(task, server)
+    length = "{} tokens a reply, assumed for {}".format(*assumed_length(task))
     if number:
-        said = (
+        length = (
             f"{mean:.1f} tokens a reply, the mean of the {number} that are stored for this prompt"
         )
     bound = _bound(task)
-    return said if bound is None else f"{said}, at most {bound} (max_tokens)"
+    return length if bound is None else f"{length}, at most {bound} (max_tokens)"
 
 
-def _stored_length(task, judge):
+def _stored_length(task, server):
     """Mean tokens of the stored replies to a prompt, None without any, and their number."""
-    if not judge or not task.digest:
+    if not server or not task.digest:
         return None, 0
-    return judge.store.reply_length(judge.model, judge.endpoint, task.digest)
+    return server.store.reply_length(server.model, server.endpoint, task.digest)
 
 
 def _bound(task):

@@ -1,14 +1,17 @@
-"""Heads: which number a judge's distribution over ratings gives.
+"""Estimators: which number a judge's distribution over ratings gives.
 
 A distribution is a row of probabilities, one for each rating of the scale. G-Eval's equation 1 is `expected`; Wang et
-al. 2025 (arXiv 2503.03064) compare it with others. Each head takes distributions (items by ratings) and the ratings,
-which ascend, and gives a score for each item. A row without any rating is NaN throughout,
-and so is its score.
+al. 2025 (arXiv 2503.03064) compare it with others. Each estimator takes distributions (items by ratings) and the
+ratings, which ascend, and gives a score for each item. A row without any rating is NaN throughout, and so is its score.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlgjudge.data.checks import check_known
 
@@ -18,12 +21,12 @@ _TIED = 1e-9
 DECIMALS = 12
 
 
-def from_logprobs(logarithms):
+def from_logprobs(logarithms: ArrayLike) -> np.ndarray:
     """Turn log-probabilities of the ratings into distributions.
 
     Parameters
     ----------
-    logarithms : array_like
+    logarithms
         Items by ratings; NaN or minus infinity where a rating has none. They need not add up: what a judge gave to
         other words is left out, and the rest is scaled to 1.
 
@@ -37,29 +40,19 @@ def from_logprobs(logarithms):
     >>> from_logprobs([[-2000.0, -2000.0, math.nan]]).tolist()
     [[0.5, 0.5, 0.0]]
     """
-    given = np.array(logarithms, dtype=float)
-    given[np.isnan(given)] = -math.inf
-    largest = given.max(axis=-1, keepdims=True)
-    found = np.exp(given - np.where(np.isfinite(largest), largest, 0.0))
-    total = found.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, found / np.where(total > 0, total, 1.0), math.nan)
+    logs = np.array(logarithms, dtype=float)
+    logs[np.isnan(logs)] = -math.inf
+    largest = logs.max(axis=-1, keepdims=True)
+    p = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
+    total = p.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), math.nan)
 
 
-def expected(p, ratings):
+def expected(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     """The mean of the distribution (G-Eval, equation 1), to twelve decimals.
 
     Distributions that differ may have one mean, as all that are symmetric around a rating; the last digits of a sum
     would order them.
-
-    Parameters
-    ----------
-    p : array_like
-        Items by ratings, rows that add to 1.
-    ratings : array_like
-
-    Returns
-    -------
-    numpy.ndarray
 
     Examples
     --------
@@ -69,7 +62,7 @@ def expected(p, ratings):
     return np.round(np.asarray(p, dtype=float) @ np.asarray(ratings, dtype=float), DECIMALS)
 
 
-def mode(p, ratings):
+def mode(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     """The likeliest rating; of several, their mean, as an ablation's estimator `mode` takes it.
 
     Examples
@@ -84,7 +77,7 @@ def mode(p, ratings):
     )
 
 
-def median(p, ratings):
+def median(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     """The rating that splits the distribution into halves; between two of them, their mean.
 
     Examples
@@ -100,20 +93,10 @@ def median(p, ratings):
     return _unknown_stays(p, (ratings[low] + ratings[high]) / 2)
 
 
-def risk_averse(p, ratings, aversion=1.0):
-    """The mean, less how far the distribution reaches below it.
+def risk_averse(p: ArrayLike, ratings: ArrayLike, aversion: float = 1.0) -> np.ndarray:
+    """The mean, less `aversion` lower semi-deviations.
 
-    Parameters
-    ----------
-    p, ratings : array_like
-        As for `expected`.
-    aversion : float
-        How many lower semi-deviations are taken off: the root of the mean square of what lies below the mean, where
-        a rating above it counts as 0.
-
-    Returns
-    -------
-    numpy.ndarray
+    These are the root of the mean square of what lies below the mean, where a rating above it counts as 0.
 
     Examples
     --------
@@ -126,7 +109,7 @@ def risk_averse(p, ratings, aversion=1.0):
     return centre - aversion * np.sqrt((p * below**2).sum(axis=-1))
 
 
-def spread(p, ratings):
+def spread(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     """The standard deviation of the distribution.
 
     Examples
@@ -138,19 +121,8 @@ def spread(p, ratings):
     return np.sqrt((np.asarray(p, dtype=float) * away**2).sum(axis=-1))
 
 
-def drawn(p, ratings, samples, rng):
+def drawn(p: ArrayLike, ratings: ArrayLike, samples: int, rng: np.random.Generator) -> np.ndarray:
     """The mean of so many ratings drawn from the distribution: what a judge gives that is asked so often.
-
-    Parameters
-    ----------
-    p, ratings : array_like
-        As for `expected`.
-    samples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    numpy.ndarray
 
     Examples
     --------
@@ -163,25 +135,11 @@ def drawn(p, ratings, samples, rng):
     return np.where(known, counts @ np.asarray(ratings, dtype=float) / samples, math.nan)
 
 
-def tempered(p, temperature):
+def tempered(p: ArrayLike, temperature: float) -> np.ndarray:
     """Raise or lower the temperature of a distribution afterwards.
 
-    Parameters
-    ----------
-    p : array_like
-        Items by ratings.
-    temperature : float
-        1 changes nothing; near 0 the likeliest rating has all, and with a high one every rating that has some
-        probability has as much as another.
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    ValueError
-        For a temperature that is not above 0; `mode` is the limit there.
+    1 changes nothing; near 0 the likeliest rating has all, and with a high one every rating that has some probability
+    has as much as another. At 0, which is refused, `mode` is the limit.
 
     Examples
     --------
@@ -196,18 +154,10 @@ def tempered(p, temperature):
         return from_logprobs(np.log(np.asarray(p, dtype=float)) / temperature)
 
 
-def pooled(distributions):
+def pooled(distributions: Sequence[ArrayLike]) -> np.ndarray:
     """Average distributions of the same items: an ensemble of prompts, or a panel of judges.
 
-    Parameters
-    ----------
-    distributions : sequence of array_like
-        Each items by ratings. Those that are NaN are left out of an item's average.
-
-    Returns
-    -------
-    numpy.ndarray
-        NaN where all are.
+    Those that are NaN are left out of an item's average, which is NaN where all are.
 
     Examples
     --------
@@ -222,34 +172,14 @@ def pooled(distributions):
     )
 
 
-# Heads that need a distribution and nothing else, by the names under which a live judge takes them.
-HEADS = {"expected": expected, "mode": mode, "median": median, "risk_averse": risk_averse}
+# Estimators that need a distribution and nothing else, by the names under which a live judge takes them.
+ESTIMATORS = {"expected": expected, "mode": mode, "median": median, "risk_averse": risk_averse}
 
 
-def get_head(name):
-    """A head by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `HEADS`.
-
-    Returns
-    -------
-    callable
-
-    Raises
-    ------
-    ValueError
-        For another name.
-
-    Examples
-    --------
-    >>> get_head("mode")([[0.1, 0.9]], [0, 1]).tolist()
-    [1.0]
-    """
-    check_known("head", name, HEADS)
-    return HEADS[name]
+def get_estimator(name: str) -> Callable:
+    """An estimator by its name; a ValueError for another than those of `ESTIMATORS`."""
+    check_known("estimator", name, ESTIMATORS)
+    return ESTIMATORS[name]
 
 
 def _unknown_stays(p, scores):

@@ -1,4 +1,4 @@
-"""Heads: which number a distribution over ratings gives, by hand and where the truth is known."""
+"""Estimators: which number a distribution over ratings gives, by hand and where the truth is known."""
 
 import math
 
@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.judging import heads
+from nlgjudge.judging import estimators
 from nlgjudge.judging.reading import Reading, distributions
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.tasks import Reply
 
 
-def expected_score(logprobs, head="expected", **how):
+def expected_score(logprobs, estimator="expected", **how):
     found = Reading(**how).weigh(logprobs)
-    return found.by(head), 1 - found.mass
+    return found.by(estimator), 1 - found.mass
 
 
 RATINGS = [1, 2, 3, 4, 5]
@@ -43,24 +43,17 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", heads.HEADS)
-def test_heads_by_hand(name):
+@pytest.mark.parametrize("name", estimators.ESTIMATORS)
+def test_estimators_by_hand(name):
     distribution = P.copy()
     if name == "median":
         distribution[0] = [0.4, 0.0, 0.1, 0.1, 0.4]  # a half is reached at 3 and passed at 4
     np.testing.assert_allclose(
-        heads.get_head(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12
+        estimators.get_estimator(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12
     )
 
 
-def test_an_unknown_head_is_refused():
-    with pytest.raises(
-        ValueError, match="no head 'means': did you mean 'median'. There are expected, mode"
-    ):
-        heads.get_head("means")
-
-
-def test_heads_of_frequencies_are_those_of_the_replies():
+def test_estimators_of_frequencies_are_those_of_the_replies():
     """A tie of modes is their mean, as `nj.ablation` takes it for replies."""
     rng = np.random.default_rng(5)
     scores = rng.integers(1, 6, (200, 6)).astype(float)
@@ -71,16 +64,18 @@ def test_heads_of_frequencies_are_those_of_the_replies():
         "expected": scores.mean(axis=1),
     }
     for name, expected in of_replies.items():
-        found = heads.get_head(name)(frequencies, RATINGS)
+        found = estimators.get_estimator(name)(frequencies, RATINGS)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_small_probabilities_do_not_vanish():
-    found = heads.from_logprobs([[-5000.0, -5001.0, math.nan, -math.inf, math.nan], [math.nan] * 5])
+    found = estimators.from_logprobs(
+        [[-5000.0, -5001.0, math.nan, -math.inf, math.nan], [math.nan] * 5]
+    )
     share = 1 / (1 + math.exp(-1))
     np.testing.assert_allclose(found[0], [share, 1 - share, 0, 0, 0], rtol=1e-12)
     assert np.isnan(found[1]).all()
-    cold = heads.tempered([[0.6, 0.4, 0.0]], 1e-6)  # 0.6 ** 1e6 is 0 in floating point
+    cold = estimators.tempered([[0.6, 0.4, 0.0]], 1e-6)  # 0.6 ** 1e6 is 0 in floating point
     assert cold.tolist() == [[1.0, 0.0, 0.0]]
 
 
@@ -91,46 +86,54 @@ def test_what_is_equal_but_for_rounding_is_a_tie():
         [outer[:, 0], outer[:, 1], 1 - 2 * outer.sum(axis=1), outer[:, 1], outer[:, 0]]
     )
     assert len(set((p * np.array(RATINGS)).sum(axis=1))) > 1
-    assert set(heads.expected(p, RATINGS)) == {3.0}
+    assert set(estimators.expected(p, RATINGS)) == {3.0}
     said = [[str(rating), math.log(share)] for rating, share in zip(RATINGS, p[0])]
     assert expected_score([["3", said]])[0] == 3.0
 
 
 def test_temperature_lies_between_the_mode_and_the_flat():
     p = np.array([[0.5, 0.3, 0.2, 0.0, 0.0]])
-    np.testing.assert_allclose(heads.tempered(p, 1), p, rtol=1e-12)
+    np.testing.assert_allclose(estimators.tempered(p, 1), p, rtol=1e-12)
     np.testing.assert_allclose(
-        heads.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12
+        estimators.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12
     )
-    np.testing.assert_allclose(heads.tempered(p, 1e9), [[1 / 3, 1 / 3, 1 / 3, 0, 0]], atol=1e-6)
     np.testing.assert_allclose(
-        heads.expected(heads.tempered(p, 1e-6), RATINGS), heads.mode(p, RATINGS)
+        estimators.tempered(p, 1e9), [[1 / 3, 1 / 3, 1 / 3, 0, 0]], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        estimators.expected(estimators.tempered(p, 1e-6), RATINGS), estimators.mode(p, RATINGS)
     )
     for wrong in (0, -1, math.nan):
         with pytest.raises(ValueError, match="expected a number above 0; at 0 take the mode"):
-            heads.tempered(p, wrong)
+            estimators.tempered(p, wrong)
 
 
 def test_draws_estimate_the_expectation_with_the_right_noise():
     p = np.tile(P[1], (20000, 1))
     for samples in (1, 5, 20):
-        found = heads.drawn(p, RATINGS, samples, np.random.default_rng(samples))
+        found = estimators.drawn(p, RATINGS, samples, np.random.default_rng(samples))
         assert found.mean() == pytest.approx(2.7, abs=0.03)
         assert found.std() == pytest.approx(
-            heads.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05
+            estimators.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05
         )
-    assert set(heads.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {1.0, 2.0, 3.0, 4.0, 5.0}
-    assert np.isnan(heads.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [
+    assert set(estimators.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+    }
+    assert np.isnan(estimators.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [
         False
     ] * 4 + [True]
 
 
 def test_a_pool_leaves_out_what_is_not_known():
     other = np.array([[1.0, 0, 0, 0, 0]] * 5)
-    found = heads.pooled([P, other])
+    found = estimators.pooled([P, other])
     np.testing.assert_allclose(found[0], [0.7, 0, 0.05, 0, 0.25])
     np.testing.assert_allclose(found[4], other[4])
-    assert np.isnan(heads.pooled([P, P])[4]).all()
+    assert np.isnan(estimators.pooled([P, P])[4]).all()
 
 
 LIKELY = [
@@ -147,10 +150,11 @@ LIKELY = [
 
 
 @pytest.mark.parametrize(
-    "head, score", [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)]
+    "estimator, score",
+    [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)],
 )
-def test_a_reply_is_scored_by_the_head_that_is_asked_for(head, score):
-    found, outside = expected_score(LIKELY, head=head)
+def test_a_reply_is_scored_by_the_estimator_that_is_asked_for(estimator, score):
+    found, outside = expected_score(LIKELY, estimator=estimator)
     assert found == pytest.approx(score) and outside == pytest.approx(0.125)
 
 
@@ -164,15 +168,15 @@ class Likely:
             yield Reply(task.item_id, task.aspect, 0, "4", "", LIKELY)
 
 
-def test_a_live_judge_takes_the_same_heads():
+def test_a_live_judge_takes_the_same_estimators():
     import nlgjudge as nj
 
     items = nj.load("summeval", "sample").items.head(2)
     asked = {
-        head: judge_items(
-            items, "geval/summarization/coherence", Likely(), logprobs=True, head=head
+        estimator: judge_items(
+            items, "geval/summarization/coherence", Likely(), logprobs=True, estimator=estimator
         )
-        for head in heads.HEADS
+        for estimator in estimators.ESTIMATORS
     }
     layout = distributions(
         pd.DataFrame(
@@ -180,8 +184,10 @@ def test_a_live_judge_takes_the_same_heads():
         )
     )
     assert layout["outside"].tolist() == [pytest.approx(0.125)]
-    for head, found in asked.items():
-        by_layout = heads.get_head(head)(layout[RATINGS].to_numpy(), RATINGS)[0]
+    for estimator, found in asked.items():
+        by_layout = estimators.get_estimator(estimator)(layout[RATINGS].to_numpy(), RATINGS)[0]
         assert found["score"].tolist() == [pytest.approx(by_layout)] * 2
-    with pytest.raises(ValueError, match="no head 'average'.*expected, mode"):
-        judge_items(items, "geval/summarization/coherence", Likely(), logprobs=True, head="average")
+    with pytest.raises(ValueError, match="no estimator 'average'.*expected, mode"):
+        judge_items(
+            items, "geval/summarization/coherence", Likely(), logprobs=True, estimator="average"
+        )

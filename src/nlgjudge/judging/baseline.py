@@ -1,18 +1,20 @@
-"""A judge by rule: ratings from what lies on a text's surface, read as English.
+"""The rule-based baseline, the judge `surface`: ratings from what lies on a text's surface, read as English.
 
 The offline default, no language model, and what an LLM judge has to beat: Durmus et al. 2022 (ACL,
-"Spurious Correlations in Reference-Free Evaluation") found learned metrics leaning on such features.
+"Spurious Correlations in Reference-Free Evaluation") found learned metrics leaning on such features. Each feature is a
+function of a hypothesis and its source, and lies in [0, 1].
 """
 
-import json
+from __future__ import annotations
+
 import math
 import re
 from collections import Counter
 from functools import lru_cache
 
 from nlgjudge.judging.judge import Judge
-from nlgjudge.judging.reading import LETTERS
-from nlgjudge.judging.tasks import Reply
+from nlgjudge.judging.rating_text import lettered
+from nlgjudge.judging.tasks import Reply, Task
 
 _WORD = re.compile(r"\w+(?:(?<=\d)[.,]\d+)*")
 _BREAK = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
@@ -51,13 +53,12 @@ WEIGHTS = {
 }
 
 
-class Surface(Judge):
+class Baseline(Judge):
     """A deterministic rule-based judge; its rating is ``low + (high - low) * score(task)``."""
 
     name = "surface"
 
     def replies(self, tasks):
-        """Yield n equal replies to each `Task`."""
         for task in tasks:
             low, high = task.reading.scale or (0, 1)
             text = answer(low + (high - low) * score(task), task)
@@ -65,41 +66,39 @@ class Surface(Judge):
                 yield Reply(task.item_id, task.aspect, index, text)
 
 
-def answer(rating, task):
+def answer(rating: float, task: Task) -> str:
     """Put a rating within the task's scale (0 to 1 where it has none) into the form that it asks for.
 
     Rounded to half stars, to whole numbers where the scale is as wide as 0 to 100, else to 0.01. "Yes" is the
     upper half of the scale, but the lower one of consistency: G-Eval asks for an inconsistency.
-
-    Parameters
-    ----------
-    rating : float
-    task : nlgjudge.judging.tasks.Task
-
-    Returns
-    -------
-    str
     """
     low, high = task.reading.scale or (0, 1)
-    name = task.aspect or "rating"
-    if task.reading.form == "choice":
-        scores = list(task.reading.options.values())
-        return LETTERS[min(range(len(scores)), key=lambda place: abs(scores[place] - rating))]
-    if task.reading.form == "stars":
-        return f"{min(max(round(2 * rating) / 2, low), high):g} stars"
-    if task.reading.form == "number":
-        return f"{rating:.0f}" if high - low >= 100 else f"{rating:.2f}"
-    if task.reading.form == "yes_no":
+    form = task.reading.form
+    if form == "choice":
+        scores = lettered(task.reading.options, (low, high)).values()
+        rating = min(scores, key=lambda score: abs(score - rating))
+    elif form == "yes_no":
         asks_for_a_fault = task.aspect.lower() == "consistency"
-        return "Yes" if (rating < (low + high) / 2) == asks_for_a_fault else "No"
-    if task.reading.form == "json":
-        return json.dumps({name: round(rating, 2)}, ensure_ascii=False)
-    if task.reading.form == "text":
-        return f"By rule, the text's {name} is {rating:.2f} on a scale from {low:g} to {high:g}."
-    return f"- {name[:1].upper()}{name[1:]}: {rating:.2f}"
+        rating = float((rating < (low + high) / 2) == asks_for_a_fault)
+    elif form == "stars":
+        rating = min(max(round(2 * rating) / 2, low), high)
+    elif form == "number" and high - low >= 100:
+        rating = round(rating)
+    else:
+        rating = round(rating, 2)
+    text = task.reading.write(rating)
+    name = task.aspect or "rating"
+    written = {
+        "form": f"- {name[:1].upper()}{name[1:]}: {text}",
+        "stars": f"{text} stars",
+        "yes_no": text.capitalize(),
+        "choice": text.upper(),
+        "text": f"By rule, the text's {name} is {text} on a scale from {low:g} to {high:g}.",
+    }
+    return written.get(form, text)
 
 
-def score(task):
+def score(task: Task) -> float:
     """Mean of a task's features, weighted by `WEIGHTS`, in [0, 1]; 0 for a text without words.
 
     The features' source is `source` and `context` together. `grounding` is the context's overlap with the
@@ -128,25 +127,25 @@ def _features(hypothesis, source):
     return {feature.__name__: feature(hypothesis, source) for feature in features}
 
 
-def overlap(hypothesis, source):
-    """Share of the hypothesis's content words that the source has, in [0, 1]; 0 if it has none."""
+def overlap(hypothesis: str, source: str) -> float:
+    """Share of the hypothesis's content words that the source has; 0 if it has none."""
     content = _content(hypothesis)
     known = _vocabulary(source)
     return sum(word in known for word in content) / len(content) if content else 0.0
 
 
-def known_entities(hypothesis, source):
+def known_entities(hypothesis: str, source: str) -> float:
     """1 / (1 + k), k the different numbers, and capitalised words within sentences, that the source lacks."""
-    found = set()
+    entities = set()
     for sentence in _sentences(hypothesis):
         for place, word in enumerate(_WORD.findall(sentence)):
             if word[0].isdigit() or (place > 0 and word[0].isupper()):
-                found.add(word.lower())
-    return 1 / (1 + len(found - _vocabulary(source) - _FUNCTION))
+                entities.add(word.lower())
+    return 1 / (1 + len(entities - _vocabulary(source) - _FUNCTION))
 
 
-def variety(hypothesis, source=""):
-    """1 minus the share of word trigrams, or of sentences if larger, that came before, in [0, 1]."""
+def variety(hypothesis: str, source: str = "") -> float:
+    """1 minus the share of word trigrams, or of sentences if larger, that came before."""
     words = _words(hypothesis)
     trigrams = list(zip(words, words[1:], words[2:]))
     sentences = [sentence.lower() for sentence in _sentences(hypothesis)]
@@ -154,15 +153,15 @@ def variety(hypothesis, source=""):
     return min(different, default=1.0)
 
 
-def length(hypothesis, source):
+def length(hypothesis: str, source: str) -> float:
     """n/t or t/n, whichever is below 1, for n words; t = 3 sqrt(source's words): 57 for 360, 21 for 50."""
     words = len(_words(hypothesis))
     target = 3 * math.sqrt(len(_words(source)))
     return min(words, target) / max(words, target, 1)
 
 
-def spelling(hypothesis, source):
-    """Share of words in [0, 1] that are the source's or have no letter three times in a row, no digit between
+def spelling(hypothesis: str, source: str) -> float:
+    """Share of words that are the source's or have no letter three times in a row, no digit between
     letters and, from four letters on, no trigram of consonants unknown to source and function words."""
     words = _words(hypothesis)
     clusters = {*_CLUSTER.findall(source.lower()), *_USUAL}
@@ -173,8 +172,8 @@ def spelling(hypothesis, source):
     return 1 - odd / max(len(words), 1)
 
 
-def cohesion(hypothesis, source=""):
-    """Share of neighbouring sentences in [0, 1] with a content word in common or a pronoun in the second's
+def cohesion(hypothesis: str, source: str = "") -> float:
+    """Share of neighbouring sentences with a content word in common or a pronoun in the second's
     first five words; 1 for a single sentence."""
     sentences = _sentences(hypothesis)
     links = [
@@ -185,9 +184,9 @@ def cohesion(hypothesis, source=""):
     return sum(links) / len(links) if links else 1.0
 
 
-def familiarity(hypothesis, source):
+def familiarity(hypothesis: str, source: str) -> float:
     """1 minus the mean surprisal of the hypothesis's character trigrams, in units of an unseen one's,
-    under a model that adds one to the source's counts; in [0, 1]."""
+    under a model that adds one to the source's counts."""
     grams = _grams(hypothesis)
     counts = Counter(_grams(source))
     unseen = math.log2(counts.total() + len(counts) + 1)

@@ -1,0 +1,456 @@
+"""Where a rating is in a reply's text: reasoning and markup, numbers with what belongs to them, letters, words, JSON.
+
+Reasoning and markup are removed in one place (`visible`) before any form is read. A wrong score is worse than none, so
+whatever is doubtful has a reason and no score.
+"""
+
+import json
+import math
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Rating(NamedTuple):
+    """A rating, or why there is none, and its place in the reply, at which token probabilities are read."""
+
+    score: float
+    reason: str = ""
+    start: int = 0
+    end: int = 0
+
+
+_NAMES = r"(?:\w+[:_])??(?:think(?:ing)?|thoughts?|reason(?:s|ing)?|reflection|analysis|scratchpad)"
+_OPEN = rf"(?:[<\[◁]\|?(?:begin_of_|start_)?{_NAMES}\|?[>\]▷]|<\|channel>thought)"
+_CLOSE = rf"(?:[<\[◁]\|?(?:/|end_of_|end_){_NAMES}\|?[>\]▷]|<channel\|>)"
+_UNSEEN = [
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        rf"{_OPEN}.*?{_CLOSE}",  # reasoning in tags
+        rf"\A.*{_CLOSE}",  # its opening tag was part of the prompt
+        rf"{_OPEN}.*",  # cut before its closing tag
+        r"<\|channel\|>(?!final).*?(?=<\|channel\|>final|\Z)",  # channels, as gpt-oss writes them
+        r"\A\s*analysis.*assistant\s*final",  # the same without special tokens
+        r"<\|channel\|>final.*?<\|message\|>",
+        r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|<(?:start|end)_of_turn>",  # special tokens
+    )
+]
+_MARKUP = str.maketrans(
+    '*_`#\u00a0"“”' + "–−‑—―－﹣" + "：／⁄％٪．٫，٬～〜＋＝（）",
+    "     '''" + "-" * 7 + "://%%..,,~~+=()",
+)
+
+
+def visible(text):
+    """Blank out reasoning and special tokens, in whichever tags or channels; the length stays the same.
+
+    Examples
+    --------
+    >>> visible("<think>Or 2?</think>Rating: 4").strip()
+    'Rating: 4'
+    """
+    for pattern in _UNSEEN:
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    return text
+
+
+def find_rating(text, reading):
+    """Read a reply as a `Reading` says; the place of its rating counts characters of the text."""
+    spellings = reading.spellings
+    scale = reading.scale
+    patterns = [_own(reading.pattern)] if reading.pattern else []
+    text = visible(text) if isinstance(text, str) else ""
+    plain = text.translate(_MARKUP)
+    if not re.search(r"[^\W_]|[★⭐🌟]", plain):
+        return Rating(math.nan, "empty")
+    if matches := _matches(text, *patterns):
+        return _decided(matches, spellings, scale)
+    aspect = _folded(reading.aspect)
+    if reading.form == "json":
+        key = _folded(reading.key)
+        return _find_in_json(text, key or aspect, not key, scale)
+    if reading.form == "yes_no":
+        rating = _decided(_matches(plain, *_YES_NO), spellings, scale)
+    elif reading.form == "choice":
+        patterns = _choices(tuple(lettered(reading.options, scale)))
+        matches = next(filter(None, (_matches(plain, pattern) for pattern in patterns)), [])
+        rating = _decided(matches, spellings, scale)
+    else:
+        rating = _find_anywhere(text, plain, aspect, scale)
+    if rating.reason == "no_rating" and _REFUSAL.search(text):
+        return Rating(math.nan, "refusal")
+    return rating
+
+
+def _folded(name):
+    return name.lower().replace("_", " ")
+
+
+# ---- How ratings are written --------------------------------------------------------------------------------
+# A number takes what belongs to it: sign, decimals, unit, highest rating. Its parts give nothing back, so that no
+# shorter number is left, and what else may belong to it is the group `more`, with which there is no rating.
+
+
+def _pattern(pattern):
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.MULTILINE)
+
+
+def _matches(text, *patterns):
+    return [match for pattern in patterns for match in pattern.finditer(text)]
+
+
+def _blanked(match):
+    return " " * len(match[0])
+
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: float(value) for value, word in enumerate(_WORDS)}
+_WORD = rf"\b(?:{'|'.join(NUMBERS)})(?:\b|(?=[½⅓⅔¼¾]))"
+# Numbers that are not read.
+_UNREAD = r"""(?: \b(?: eleven | twelve | (?:thir|four|fif|six|seven|eigh|nine)teen
+    | (?:twen|thir|for|fif|six|seven|eigh|nine)ty | hundred | thousand | half )\b | [①-⓿] )"""
+_BLANK = r"[^\S\n]*+"
+_SIGN = rf"(?: [-+] {_BLANK} | (?: minus | negative | plus ) \s+ )?+"
+_DIGITS = r"(?: \d++ (?: \.\d++ | ,\d{1,2}+(?!\d) )?+ | \.\d++ )"
+_STARS = r"(?: [★⭐🌟]\ufe0f? )++"
+_UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b (?! \s+ {_WORD} ) )?+"
+# A second number, and what may lead to it.
+_WORD_ALONE = rf"""{_WORD} (?! [^\S\n]+
+    (?! (?: stars? | points? | out | of | and | hundred | thousand | quarters? | thirds? | fifths? )\b ) \w )"""
+_SECOND = rf"""[(\[{{$"]*+ {_BLANK}
+    (?: {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_SIGN} (?: {_UNREAD} | {_WORD_ALONE} ) )"""
+_HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
+    | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | actually | no | not
+    | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it | leaning | towards?
+    | upgraded | downgraded | raised | lowered | changed | adjusted )\b
+    (?: [^\S\n] | [,.!:…-] )*+ )"""
+_JOIN = r"""(?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
+    | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over
+        | ou | oder | bis | und | et )\b )++"""
+_RECONSIDERED = r"""\b (?: at\s+first | initially | on\s+second\s+thoughts? | on\s+reflection | misread | mistake
+    | let\s+me\s+(?:change|revise|correct) | changed | correction )\b"""
+_COUNTED = r"""(?: [a-z]+ [ ] )? (?: errors | mistakes | words | facts | sentences | times | issues | problems | slips
+    | typos | years | months | days | hours | minutes | seconds | kg | km )\b"""
+_FRACTION = r"""(?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth
+    | tenth )s?\b"""
+_MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
+        {_JOIN} \.?+ {_BLANK} {_HEDGE}{{0,4}}+ {_SECOND}
+        | [(,.;!\[]?+ {_BLANK} {_HEDGE}{{1,5}}+ {_SECOND}
+        | [^\n]{{0,40}}? {_RECONSIDERED} [^\n]{{0,40}}? {_SECOND}
+        | for \s+ [^\W\d]++ [,;]? (?:\s+and)? \s+ {_SECOND}
+        | points? \s+ {_WORD}
+        | {_COUNTED}
+        | \.?\d | [½⅓⅔¼¾?^~+→⇒➜≤≥] | [-=]>
+        | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
+        | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
+        | {_FRACTION}
+        | (?:out\s+)? of \s+ (?: the | these | all )\b
+        | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
+    | [\w%‰\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
+_END = r"[-+]?\d+(?:\.\d+)?"
+_TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
+_OUT_OF = r"(?: / | (?:out\s+)?+ of\b (?: \s+ (?: an? | possible | maximum | total | of )\b )*+ )"
+_TOP = rf"""(?: {_OUT_OF} {_BLANK} (?P<top> {_DIGITS} | {_WORD} ) | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) )"""
+_NUMBER = rf"""
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) | {_STARS} )
+    [\ufe0f\u20e3]*+ (?P<empty> [☆✩]*+ ) [\])}}>$]*+ {_UNIT}
+    (?: {_BLANK} [(,]?+ {_BLANK} {_TOP} {_UNIT} \)?+ )?+ {_UNIT}
+    (?: {_BLANK} \( {_BLANK} {_END} {_TO} (?P<highest> {_END} ) {_BLANK} \) )?+
+    (?= {_BLANK} \( {_BLANK} (?P<again> {_DIGITS} | {_WORD} ) {_BLANK} (?: / {_BLANK} \d++ {_BLANK} )?+ \) )?
+    (?P<more> (?= {_MORE} ) )?"""
+# Before a number, nothing that may belong to it.
+_LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆✩$€£¥] | ^>(?=\s) | <(?=[^<>\n]*>) | \\\( | \$(?=[^$\n]*\$) )*+"
+_LEAD_OF_LINE = _LEAD.replace(r"[^\w", r"[^\w\n").replace(r"(?=\s)", r"(?=[^\S\n])")
+_BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
+_GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
+_LISTED = _pattern(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
+_ANY_NUMBER = _pattern(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
+# A scale that the reply states, and its top.
+_ON_A = r"(?: \b on \s+ (?:an?|the) \s+ )?+"
+_RANGE = rf"{_END} {_TO} ({_END})"
+_STATED = _pattern(
+    rf"""{_ON_A} \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK} {_RANGE}
+    | (?<![\w.]) {_RANGE} (?: \s+ [^\W\d]+ )? \s+ scale \b
+    | {_ON_A} (?<![\w.]) ({_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
+    | [(\[] [^()\[\]\n]*? (?<![\w.]) {_RANGE} [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
+    | (?: out \s+ of | / ) {_BLANK} ({_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
+    | \b max(?:imum)?\b [.:]? (?: \s+ (?:score|rating|of|is|points?)\b )*+ [:=]? {_BLANK} ({_END}) (?!\w)"""
+)
+# What a label names that is no rating of the text, and what may stand before a label.
+_OTHER = frozenset(
+    re.findall(
+        r"\w+",
+        """confidence certainty probability likelihood scale range bleu rouge meteor chrf comet bertscore bartscore
+        perplexity number count length words sentences errors mistakes issues facts reasons step item example sample id
+        threshold weight previous initial human expected average mean baseline reference highest lowest maximum minimum
+        max min top full perfect possible passing best worst other temperature version year page line paragraph
+        question option f1 z target seed deviation variance far if when unless whether not than until""",
+    )
+)
+_BEFORE = frozenset(
+    re.findall(
+        r"\w+",
+        """the my a an this its your our final overall total single numerical numeric so thus therefore hence then and
+        as is with of for quality evaluation assigned given response text summary story""",
+    )
+)
+_REFUSAL = re.compile(
+    r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache
+def _numbers(aspect):
+    """Patterns of the whole reply; of numbers with a label; of one alone on its line; of other places for one."""
+    aspect = re.escape(aspect) or "(?!)"
+    noun = r"(?: rating | score | grade | stars | answer )s?+"
+    other = r"(?: response | evaluation | result | verdict | judge?ment | assessment | edit | correction )s?+"
+    before = r"(?P<before> (?: \w[\w-]*+ [^\S\n]++ ){0,2}? )"
+    bracket = r"(?: [(\[] [^()\[\]\n]* [)\]] \s*+ )?+"
+    whole = rf"""\A \s*+ {_LEAD} {_BULLET}
+        (?: (?P<before> [^\W\d] [\w -]{{0,40}}? (?= [\s']*+ {bracket} [:=] ) | [^\W\d_]++ (?= [ ]\( ) )
+            [\s']*+ (?: {bracket} [:=] )?+ )?+
+        {_LEAD} {_NUMBER} {_BLANK} (?: \( [^()\n]*+ \) )?+ [^\w]*+ \Z"""
+    labelled = rf"""(?<![\w/-]) (?<! e\.g\.[ ] ) {before} (?:
+            (?: {noun} (?: \s+ (?:for|of|on) \s+ (?: (?:the|its) \s+ )? {aspect} )?+ | {aspect} )
+            \s*+ {bracket} (?: [:=] | \|(?!\s*\n) | is\b (?: \s*+ : )?+ )
+            | {other} \s*+ {bracket} [:=] )
+        (?: [^\S\n]*+ (?!\n) | \s*+ (?! \d++ [.)] [^\S\n] ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
+    tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
+    boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\\w++ \{{ )?+ {_NUMBER}"
+    line = rf"""^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER}
+        (?: [^\w\n] | (?(more) (?: \d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
+    first = (
+        rf"\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
+    )
+    sentence = rf"""\b (?<! if[ ] ) I (?: \s+ (?:would|will|can|must) | ['’](?:d|ll) )?
+        \s+ (?: rate | give | score | assign | grade )
+        (?: [ ]+ (?! (?: {_WORD} | no | not | never | than | least | most | over | under | between | about | around
+            | if | almost | nearly | approximately | roughly | maybe | point | page | line | number | step | version )\b
+            | {_UNREAD} )
+            [a-z'’-]++ ){{0,8}}? [ ]+
+        {_NUMBER} (?(more) | (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) ) )"""
+    return (
+        _pattern(whole),
+        (_pattern(labelled), _pattern(tagged), _pattern(boxed)),
+        _pattern(line),
+        (_pattern(first), _pattern(sentence)),
+    )
+
+
+def _find_number(text, aspect, scale):
+    """A number that is the whole reply or has a label; else one that stands apart, if no other competes with it."""
+    tops = {float(top) for stated in _STATED.finditer(text) for top in stated.groups() if top}
+    if tops - {float(scale[1])}:
+        return Rating(math.nan, "other_scale")
+    text = _STATED.sub(_blanked, text)
+    whole, labels, line, apart = _numbers(aspect)
+    matches = [match for match in _matches(text, whole) if _names_rating(match, "")]
+    if not matches:
+        labelled = [match for match in _matches(text, *labels) if _names_rating(match, aspect)]
+        lines = _matches(text, line)
+        matches = labelled + lines or _matches(text, *apart)
+        if matches and not labelled:
+            return _without_rival(matches, _LISTED.sub(_blanked, text) if lines else text, scale)
+    return _decided(matches, NUMBERS, scale)
+
+
+def _without_rival(matches, text, scale):
+    """One score from matches without a label, if no other number in the text is on the scale."""
+    rating = _decided(matches, NUMBERS, scale)
+    for match in matches:
+        text = text[: match.start()] + _blanked(match) + text[match.end() :]
+    rivals = {_number(other[0]) for other in _ANY_NUMBER.finditer(text)} - {rating.score}
+    if not rating.reason and any(scale[0] <= rival <= scale[1] for rival in rivals):
+        return Rating(math.nan, "ambiguous")
+    return rating
+
+
+def _names_rating(match, aspect):
+    """Whether the words before a number are no name of another one."""
+    words = re.findall(r"\w+", (match["before"] or "").lower())
+    is_ours = not aspect or not words or words[-1] in _BEFORE | {*aspect.split()}
+    return is_ours and not _OTHER & {*words}
+
+
+_BOTH = r"""(?P<more> (?= \W{1,3} (?: (?:and|or)\b \W{1,3} )?+ (?:yes|no)\b (?! \s+\w )
+    | \W{0,2} (?: [/|,] | and\b | or\b ) \W{0,2} (?:yes|no)\b ) )?"""
+_YES_NO = (
+    _pattern(
+        rf"""\A \W*+ (?P<rating>yes|no)\b {_BOTH} (?(more) | (?= \W*+ \Z | {_BLANK} [^\w\s] | \s*\n
+        | \s+ (?:it|this|that|the|they|he|she|there|because|since|as|i|in|all|both)\b ) )"""
+    ),
+    _pattern(
+        rf"""(?<! if[ ]the[ ] ) \b answer \b (?: \s* \( [^()\n]* \) )? \W* (?:is\b)? \W* (?P<rating>yes|no)\b {_BOTH}"""
+    ),
+)
+
+
+@lru_cache
+def _choices(texts):
+    """A letter, perhaps with its option's text; a letter given as the answer; an option's text alone."""
+    any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+    any_text = any_text.replace(r"\ ", r"\s+")
+    letter = (
+        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]'-] | \n | \Z ) )"
+    )
+    letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
+    named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
+    return (
+        _pattern(rf"{named} {letter}"),
+        _pattern(rf"\A \W* {letter}"),
+        _pattern(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
+    )
+
+
+def _find_anywhere(text, plain, aspect, scale):
+    """A rating in a reply's text, or in a JSON object in it; both must agree."""
+    in_json = _find_in_json(text, aspect, True, scale)
+    if in_json.reason in ("not_json", "no_rating"):
+        return _find_number(plain, aspect, scale)
+    without_json = re.sub(r"\{.*\}", _blanked, plain, flags=re.DOTALL)
+    beside = _find_number(without_json, aspect, scale)
+    if beside.reason != "no_rating" and beside[:2] != in_json[:2]:
+        return Rating(math.nan, "ambiguous")
+    return in_json
+
+
+_RATED = {"rating", "score", "overall", "stars"}
+
+
+def _find_in_json(text, name, or_another, scale):
+    """The value of the rating's name, or of another rating's; the least deep one and the name's own must agree."""
+    try:
+        load_json(text)
+    except ValueError:
+        return Rating(math.nan, "not_json")
+    members = sorted(
+        (len(names), not name or name not in names, start, end)
+        for names, start, end in _members(text)
+        if names[-1] in _RATED | {name} - {""} and (or_another or name in names)
+    )
+    named = [member[:2] for member in members if not member[1]]
+    ratings = {}
+    for *rank, start, end in members:
+        if (*rank,) in (members[0][:2], *named[:1]):
+            rating = _find_number(text[start:end].translate(_MARKUP), "", scale)
+            rating = rating._replace(start=start + rating.start, end=start + rating.end)
+            ratings[rating.reason or rating.score] = rating
+    if len(ratings) > 1:
+        return Rating(math.nan, "ambiguous")
+    return next(iter(ratings.values()), Rating(math.nan, "no_rating"))
+
+
+_JSON = re.compile(
+    r'"(?P<name>(?:[^"\\]|\\.)*+)"\s*:|(?P<open>[{\[])|(?P<close>[}\]])'
+    r'|"(?P<text>(?:[^"\\]|\\.)*+)"|(?P<value>[^\s,{}\[\]:"]++)'
+)
+
+
+def _members(text):
+    """Names from the outermost to a value's own, in lower case, and the place of the value, of each value."""
+    outer = []
+    name = ""
+    for part in _JSON.finditer(text, text.index("{"), text.rindex("}") + 1):
+        if part["open"]:
+            outer.append(name)
+        elif part["close"]:
+            outer.pop()
+        elif part["name"] is None:
+            yield [*outer, name], *part.span("value" if part["value"] else "text")
+        name = (part["name"] or "").lower().replace("_", " ")
+
+
+def load_json(text, **options):
+    """The JSON object in a visible reply, despite raw line breaks and trailing commas; ValueError without one."""
+    braces = re.search(r"\{.*\}", text, re.DOTALL)
+    text = re.sub(r",(?=\s*[}\]])", "", braces[0]) if braces else ""
+    try:
+        return json.loads(text, strict=False, **options)
+    except RecursionError as error:
+        raise ValueError("JSON nested too deeply") from error
+
+
+@lru_cache
+def _own(pattern):
+    compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    if not compiled.groups:
+        raise ValueError(
+            rf"pattern={pattern!r}: expected a group around the rating, as in r'Verdict: (\d)'"
+        )
+    return compiled
+
+
+def lettered(options, scale):
+    """Texts of a choice's options in lower case, with their scores; see `parse`."""
+    hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
+    texts = [" ".join(text.lower().split()) for text in options or ()]
+    if not 2 <= len(texts) <= len(LETTERS) or len(set(texts)) < len(texts) or "" in texts:
+        raise ValueError(
+            f"form='choice' with options={options!r}: expected 2 to 26 different texts; {hint}"
+        )
+    scores = np.linspace(*scale, len(texts)).tolist()
+    if isinstance(options, dict):
+        scores = [float(score) for score in options.values()]
+    if not all(map(math.isfinite, scores)):
+        raise ValueError(f"form='choice' with a score that is no number; {hint}")
+    return dict(zip(texts, scores))
+
+
+def _decided(matches, spellings, scale):
+    """One score from all matches of a pattern."""
+    values = {_value(match, spellings, scale) for match in matches}
+    if len(values) > 1:
+        return Rating(math.nan, "ambiguous")
+    value, reason = next(iter(values), (None, "no_rating"))
+    if reason:
+        return Rating(math.nan, reason)
+    return Rating(value, "", *matches[-1].span(_group(matches[-1])))
+
+
+def _group(match):
+    return "rating" if "rating" in match.re.groupindex else 1
+
+
+def _value(match, spellings, scale):
+    """The rating of a match, or why it has none."""
+    groups = match.groupdict()
+    value = _number(match[_group(match)] or "", spellings)
+    if value is None:
+        return None, "no_rating"
+    may_be_more = (
+        groups.get("more") is not None
+        or (groups.get("bullet") and not groups.get("before") and scale[0] < 0)
+        or _GOES_ON.match(match.string, match.end(_group(match)))
+    )
+    again = [_number(groups[name], spellings) for name in ("text", "again") if groups.get(name)]
+    if may_be_more or any(other != value for other in again):
+        return None, "ambiguous"
+    if spellings is not NUMBERS:
+        return value, ""
+    tops = {_number(groups[name]) for name in ("top", "highest") if groups.get(name)}
+    tops |= {100.0} if groups.get("percent") else set()
+    tops |= {value + len(groups["empty"])} if groups.get("empty") else set()
+    if tops - {float(scale[1])} or (100 <= scale[1] < math.inf and 0 < value < 1):
+        return None, "other_scale"
+    return (value, "") if scale[0] <= value <= scale[1] else (None, "out_of_range")
+
+
+def _number(text, spellings=NUMBERS):
+    """Value of "4", "4,5", "- four" or stars; of "B" or "yes" where `spellings` has them; None of anything else."""
+    text = " ".join(text.lower().split())
+    if text in spellings:
+        return spellings[text]
+    negative, text = re.fullmatch(r"(?:(-|minus |negative )|\+|plus )? ?(.*)", text).groups()
+    if re.fullmatch(_STARS, text, re.VERBOSE):
+        return float(len(text.replace("\ufe0f", "")))
+    try:
+        value = spellings[text] if text in spellings else float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return -value if negative else value
