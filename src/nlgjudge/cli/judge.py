@@ -21,6 +21,7 @@ from nlgjudge.data.checks import unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
 from nlgjudge.judging.judge import all_or_waiting
+from nlgjudge.judging.scoring import reply_counts
 
 
 @command(
