@@ -25,7 +25,7 @@ from nlgjudge.cli.opening import (
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.errors import all_or_waiting
-from nlgjudge.ledger import ledger, reruns
+from nlgjudge.ledger import ledger, rerun_requests, reruns
 
 FEW_CALLS = 1000  # below, the tables' notebooks take longer than the calls
 
@@ -85,8 +85,8 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
             if value:
                 raise ValueError(f"{option}: dhp's notebook does not have it; leave it out")
         return rerun_dhp(judges, given, planned, limit, source, asked["price"], asked["max_cost"])
-    tables = reruns.wanted(targets)
-    named = reruns.judges_by_row(judges, tables)
+    tables = rerun_requests.tables_of_targets(targets)
+    named = rerun_requests.judges_by_row(judges, tables)
     tables, sample = available(tables, named, source)
     if sample:
         click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
@@ -96,7 +96,7 @@ def rerun(targets, judges, limit, source, keep, without_notebooks, store, **aske
         opened, budget = open_judges(named.values(), opened_store, **asked)
 
         def ask(paper, plan_only=False):
-            rows = [row for row in reruns.rows_of(paper, tables[paper]) if row in named]
+            rows = [row for row in rerun_requests.rows_of(paper, tables[paper]) if row in named]
             return nj.rerun(
                 paper,
                 tables[paper],
@@ -204,10 +204,12 @@ def available(tables, named, source):
     sample = {}
     left_out = []
     for paper, artefacts in tables.items():
-        parts = [part for part in reruns.parts_of(paper, artefacts) if part.row.row in named]
+        parts = [
+            part for part in rerun_requests.parts_of(paper, artefacts) if part.row.row in named
+        ]
         if parts:
             try:
-                found, absent = reruns.benchmarks_of(parts, source)
+                found, absent = rerun_requests.benchmarks_of(parts, source)
             except DataUnavailable as error:
                 found, absent, unavailable = {}, [], error
             left_out += absent
@@ -245,7 +247,7 @@ def run_notebooks(tables, named, settings, folder):
     for paper, artefacts in tables.items():
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
-            judge = {row: named[row] for row in reruns.rows_of(paper, own) if row in named}
+            judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             said = [
                 one for table in own for one in reruns.read_rerun(folder).sentences(paper, table)
             ]
