@@ -164,13 +164,14 @@ sys.meta_path.insert(0, Absent())
 """
 LOAD = """
 import nlgjudge as nj
+from nlgjudge.ledger.comparison import compare
 stories = nj.load("openmeva", "{source}")
 frame = stories.human().assign(length=stories.items["hypothesis"].str.len())
 table = nj.correlation_table(frame, ["length"], ["overall"], levels=["dataset"], dataset="openmeva")
 assert table["ours"].notna().all()
 printed = nj.published("chatgpt", "table6")
-cells = nj.compare("chatgpt", "table6", printed, table.assign(row="ROUGE-1"), evidence="recomputed",
-                   notebook="none", sample=stories.is_sample)
+cells = compare("chatgpt", "table6", printed, table.assign(row="ROUGE-1"), evidence="recomputed",
+                notebook="none", sample=stories.is_sample)
 assert len(cells) == len(table) and cells["published"].notna().all()
 assert len(nj.ledger.committed()) > 2000
 try:

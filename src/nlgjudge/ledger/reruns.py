@@ -542,7 +542,7 @@ def read_rerun(folder: str | Path) -> Rerun:
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
     if tables[0]["verdict"].eq("").any():
         notice.append("A rehearsal on the first documents of each dataset: it has no verdicts.")
-    run = Rerun(*tables, plan=pd.DataFrame(), notice="\n".join(notice))
+    run = Rerun(tables[0], tables[1], tables[2], pd.DataFrame(), notice="\n".join(notice))
     return run._replace(discernment=pd.read_csv(discernment)) if discernment.exists() else run
 
 

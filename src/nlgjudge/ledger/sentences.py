@@ -5,8 +5,7 @@ import pandas as pd
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
 from nlgjudge.ledger.printed import PAPERS
-from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS
-from nlgjudge.ledger.words import listed, titled
+from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, titled
 
 CHANCE = "within chance"
 KINDS = {
@@ -23,6 +22,12 @@ OTHERS = {
     "substitute_judge": "another model",
     "third_party": "computed by others from its replies",
 }
+
+
+def listed(names):
+    """Names as a sentence has them, as "fluency, coherence and style"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def verdict(cells):
@@ -153,7 +158,7 @@ def of_judge(means, counts):
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
     datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
-    where = f"{PAPERS[first['paper']]}, {numbered(first['artefact'])}, on {datasets}"
+    where = f"{PAPERS[first['paper']]}, {titled(first['artefact'])}, on {datasets}"
     what = f"{titled(first['coefficient'])}, {first['level']} level"
     if means["aspects"].max() > 1:
         what += f", mean of {first['aspects']} aspects"
@@ -171,11 +176,6 @@ def of_judge(means, counts):
         said += _range(means["published"])
         reading = _readings(means)
     return f"{where}: {said} ({what}). {reading}. {_spent(counts)}."
-
-
-def numbered(artefact):
-    """A table's key as a title has it, ``Table 2``."""
-    return artefact.replace("table", "Table ")
 
 
 def _range(values):

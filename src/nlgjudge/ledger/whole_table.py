@@ -17,8 +17,8 @@ from nlgjudge.ledger.verdicts import (
     OF_OTHERS,
     THIRD_PARTY,
     of_others,
+    titled,
 )
-from nlgjudge.ledger.words import titled
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
 # Background and text. Far apart in lightness, so that colour-blind readers and grey printers can tell them apart; the
