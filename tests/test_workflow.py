@@ -118,7 +118,7 @@ print(finding.answer)
 finding.check({"size": size}, kept=1)
 finding.write()"""
 LISTING = """import nlgjudge as nj
-print({name: nj.Finding(name).answer for name in nj.ledger.notebooks()})"""
+print({name: nj.Finding(name).answer for name in nj.ledger.notebooks() if nj.Finding(name).values})"""
 ENDLESS = """import os
 from nlgjudge.data.paths import out
 (out() / "settings").mkdir(parents=True, exist_ok=True)

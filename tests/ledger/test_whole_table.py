@@ -65,7 +65,7 @@ def test_cells_of_other_notebooks_come_from_the_ledger_but_not_next_to_the_sampl
 def test_the_better_evidence_of_a_cell_is_shown():
     weaker = rouge(0.2, evidence="other_run")
     for parts in ([rouge(), weaker], [weaker, rouge()]):
-        shown = paper_table(parts, "geval", "table1").cells
+        shown = paper_table(pd.concat(parts), "geval", "table1").cells
         kendall = (shown["row"] == "ROUGE-1") & (shown["coefficient"] == "kendall")
         assert set(shown.loc[kendall, "ours"]) == {0.13}
 

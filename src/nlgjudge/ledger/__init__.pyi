@@ -1,3 +1,4 @@
+from . import figures as figures
 from .average_audit import printed_averages as printed_averages
 from .citations import corrections as corrections
 from .comparison import with_interval as with_interval

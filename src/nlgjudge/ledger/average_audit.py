@@ -22,7 +22,7 @@ def printed_averages(cells=None):
     Parameters
     ----------
     cells : pandas.DataFrame, optional
-        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.ledger.published`.
+        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.published`.
 
     Returns
     -------

@@ -31,16 +31,7 @@ def listed(names):
 
 
 def verdict(cells):
-    """Say what of a published table reproduces, what does not, and what is missing.
-
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        All cells of a table, as from `nlgjudge.ledger.paper_table`.
-
-    Returns
-    -------
-    str
+    """Say what of a published table reproduces, what does not, and what is missing; `cells` are all of its cells.
 
     Examples
     --------
@@ -52,13 +43,13 @@ def verdict(cells):
     cells = cells[cells["published"] != ""]
     own = cells["evidence"].isin(OWN)
     of_others = cells["evidence"].isin(OF_OTHERS) & ~cells["row"].isin(cells.loc[own, "row"])
-    found = [
+    parts = [
         *_own(cells, cells[own & (cells["verdict"] != MISPRINT)]),
         *_misprints(cells[cells["verdict"] == MISPRINT]),
         *_of_others(cells[of_others].drop_duplicates("row")),
         *_missing(cells),
     ]
-    return ". ".join(found) + "."
+    return ". ".join(parts) + "."
 
 
 def _rows(names):
@@ -133,16 +124,7 @@ def _grouped(rows, kinds):
 
 
 def of_judge(means, counts):
-    """Say what a judge gives in one table, beside the published values.
-
-    Parameters
-    ----------
-    means, counts : pandas.DataFrame
-        Lines of one table, as a `nlgjudge.ledger.reruns.Rerun` has them.
-
-    Returns
-    -------
-    str
+    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`.
 
     Examples
     --------
@@ -230,14 +212,7 @@ def _spent(counts):
 def of_discernment(lines):
     """Say which of DHP's perturbations one judge notices on one dataset.
 
-    Parameters
-    ----------
-    lines : pandas.DataFrame
-        `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
-
-    Returns
-    -------
-    str
+    `lines` has `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
 
     Examples
     --------
