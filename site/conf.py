@@ -1,12 +1,14 @@
 """Sphinx settings. `make site` copies this folder and the notebooks to build/site/source, side by side as here."""
 
 from pathlib import Path
+from types import ModuleType
 
 import itables
 from docutils import nodes
 from itables.javascript import generate_init_offline_itables_html
 from latex2mathml.converter import convert
 
+import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
 
@@ -16,7 +18,8 @@ root_doc = "site/index"
 extensions = ["myst_nb", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 autosummary_generate = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "none"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 smartquotes = False
 default_role = "code"
@@ -47,8 +50,23 @@ def _math(self, node):
     raise nodes.SkipNode
 
 
+def _functions():
+    """The page of functions: what each namespace exports."""
+    spaces = {"nj": nj}
+    for name in nj.__all__:
+        if isinstance(getattr(nj, name), ModuleType):
+            spaces[f"nj.{name}"] = getattr(nj, name)
+    for title, space in spaces.items():
+        names = [one for one in getattr(space, "__all__", []) if callable(getattr(space, one))]
+        if names:
+            yield f"## `{title}`\n\n```{{eval-rst}}\n.. autosummary::\n   :toctree: api\n   :nosignatures:\n\n"
+            yield "".join(f"   {space.__name__}.{one}\n" for one in names) + "```\n\n"
+
+
 def setup(app):
-    """Write the ledger's table, and register the renderer of formulas."""
+    """Write the ledger's table and the list of functions, and register the renderer of formulas."""
+    page = Path(app.srcdir) / "site" / "api.md"
+    page.write_text(page.read_text(encoding="utf-8") + "".join(_functions()), encoding="utf-8")
     rows = ledger.read(root() / "paper_tables" / "ledger.csv")[[*FIRST, *THEN, *LAST]].round(3)
     on_demand = {"targets": [*range(len(FIRST) + len(THEN), rows.shape[1])], "visible": False}
     layout = {"topStart": {"buttons": [{"extend": "colvis", "text": "Columns"}]}}

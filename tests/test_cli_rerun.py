@@ -19,7 +19,7 @@ from nlgjudge.cli import FAILED, UNFINISHED, main
 from nlgjudge.data import paths
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger import ledger, reruns
-from nlgjudge.ledger.reruns import parts_of, tables_of, wanted
+from nlgjudge.ledger.rerun_requests import PAPERS, SAMPLING, parts_of, tables_of, tables_of_targets
 from nlgjudge.workflow import run_page
 from planted_judges import People
 
@@ -27,7 +27,7 @@ from planted_judges import People
 @cache
 def people_on(target, limit=0):
     """What a judge that answers with people's ratings says to each prompt of one table on the sample, and its cells."""
-    ((paper, artefacts),) = wanted([target]).items()
+    ((paper, artefacts),) = tables_of_targets([target]).items()
     names = dict.fromkeys(part.scope.benchmark for part in parts_of(paper, artefacts))
     judge = People([nj.load(name, "sample") for name in names])
     cells = nj.rerun(paper, artefacts, judge, source="sample", limit=limit, notebook="rerun").cells
@@ -465,7 +465,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
     assert (merged["evidence"] == "rejudged").sum() == 40
 
 
-@pytest.mark.parametrize("paper", reruns.PAPERS)
+@pytest.mark.parametrize("paper", PAPERS)
 def test_plan_counts_and_cost_are_those_of_the_servers_log(paper, tmp_path, monkeypatch):
     """Every table of every paper on two documents of the sample; a request that several rows share is sent once."""
     tables = tables_of(paper)
@@ -495,6 +495,6 @@ def test_plan_counts_and_cost_are_those_of_the_servers_log(paper, tmp_path, monk
     said = set()
     for one in sent:
         n = one.get("n", 1)
-        parts = [f"{name} {one[name]}" for name in reruns.SAMPLING if name in one]
+        parts = [f"{name} {one[name]}" for name in SAMPLING if name in one]
         said.add(", ".join(["one reply" if n == 1 else f"{n} replies", *parts]))
     assert said == set(counts["sent"])

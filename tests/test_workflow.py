@@ -117,7 +117,7 @@ print(finding.answer)
 finding.check({"size": size}, kept=1)
 finding.write()"""
 LISTING = """import nlgjudge as nj
-print({name: nj.Finding(name).answer for name in nj.ledger.findings()})"""
+print({name: nj.Finding(name).answer for name in nj.ledger.notebooks() if nj.Finding(name).values})"""
 ENDLESS = """import os
 from nlgjudge.data.paths import out
 (out() / "settings").mkdir(parents=True, exist_ok=True)
@@ -248,7 +248,7 @@ def test_a_changed_finding_runs_the_notebooks_that_read_it(small):
     codes = {
         "one": 'nj.Finding("one").answer',
         "two": 'nj.Finding("two").figure',
-        "list": "nj.ledger.findings()",
+        "list": "nj.ledger.notebooks()",
         "neither": "1",
     }
     for name, code in codes.items():
@@ -271,7 +271,7 @@ def test_a_changed_finding_runs_the_notebooks_that_read_it(small):
 
 
 def test_a_title_is_the_heading_without_markdown(small):
-    assert workflow.title("one") == "Small"
+    assert nj.Finding("one").title == "Small"
 
 
 # Declared data: what the notebooks declare is fetched, and nothing else.

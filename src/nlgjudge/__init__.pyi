@@ -10,13 +10,12 @@ from .judging import get_judge as get_judge
 from .judging import item_scores as item_scores
 from .judging import judge_items as judge_items
 from .judging import prompt as prompt
-from .ledger import compare as compare
 from .ledger import figures as figures
-from .ledger import published as published
-from .ledger import rerun as rerun
-from .ledger import signature as signature
 from .ledger.ablate import ablation as ablation
 from .ledger.finding import Finding as Finding
+from .ledger.finding import signature as signature
+from .ledger.printed import published as published
+from .ledger.reruns import rerun as rerun
 from .ledger.table import Table as Table
 from .papers import coascore as coascore
 from .papers import dhp as dhp

@@ -10,9 +10,8 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import workflow
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.counts import counts, group
-from nlgjudge.ledger.ledger import committed
-from nlgjudge.ledger.overview import summary
+from nlgjudge.ledger.figures import overview
+from nlgjudge.ledger.ledger import cell_counts, committed, group
 from nlgjudge.ledger.verdicts import OF_OTHERS
 
 CSV = root() / "paper_tables" / "ledger.csv"
@@ -48,12 +47,12 @@ def test_a_cell_of_another_model_run_or_author_is_neither_exact_nor_close(rows, 
 
 
 def test_counts_by_paper_and_table(rows):
-    found = counts(rows)
+    found = cell_counts(rows)
     columns = ["cells", "exact", "close", "other", "misprint", "not run", "dash", "lost"]
     assert list(found) == columns
     assert found.index.tolist() == ["geval", "dhp"]  # the ledger's order
     assert found.values.tolist() == [[6, 2, 1, 1, 1, 1, 1, 0], [1, 0, 0, 1, 0, 0, 0, 1]]
-    assert counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1]
+    assert cell_counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1]
 
 
 def test_the_committed_column_is_the_group_of_each_cell():
@@ -87,9 +86,9 @@ def test_the_readme_has_the_counts_that_pandas_gives():
 @pytest.mark.parametrize("paper", ["chatgpt", "closer_look"])
 def test_the_summary_figure_has_a_bar_for_each_group_and_keeps_others_apart(paper):
     rows = committed().query("paper == @paper")
-    figure = summary(rows, title="Paper")
+    figure = overview(rows, title="Paper")
     *panels, bars = figure.axes
-    assert [bar.get_width() for bar in bars.patches] == counts(rows).iloc[0, 1:6].tolist()
+    assert [bar.get_width() for bar in bars.patches] == cell_counts(rows).iloc[0, 1:6].tolist()
     drawn = [sum(len(c.get_offsets()) for c in axis.collections[1::2]) for axis in panels]
     compared = rows[rows["ours"].notna() & (rows["published"] != "")]
     of_others = compared["evidence"].isin(OF_OTHERS).sum()
@@ -99,9 +98,9 @@ def test_the_summary_figure_has_a_bar_for_each_group_and_keeps_others_apart(pape
 
 def test_the_summary_figure_draws_a_cell_of_two_versions_once():
     rows = committed().query("paper in ('geval', 'geval_v1')")
-    figure = summary(rows, title="Paper")
+    figure = overview(rows, title="Paper")
     *panels, bars = figure.axes
-    assert [bar.get_width() for bar in bars.patches] == counts(rows).iloc[
+    assert [bar.get_width() for bar in bars.patches] == cell_counts(rows).iloc[
         :, 1:6
     ].values.ravel().tolist()
     drawn = sum(len(c.get_offsets()) for axis in panels for c in axis.collections[1::2])
@@ -115,9 +114,9 @@ def test_the_index_links_every_notebook_and_names_every_published_table():
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
     text = "".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
     linked = set(re.findall(r"\]\((\w+)\.ipynb\)", text))
-    assert linked | {"00_index"} == set(workflow.notebooks())
-    listed = nj.papers.artefacts()
+    assert linked | {"00_index"} == set(nj.ledger.notebooks())
+    listed = pd.read_csv(root() / "site" / "artefacts.csv")
     rows = committed()
     tables = set(zip(rows["paper"].str.removesuffix("_v1"), rows["artefact"]))
     assert tables <= set(zip(listed["paper"], listed["artefact"]))
-    assert set(listed["notebook"]) <= set(workflow.notebooks())
+    assert set(listed["notebook"]) <= set(nj.ledger.notebooks())

@@ -143,7 +143,7 @@ def dots_and_lines(axis):
         lambda axis: axis.fill_between([1, 2], [0, 0.1], [0.5, 0.9]),
     ],
 )
-def test_a_figure_with_a_value_outside_its_axes_is_refused(draw, tmp_path):
+def test_a_figure_with_a_value_outside_its_axes_is_refused(draw, tmp_path, monkeypatch):
     """Limits set on one panel cut off an end of what is drawn, also in the panel that shares them."""
     figure, (first, second) = plt.subplots(1, 2, sharex=True)
     draw(first), draw(second)
@@ -151,10 +151,11 @@ def test_a_figure_with_a_value_outside_its_axes_is_refused(draw, tmp_path):
     for axis in (first, second):
         axis.axvline(99), axis.axhspan(-99, 99), axis.axline((0, 0), slope=1)
         axis.text(99, 99, "far away")
-    save(figure, "good", folder=tmp_path)
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    save(figure, "good")
     first.set_xlim(low - 0.1, high - 0.01)
     with pytest.raises(ValueError, match="panel 1: expected all data inside its axes"):
-        save(figure, "bad", folder=tmp_path)
+        save(figure, "bad")
     assert {path.stem for path in tmp_path.rglob("*.*")} == {"good"}
 
 
@@ -221,9 +222,10 @@ def test_texts_on_tints_are_readable(page, ink):
         assert light / dark >= 4.5
 
 
-def test_saved_files_are_the_same_in_every_run(tmp_path):
+def test_saved_files_are_the_same_in_every_run(tmp_path, monkeypatch):
     for run in ("first", "second"):
-        save(comparison(ROWS, title="Table 9"), "figure", folder=tmp_path / run)
+        monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / run))
+        save(comparison(ROWS, title="Table 9"), "figure")
     for name in ("figure.svg", "figure.png"):
         first, second = (tmp_path / run / "figures" / name for run in ("first", "second"))
         assert first.read_bytes() == second.read_bytes()

@@ -8,7 +8,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data import fetch, registry
 from nlgjudge.data.recordings import recorded_files
-from nlgjudge.ledger.comparison import verdict
+from nlgjudge.ledger.comparison import compare, verdict
 from nlgjudge.ledger.printed import KEY, all_published, published, tables
 from nlgjudge.ledger.verdicts import of_others
 
@@ -132,7 +132,7 @@ def test_a_third_party_value_is_no_reproduction_even_with_the_same_digits():
     table = nj.published("geval", "table1")
     fluency = table.query("row == 'G-EVAL-4' and aspect == 'fluency'")
     ours = fluency[[*KEY, "value"]].rename(columns={"value": "ours"})
-    rows = nj.compare("geval", "table1", table, ours, evidence="third_party", notebook="dossier")
+    rows = compare("geval", "table1", table, ours, evidence="third_party", notebook="dossier")
     assert rows["verdict"].tolist() == ["close", "close"] and of_others(rows).all()
 
 

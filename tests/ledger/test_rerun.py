@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import nlgjudge as nj
-from nlgjudge.ledger import reruns as asking
+from nlgjudge.ledger import rerun_requests
 from nlgjudge.ledger.printed import KEY
 from planted_judges import People
 
@@ -49,7 +49,9 @@ load = cache(nj.load)  # one dataset serves several tables
 
 def benchmarks_of(paper, artefacts, source="auto"):
     """The benchmarks of some tables, without those that are not here."""
-    names = dict.fromkeys(part.scope.benchmark for part in asking.parts_of(paper, artefacts))
+    names = dict.fromkeys(
+        part.scope.benchmark for part in rerun_requests.parts_of(paper, artefacts)
+    )
     found = [load(name, source) for name in names]
     return [one for one in found if one.is_sample == (source == "sample")]
 
@@ -132,7 +134,7 @@ def test_all_printed_cells_of_a_model_are_reached():
     """On the sample, which has every dataset, where not all real ones of a table are here."""
     reached = []
     for paper, artefacts in TABLES:
-        wanted = {part.scope.benchmark for part in asking.parts_of(paper, artefacts)}
+        wanted = {part.scope.benchmark for part in rerun_requests.parts_of(paper, artefacts)}
         here = {one.name for one in benchmarks_of(paper, artefacts)}
         if not here or here == wanted:
             cells = asked_of_people(paper, tuple(artefacts)).cells

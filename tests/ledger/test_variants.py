@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.ledger.variants import CHANCE, best, family_name, search, summary
+from nlgjudge.ledger.variants import CHANCE, family_name, search, summary
 
 SEEDS = 60
 
@@ -95,7 +95,7 @@ def test_equivalent_variants_are_named_together():
     assert found.note.endswith("also within the tolerance: m: f, z")
     narrow = find(printed, matrix, cells(8), names, tolerance=0.001)
     assert narrow.rivals == ("m: f, mean, script",) and narrow.explained
-    cell = best([found])
+    cell = found.ours
     assert set(cell["variant"]) == {"m: f, mean, (porter or script)"}
     assert set(cell["metric"]) == {"m: f, mean, porter"}
     assert cell["ours"].tolist() == matrix[1].tolist()

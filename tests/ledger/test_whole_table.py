@@ -7,9 +7,10 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import SAMPLE_NOTICE
+from nlgjudge.ledger.comparison import compare
 from nlgjudge.ledger.printed import KEY, tables
 from nlgjudge.ledger.verdicts import VERDICTS
-from nlgjudge.ledger.whole_table import LETTERS, OF_MODELS, SHOWN, readings, tints
+from nlgjudge.ledger.whole_table import LETTERS, OF_MODELS, SHOWN, paper_table, readings, tints
 
 
 def rouge(value=0.13, artefact="table1", **options):
@@ -18,16 +19,16 @@ def rouge(value=0.13, artefact="table1", **options):
     cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
     ours = table.loc[cells, KEY].assign(ours=value)
     options = {"evidence": "recomputed", "notebook": "somebody", **options}
-    return nj.compare("geval", artefact, table, ours, **options)
+    return compare("geval", artefact, table, ours, **options)
 
 
 @pytest.mark.parametrize("paper, artefact", tables())
 def test_every_published_row_and_cell_is_shown(paper, artefact):
     printed = nj.published(paper, artefact)
     ledger = nj.ledger.committed().query("paper == @paper and artefact == @artefact")
-    shown = nj.ledger.paper_table(ledger, paper, artefact)
+    shown = paper_table(ledger, paper, artefact)
     html = shown._repr_html_()
-    assert html == nj.ledger.paper_table(ledger, paper, artefact)._repr_html_()
+    assert html == paper_table(ledger, paper, artefact)._repr_html_()
     (whole,) = pd.read_html(StringIO(html.replace("<br>", " | ")))
     assert whole.iloc[:, 0].tolist() == list(printed["row"].unique())
     texts = [text.partition(" | ")[0] for text in whole.iloc[:, 1:].to_numpy().ravel()]
@@ -39,14 +40,14 @@ def test_every_published_row_and_cell_is_shown(paper, artefact):
 
 
 def test_a_cell_by_hand_and_what_the_others_need():
-    table = nj.ledger.paper_table(rouge(), "geval", "table1")
+    table = paper_table(rouge(), "geval", "table1")
     assert (
         '<td id="T_geval_table1_row0_col3" class="data row0 col3 nj-reproduces" >0.130<br>0.130 ✓'
         in (table._repr_html_())
     )
     assert "0.130 | 0.130 ✓" in repr(table)
     assert "GPTScore. Needs: the GPT-3 models" in repr(table)
-    qags = nj.ledger.paper_table(rouge(artefact="table3"), "geval", "table3")._repr_html_()
+    qags = paper_table(rouge(artefact="table3"), "geval", "table3")._repr_html_()
     assert ">QAGS-CNN</th>" in qags and ">Spearman</th>" in qags and ">qags" not in qags
 
 
@@ -54,17 +55,17 @@ def test_cells_of_other_notebooks_come_from_the_ledger_but_not_next_to_the_sampl
     meteor = nj.ledger.committed().query("artefact == 'table2' and row == 'METEOR'")
     meteor = meteor[meteor["paper"] == "geval"].set_index(KEY)["ours"]
     rows = rouge(artefact="table1")
-    sample = nj.ledger.paper_table(rouge(sample=True), "geval", "table1")
+    sample = paper_table(rouge(sample=True), "geval", "table1")
     assert SAMPLE_NOTICE in sample._repr_html_() and SAMPLE_NOTICE in repr(sample)
     assert set(sample.cells["ours"].dropna()) == {0.13}
-    cells = nj.ledger.paper_table(rows, "geval", "table2").cells
+    cells = paper_table(rows, "geval", "table2").cells
     assert cells[cells["row"] == "METEOR"].set_index(KEY)["ours"].to_dict() == meteor.to_dict()
 
 
 def test_the_better_evidence_of_a_cell_is_shown():
     weaker = rouge(0.2, evidence="other_run")
     for parts in ([rouge(), weaker], [weaker, rouge()]):
-        shown = nj.ledger.paper_table(parts, "geval", "table1").cells
+        shown = paper_table(pd.concat(parts), "geval", "table1").cells
         kendall = (shown["row"] == "ROUGE-1") & (shown["coefficient"] == "kendall")
         assert set(shown.loc[kendall, "ours"]) == {0.13}
 
@@ -72,7 +73,7 @@ def test_the_better_evidence_of_a_cell_is_shown():
 def test_an_average_that_its_row_contradicts_is_marked_whoever_ran_it():
     """The ChatGPT study, Table 2: four cells of ROUGE-2 whose mean is 0.0395, and 0.092 as average."""
     ledger = nj.ledger.committed()
-    cells = nj.ledger.paper_table(ledger[ledger["ours"] > 9], "chatgpt", "table2").cells
+    cells = paper_table(ledger[ledger["ours"] > 9], "chatgpt", "table2").cells
     average = cells.query("row == 'ROUGE-2' and coefficient == 'kendall' and aspect == 'AVG'")
     assert ("0.092", "misprint") in list(zip(average["published"], average["verdict"]))
 
@@ -95,7 +96,7 @@ def test_values_of_others_have_no_tint():
         **{"relabelled": "", "within_ci": "", "misprint": "", "not_run": "no value"},
     }
     assert set(found[cells["ours"].isna()]) == {"no value"}
-    html = nj.ledger.paper_table(
+    html = paper_table(
         rouge(evidence="other_run"), "geval", "table1", elsewhere=False
     )._repr_html_()
     assert "0.130 ≈ o" in html and "nj-reproduces" not in html.split("<tbody>")[1]

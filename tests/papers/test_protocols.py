@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.ledger import reruns as asking
+from nlgjudge.ledger import rerun_requests
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.papers import folders
 
-PAPERS = {version: paper for paper in asking.PAPERS.values() for version in paper.versions}
+PAPERS = {version: paper for paper in rerun_requests.PAPERS.values() for version in paper.versions}
 # Beginnings of the names of models' rows, where metrics have rows too.
 MODELS = {
     "geval": ("G-EVAL",),
@@ -50,15 +50,14 @@ def test_each_protocol_is_complete():
             assert None not in (one.parameters | dict(one.estimate[1:])).values()
 
 
-@pytest.mark.parametrize("paper", asking.PAPERS)
+@pytest.mark.parametrize("paper", rerun_requests.PAPERS)
 def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = set()
-    for artefact in asking.tables_of(paper):
-        for part in asking.parts_of(paper, artefact):
-            for asked, _ in part.scope.aspects.values():
-                found = asking.row_prompt(part.row, part.scope, asked)
-                assert found.aspect == asked
+    for artefact in rerun_requests.tables_of(paper):
+        for part in rerun_requests.parts_of(paper, artefact):
+            for aspect, found in part.prompts.items():
+                assert found.aspect == part.aspects[aspect][0]
                 to_be_filled = set(found.slots.values()) - set(found.constants)
                 assert to_be_filled <= {
                     "source",
@@ -76,8 +75,8 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """Averages over aspects or datasets follow from the others."""
     covered = []
     for version, paper in PAPERS.items():
-        for artefact in asking.tables_of(paper.key):
-            for part in asking.parts_of(paper.key, artefact):
+        for artefact in rerun_requests.tables_of(paper.key):
+            for part in rerun_requests.parts_of(paper.key, artefact):
                 cells = nj.published(version, artefact)
                 at = (cells["row"] == part.row.row) & (cells["dataset"] == part.scope.dataset)
                 cells = cells[at & cells["aspect"].isin(part.scope.aspects_of(part.row.row))]

@@ -14,8 +14,8 @@ from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
-from nlgjudge.ledger.setups import plan_of, setups_of
-from nlgjudge.ledger.words import in_words, listed
+from nlgjudge.ledger.sentences import listed
+from nlgjudge.ledger.setups import in_words, plan_of, setups_of
 from nlgjudge.stats.correlations import LEVELS
 from nlgjudge.stats.intervals import interval
 from nlgjudge.stats.significance import BOUNDS, paired_tests

@@ -24,7 +24,7 @@ def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     cells
-        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.ledger.published`.
+        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.published`.
 
     Returns
     -------

@@ -1,20 +1,28 @@
 """Charts of the notebooks, and how they are saved."""
 
+from __future__ import annotations
+
 import textwrap
 from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.collections import Collection
 from matplotlib.lines import AxLine
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.verdicts import of_others
-from nlgjudge.ledger.whole_table import SHOWN
-from nlgjudge.ledger.words import titled
+from nlgjudge.ledger.ledger import PUBLISHED, cell_counts
+from nlgjudge.ledger.printed import KEY
+from nlgjudge.ledger.verdicts import of_others, titled, was_run
+from nlgjudge.ledger.whole_table import LETTERS, SHOWN, TINTS, tints
 from nlgjudge.namespaces import optional
 from nlgjudge.papers.folders import titles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 sns = optional("seaborn", "notebooks")
 
@@ -24,9 +32,14 @@ COLOURS = {verdict: SOLID[tint] for verdict, (_, tint, _) in SHOWN.items() if ve
 # By verdict; nothing is shown by colour alone.
 MARKERS = dict(zip(COLOURS, "os^PXv*."))
 # A cell of another model or another run neither agrees nor disagrees.
-ANOTHER = {"color": "#737373", "marker": "D", "label": "another model or run"}
+GREY = "#737373"
+ANOTHER = {"color": GREY, "marker": "D", "label": "another model or run"}
+OTHERS = dict(zip(LETTERS, "DXs^"))  # markers by evidence
+# By group of cells.
+BARS = [COLOURS["exact"], COLOURS["close"], GREY, COLOURS["misprint"], COLOURS["not_run"]]
+HATCHES = ("", "///")  # of a paper's versions
 # The salt makes the identifiers in an SVG file the same in every run.
-STYLE = {
+STYLE: Any = {
     "svg.hashsalt": "nlgjudge",
     "svg.fonttype": "none",
     "font.size": 10,
@@ -53,26 +66,20 @@ LOOKS = {
 }
 
 
-def comparison(rows, *, title, notice=""):
+def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
     """Plot published values against ours, and the differences.
+
+    One panel per coefficient: published values (large and hollow) and ours (small and filled) by row; marker, colour
+    and height show the aspect. On the right: ours minus published in thousandths, on a scale that is linear up to one
+    and logarithmic beyond; marker and colour show the verdict, and grey diamonds cells of another model or another run
+    of the metric. Each level has its own line of panels.
 
     Parameters
     ----------
-    rows : pandas.DataFrame
-        From `nlgjudge.ledger.comparison.compare`, or the `cells` of a `PaperTable`. Averages are left
-        out.
-    title : str
-    notice : str
-        Added to the title if the values come from the sample.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per coefficient: published values (large and hollow) and ours (small and filled) by
-        row; marker, colour and height show the aspect. On the right: ours minus published in
-        thousandths, on a scale that is linear up to one and logarithmic beyond; marker and colour show
-        the verdict. Cells of another model than the paper's, or of another run of the metric, are grey
-        diamonds there. Each level has its own line of panels, for the coefficients that it has.
+    rows
+        With the ledger's columns. Averages are left out.
+    title, notice
+        The notice is added to the title if the values come from the sample.
 
     Examples
     --------
@@ -98,22 +105,15 @@ def comparison(rows, *, title, notice=""):
     lines = [max(1, cells["row"].nunique()) for cells in panels]
     height = max(0.34, 0.11 * len(looks))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(panels),
-            max(map(len, coefficients)) + 1,
-            figsize=(10, 2.2 + 0.6 * len(panels) + sum(lines) * height),
-            sharex="col",
-            sharey="row",
-            layout="constrained",
-            squeeze=False,
-            gridspec_kw={"height_ratios": lines},
-        )
+        size = 10, 2.2 + 0.6 * len(panels) + sum(lines) * height
+        how = {"sharex": "col", "sharey": "row", "height_ratios": lines}
+        figure, axes = _panels(len(panels), max(map(len, coefficients)) + 1, size, **how)
         shared = all(names == coefficients[0] for names in coefficients)
         for line, cells, level, names in zip(axes, panels, levels, coefficients):
             _draw_cells(line, cells, names, looks)
-            titles = (
-                [f"{level} level"] if shared else [f"{level} level, {titled(n)}" for n in names]
-            )
+            titles = [f"{level} level"]
+            if not shared:
+                titles = [f"{level} level, {titled(name)}" for name in names]
             for axis, text in zip(line, titles if len(levels) > 1 else []):
                 axis.set_title(text, loc="left")
         *lefts, right = axes[-1]
@@ -130,6 +130,10 @@ def comparison(rows, *, title, notice=""):
         _add_legends(figure, rows, looks)
         _write_title(figure, title, notice)
     return figure
+
+
+def _panels(lines, columns, size, **how):
+    return plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False, **how)
 
 
 def _draw_cells(line, cells, coefficients, looks):
@@ -185,27 +189,22 @@ def _write_title(figure, title, notice=""):
     mark_empty(figure)
 
 
-def curves(frame, *, x, y, hue, column, title, notice=""):
+def curves(
+    frame: pd.DataFrame, *, x: str, y: str, hue: str, column: str, title: str, notice: str = ""
+) -> Figure:
     """Plot curves with bands, one panel per value of a column.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per draw. The line is the mean of the rows with equal `x`, the band two standard
-        deviations.
-    x, y, hue, column : str
+    frame
+        One row per draw. The line is the mean of the rows with equal `x`, the band two standard deviations.
+    x, y, hue, column
         Columns of the frame.
-    title : str
-    notice : str
-        Added to the title if the values come from the sample.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    title, notice
+        As for `comparison`.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> draws = pd.DataFrame({"samples": [1, 2, 1, 2], "rho": [0.2, 0.3, 0.4, 0.5], "judge": "a",
     ...                       "aspect": ["fluency", "fluency", "coherence", "coherence"]})
     >>> figure = curves(draws, x="samples", y="rho", hue="judge", column="aspect", title="Two panels")
@@ -216,15 +215,8 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     colours, markers = [dict(zip(frame[hue].unique(), one)) for one in (LOOKS, LOOKS.values())]
     look = {"palette": colours, "style": hue, "markers": markers, "errorbar": ("sd", 2)}
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            1,
-            len(values),
-            figsize=(2.7 * len(values), 3.6),
-            sharex=True,
-            sharey=True,
-            layout="constrained",
-            squeeze=False,
-        )
+        size = 2.7 * len(values), 3.6
+        figure, axes = _panels(1, len(values), size, sharex=True, sharey=True)
         for axis, value in zip(axes.flat, values):
             panel = frame[frame[column] == value]
             sns.lineplot(panel, x=x, y=y, hue=hue, ax=axis, **look)
@@ -237,28 +229,28 @@ def curves(frame, *, x, y, hue, column, title, notice=""):
     return figure
 
 
-def intervals(frame, *, column, title, lines=(), notice=""):
-    """Plot values with their intervals, one panel per value of a column.
+def intervals(
+    frame: pd.DataFrame,
+    *,
+    column: str,
+    title: str,
+    lines: dict[str, float] | None = None,
+    notice: str = "",
+) -> Figure:
+    """Plot values with their intervals, one panel per value of a column, on one scale.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame
         `label, value, ci_low, ci_high, group` (colour and marker) and the panels' column, in the order to draw.
-    column : str
-    title : str
-    lines : dict of str to float
+    column
+    title, notice
+        As for `comparison`.
+    lines
         By panel, a reference value, drawn as a dashed line.
-    notice : str
-        Added to the title if the values come from the sample.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The panels share one scale.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> frame = pd.DataFrame({"label": ["BLEU", "METEOR"], "value": [0.2, 0.3], "ci_low": [0.1, 0.2],
     ...                       "ci_high": [0.3, 0.4], "group": "metric", "aspect": "fluency"})
     >>> figure = intervals(frame, column="aspect", title="Two metrics")
@@ -271,22 +263,14 @@ def intervals(frame, *, column, title, lines=(), notice=""):
     looks = dict(zip(groups, cycle(LOOKS.items())))
     size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            1,
-            len(panels),
-            figsize=size,
-            sharex=True,
-            sharey=True,
-            layout="constrained",
-            squeeze=False,
-        )
+        figure, axes = _panels(1, len(panels), size, sharex=True, sharey=True)
         for axis, name in zip(axes.flat, panels):
             for group, part in frame[frame[column] == name].groupby("group", sort=False):
                 colour, marker = looks[group]
                 place = part["label"].map(labels.index)
                 axis.hlines(place, part["ci_low"], part["ci_high"], colors=[colour], lw=1.5)
                 axis.scatter(part["value"], place, color=colour, marker=marker, s=26, zorder=3)
-            if name in lines:
+            if lines and name in lines:
                 axis.axvline(lines[name], color="#333333", ls="--", lw=1)
             axis.set_title(titled(name))
             axis.grid(axis="y", visible=False)
@@ -301,34 +285,20 @@ def intervals(frame, *, column, title, lines=(), notice=""):
 
 
 def judged(means, recorded):
-    """Draw a judge's means beside the published ones, a panel for each table.
+    """Draw a judge's means, as of a `Rerun`, beside the published ones, a panel for each table.
 
-    Parameters
-    ----------
-    means : pandas.DataFrame
-        Of a `nlgjudge.ledger.reruns.Rerun`.
-    recorded : pandas.DataFrame
-        `paper, artefact, row, dataset, judge, mean` of recorded judges over the same cells.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `recorded` has `paper, artefact, row, dataset, judge, mean` of recorded judges over the same cells.
     """
     tables = list(means.groupby(["paper", "artefact"], sort=False))
     heights = [0.7 + len(lines) for _, lines in tables]
     with matplotlib.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(tables),
-            figsize=(9, 1.2 + 0.36 * sum(heights) + 0.5 * len(tables)),
-            layout="constrained",
-            squeeze=False,
-            height_ratios=heights,
-        )
+        size = 9, 1.2 + 0.36 * sum(heights) + 0.5 * len(tables)
+        figure, axes = _panels(len(tables), 1, size, height_ratios=heights)
         for axis, ((paper, artefact), lines) in zip(axes[:, 0], tables):
             _draw_judged(axis, lines, recorded.query("paper == @paper and artefact == @artefact"))
             first = lines.iloc[0]
             what = f"{titled(first['coefficient'])}, {first['level']} level, mean over aspects"
-            axis.set(title=f"{titles()[paper]}, {artefact.replace('table', 'Table ')}", xlabel=what)
+            axis.set(title=f"{titles()[paper]}, {titled(artefact)}", xlabel=what)
         handles = {}
         for axis in axes[:, 0]:
             handles |= dict(zip(*reversed(axis.get_legend_handles_labels())))
@@ -355,32 +325,133 @@ def _draw_judged(axis, lines, recorded):
     axis.grid(axis="x", color="#dddddd")
 
 
-def mark_empty(figure):
-    """Write "no value" in each panel without data.
+def overview(rows: pd.DataFrame, *, title: str) -> Figure:
+    """Draw the ledger's cells of a paper.
+
+    Published value (x) against ours (y) with its 95% interval, a colour and a marker for each verdict. In a second
+    panel, where there are any, the values of other models, other runs of a metric and third parties. On the right, the
+    published cells of each version by `group`.
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
+    rows
+        The paper's rows of the ledger, in one or several versions. A cell that is the same in several is drawn once.
+    title
+        Followed by the number of cells that reproduce.
     """
+    compared = rows[was_run(rows)]
+    compared = compared.drop_duplicates(["artefact", *KEY, "published", "ours"])
+    compared = compared.assign(published=pd.to_numeric(compared["published"]))
+    others = of_others(compared)
+    panels = 2 if others.any() else 1
+    with matplotlib.rc_context(STYLE):
+        size = 4 + 5 * panels, 5.2
+        figure, axes = _panels(1, panels + 1, size, width_ratios=(*[3] * panels, 2))
+        *squares, right = axes[0]
+        looks = dict(zip(COLOURS, zip(COLOURS.values(), MARKERS.values())))
+        _draw_points(squares[0], compared[~others], "verdict", looks)
+        squares[0].set(
+            title="From the paper's texts, scores or replies", ylabel="our value, with 95% interval"
+        )
+        if panels == 2:
+            looks = {evidence: (GREY, marker) for evidence, marker in OTHERS.items()}
+            _draw_points(squares[1], compared[others], "evidence", looks)
+            squares[1].set(
+                title="From others: confirms nothing", ylabel="value of another, with 95% interval"
+            )
+        ends = compared[["published", "ours", "ci_low", "ci_high"]].stack()
+        span = (ends.min() - 0.03, ends.max() + 0.03) if len(ends) else (-1, 1)
+        for axis in squares:
+            axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
+            axis.set(xlabel="published correlation", aspect="equal", xlim=span, ylim=span)
+            axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
+        figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
+        mark_empty(figure)
+    return figure
+
+
+def _draw_points(axis, cells, by, looks):
+    """Points and intervals, by verdict or evidence."""
+    for kind, part in cells.groupby(by, sort=False):
+        colour, marker = looks[kind]
+        ends = part["published"], part["ci_low"], part["ci_high"]
+        axis.vlines(*ends, colors=colour, lw=0.7, alpha=0.3)
+        label = LETTERS[kind][1] if kind in LETTERS else titled(kind)
+        points = part["published"], part["ours"]
+        axis.scatter(*points, s=26, color=colour, marker=marker, label=label, zorder=3)
+
+
+def _draw_bars(axis, rows):
+    """Bars of the groups by version; returns how many cells reproduce, in words."""
+    sizes = cell_counts(rows)
+    height = 0.8 / len(sizes)
+    shares = []
+    for nth, (version, count) in enumerate(sizes.iterrows()):
+        places = [place + (nth - (len(sizes) - 1) / 2) * height for place in range(len(PUBLISHED))]
+        style = {"color": BARS, "hatch": HATCHES[nth], "edgecolor": "white"}
+        bars = axis.barh(places, count[PUBLISHED], height, label=titles()[version], **style)
+        axis.bar_label(bars, fmt="{:,.0f}", padding=3)
+        of = f" ({titles()[version].split(' (')[-1]}" if len(sizes) > 1 else ""
+        shares.append(f"{count['exact'] + count['close']:,} of {count['cells']:,}{of}")
+    axis.set_yticks(range(len(PUBLISHED)), PUBLISHED)
+    axis.invert_yaxis()
+    axis.margins(x=0.18)
+    axis.set_xlabel("published cells")
+    if len(sizes) > 1:
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
+    return f"{' and '.join(shares)} published cells reproduce"
+
+
+def coloured(cells: pd.DataFrame, *, title: str) -> Figure:
+    """Draw a published table with its tints: the published value above ours, with the mark of its verdict.
+
+    Parameters
+    ----------
+    cells
+        Of one `Table`.
+    title
+    """
+    rows = [*cells["row"].unique()]
+    heads = [*(cells["aspect"] + "\n" + cells["coefficient"]).unique()]
+    size = 10, 0.36 * len(rows) + 1
+    figure, axis = plt.subplots(figsize=size, layout="constrained")
+    for cell in cells.assign(tint=tints(cells)).itertuples():
+        x, y = heads.index(f"{cell.aspect}\n{cell.coefficient}"), rows.index(cell.row)
+        colour, text = TINTS.get(cell.tint, ("none", "inherit"))
+        axis.add_patch(plt.Rectangle((x - 0.5, y - 0.5), 1, 1, color=colour, lw=0))
+        mark, letter = SHOWN[cell.verdict][0], LETTERS.get(cell.evidence, [""])[0]
+        ours = mark or "–" if pd.isna(cell.ours) else f"{cell.ours:.3f} {mark} {letter}".rstrip()
+        style: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.05}
+        style["color"] = text.replace("inherit", "black")
+        axis.text(x, y, f"{cell.published or '–'}\n{ours}", **style)
+    axis.set(xlim=(-0.5, len(heads) - 0.5), ylim=(len(rows) - 0.5, -0.5), title=title)
+    names = ["\n".join(map(titled, head.split("\n"))) for head in heads]
+    axis.set_xticks(range(len(heads)), names, fontsize=8)
+    axis.set_yticks(range(len(rows)), rows, fontsize=8)
+    axis.tick_params(length=0, labeltop=True, labelbottom=False)
+    axis.spines[:].set_visible(False)
+    occurring = {*cells["verdict"], *cells["evidence"]}
+    marks = [
+        f"{mark or 'grey:'} {text}" for key, (mark, _, text) in SHOWN.items() if key in occurring
+    ]
+    letters = [" ".join(LETTERS[kind]) for kind in LETTERS if kind in occurring]
+    figure.supxlabel("   ".join(marks) + "\n" + "   ".join(letters), fontsize=8)
+    return figure
+
+
+def mark_empty(figure):
+    """Write "no value" in each panel without data."""
     for axis in figure.axes:
         if not len(_places(axis)):
             axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center", va="center")
 
 
-def check_drawn(figure):
+def check_drawn(figure: Figure) -> None:
     """Refuse a figure that does not show its data.
 
-    Lines and bands across a panel (`axhline`, `axvspan`, `axline`) and texts are not data.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        For a point, line, interval or bar that is not inside its axes, and for a panel that has neither data nor
-        a text that says why.
+    Raises a `ValueError` for a point, line, interval or bar that is not inside its axes, and for a panel that has
+    neither data nor a text that says why. Lines and bands across a panel (`axhline`, `axvspan`, `axline`) and texts are
+    not data.
 
     Examples
     --------
@@ -432,38 +503,19 @@ def _ends(artist):
     return np.concatenate([np.empty((0, 2)), *parts])
 
 
-def save(figure, name, *, sample=False, folder=None):
-    """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results.
+def save(figure: Figure, name: str, *, sample: bool = False) -> None:
+    """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results, as `check_drawn` allows.
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
-    name : str
-        The notebook's name.
-    sample : bool
+    figure
+    name
+        The notebook's.
+    sample
         Whether it shows the sample; it is then stored separately, in `sample/figures/`.
-    folder : pathlib.Path, optional
-        Replaces the folder of this run's results.
-
-    Raises
-    ------
-    ValueError
-        As `check_drawn`.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> figure, axis = plt.subplots(figsize=(1, 1))
-    >>> _ = axis.plot([0, 1])
-    >>> with TemporaryDirectory() as made:
-    ...     save(figure, "mine", folder=Path(made))
-    ...     print(sorted(path.name for path in Path(made, "figures").iterdir()))
-    ['mine.png', 'mine.svg']
-    >>> plt.close(figure)
     """
     check_drawn(figure)
-    folder = (folder or out(sample)) / "figures"
+    folder = out(sample) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
         # Without date and versions, the files change only when the figure does.

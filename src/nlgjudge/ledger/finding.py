@@ -1,18 +1,29 @@
 """A notebook's short answer with its numbers: committed, shown first, and checked by the notebook's last cells."""
 
+from __future__ import annotations
+
 import csv
 import json
 import math
 import os
+import platform
 import re
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from inspect import cleandoc
 from numbers import Integral
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
-from nlgjudge.ledger.provenance import signature
 
+if TYPE_CHECKING:
+    from IPython.display import Image, Markdown
+    from matplotlib.figure import Figure
+
+    from nlgjudge.data.schema import Benchmark
+
+_LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 COLUMNS = ["key", "text", "value", "low", "high", "n"]
 TEXTS = ("question", "answer", "conditions")
 NOT_COMMITTED = "Nothing is committed for {} yet; `make refresh` copies this run's answer."
@@ -26,7 +37,7 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
 class Value(NamedTuple):
     """A number with its 95% interval and its units; ``[]`` after a format adds the interval."""
 
-    value: float = None
+    value: float | None = None
     low: float = math.nan
     high: float = math.nan
     n: float = math.nan
@@ -48,9 +59,9 @@ class Finding:
 
     Parameters
     ----------
-    name : str
+    name
         The notebook's.
-    question, answer, conditions : str
+    question, answer, conditions
         Templates: ``{key:.2f}`` is a value in a format of Python, ``{key:.2f[]}`` adds its interval. The key says in
         words what was measured. The conditions are shown below the table: level, coefficient, judge, what the
         intervals are for. Without an answer, as in a notebook's first cell, they are the committed ones. The table
@@ -58,14 +69,16 @@ class Finding:
 
     Attributes
     ----------
-    question, answer, conditions : str
+    question, answer, conditions
         With the committed values.
-    sentences : list of str
+    sentences
         Of the answer.
-    short : str
+    short
         The first of them.
-    values : dict of str to Value or str
-        The committed values.
+    title
+        The notebook's heading.
+    values
+        The committed values, by key.
 
     Raises
     ------
@@ -89,17 +102,16 @@ class Finding:
     | gain of twenty replies | +0.18 [0.10, 0.26] |
     """
 
-    def __init__(self, name, question="", answer="", conditions=""):
+    def __init__(self, name: str, question: str = "", answer: str = "", conditions: str = ""):
         self.name = name
         self.values = _read(_path(name))
-        notebook = root() / "notebooks" / f"{name}.ipynb"
-        if not answer and not self.values and not notebook.exists():
-            raise ValueError(unknown("finding", name, findings()))
+        if not answer and not self.values and name not in notebooks():
+            raise ValueError(unknown("finding", name, notebooks()))
         self._before = [self.values.pop(key, "") for key in TEXTS]
         self._basis = json.loads(self.values.pop("settings", "null"))
-        given = [cleandoc(text) for text in (question, answer, conditions)]
-        self._texts = given if answer else self._before
-        self._run = None
+        templates = [cleandoc(text) for text in (question, answer, conditions)]
+        self._texts = templates if answer else self._before
+        self._run: dict[str, Value | str] = {}
 
     question = property(lambda self: " ".join(self._filled(self._texts[0], self.values).split()))
     answer = property(lambda self: self._filled(self._texts[1], self.values))
@@ -107,13 +119,19 @@ class Finding:
     short = property(lambda self: self.sentences[0])
 
     @property
-    def sentences(self):
+    def title(self) -> str:
+        """The notebook's heading, without its Markdown."""
+        cells = read_notebook(self.name)["cells"]
+        return "".join(cells[0]["source"]).split("\n")[0].lstrip("# ").replace("`", "")
+
+    @property
+    def sentences(self) -> list[str]:
         parts = _SENTENCE_ENDS.split(self._texts[1])
         return [" ".join(self._filled(part, self.values).split()) for part in parts]
 
     @property
-    def figure(self):
-        """The committed figure of the notebook as an image, or None."""
+    def figure(self) -> Image | None:
+        """The committed figure of the notebook, or None."""
         from IPython.display import Image
 
         path = root() / "figures" / f"{self.name}.png"
@@ -124,24 +142,23 @@ class Finding:
             data, width=int.from_bytes(data[16:20]) * 2 // 3
         )  # saved at 150 dpi, shown at 100
 
-    def check(self, values, *benchmarks, **settings):
+    def check(self, values: dict, *benchmarks: Benchmark, **settings: object) -> Markdown:
         """Compare this run with the committed finding.
 
         Parameters
         ----------
-        values : dict of str to object
+        values
             All values of the templates, and others for the table: numbers, texts, ``(value, low, high)`` or
             ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return. A run that is not
             comparable may lack some.
-        *benchmarks : nlgjudge.data.schema.Benchmark
+        *benchmarks
         **settings
             Parameters that the values depend on. With others than the committed ones, or with other data, the run is
             not comparable.
 
         Returns
         -------
-        IPython.display.Markdown
-            That all is as committed; for a run that is not comparable, why, and its answer.
+        That all is as committed; for a run that is not comparable, why, and its answer.
 
         Raises
         ------
@@ -150,7 +167,7 @@ class Finding:
         """
         from IPython.display import Markdown
 
-        self._run = {key: _value(given) for key, given in values.items()}
+        self._run = {key: _value(value) for key, value in values.items()}
         self._sample = any(one.is_sample for one in benchmarks)
         record = signature(*benchmarks, **settings)
         record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
@@ -178,14 +195,10 @@ class Finding:
             )
         return Markdown(f"{said}\n\n{self._shown(self._run, 'this run')}")
 
-    def write(self, figure=None):
-        """Write what `check` was given to `findings/NAME.csv` in the folder of this run's results.
+    def write(self, figure: Figure | None = None) -> None:
+        """Write what `check` was given to `findings/NAME.csv` in the folder of this run's results, and save a figure.
 
-        Parameters
-        ----------
-        figure : matplotlib.figure.Figure, optional
-            Saved as `nlgjudge.figures.save` does. If the run is the committed one, `figure` shows it already, so it
-            is closed.
+        If the run is the committed one, `figure` of the first cell shows the figure already, so it is closed.
         """
         folder = out(self._sample) / "findings"
         folder.mkdir(parents=True, exist_ok=True)
@@ -201,16 +214,11 @@ class Finding:
             table.writeheader()
             table.writerows(rows)
         if figure is not None:
-            self._save(figure)
+            from nlgjudge.ledger import figures  # a short answer draws nothing
 
-    def _save(self, figure):
-        import matplotlib.pyplot as plt
-
-        from nlgjudge.ledger import figures
-
-        figures.save(figure, self.name, sample=self._sample)
-        if self._comparable:
-            plt.close(figure)
+            figures.save(figure, self.name, sample=self._sample)
+            if self._comparable:
+                figures.plt.close(figure)
 
     def _repr_mimebundle_(self, **_):
         said = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
@@ -268,14 +276,48 @@ class Finding:
         return found
 
 
-def findings():
-    """List the notebooks that have a committed finding.
+def signature(*benchmarks: Benchmark, **settings: object) -> dict:
+    """Record what a result was computed from, for a notebook's last cell.
+
+    Parameters
+    ----------
+    *benchmarks
+    **settings
+        Parameters and policies that the result depends on.
 
     Returns
     -------
-    list of str
+    `data` (by benchmark its source, number of files, a digest of their git blob ids, and the optional files that were
+    not used), `settings` and `versions`.
+
+    Examples
+    --------
+    >>> from nlgjudge.data.benchmarks import load
+    >>> record = signature(load("summeval", "sample"), level="sample")
+    >>> record["data"]["summeval"]["source"], record["settings"]
+    ('sample', {'level': 'sample'})
     """
-    return sorted(path.stem for path in _path("").parent.glob("*.csv"))
+    data = {}
+    for one in benchmarks:
+        data[one.name] = {"source": one.source, "files": len(one.files), "digest": one.digest}
+        if one.left_out:
+            data[one.name]["without"] = sorted(one.left_out)
+    versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
+    for library in _LIBRARIES:
+        with suppress(PackageNotFoundError):  # a wheel without the extra `metrics`
+            versions[library] = version(library)
+    return {"data": data, "settings": settings, "versions": versions}
+
+
+def notebooks() -> list[str]:
+    """Names of the repository's notebooks, sorted."""
+    return sorted(path.stem for path in (root() / "notebooks").glob("*.ipynb"))
+
+
+def read_notebook(name: str) -> dict:
+    """A notebook as committed."""
+    path = root() / "notebooks" / f"{name}.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _path(name):
@@ -300,13 +342,13 @@ def _number(text):
     return int(text) if re.fullmatch(r"-?\d+", text) else float(text or "nan")
 
 
-def _value(given):
+def _value(number):
     """A text, or a `Value` whose numbers have nine digits."""
-    if isinstance(given, str):
-        return given
-    if hasattr(given, "value"):
-        given = [getattr(given, name, math.nan) for name in Value._fields]
-    parts = given if isinstance(given, (list, tuple)) else [given]
+    if isinstance(number, str):
+        return number
+    if hasattr(number, "value"):
+        number = [getattr(number, name, math.nan) for name in Value._fields]
+    parts = number if isinstance(number, (list, tuple)) else [number]
     return Value(*(int(x) if isinstance(x, Integral) else float(f"{x:.9g}") for x in parts))
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.counts import group
 from nlgjudge.ledger.printed import KEY, all_published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
 from nlgjudge.papers.folders import paper
@@ -14,6 +13,9 @@ CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
 COUNTS = ["n", "n_skipped"]
 DIGITS = 6  # of our values in the ledger
+# Groups in which cells count: those for which the paper publishes a number, and the others.
+PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
+UNPUBLISHED = ["dash", "lost"]
 
 
 def write(rows):
@@ -48,7 +50,7 @@ def write(rows):
     if "sample" not in rows:
         raise ValueError(
             "expected the column `sample`, which says whether the values come from the sample. "
-            "Give all columns that nj.compare returned."
+            "Give all columns that `compare` returned."
         )
     agrees = rows["verdict"].isin(["exact", "close"])
     silent = rows[~agrees & (rows["note"].str.strip() == "")]
@@ -374,3 +376,50 @@ def _long(rows, columns):
     texts = rows.astype(object).where(rows.notna(), "").astype(str)
     values = texts.melt(CELL, columns, var_name="what")
     return values.set_index([*CELL, "what"])["value"]
+
+
+def group(rows):
+    """The group in which each cell counts, of `PUBLISHED` or `UNPUBLISHED`.
+
+    A cell that rests on another model, on another run of the metric or on a third party is never ``exact`` or
+    ``close``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({
+    ...     "published": ["0.167", "0.167", "0.5", "", ""],
+    ...     "verdict": ["exact", "exact", "within_ci", "not_run", "not_run"],
+    ...     "evidence": ["recomputed", "other_run", "recomputed", "none", "recomputed"],
+    ...     "note": ["", "", "why", "printed as a dash", "lost in extraction"],
+    ... })
+    >>> group(rows).tolist()
+    ['exact', 'other', 'other', 'dash', 'lost']
+    """
+    groups = rows["verdict"].str.replace("_", " ")
+    groups = groups.where(groups.isin(PUBLISHED), "other")
+    groups = groups.mask(of_others(rows) & groups.isin(["exact", "close"]), "other")
+    empty = pd.to_numeric(rows["published"]).isna()
+    lost = empty & rows["note"].str.startswith("lost in extraction")
+    return groups.mask(empty, "dash").mask(lost, "lost")
+
+
+def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:
+    """Count the ledger's cells, a line for each value of some columns.
+
+    Returns
+    -------
+    `cells`, the published cells; `exact, close, other, misprint, not run`, which sum to `cells`; and `dash, lost`,
+    which are not in `cells`.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"paper": ["a", "a", "b"], "row": "x", "group": ["exact", "dash", "not run"]})
+    >>> cell_counts(rows)["cells"].to_dict()
+    {'a': 1, 'b': 1}
+    """
+    table = rows.pivot_table(
+        index=by, columns="group", values="row", aggfunc="size", fill_value=0, sort=False
+    )
+    table = table.reindex(columns=[*PUBLISHED, *UNPUBLISHED], fill_value=0)
+    table.insert(0, "cells", table[PUBLISHED].sum(axis=1))
+    return table.rename_axis(columns=None)

@@ -4,8 +4,7 @@ import pandas as pd
 
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
-from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS
-from nlgjudge.ledger.words import listed, titled
+from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, titled
 from nlgjudge.papers.folders import titles
 
 CHANCE = "within chance"
@@ -25,17 +24,14 @@ OTHERS = {
 }
 
 
+def listed(names):
+    """Names as a sentence has them, as "fluency, coherence and style"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def verdict(cells):
-    """Say what of a published table reproduces, what does not, and what is missing.
-
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        All cells of a table, as from `nlgjudge.ledger.paper_table`.
-
-    Returns
-    -------
-    str
+    """Say what of a published table reproduces, what does not, and what is missing; `cells` are all of its cells.
 
     Examples
     --------
@@ -47,13 +43,13 @@ def verdict(cells):
     cells = cells[cells["published"] != ""]
     own = cells["evidence"].isin(OWN)
     of_others = cells["evidence"].isin(OF_OTHERS) & ~cells["row"].isin(cells.loc[own, "row"])
-    found = [
+    parts = [
         *_own(cells, cells[own & (cells["verdict"] != MISPRINT)]),
         *_misprints(cells[cells["verdict"] == MISPRINT]),
         *_of_others(cells[of_others].drop_duplicates("row")),
         *_missing(cells),
     ]
-    return ". ".join(found) + "."
+    return ". ".join(parts) + "."
 
 
 def _rows(names):
@@ -128,16 +124,7 @@ def _grouped(rows, kinds):
 
 
 def of_judge(means, counts):
-    """Say what a judge gives in one table, beside the published values.
-
-    Parameters
-    ----------
-    means, counts : pandas.DataFrame
-        Lines of one table, as a `nlgjudge.ledger.reruns.Rerun` has them.
-
-    Returns
-    -------
-    str
+    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`.
 
     Examples
     --------
@@ -153,7 +140,7 @@ def of_judge(means, counts):
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
     datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
-    where = f"{titles()[first['paper']]}, {numbered(first['artefact'])}, on {datasets}"
+    where = f"{titles()[first['paper']]}, {titled(first['artefact'])}, on {datasets}"
     what = f"{titled(first['coefficient'])}, {first['level']} level"
     if means["aspects"].max() > 1:
         what += f", mean of {first['aspects']} aspects"
@@ -171,11 +158,6 @@ def of_judge(means, counts):
         said += _range(means["published"])
         reading = _readings(means)
     return f"{where}: {said} ({what}). {reading}. {_spent(counts)}."
-
-
-def numbered(artefact):
-    """A table's key as a title has it, ``Table 2``."""
-    return artefact.replace("table", "Table ")
 
 
 def _range(values):
@@ -230,14 +212,7 @@ def _spent(counts):
 def of_discernment(lines):
     """Say which of DHP's perturbations one judge notices on one dataset.
 
-    Parameters
-    ----------
-    lines : pandas.DataFrame
-        `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
-
-    Returns
-    -------
-    str
+    `lines` has `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 import re
 import warnings
 from math import inf, nan
+from typing import Any
 
 import pandas as pd
 
@@ -16,7 +17,7 @@ from nlgjudge.judging.tasks import MISSING, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 # Everything that a set-up can say, and what it says otherwise.
-SETUP = {
+SETUP: dict[str, Any] = {
     "judge": "surface",
     "prompt": "",  # a name or a text, in which {aspect} becomes the aspect
     "words": {},  # old to new wording of the prompt
@@ -181,3 +182,28 @@ def _warn_of_another_scale(prompts):
         if tops != {one.scale[1]}:
             said = f"prompt {one.name} describes another scale than {list(one.scale)}"
             warnings.warn(f"{said}: change its wording too, by `words`", stacklevel=2)
+
+
+def in_words(value):
+    """Write a setting's value as a reader would say it; a prompt, judge or function by its name.
+
+    Examples
+    --------
+    >>> in_words(["typos", "", 5]), in_words({"samples": 1, "words": {"carefully": "with care"}}), in_words([])
+    ('typos 5', 'samples 1, carefully: with care', 'none')
+    """
+    if name := getattr(value, "name", getattr(value, "__name__", "")):
+        return str(name)
+    if value is None or (isinstance(value, (str, list, tuple, dict)) and not len(value)):
+        return "none"
+    if isinstance(value, dict):
+        return ", ".join(_setting(name, part) for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return " ".join(in_words(part) for part in value if part != "")
+    return str(value)
+
+
+def _setting(name, value):
+    if name == "words" and value:
+        return ", ".join(f"{old}: {new}" for old, new in value.items())
+    return in_words(value) if isinstance(value, dict) and value else f"{name} {in_words(value)}"

@@ -32,31 +32,30 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    row : str
-    variant : str
+    row
+    variant
         The nearest variant, whether or not it explains the row; its values go into the ledger.
-    explained : bool
-        Every cell of the nearest variant rounds to the published digits, directly or via one more
-        digit, and, if there was a choice, chance is improbable. Other variants may do the same: see
-        `family`.
-    worst : float
+    explained
+        Every cell of the nearest variant rounds to the published digits, directly or via one more digit, and, if there
+        was a choice, chance is improbable. Other variants may do the same: see `family`.
+    worst
         Largest absolute difference of the nearest variant from the published row.
-    exact : int
+    exact
         Its cells that round directly to the published digits.
-    cells : int
+    cells
         Published cells that were compared.
-    tried : int
+    tried
         Variants tried.
-    chance : float
-        Bound on the probability that any of them fits as closely by chance, in [0, 1]; 0 without a
-        choice. It holds for rows that none of the variants made, not for equivalent variants.
-    runner_up : float
+    chance
+        Bound on the probability that any of them fits as closely by chance, in [0, 1]; 0 without a choice. It holds
+        for rows that none of the variants made, not for equivalent variants.
+    runner_up
         Largest absolute difference of the next variant with other values.
-    family : tuple of str
+    family
         The variants that fit every cell, the nearest first. Empty if none fits.
-    rivals : tuple of str
+    rivals
         Variants with other values whose every cell is within the tolerance, nearest first.
-    values : pandas.DataFrame
+    values
         `dataset, aspect, level, coefficient, ours, n, n_skipped` of the nearest variant.
     """
 
@@ -69,17 +68,23 @@ class Search(NamedTuple):
     tried: int
     chance: float
     runner_up: float
-    family: tuple
-    rivals: tuple
+    family: tuple[str, ...]
+    rivals: tuple[str, ...]
     values: pd.DataFrame
 
     @property
-    def explanation(self):
+    def ours(self) -> pd.DataFrame:
+        """The values with `row`, `metric` (the nearest variant), `variant` (the explanation) and `note`."""
+        texts = {"metric": self.variant, "note": self.note, "variant": self.explanation}
+        return self.values.assign(row=self.row, **texts)
+
+    @property
+    def explanation(self) -> str:
         """What the ledger names: the family that fits, or the nearest variant."""
         return family_name(self.family) if self.explained else f"nearest: {self.variant}"
 
     @property
-    def note(self):
+    def note(self) -> str:
         """One sentence for the ledger."""
         if self.tried == 1:
             return f"one score, no variant to choose; at most {self.worst:.4f} away"
@@ -110,28 +115,18 @@ class Search(NamedTuple):
 
 
 def search(table, rows, values, *, tolerance=TOLERANCE):
-    """Find the variants that reproduce each published row.
+    """Find the variants that reproduce each published row; returns a list of `Search`.
 
     Parameters
     ----------
-    table : pandas.DataFrame
+    table
         Published cells, from `published`; averages and empty cells are left out.
-    rows : dict of str to list of str
-        By row label, the variants to try, in order of preference among equals.
-    values : pandas.DataFrame
-        `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
-    tolerance : float
-        Largest difference in any cell of a variant that is listed among the rivals. What explains a
-        row does not depend on it.
-
-    Returns
-    -------
-    list of Search
-
-    Raises
-    ------
-    ValueError
-        If a row has no variant or no published cell, or a variant lacks a published cell.
+    rows, values
+        As for `Table.search`. A `ValueError` says if a row has no variant or no published cell, or a variant lacks a
+        published cell.
+    tolerance
+        Largest difference in any cell of a variant that is listed among the rivals. What explains a row does not
+        depend on it.
 
     Examples
     --------
@@ -147,67 +142,19 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
     >>> found.variant, found.explained, found.exact, found.rivals
     ('recall', True, 2, ())
     """
-    found = []
+    searches = []
     for row, cells, ours in _by_row(table, rows, values):
         nearest = _search(row, cells["value"], cells["unit"], ours, tolerance)
         chosen = values[values["metric"] == nearest.variant]
         chosen = chosen.drop(columns=["metric", "reason"], errors="ignore")
-        found.append(nearest._replace(values=chosen))
-    return found
-
-
-def best(searches):
-    """Collect the values of the nearest variants, ready for `nlgjudge.ledger.comparison.compare`.
-
-    Parameters
-    ----------
-    searches : list of Search
-
-    Returns
-    -------
-    pandas.DataFrame
-        `row, metric, dataset, aspect, level, coefficient, ours, n, n_skipped, variant, note`. The
-        values and `metric` are those of the nearest variant; `variant` names all that fit.
-
-    Examples
-    --------
-    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
-    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
-    >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
-    >>> found = best(search(table, {"R": ["recall"]}, values))
-    >>> found[["row", "metric", "ours", "note"]].values.tolist()
-    [['R', 'recall', 0.1203, 'one score, no variant to choose; at most 0.0003 away']]
-    """
-    parts = []
-    for found in searches:
-        texts = {"metric": found.variant, "note": found.note, "variant": found.explanation}
-        parts.append(found.values.assign(row=found.row, **texts))
-    return pd.concat(parts, ignore_index=True)
+        searches.append(nearest._replace(values=chosen))
+    return searches
 
 
 def summary(searches):
-    """Summarise searches for display, one line each.
-
-    Parameters
-    ----------
-    searches : list of Search
-
-    Returns
-    -------
-    pandas.DataFrame
-        By row, the fields of `Search`; `family` and `rivals` are numbers of variants.
-
-    Examples
-    --------
-    >>> cell = {"dataset": "d", "aspect": "x", "level": "sample", "coefficient": "spearman"}
-    >>> table = pd.DataFrame([{"row": "R", **cell, "printed": "0.120", "value": 0.12}])
-    >>> values = pd.DataFrame([{"metric": "recall", **cell, "ours": 0.1203, "n": 9, "n_skipped": 0}])
-    >>> found = summary(search(table, {"R": ["recall"]}, values))
-    >>> found.loc["R", "variant"], int(found.loc["R", "exact"]), int(found.loc["R", "cells"])
-    ('recall', 1, 1)
-    """
+    """A line for each search: the fields of `Search` by row, `family` and `rivals` as numbers of variants."""
     frame = pd.DataFrame(searches).drop(columns="values")
-    names = [found.explanation.removeprefix("nearest: ") for found in searches]
+    names = [one.explanation.removeprefix("nearest: ") for one in searches]
     frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
     frame["family"] = frame["family"].map(len)
     frame["rivals"] = frame["rivals"].map(len)
@@ -217,15 +164,6 @@ def summary(searches):
 
 def family_name(names):
     """Name several variants at once: what they share, and where they differ as "A or B".
-
-    Parameters
-    ----------
-    names : sequence of str
-        Variants such as ``"rouge2: f, mean, porter"``; at least one.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -261,17 +199,8 @@ def chance_fit(ours, distance):
     and not cell by cell. A row that lies anywhere in their range is hit along an axis with
     probability width / range. Axes multiply, variants add up.
 
-    Parameters
-    ----------
-    ours : pandas.DataFrame
-        Cells by variants.
-    distance : float
-        Largest difference of the nearest variant; at least half a unit of the third digit is used.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    `ours` has cells by variants, `distance` is the largest difference of the nearest variant; at least half a unit of
+    the third digit is used.
     """
     points = ours.T.fillna(ours.mean(axis=1)).to_numpy(float)
     axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
@@ -287,8 +216,8 @@ def _by_row(table, rows, values):
     cells = cells.assign(unit=10.0**-digits)
     ours = values.pivot(index=CELL, columns="metric", values="ours")
     for row, variants in rows.items():
-        known = [name for name in variants if name in ours]
-        yield row, cells[cells["row"] == row].set_index(CELL), ours[known]
+        computed = [name for name in variants if name in ours]
+        yield row, cells[cells["row"] == row].set_index(CELL), ours[computed]
 
 
 def _search(row, printed, unit, ours, tolerance):

@@ -1,4 +1,6 @@
-"""The ledger's columns, and the words for what a cell is and what it rests on."""
+"""The ledger's columns, what a cell is and rests on, and the titles of its keys."""
+
+import re
 
 import pandas as pd
 
@@ -21,8 +23,6 @@ COLUMNS = [
     "notebook",
     "note",
 ]
-# What a notebook's part of the ledger has beside: whether a row's value comes from the sample.
-PART_COLUMNS = [*COLUMNS, "sample"]
 MISPRINT = "misprint"  # seen in the print alone
 VERDICTS = [
     "exact",
@@ -54,45 +54,48 @@ THIRD_PARTY = "third_party"
 OF_OTHERS = [ANOTHER_RUN, *ANOTHER_MODEL, THIRD_PARTY]
 
 
-def of_others(rows):
-    """Tell which rows of a ledger rest on another model than the paper's, or on another run of the metric.
+# Of keys in titles and legends; the others are written without underscores.
+TITLES = {
+    "qags": "QAGS",
+    "qags_cnn": "QAGS-CNN",
+    "qags_xsum": "QAGS-XSum",
+    "summeval": "SummEval",
+    "newsroom": "NewsRoom",
+    "realsumm": "RealSumm",
+    "topical_chat": "Topical-Chat",
+    "openmeva": "OpenMEVA-ROC",
+    "bagel": "BAGEL",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall",
+    "within_ci": "within our interval",
+}
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Of the ledger, or with its column `verdict` alone.
 
-    Returns
-    -------
-    pandas.Series of bool
+def titled(key: object) -> str:
+    """Write the key of a table, dataset, coefficient, aspect or verdict as a title or legend has it.
 
     Examples
     --------
-    >>> of_others(pd.DataFrame({"evidence": ["recomputed", "rejudged", "other_run"]})).tolist()
-    [False, True, True]
+    >>> titled("qags_cnn"), titled("table2"), titled("pyramid_recall"), titled("ROUGE-1")
+    ('QAGS-CNN', 'Table 2', 'pyramid recall', 'ROUGE-1')
     """
+    if artefact := re.fullmatch(r"(table|figure)(\d+)", str(key)):
+        return f"{artefact[1].capitalize()} {artefact[2]}"
+    return TITLES.get(str(key), str(key).replace("_", " "))
+
+
+def of_others(rows: pd.DataFrame) -> pd.Series:
+    """Which rows of a ledger rest on another model than the paper's, or on another run of the metric."""
     if "evidence" not in rows:
         return pd.Series(False, rows.index)
     return rows["evidence"].isin(OF_OTHERS)
 
 
-def was_run(rows):
-    """Tell which rows of a ledger have a value beside the printed one.
+def was_run(rows: pd.DataFrame) -> pd.Series:
+    """Which rows of a ledger have a value beside the published one.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        Of the ledger. A `misprint` is seen in the print alone, so that its cell need not have been run.
-
-    Returns
-    -------
-    pandas.Series of bool
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"verdict": ["close", "not_run", "misprint"], "evidence": ["recomputed", "none", "none"]})
-    >>> was_run(rows).tolist()
-    [True, False, False]
+    A `misprint` contradicts its own row, so that its cell need not have been run.
     """
     unseen = rows["verdict"].eq(MISPRINT) & rows["evidence"].eq("none")
     return rows["verdict"].ne("not_run") & ~unseen

@@ -17,8 +17,8 @@ from nlgjudge.ledger.verdicts import (
     OF_OTHERS,
     THIRD_PARTY,
     of_others,
+    titled,
 )
-from nlgjudge.ledger.words import titled
 
 HEADS = ["dataset", "level", "aspect", "coefficient"]
 # Background and text. Far apart in lightness, so that colour-blind readers and grey printers can tell them apart; the
@@ -70,17 +70,9 @@ LEGEND = (
 
 
 def tints(cells):
-    """Choose the tints of cells, keys of `TINTS`.
+    """Tints of cells with the ledger's columns, keys of `TINTS`.
 
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        With the ledger's columns `ours`, `verdict` and `evidence`.
-
-    Returns
-    -------
-    pandas.Series of str
-        Empty for a verdict that is only a mark, and for a value of another model, run or author.
+    Empty for a verdict that is only a mark, and for a value of another model, run or author.
 
     Examples
     --------
@@ -89,10 +81,10 @@ def tints(cells):
     >>> tints(cells).tolist()
     ['reproduces', '', 'no value']
     """
-    found = cells["verdict"].map(lambda verdict: SHOWN[verdict][1]).mask(of_others(cells), "")
+    chosen = cells["verdict"].map(lambda verdict: SHOWN[verdict][1]).mask(of_others(cells), "")
     away = readings(cells)
-    found = found.mask(cells["evidence"].isin(["rejudged", "none"]) & away.isin(OF_MODELS), away)
-    return found.mask(cells["ours"].isna(), "no value")
+    chosen = chosen.mask(cells["evidence"].isin(["rejudged", "none"]) & away.isin(OF_MODELS), away)
+    return chosen.mask(cells["ours"].isna(), "no value")
 
 
 def readings(cells):
@@ -110,13 +102,13 @@ class PaperTable:
 
     Attributes
     ----------
-    cells : pandas.DataFrame
+    cells
         One row per published cell, in the paper's order, with the ledger's columns.
-    notice : str
+    notice
         Says that the values come from the sample, else empty.
     """
 
-    def __init__(self, cells, notice=""):
+    def __init__(self, cells: pd.DataFrame, notice: str = ""):
         self.cells = cells
         self.notice = notice
 
@@ -166,27 +158,12 @@ class PaperTable:
 
 
 def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
-    """Show a paper's table with our values, and what the missing ones need.
+    """Show a paper's table with our values, and what the missing ones need; returns a `PaperTable`.
 
-    A cell that these rows lack is taken from the committed ledger if another notebook computed it,
-    but never next to values of the sample.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame or list of pandas.DataFrame
-        From `nlgjudge.ledger.comparison.compare` and the like. If a cell has two values, the better
-        evidence is shown; for equal evidence the first.
-    paper, artefact : str
-    elsewhere : bool
-        Take missing cells from the committed ledger.
-    judge : pandas.DataFrame, optional
-        Cells of a judge that was asked just now, as of `nlgjudge.rerun`. They are shown before values
-        of others, and never in the place of a value from the paper's own material.
-
-    Returns
-    -------
-    PaperTable
-        Displays itself in a notebook; `cells` has one row per published cell.
+    If a cell has two values, the better evidence is shown; for equal evidence the first. A cell that these rows lack is
+    taken from the committed ledger if another notebook computed it, but never next to values of the sample; without
+    `elsewhere` not at all. `judge` has cells of a judge that was asked just now. They are shown before values of
+    others, and never in the place of a value from the paper's own material.
 
     Examples
     --------
@@ -199,17 +176,16 @@ def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
     >>> whole.cells.loc[cells, ["published", "ours", "verdict"]].values.tolist()[1]
     ['0.130', 0.13, 'exact']
     """
-    given = [*rows] if isinstance(rows, list) else [rows]
     asked = judge is not None and len(judge) > 0
-    given = pd.concat([judge.assign(asked=True), *given]) if asked else pd.concat(given)
-    given = given[(given["paper"] == paper) & (given["artefact"] == artefact)]
-    sample = bool(given["sample"].any()) if "sample" in given else False
+    rows = pd.concat([judge.assign(asked=True), rows]) if asked else rows
+    rows = rows[(rows["paper"] == paper) & (rows["artefact"] == artefact)]
+    sample = bool(rows["sample"].any()) if "sample" in rows else False
     if elsewhere and not sample and (root() / "paper_tables" / "ledger.csv").is_file():
         ledger = committed()
         of_table = (ledger["paper"] == paper) & (ledger["artefact"] == artefact)
-        others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(given["notebook"])
-        given = pd.concat([given, ledger[others]])
-    best = given[given["ours"].notna() | (given["verdict"] != "not_run")]
+        others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(rows["notebook"])
+        rows = pd.concat([rows, ledger[others]])
+    best = rows[rows["ours"].notna() | (rows["verdict"] != "not_run")]
     rank = best["evidence"].map(EVIDENCE.index)
     if asked:
         rank = rank.mask(best["asked"].eq(True), EVIDENCE.index(ANOTHER_RUN) - 0.5)

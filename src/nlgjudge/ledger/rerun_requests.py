@@ -1,0 +1,367 @@
+"""Which published rows a rerun asks about, and how: judges, items, prompts, sampling, plan, early stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from nlgjudge.data.benchmarks import load
+from nlgjudge.data.checks import check_known, first, unknown
+from nlgjudge.data.fetch import DataUnavailable
+from nlgjudge.judging.judge import all_or_waiting
+from nlgjudge.judging.planning import COUNTS, Count
+from nlgjudge.judging.prompts import Prompt, prompt
+from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, requests, sampling_settings
+from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
+from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
+from nlgjudge.papers.coascore.aspects import stage_prompt
+from nlgjudge.papers.coascore.chain import coascore
+from nlgjudge.papers.folders import papers
+from nlgjudge.papers.protocol import Protocol, Scope
+
+if TYPE_CHECKING:
+    from nlgjudge.data.schema import Benchmark
+
+# Papers that publish correlations of models, by the name of their folder.
+PAPERS = {key: paper for key, paper in papers().items() if paper.scopes}
+CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
+OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
+TRIED = 50  # first replies to a row, of which most have to hold a rating
+REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
+REPLIES += ["left open"]
+PLACE = ["row", "dataset", "tables"]  # of a part
+
+
+class Part(NamedTuple):
+    """A published row on one dataset, in all tables that publish it there."""
+
+    row: Protocol
+    scope: Scope
+    artefacts: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Label of the row, dataset and tables."""
+        return self.row.row, self.scope.dataset, "|".join(self.artefacts)
+
+    @property
+    def aspects(self) -> dict[str, tuple[str, str]]:
+        """By aspect as published, the aspect that is asked for and the one that people rated."""
+        return self.scope.aspects_of(self.row.row)
+
+    @property
+    def prompts(self) -> dict[str, Prompt]:
+        """By aspect as published, the prompt."""
+        return {name: self._prompt(asked) for name, (asked, _) in self.aspects.items()}
+
+    def _prompt(self, aspect):
+        name = self.row.prompt.format(task=self.scope.task, aspect=aspect)
+        if name.startswith("coascore/"):  # printed for one task, and put into the words of others
+            return stage_prompt(name.split("/")[1], self.scope.task, aspect)
+        return prompt(name)
+
+    def items(self, benchmark, limit=0):
+        """The items to ask about, of the first `limit` documents; 0 is all."""
+        items = benchmark.items
+        return first(items[~items["system_id"].isin(self.scope.left_out)], limit)
+
+    def sent(self, options, changes=()):
+        """Samples and sampling parameters of a request; `changes` is what a server was sent instead."""
+        samples, sampling = self.row.samples, dict(self.row.parameters)
+        if options.get("logprobs") is False and self.row.estimate:
+            samples, sampling = self.row.estimate[0], dict(self.row.estimate[1])
+        sampling |= {name: options[name] for name in SAMPLING if name in options}
+        sampling |= options.get("sampling", {})
+        samples = options.get("samples", samples)
+        sampling = sampling_settings(sampling=sampling)
+        if "logprobs" in sampling and "logprobs" in changes:
+            samples = max(samples, FALLBACK_SAMPLES)
+            sampling |= FALLBACK
+        left_out = {name for name in changes if changes[name] is None}
+        if "max_completion_tokens" in changes:
+            left_out.discard("max_tokens")  # it is sent under this name
+        return samples, {name: value for name, value in sampling.items() if name not in left_out}
+
+    def departures(self, judge, options):
+        """What was sent, and what the paper left open or the server did not support."""
+        samples, sampling = self.sent(options, judge.changes)
+        own_words = ["one reply" if samples == 1 else f"{samples} replies"]
+        own_words += [f"{name} {value}" for name, value in sampling.items() if name != "logprobs"]
+        if sampling.get("logprobs"):
+            own_words.append("weighed by probability")
+        notes = [text for text in (self.row.note, self.scope.note, *judge.notices) if text]
+        return ", ".join(own_words), notes
+
+    def count(self, items, counter, options):
+        """Count with a `Count` what `ask` would ask for."""
+        if self.row.scoring in CHAINS:  # its later requests show earlier replies
+            self.ask(items, counter, options)
+            return
+        samples, sampling = self.sent(options)
+        prompts = list(self.prompts.values())
+        for tasks in requests(items, prompts, samples=samples, settings=sampling):
+            counter.count(tasks)
+
+    def ask(self, items, judge, options):
+        """Replies of a judge; scores are high where people's rating should be high."""
+        if len(judge.judges) > 1:
+            return judge.each(lambda one: self.ask(items, one, options))
+        if self.row.scoring in CHAINS:
+            chains = [
+                self._ask_chain(items, judge, asked, options).assign(aspect=aspect)
+                for aspect, (asked, _) in self.aspects.items()
+            ]
+            responses = pd.concat(chains, ignore_index=True)
+        else:
+            responses = self._ask_once(items, judge, options)
+        if self.scope.reversed:
+            low, high = next(iter(self.prompts.values())).scale or (0, 1)
+            responses["score"] = low + high - responses["score"]
+        return responses
+
+    def _ask_once(self, items, judge, options):
+        """Replies to all prompts in one call, so that each batch is submitted before one is waited for."""
+        samples, sampling = self.sent(options)
+        prompts = self.prompts
+        if "pattern" in options:
+            own = options["pattern"]
+            prompts = {name: one._replace(pattern=own) for name, one in prompts.items()}
+        responses = judge_items(
+            items, list(prompts.values()), judge, samples=samples, sampling=sampling
+        )
+        published = {one.aspect: name for name, one in prompts.items()}
+        return responses.assign(aspect=responses["aspect"].map(published))
+
+    def _ask_chain(self, items, judge, aspect, options):
+        """A chain of relevant aspects: one reply for each step."""
+        samples, sampling = self.sent(options)
+        if samples != 1:
+            raise ValueError(
+                f"{self.row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
+            )
+        chain = coascore(
+            items,
+            judge,
+            self.scope.task,
+            aspect,
+            n=self.row.aspects,
+            aspects="inter" if self.row.scoring == "chain of rated aspects" else None,
+            final="average" if self.row.scoring == "mean of aspects" else "judge",
+            settings=sampling,
+            pattern=options.get("pattern", ""),
+        )
+        return chain.responses
+
+
+def tables_of(paper: str) -> list[str]:
+    """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``."""
+    names = {artefact for scope in PAPERS[paper].scopes for artefact in scope.artefacts}
+    return sorted(names, key=lambda name: int(name.removeprefix("table")))
+
+
+def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
+    """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; all without a target.
+
+    A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
+
+    Examples
+    --------
+    >>> tables_of_targets(["geval_v1", "chatgpt/table6"])
+    {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
+    """
+    by_version = {version: paper for paper, one in PAPERS.items() for version in one.versions}
+    tables: dict[str, list[str]] = {}
+    for target in targets or PAPERS:
+        version, _, artefact = target.partition("/")
+        if version not in by_version:
+            raise ValueError(f"{target}: {unknown('paper', version, [*by_version, 'dhp'])}")
+        paper = by_version[version]
+        if artefact and artefact not in tables_of(paper):
+            raise ValueError(f"{target}: {unknown('table', artefact, tables_of(paper))}")
+        before = tables.setdefault(paper, [])
+        new = [artefact] if artefact else tables_of(paper)
+        before += [name for name in new if name not in before]
+    return tables
+
+
+def judges_by_row(judges: Iterable[str], tables: dict[str, list[str]]) -> dict[str, str]:
+    """The judge's name for each row, from ``JUDGE`` for all rows and ``ROW=JUDGE`` for one.
+
+    Raises a `ValueError` for a row that the tables do not publish.
+
+    Examples
+    --------
+    >>> judges_by_row(["G-EVAL-4=openai:MODEL"], {"geval": ["table2"]})
+    {'G-EVAL-4': 'openai:MODEL'}
+    """
+    rows = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
+    names: dict[str, str] = {}
+    for text in sorted(judges, key=lambda text: "=" in text):  # a judge for one row overrides
+        row, equals, name = text.rpartition("=")
+        if equals:
+            check_row(row, rows, f"--judge {text}")
+        names |= {row: name} if equals else dict.fromkeys(rows, text)
+    return names
+
+
+def check_row(row, rows, where):
+    """Refuse a row that no table publishes."""
+    if row not in rows:
+        raise ValueError(f"{where}: {unknown('printed row of a model', row, rows, most=len(rows))}")
+
+
+def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
+    """The rows of a model in some tables, by dataset; `ValueError` for an unknown paper or table."""
+    check_known("paper", paper, PAPERS)
+    artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
+    for artefact in artefacts:
+        if artefact not in tables_of(paper):
+            raise ValueError(f"{paper}: {unknown('table', artefact, tables_of(paper))}")
+    parts = []
+    for scope in PAPERS[paper].scopes:
+        for row in PAPERS[paper].rows.values():
+            both = {*scope.artefacts} & {*row.artefacts}
+            if tables := tuple(name for name in artefacts if name in both):
+                parts.append(Part(row, scope, tables))
+    return parts
+
+
+def rows_of(paper: str, artefacts: str | Iterable[str]) -> list[str]:
+    """Labels of the rows of a model in some tables, in the paper's order."""
+    return list(dict.fromkeys(part.row.row for part in parts_of(paper, artefacts)))
+
+
+def versions(paper, artefacts):
+    """Tables in all published versions of a paper, as pairs of paper key and table."""
+    return [(version, artefact) for version in PAPERS[paper].versions for artefact in artefacts]
+
+
+def benchmarks_of(parts: Sequence[Part], source: str) -> tuple[dict[str, Benchmark], list[str]]:
+    """Benchmarks by name, and names of those left out; the sample is never mixed with real data."""
+    names = dict.fromkeys(part.scope.benchmark for part in parts)
+    loaded = {}
+    for name in names:
+        try:
+            loaded[name] = load(name, source)
+        except DataUnavailable as error:
+            unavailable = error
+    if not loaded:
+        raise unavailable
+    if not all(one.is_sample for one in loaded.values()):
+        loaded = {name: one for name, one in loaded.items() if not one.is_sample}
+    return loaded, [name for name in names if name not in loaded]
+
+
+def plan_of(parts, items, judges, options, price):
+    """What is to be asked, part by part, also if the servers give no token probabilities.
+
+    A request that two parts share counts with the first.
+    """
+    lines, counters = {}, {}
+    for part in parts:
+        judge = judges[part.row.row]
+        if judge is not None and not judge.asks:
+            continue  # takes no call
+        counter = counters.setdefault(id(judge), Count(judge))
+        before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
+        part.count(items[part.key], counter, options)
+        line = {name: counter.counts[name] - before[name] for name in COUNTS}
+        tokens = counter.estimated["completion_tokens"] - estimated
+        lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
+    plan = by_part(lines, ["judge", *COUNTS, "tokens_without_logprobs"])
+    if price:
+        read, written = (number / 1e6 for number in price)
+        for name in ("", "_without_logprobs"):
+            tokens = plan["tokens_without_logprobs" if name else "completion_tokens"]
+            plan[f"cost{name}"] = plan["prompt_tokens"] * read + tokens * written
+    if not any("logprobs" in part.sent(options)[1] for part in parts):
+        plan = plan[[name for name in plan if not name.endswith("_logprobs")]]
+    return plan
+
+
+def by_part(lines, columns):
+    """A table with a line for each part."""
+    index = pd.MultiIndex.from_frame(pd.DataFrame([*lines], columns=PLACE))
+    return pd.DataFrame(list(lines.values()), index=index, columns=columns)
+
+
+def judges_of_rows(paper, artefacts, judge, limits):
+    """The judge of each row, made once for each name."""
+    rows = rows_of(paper, artefacts)
+    specs = judge if isinstance(judge, dict) else dict.fromkeys(rows, judge)
+    for row in specs:
+        check_row(row, rows, paper)
+    limits = {name: value for name, value in limits.items() if value is not None}
+    by_name, judges = {}, {}
+    for row, spec in specs.items():
+        spec = "+".join(spec) if isinstance(spec, (list, tuple)) else spec
+        if not isinstance(spec, str):
+            judges[row] = get_judge(spec)
+        elif spec and spec not in by_name:
+            by_name[spec] = get_judge(spec, **limits)
+        judges.setdefault(row, by_name.get(spec) if isinstance(spec, str) else None)
+    return judges
+
+
+def ask_all(parts, items, judges, options, report):
+    """Replies and counts by part, and why the run stopped early; every batch is submitted before one is waited for."""
+    stopped, replies, counts = [], {}, {}
+
+    def ask(part):
+        if stopped:
+            return
+        judge = judges[part.row.row]
+        calls, cost = judge.spent["calls"], judge.cost
+        try:
+            _try_out(part, items[part.key], judge, options)
+        except Unreadable as error:
+            stopped.append(str(error))
+            return
+        responses = part.ask(items[part.key], judge, options)
+        spent = judge.spent["calls"] - calls, judge.cost - cost
+        replies[part.key] = responses
+        counts[part.key] = _count_replies(part, items[part.key], responses, judge, spent, options)
+        if report:
+            read = counts[part.key]["read"]
+            report(
+                f"{part.row.row}, {part.scope.dataset}: {read:,} of {len(responses):,} replies read"
+            )
+
+    all_or_waiting(partial(ask, part) for part in parts)
+    return replies, by_part(counts, REPLIES), "".join(stopped)
+
+
+class Unreadable(ValueError):
+    """Most of the first replies to a row hold no rating, so nothing more is asked."""
+
+
+def _try_out(part, items, judge, options):
+    """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
+    samples, _ = part.sent(options)
+    few = items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
+    if not judge.asks or "batch:" in judge.name or len(few) == len(items):
+        return
+    responses = part.ask(few, judge, options)
+    answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
+    unread = answered[answered["score"].isna()]
+    if 2 * len(unread) <= len(answered):
+        return
+    commonest = unread["text"].map(lambda text: " ".join(text.split())[:100]).value_counts()
+    shown = "; ".join(f"{number} × {text!r}" for text, number in commonest.head(3).items())
+    raise Unreadable(
+        f"stopped: {len(unread):,} of the first {len(answered):,} replies to {part.row.row} hold no rating: {shown}. "
+        "Where they do hold one, say with --pattern (options={'pattern': ...}) how it is written; where they are "
+        "cut off, raise --max-tokens; else take another model"
+    )
+
+
+def _count_replies(part, items, responses, judge, spent, options):
+    """A part's line of the counts."""
+    read = responses["score"].notna().sum()
+    missing = responses["reason"].isin([NOT_ASKED, NOT_ANSWERED]).sum()
+    sent, left_open = part.departures(judge, options)
+    line = [judge.name, len(items), len(responses), read, len(responses) - read - missing, missing]
+    return dict(zip(REPLIES, [*line, *spent, sent, "; ".join(left_open)]))
