@@ -14,8 +14,7 @@ from unittest import mock
 from nlgjudge.data import benchmarks, fetch
 from nlgjudge.data.choices import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
-from nlgjudge.data.published_runs import other_run_files
-from nlgjudge.data.recordings import recorded_files
+from nlgjudge.data.recordings import recording_files
 from nlgjudge.data.registry import entries, prompt_files
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.counts import counts
@@ -170,17 +169,17 @@ def files_of(need):
     if need in RESOURCES:
         return entries(need) if need == "wordnet" else []  # METEOR 1.5 is a package
     if need.startswith("replay:"):
-        return recorded_files(need.removeprefix("replay:"))
+        return recording_files(need.removeprefix("replay:"))
     if need.startswith("run:"):
-        return other_run_files(need.removeprefix("run:"))
+        return entries(need.removeprefix("run:"), role="other_run")
     if need.startswith("correlations:"):
         return entries(need.removeprefix("correlations:"), role="correlations")
     if need.startswith("upstream:"):
         return prompt_files(need)
-    if need not in benchmarks.READERS:
-        known = [*benchmarks.READERS, *RESOURCES]
+    if need not in benchmarks.BENCHMARKS:
+        known = [*benchmarks.BENCHMARKS, *RESOURCES]
         raise ValueError(unknown("benchmark, recording, prompt or resource", need, known))
-    return benchmarks.files(need)
+    return benchmarks.benchmark_files(need)
 
 
 def fetch_declared(say=print):
@@ -248,7 +247,7 @@ def _resolved(need):
     """Source and digest of one need."""
     if need in RESOURCES:
         return ["absent" if meteor_missing(RESOURCES[need]) else "real", ""]
-    if need in benchmarks.READERS:
+    if need in benchmarks.BENCHMARKS:
         found = benchmarks.load(need)
         return [found.source, found.digest]
     files = files_of(need)

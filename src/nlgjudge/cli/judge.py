@@ -25,7 +25,7 @@ from nlgjudge.cli.opening import (
     report_failures,
     store_of_run,
 )
-from nlgjudge.data.benchmarks import READERS
+from nlgjudge.data.benchmarks import BENCHMARKS
 from nlgjudge.data.choices import check_known, first, unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
@@ -98,7 +98,7 @@ def rate(
     planned = asked.pop("plan")
     settings = sampling_settings(**{name: asked.pop(name) for name in (*SAMPLING, "sampling")})
     samples, policy = asked.pop("samples"), asked.pop("policy")
-    check_known("benchmark", benchmark, READERS, most=len(READERS))
+    check_known("benchmark", benchmark, BENCHMARKS, most=len(BENCHMARKS))
     rated = nj.load(benchmark, source)
     if rated.is_sample:
         click.echo(

@@ -8,7 +8,7 @@ to a new question.
 from collections import Counter
 
 from nlgjudge.data.choices import unknown
-from nlgjudge.data.recordings import Recorded
+from nlgjudge.data.recordings import RecordingSpec
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.served import replies_to, say_reply
@@ -24,7 +24,7 @@ class Replay(Judge):
         `item_id, aspect, sample_index, text` and perhaps `logprobs`, as
         `nlgjudge.data.recordings.recording` reads them.
     name : str
-    held : nlgjudge.data.recordings.Recorded, optional
+    held : nlgjudge.data.recordings.RecordingSpec, optional
         What was asked for. Without it nothing is known, and only tasks without a prompt's text and without
         sampling parameters are answered, as `prompt` makes them.
     texts : dict of str to dict, optional
@@ -48,7 +48,7 @@ class Replay(Judge):
         self.name = f"replay:{name}"
         self.notices = []
         self.missing = missing
-        self.held = held or Recorded()
+        self.held = held or RecordingSpec()
         self._judged = texts or {}
         self.store = None
         self._records = {}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from nlgjudge.data.choices import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
-from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.data.recordings import recording, recording_spec, recording_texts
 from nlgjudge.judging.budget import Budget
 from nlgjudge.judging.count import plan as planned
 from nlgjudge.judging.errors import all_or_waiting
@@ -159,7 +159,7 @@ def _replay(spec, name, items, options):
     if ".sqlite" in name:
         raise ValueError(f"judge {spec!r}: expected {KINDS}")
     replies = recording(name, items)
-    return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
+    return Replay(replies, name, held=recording_spec(name), texts=recording_texts(name), **options)
 
 
 def judge_items(

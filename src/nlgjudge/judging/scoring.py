@@ -9,7 +9,7 @@ import warnings
 
 import pandas as pd
 
-from nlgjudge.data.recordings import recorded, recording
+from nlgjudge.data.recordings import recording, recording_spec
 from nlgjudge.judging.heads import get_head
 from nlgjudge.judging.reading import Reading
 
@@ -130,7 +130,7 @@ def recorded_responses(name, items=None, *, policy="nan", head="expected"):
     pandas.DataFrame
         See `responses`.
     """
-    held = recorded(name)
+    held = recording_spec(name)
     return responses(
         recording(name, items),
         {aspect: Reading(held.form, scale, held.pattern) for aspect, scale in held.scales.items()}
