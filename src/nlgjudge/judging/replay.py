@@ -22,7 +22,7 @@ class Replay(Judge):
     ----------
     recording : pandas.DataFrame
         `item_id, aspect, sample_index, text` and perhaps `logprobs`, as
-        `nlgjudge.data.recordings.recording` reads them.
+        `nlgjudge.recording` reads them.
     name : str
     held : nlgjudge.data.recordings.RecordingSpec, optional
         What was asked for. Without it nothing is known, and only tasks without a prompt's text and without

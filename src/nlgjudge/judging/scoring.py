@@ -121,7 +121,7 @@ def recorded_responses(name, items=None, *, policy="nan", head="expected"):
     Parameters
     ----------
     name, items
-        See `nlgjudge.data.recording`.
+        See `nlgjudge.recording`.
     policy, head : str
         See `responses`.
 
