@@ -2,7 +2,7 @@
 
 The items are those of the mirror's files, the scores and replies are drawn from a seed. Among them are
 numpy scalars, torch tensors of one element, missing keys, NaN, infinite and missing numbers, numbers
-written as text, empty replies and replies with reasons. `registry` makes a registry that knows them.
+written as text, empty replies and replies with reasons. `register` makes a registry that knows them.
 """
 
 import csv
@@ -19,28 +19,15 @@ from pathlib import Path
 import numpy as np
 
 import nlgjudge as nj
-from nlgjudge.data import bartscore, fetch, registry
+from nlgjudge.data import fetch
+from nlgjudge.data.benchmarks import bartscore
+from nlgjudge.data.registry import Entry, blob_id, entries
+from nlgjudge.data.safe_pickle import unpickle
 
-PACKED = {
-    "summeval": "SUM/SummEval",
-    "newsroom": "SUM/Newsroom",
-    "realsumm": "SUM/REALSumm",
-    "qags_cnn": "SUM/QAGS_CNN",
-    "qags_xsum": "SUM/QAGS_XSUM",
-    "bagel": "D2T/BAGEL",
-}
-SINGLE_REFERENCE = ("newsroom", "qags_cnn", "qags_xsum")  # of these, score.py keeps torch's tensors
-METRICS = (
-    "bert_score_p",
-    "bert_score_r",
-    "bert_score_f",
-    "mover_score",
-    "rouge1_f",
-    "prism_src_hypo",
-    "bart_score_src_hypo",
-    "bart_score_cnn_src_hypo",
-    "bart_score_para_src_hypo",
-)
+# Benchmarks that BARTScore packs, with the numbers in their score files; with one reference some are torch's tensors.
+PACKED = ("summeval", "realsumm", "bagel", "newsroom", "qags_cnn", "qags_xsum")
+SINGLE_REFERENCE = ("newsroom", "qags_cnn", "qags_xsum")
+METRICS = ("bert_score_f", "mover_score", "prism_src_hypo", "bart_score_cnn_src_hypo")
 ODD = ("n/a", None, float("nan"), float("inf"), "0.25")  # the last one can be read as a number
 REPLIES = (
     "4",
@@ -52,8 +39,7 @@ REPLIES = (
     "I cannot rate this text.",
     "- Fluency (1-3): 2",
 )
-SHORT = {"coherence": "coh", "consistency": "con", "fluency": "flu", "relevance": "rel"}
-ASPECTS = {short: aspect for aspect, short in SHORT.items()}
+ASPECTS = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance"}
 
 
 class Tensor:
@@ -139,62 +125,36 @@ def _function(module, name):
 
 
 def write(folder, seed=0):
-    """Fill a folder, laid out owner/repository/commit/path.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-    seed : int
-
-    Returns
-    -------
-    list of nlgjudge.data.registry.Entry
-        The registry's rows of the files, with the blob ids of the contents that were made.
-    """
+    """Fill a folder, laid out owner/repository/commit/path; returns the registry's rows with their new blob ids."""
     rng = random.Random(seed)
     made = {}
-    for name, place in PACKED.items():
+    for name in PACKED:
         kind = Tensor if name in SINGLE_REFERENCE else np.float64
         with torch_names():
-            made[f"{place}/final_p.pkl"] = pickle.dumps(_scored(name, rng, kind), 3)
-        if name in ("summeval", "bagel"):
-            stars = [f"chatgpt_{aspect}" for aspect in bartscore._ASPECTS[name]]
-            made[f"data/{name}.json"] = json.dumps(_scored(name, rng, float, stars)).encode()
+            made[_entry(name, "/final_p.pkl")] = pickle.dumps(_scored(name, rng, kind), 3)
+    for name in ("summeval", "bagel"):
+        stars = [f"chatgpt_{aspect}" for aspect in bartscore.ASPECTS[name]]
+        scored = _scored(name, rng, float, stars)
+        made[_entry(name, f"data/{name}.json", role="scores")] = json.dumps(scored).encode()
     items = list(nj.load("summeval", "real").items.itertuples())
-    made["unieval_predict/summarization/summeval_result.json"] = json.dumps(
-        [
-            {
-                "doc_id": item.doc_id,
-                "system_id": item.system_id,
-                "predict_scores": {
-                    **{aspect: rng.random() for aspect in SHORT},
-                    "overall": rng.choice(ODD[2:]),
-                },
-            }
-            for item in items
-        ]
-    ).encode()
-    made["data/summarization/summeval.json"] = json.dumps([]).encode()  # copies, which nobody reads
-    made["geval data/summeval.json"] = json.dumps([]).encode()
-    for aspect, short in SHORT.items():
-        made[f"results/gpt4_{short}_detailed.json"] = _replies(items, rng, aspect)
-    for entry in registry.entries("summeval", role="recording"):
-        if "A-Closer-Look" in entry.repository:
+    made[_entry("summeval", "_result.json")] = _predictions(items, rng)
+    for entry in entries("summeval", role="recording"):
+        if "A-Closer-Look" in entry.repository or "gpt4_" in entry.path:
             short = Path(entry.path).name.split("_")[1]
             few = entry.path.count("/") > 2  # other temperatures and personas
-            made[entry.path] = _replies(items, rng, ASPECTS[short], k=5 if few else 20)
-    for split in ("dev", "test"):
-        made[f"v1/ae_{split}.jsonl"] = _equivalence(rng)
-    made["likert_evaluation_results.json"] = json.dumps(
-        [{"article_id": "a", "coherence": "4"}]
-    ).encode()
-    return [_place(folder, path, content) for path, content in made.items()]
+            made[entry] = _replies(items, rng, ASPECTS[short], 5 if few else 20)
+    made[_entry("answer_equivalence", "ae_dev.jsonl")] = _equivalence(rng)
+    return [_place(folder, entry, content) for entry, content in made.items()]
+
+
+def _entry(name, ending, **filters):
+    return entries(name, path=ending, **filters)[0]
 
 
 def _scored(name, rng, number, more=()):
     """BARTScore's layout with metric scores; the last items have odd ones, the first lacks one."""
-    documents = bartscore.unpickle(fetch.read(registry.entries(name, role="data")[0]))
-    outputs = [output for *_, output in bartscore._outputs(documents)]
+    documents = unpickle(fetch.read(_entry(name, "/data.pkl")))
+    outputs = [output for *_, output in bartscore.outputs(documents)]
     for output in outputs:
         mean = sum(output["scores"].values()) / len(output["scores"])
         output["scores"] |= {metric: number(mean + rng.gauss(0, 1)) for metric in METRICS}
@@ -205,14 +165,23 @@ def _scored(name, rng, number, more=()):
     return documents
 
 
-def _replies(items, rng, aspect, k=20):
+def _predictions(items, rng):
+    """UniEval's."""
+    rows = []
+    for item in items:
+        scores = {aspect: rng.random() for aspect in ASPECTS.values()}
+        scores["overall"] = rng.choice(ODD[2:])
+        key = {"doc_id": item.doc_id, "system_id": item.system_id}
+        rows.append(key | {"predict_scores": scores})
+    return json.dumps(rows).encode()
+
+
+def _replies(items, rng, aspect, k):
     rows = [
         {
             "doc_id": item.doc_id,
             "system_id": item.system_id,
             "source": "made up",
-            "reference": "made up",
-            "system_output": "made up",
             "scores": {aspect: 1.0},
             "prompt": "made up",
             "all_responses": rng.choices(REPLIES, (30, 5, 1, 1, 1, 3, 1, 1), k=k),
@@ -237,36 +206,19 @@ def _equivalence(rng):
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
 
 
-def _place(folder, path, content):
+def _place(folder, entry, content):
     """Write a file where its registered row says, and return the row with its new blob id."""
-    owner, _, path = path.rpartition(" ")
-    (entry,) = (
-        e
-        for e in registry.entries(path=path)
-        if owner in e.repository
-        and (owner or not (path == "data/summeval.json" and "krystalan" not in e.repository))
-    )
     place = Path(folder) / entry.location
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
-    return entry._replace(blob=registry.blob_id(content), bytes=len(content))
+    return entry._replace(blob=blob_id(content), bytes=len(content))
 
 
-def register(path, made, optional=False):
-    """Write a copy of the registry in which the made files have their own blob ids.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    made : list of nlgjudge.data.registry.Entry
-    optional : bool
-        Keep the marks of optional files; without them every file is fetched when it is read.
-    """
+def register(path, made):
+    """Write a copy of the registry in which the made files have their own blob ids, and none is optional."""
     replaced = {entry.location: entry for entry in made}
-    rows = [replaced.get(entry.location, entry) for entry in registry.entries()]
-    rows = [row._replace(optional="yes" if row.optional and optional else "") for row in rows]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [replaced.get(entry.location, entry)._replace(optional="") for entry in entries()]
     with open(path, "w", newline="", encoding="utf-8") as handle:
-        out = csv.writer(handle)
-        out.writerow(registry.Entry._fields)
-        out.writerows(["" if value is None else value for value in row] for row in rows)
+        writer = csv.writer(handle)
+        writer.writerow(Entry._fields)
+        writer.writerows(["" if value is None else value for value in row] for row in rows)

@@ -153,7 +153,7 @@ def test_only_the_last_rooms_read_the_printed_tables():
 
 
 def test_judging_names_no_benchmark_and_no_paper():
-    from nlgjudge.data.benchmarks import READERS
+    from nlgjudge.data.benchmarks import BENCHMARKS
 
     papers = [
         path.name
@@ -165,7 +165,7 @@ def test_judging_names_no_benchmark_and_no_paper():
         (path.name, s)
         for path in in_room("judging")
         for s in strings(path)
-        if s in READERS or s.split("/")[0] in papers
+        if s in BENCHMARKS or s.split("/")[0] in papers
     ]
     assert not named
 

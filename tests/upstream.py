@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -27,8 +26,6 @@ class Upstream:
     ----------
     *folders : path-like
         Laid out as upstream's addresses; the first one that has a file serves it.
-    latency : float
-        Seconds before each answer.
     missing : sequence of str
         Patterns of addresses that are answered with 404, as ``*/final_p.pkl``.
     refuse : int
@@ -54,7 +51,6 @@ class Upstream:
     def __init__(
         self,
         *folders,
-        latency=0.0,
         missing=(),
         refuse=0,
         status=429,
@@ -63,10 +59,15 @@ class Upstream:
         drop=0,
     ):
         self.folders = [Path(folder) for folder in folders]
-        self.latency, self.missing = latency, missing
-        self.refuse, self.status, self.retry_after, self.cut = refuse, status, retry_after, cut
+        self.missing = missing
+        self.refuse = refuse
+        self.status = status
+        self.retry_after = retry_after
+        self.cut = cut
         self.drop = drop
-        self.asked, self.statuses, self.sent = [], Counter(), 0
+        self.asked = []
+        self.statuses = Counter()
+        self.sent = 0
         self._lock = threading.Lock()
 
     def __enter__(self):
@@ -130,7 +131,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         upstream = self.server.upstream
-        time.sleep(upstream.latency)
         status, content = upstream.answer(unquote(self.path).lstrip("/"))
         upstream.count(status, content)
         if status == "drop":
@@ -159,24 +159,15 @@ def main(arguments=None):
     parser.add_argument(
         "folders", nargs="+", type=Path, help="laid out owner/repository/commit/path"
     )
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument(
-        "--missing", action="append", default=[], metavar="PATTERN", help="answered with 404"
-    )
-    parser.add_argument("--refuse", type=int, default=0, help="so many requests are refused first")
-    parser.add_argument("--status", type=int, default=429, help="of those answers")
-    parser.add_argument("--retry-after", help="seconds in those answers")
-    parser.add_argument("--cut", type=int, default=0, help="so many are cut after those")
     given = sys.argv[1:] if arguments is None else arguments
     if "--" not in given:
         parser.error("expected FOLDER ... -- COMMAND ...")
     split = given.index("--")
-    options = vars(parser.parse_args(given[:split]))
-    folders = options.pop("folders")
+    folders = parser.parse_args(given[:split]).folders
     absent = [str(folder) for folder in folders if not folder.is_dir()]
     if absent:
         parser.error(f"no folder {', '.join(absent)}")
-    with Upstream(*folders, **options) as upstream, tempfile.TemporaryDirectory() as cache:
+    with Upstream(*folders) as upstream, tempfile.TemporaryDirectory() as cache:
         print(f"{upstream.url} stands for the code host; no mirror, an empty cache", flush=True)
         status = subprocess.run(
             given[split + 1 :], env=os.environ | upstream.environment(cache), check=False

@@ -4,8 +4,8 @@ from . import ledger as ledger
 from . import metrics as metrics
 from . import papers as papers
 from . import stats as stats
-from .data import load as load
-from .data import recording as recording
+from .data.benchmarks import load as load
+from .data.recordings import recording as recording
 from .judging import get_judge as get_judge
 from .judging import item_scores as item_scores
 from .judging import judge_items as judge_items

@@ -19,8 +19,7 @@ from unittest import mock
 from nlgjudge.data import benchmarks, fetch
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
-from nlgjudge.data.published_runs import other_run_files
-from nlgjudge.data.recordings import recorded_files
+from nlgjudge.data.recordings import recording_files
 from nlgjudge.data.registry import entries, prompt_files
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.finding import Finding, notebooks, read_notebook
@@ -136,17 +135,17 @@ def files_of(need: str) -> list[Entry]:
         return entries(need) if need == "wordnet" else []  # METEOR 1.5 is a package
     kind, _, name = need.partition(":")
     if kind == "replay":
-        return recorded_files(name)
+        return recording_files(name)
     if kind == "run":
-        return other_run_files(name)
+        return entries(name, role="other_run")
     if kind == "correlations":
         return entries(name, role="correlations")
     if kind == "upstream":
         return prompt_files(need)
-    if need not in benchmarks.READERS:
-        names = [*benchmarks.READERS, *RESOURCES]
+    if need not in benchmarks.BENCHMARKS:
+        names = [*benchmarks.BENCHMARKS, *RESOURCES]
         raise ValueError(unknown("benchmark, recording, prompt or resource", need, names))
-    return benchmarks.files(need)
+    return benchmarks.benchmark_files(need)
 
 
 def fetch_declared(say: Callable[[str], object] = print) -> dict[str, list[str]]:
@@ -198,7 +197,7 @@ def _resolved(need):
     """Source and digest of one need."""
     if need in RESOURCES:
         return ["absent" if meteor_missing(RESOURCES[need]) else "real", ""]
-    if need in benchmarks.READERS:
+    if need in benchmarks.BENCHMARKS:
         benchmark = benchmarks.load(need)
         return [benchmark.source, benchmark.digest]
     files = files_of(need)

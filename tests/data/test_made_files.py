@@ -44,6 +44,7 @@ def whole(made, mirrored, checkout, tmp_path, monkeypatch):
     (tmp_path / "data" / "sample").symlink_to(checkout / "data" / "sample")
     (tmp_path / "data" / "registry.csv").write_bytes((made / "registry.csv").read_bytes())
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.delenv("NLGJUDGE_OFFLINE", raising=False)
     monkeypatch.setattr(fetch, "_unreachable", {})
     with Upstream(made / "host", mirrored) as server:
         for name, value in server.environment(tmp_path / "data" / "cache").items():
@@ -61,7 +62,7 @@ def test_score_files_of_upstream_are_read_but_for_odd_values(whole, name, capsys
     assert released["bartscore:mover_score"].isna().sum() == 1
     assert released["bartscore:prism_src_hypo"].isna().sum() == len(realistic.ODD) - 1
     out = capsys.readouterr().out
-    assert f"{realistic.PACKED[name]}/final_p.pkl of neulab/BARTScore: 4 of" in out
+    assert "/final_p.pkl of neulab/BARTScore: 4 of" in out
     assert "scores are no finite numbers and are left out" in out
 
 
@@ -130,13 +131,14 @@ def one_summary(tree, monkeypatch):
         "ref_summs": ["r"],
         "sys_summs": {"A": {"sys_summ": "t", "scores": scores}},
     }
-    monkeypatch.setattr(nj.data.bartscore, "_COUNTS", {"summeval": (1, 1)})
-    tree.add("data.pkl", pickle.dumps({"d1": document}), "summeval")
+    spec = benchmarks.BENCHMARKS["summeval"]._replace(expect=(1, 1))
+    monkeypatch.setitem(benchmarks.BENCHMARKS, "summeval", spec)
+    tree.add("SummEval/data.pkl", pickle.dumps({"d1": document}), "summeval")
     given = {}
 
     def load():
         for path, role in (
-            ("final_p.pkl", "scores"),
+            ("SummEval/final_p.pkl", "scores"),
             ("data/summeval.json", "scores"),
             ("summeval_result.json", "scores"),
             ("data/summeval/human_annotations.json", "annotations"),
@@ -164,7 +166,7 @@ def test_a_malformed_optional_file_is_named_and_costs_itself_alone(one_summary, 
     given["data/summeval.json"] = content
     found = load()
     assert len(found.items) == 1 and len(found.scores) == 0
-    assert found.left_out["final_p.pkl"] == "not on this machine"
+    assert found.left_out["SummEval/final_p.pkl"] == "not on this machine"
     assert "data/summeval.json" in found.left_out and "data/summeval.json" in found.files
     said = "summeval: data/summeval.json of owner/name is left out: it is laid out otherwise"
     assert said in capsys.readouterr().out
@@ -173,7 +175,7 @@ def test_a_malformed_optional_file_is_named_and_costs_itself_alone(one_summary, 
 def test_a_number_that_is_too_large_costs_itself_alone(one_summary, capsys):
     given, load = one_summary
     scores = {"sys_summs": {"A": {"sys_summ": "t", "scores": {"huge": 10**400, "fine": 0.5}}}}
-    given["final_p.pkl"] = pickle.dumps({"d1": scores})
+    given["SummEval/final_p.pkl"] = pickle.dumps({"d1": scores})
     ratings = {"expert": {f"d1__A__{aspect}": 10**400 for aspect in ASPECTS}}
     given["data/summeval/human_annotations.json"] = json.dumps(ratings).encode()
     found = load()
@@ -222,7 +224,7 @@ def test_a_benchmarks_files_are_what_its_reader_reads(monkeypatch):
             benchmarks.load(name, "real")
         except fetch.DataUnavailable as error:
             pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
-        assert asked == set(benchmarks.files(name)), name
+        assert asked == set(benchmarks.benchmark_files(name)), name
 
 
 def test_prompts_are_declared_one_by_one_or_as_a_family():
@@ -239,11 +241,11 @@ def test_benchmarks_of_one_notebook_are_all_real_or_all_the_sample(tree, copied_
     story = {"prompt": "p", "reference": "r", "gen": dict.fromkeys("abcde", output)}
     stories = [story | {"doc_id": number} for number in range(200)]
     tree.add("data/openmeva.json", json.dumps(stories).encode(), "openmeva")
-    tree.add("topical_chat.json", b"[]", "topical_chat", to=None)
+    tree.add("dialogue/topical_chat.json", b"[]", "topical_chat", to=None)
     assert not benchmarks.load("openmeva").is_sample and benchmarks.load("topical_chat").is_sample
     found = benchmarks.load_together(["openmeva", "topical_chat"])
     assert list(found) == ["openmeva", "topical_chat"] and all(b.is_sample for b in found.values())
     assert capsys.readouterr().out.startswith("topical_chat is unavailable here, so all of open")
     assert not benchmarks.load_together(["openmeva"])["openmeva"].is_sample
-    with pytest.raises(fetch.DataUnavailable, match="topical_chat.json of owner/name"):
+    with pytest.raises(fetch.DataUnavailable, match="dialogue/topical_chat.json of owner/name"):
         benchmarks.load_together(["openmeva", "topical_chat"], "real")

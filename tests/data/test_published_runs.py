@@ -1,4 +1,4 @@
-"""Others' runs of metrics and single raters: counts of the real files, joins by key, and odd files refused."""
+"""Others' runs of metrics: counts of the real files, joins by key, and odd files refused."""
 
 import csv
 import json
@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import benchmarks, others, published_runs
+from nlgjudge.data import benchmarks, published_runs
+from nlgjudge.data.registry import entries
 from nlgjudge.data.schema import build
 from nlgjudge.metrics.rouge_perl import rouge155
 
@@ -49,7 +50,7 @@ def test_every_item_of_a_real_run_has_every_score(runs, name):
     assert (len(found.scores), found.scores.shape[1] - 1) == SHAPES[name]
     assert not found.scores.isna().any(axis=None) and not found.scores["item_id"].duplicated().any()
     assert set(found.scores["item_id"]) <= set(benchmark.items["item_id"])
-    assert len(found.files) == len(published_runs.other_run_files(name))
+    assert len(found.files) == len(entries(name, role="other_run"))
     assert list(benchmark.with_scores(found.scores)["item_id"]) == list(benchmark.items["item_id"])
 
 
@@ -141,7 +142,7 @@ def test_scores_without_names_are_taken_by_the_ratings_beside_them(
         (f"{doc}/A", "consistency", "mean", score)
         for doc, score in zip(("d1", "d2", "d3"), (5, 1, 3))
     ]
-    monkeypatch.setattr(published_runs, "COUNTS", {"": 3})
+    monkeypatch.setattr(published_runs, "SCORED_ITEMS", {"": 3})
     tree.add(
         "t_bartscore_cnn.json", in_order(consistency, scores).encode(), "small", role="other_run"
     )
@@ -163,7 +164,7 @@ def small(tree, monkeypatch):
         for aspect, score in zip(("coherence", "fluency"), scores)
     ]
     benchmark = build("small", items, ratings)
-    monkeypatch.setattr(published_runs, "COUNTS", {"": 4})
+    monkeypatch.setattr(published_runs, "SCORED_ITEMS", {"": 4})
 
     def read(**contents):
         for path, text in contents.items():
@@ -281,47 +282,3 @@ def test_realsumms_layout_with_numbers_of_numpys(small, kind):
     metrics = ["bhandari2020:bertscore-f", "bhandari2020:moverscore"]
     assert found.left_out == {} and list(found.scores) == ["item_id", *metrics]
     assert found.scores["bhandari2020:bertscore-f"].tolist() == [0, 0.25, 0.5, 0.75]
-
-
-def test_topical_chats_raters_are_three_of_five_people(real):
-    made = real("topical_chat_raters")
-    means = real("topical_chat").human().set_index("item_id")
-    ratings = made.ratings.merge(made.items[["item_id", "doc_id"]])
-    dialogues = ratings.groupby("rater")["doc_id"].nunique()
-    assert sorted(dialogues) == [30, 30, 30, 30, 60]  # one person rated all
-    assert (made.ratings.groupby(["item_id", "aspect"])["rater"].nunique() == 3).all()
-    ours = made.human().set_index("item_id")
-    np.testing.assert_allclose(ours[made.aspects], means[made.aspects], atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "change, why",
-    [
-        (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "got means up to"),
-        (lambda rows: rows[0]["responses"].pop(), "or ratings that are missing"),
-        (lambda rows: rows[0].update(fact="another"), "another"),
-    ],
-)
-def test_raters_that_do_not_give_the_published_means_are_refused(
-    real, content, monkeypatch, change, why
-):
-    real("topical_chat")
-    rows = json.loads(content("topical_chat", path="usr_topical_chat.json"))
-    change(rows)
-    kept = others._json
-
-    def changed(entry, files):
-        return rows if entry.path.endswith("usr_topical_chat.json") else kept(entry, files)
-
-    monkeypatch.setattr(others, "_json", changed)
-    with pytest.raises((ValueError, KeyError), match=why):
-        others.read_topical_chat_raters("topical_chat_raters")
-
-
-def test_summevals_crowd_on_all_systems_is_that_of_twelve_and_more(real, content):
-    every = real("summeval_crowd_all").ratings
-    twelve = real("summeval_crowd").ratings
-    keys = ["item_id", "aspect", "rater"]
-    joined = twelve.merge(every, on=keys, suffixes=("", "_all"))
-    assert (len(every), len(joined)) == (1600 * 4 * 5, len(twelve))
-    assert (joined["score"] == joined["score_all"]).all()

@@ -8,38 +8,36 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.data import bartscore, benchmarks, others
+from nlgjudge.data import benchmarks
 from nlgjudge.data.fetch import DataUnavailable
+from nlgjudge.data.files import Files
 from nlgjudge.data.safe_pickle import unpickle
 
-# Documents, items, ratings: items x aspects x raters (three experts, five crowd workers).
-COUNTS = {
-    "summeval": (100, 1600, 1600 * 4 * 3),
-    "summeval_crowd": (100, 1200, 1200 * 4 * 5),
-    "summeval_crowd_all": (100, 1600, 1600 * 4 * 5),
-    "topical_chat_raters": (60, 360, 360 * 6 * 3),
-    "newsroom": (60, 60 * 7, 420 * 4),
-    "realsumm": (100, 100 * 24, 2400),
-    "qags_cnn": (235, 235, 235),
-    "qags_xsum": (239, 239, 239),
-    "bagel": (404, 404, 404 * 3),
-    "openmeva": (200, 200 * 5, 1000),
-    "topical_chat": (60, 60 * 6, 360 * 6),
-    "news": (76, 188, 599 * 2),
-    "wmt22_de_en": (1984, 1984, 0),
-    "wmt22_zh_en": (1875, 1875, 0),
-    "sumpubmed": (300, 300, 0),
+# Ratings that the papers count: items x aspects x raters (three experts, five crowd workers).
+RATINGS = {
+    "summeval": 1600 * 4 * 3,
+    "summeval_crowd": 1200 * 4 * 5,
+    "summeval_crowd_all": 1600 * 4 * 5,
+    "topical_chat_raters": 360 * 6 * 3,
+    "newsroom": 420 * 4,
+    "realsumm": 2400,
+    "bagel": 404 * 3,
+    "topical_chat": 360 * 6,
+    "news": 599 * 2,
 }
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_real_counts_and_files(real, name):
-    made = real(name)
-    assert (made.items["doc_id"].nunique(), len(made.items), len(made.ratings)) == COUNTS[name]
-    assert made.notice == "" and made.source == "real" and made.files
-    assert all(len(blob) == 40 for blob in made.files.values())
-    assert not made.ratings["score"].isna().any() and not made.items["hypothesis"].isna().any()
-    assert not made.human().isna().any(axis=None) or name == "news"
+@pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
+def test_a_real_benchmark_has_what_the_paper_counts(real, name):
+    benchmark = real(name)
+    counts = (benchmark.items["doc_id"].nunique(), len(benchmark.items))
+    assert counts == (benchmarks.BENCHMARKS[name].expect or counts)
+    assert len(benchmark.ratings) == RATINGS.get(name, len(benchmark.ratings))
+    assert benchmark.notice == "" and benchmark.source == "real"
+    assert benchmark.files and all(len(blob) == 40 for blob in benchmark.files.values())
+    assert not benchmark.ratings["score"].isna().any()
+    assert not benchmark.items["hypothesis"].isna().any()
+    assert not benchmark.human().isna().any(axis=None) or name == "news"
 
 
 def test_summeval_experts_average_to_bartscores_means(real, content):
@@ -51,7 +49,7 @@ def test_summeval_experts_average_to_bartscores_means(real, content):
     means = pd.DataFrame(
         [
             {"item_id": f"{doc}/{system}", **output["scores"]}
-            for doc, document in unpickle(content("summeval", path="data.pkl")).items()
+            for doc, document in unpickle(content("summeval", path="/data.pkl")).items()
             for system, output in document["sys_summs"].items()
         ]
     )
@@ -63,6 +61,7 @@ def test_summeval_experts_average_to_bartscores_means(real, content):
 
 def test_news_is_599_comparisons_of_76_articles(real):
     made = real("news")
+    assert (made.items["doc_id"].nunique(), len(made.items)) == (76, 188)
     overall = made.ratings[made.ratings["aspect"] == "overall_preference"]
     assert len(overall) == 599 and set(overall["score"]) <= {0, 0.5, 1}
     assert (
@@ -83,6 +82,52 @@ def test_topical_chat_is_60_by_6_with_the_original_as_reference(real):
     original = made.items.query("system_id == 'Original Ground Truth'")
     assert len(original) == 60 and (original["references"].str[0] == original["hypothesis"]).all()
     assert set(made.scores["metric"]) == {"unieval"}
+
+
+def test_topical_chats_raters_are_three_of_five_people(real):
+    made = real("topical_chat_raters")
+    means = real("topical_chat").human().set_index("item_id")
+    ratings = made.ratings.merge(made.items[["item_id", "doc_id"]])
+    dialogues = ratings.groupby("rater")["doc_id"].nunique()
+    assert sorted(dialogues) == [30, 30, 30, 30, 60]  # one person rated all
+    assert (made.ratings.groupby(["item_id", "aspect"])["rater"].nunique() == 3).all()
+    ours = made.human().set_index("item_id")
+    np.testing.assert_allclose(ours[made.aspects], means[made.aspects], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        (lambda rows: rows[0]["responses"][0].update(Natural=[1, 1, 1]), "mean is the published"),
+        (lambda rows: rows[0]["responses"].pop(), "are missing"),
+        (lambda rows: rows[0].update(fact="another"), "another"),
+    ],
+)
+def test_raters_that_do_not_give_the_published_means_are_refused(
+    real, content, monkeypatch, change, why
+):
+    real("topical_chat")
+    rows = json.loads(content("topical_chat", path="usr_topical_chat.json"))
+    change(rows)
+
+    class Changed(Files):
+        def read(self, file):
+            if file == "usr_topical_chat.json":
+                return json.dumps(rows).encode()
+            return super().read(file)
+
+    files = Changed("topical_chat", benchmarks.benchmark_files("topical_chat_raters"))
+    with pytest.raises((ValueError, KeyError), match=why):
+        benchmarks.BENCHMARKS["topical_chat_raters"].read(files)
+
+
+def test_summevals_crowd_on_all_systems_is_that_of_twelve_and_more(real):
+    every = real("summeval_crowd_all").ratings
+    twelve = real("summeval_crowd").ratings
+    keys = ["item_id", "aspect", "rater"]
+    joined = twelve.merge(every, on=keys, suffixes=("", "_all"))
+    assert (len(every), len(joined)) == (1600 * 4 * 5, len(twelve))
+    assert (joined["score"] == joined["score_all"]).all()
 
 
 # Own files in upstream's layouts
@@ -109,22 +154,28 @@ def packed(extra=lambda doc, system: {}):
     }
 
 
+def expect(monkeypatch, name, counts):
+    """Let a benchmark have other numbers of documents and items."""
+    spec = benchmarks.BENCHMARKS[name]._replace(expect=counts)
+    monkeypatch.setitem(benchmarks.BENCHMARKS, name, spec)
+
+
 @pytest.fixture
 def summeval(tree, monkeypatch):
     """SummEval's five files, registered; `add` puts one into the cache."""
-    monkeypatch.setattr(bartscore, "_COUNTS", {"summeval": (2, 4)})
-    given = {"data.pkl": pickle.dumps(packed())}
+    expect(monkeypatch, "summeval", (2, 4))
+    given = {"data": pickle.dumps(packed())}
 
     def load(**contents):
         given.update(contents)
         for path, role in (
-            ("data.pkl", "data"),
-            ("final_p.pkl", "scores"),
+            ("SummEval/data.pkl", "data"),
+            ("SummEval/final_p.pkl", "scores"),
             ("data/summeval.json", "scores"),
             ("data/summeval/human_annotations.json", "annotations"),
             ("summeval_result.json", "scores"),
         ):
-            content = given.get(path.split("/")[-1].split(".")[0], given.get(path))
+            content = given.get(path.split("/")[-1].split(".")[0])
             tree.add(path, content or b"", "summeval", role=role, to="cache" if content else None)
         return benchmarks.load("summeval", "real")
 
@@ -168,13 +219,13 @@ def test_scores_of_other_items_are_left_out_and_wrong_counts_an_error(
     assert len(summeval(summeval_result=stray).scores) == 0
     assert "summeval_result.json of owner/name is left out: " in (said := capsys.readouterr().out)
     assert "no item d9/A" in said
-    monkeypatch.setattr(bartscore, "_COUNTS", {"summeval": (100, 1600)})
+    expect(monkeypatch, "summeval", (100, 1600))
     with pytest.raises(ValueError, match="expected 100 documents and 1600 items .*, got 2 and 4"):
         summeval()
 
 
 def test_bagel_and_the_chatgpt_studys_scores(tree, monkeypatch):
-    monkeypatch.setattr(bartscore, "_COUNTS", {"bagel": (2, 2)})
+    expect(monkeypatch, "bagel", (2, 2))
     human = {"informativeness": 5, "naturalness": 4, "quality": 6}
     row = {"src": "inform()", "ref_summs": ["a", "b"], "sys_summ": "text", "scores": human}
     own = {n: row for n in (0, 1)}
@@ -196,16 +247,17 @@ def test_news_preferences_are_the_writers(tree):
     row |= {"text-davinci-002_summary": "by model", "informative_writer_better": True}
     ids = [{"article_id": f"a{max(n - 2, 0)}", "evaluator_id": f"e{n}"} for n in range(599)]
     rows = [row | of | {"overall_writer_better": say} for of, say in zip(ids, says)]
-    tree.add("pairwise.json", json.dumps(rows).encode(), "news")
+    path = "pairwise_evaluation_results.json"
+    tree.add(path, json.dumps(rows).encode(), "news")
     made = benchmarks.load("news", "real")
     assert len(made.items) == 2 * 597
     row = made.human().set_index("item_id").loc["a0/writer-w"]
     assert (
         row["overall_preference"] == 0.5 and row["informative_preference"] == 1
     )  # (1 + 0 + 0.5) / 3
-    tree.add("pairwise.json", json.dumps(rows[1:]).encode(), "fewer")
-    with pytest.raises(ValueError, match="fewer: expected 599 comparisons, got 598"):
-        others.read_news("fewer")
+    fewer = Files("news", [tree.add(path, json.dumps(rows[1:]).encode(), "fewer")])
+    with pytest.raises(ValueError, match="expected 599 comparisons, got 598"):
+        benchmarks.BENCHMARKS["news"].read(fewer)
 
 
 def test_answer_equivalence_averages_judgements(tree):

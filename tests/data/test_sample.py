@@ -13,14 +13,6 @@ COUNTS = {
     "question_answering": (12, 3),
     "translation": (12, 3),
 }
-# Items of each stand-in: documents x systems, a row a document for texts that DHP perturbs, and two
-# for Story Cloze's endings and the news comparison.
-PACKED = ("newsroom", "realsumm", "qags_cnn", "qags_xsum")
-ITEMS = dict.fromkeys(("summeval", "summeval_crowd", "summeval_crowd_all", *PACKED), 72)
-ITEMS |= {"bagel": 60, "openmeva": 48, "topical_chat": 50, "topical_chat_raters": 50, "news": 24}
-ITEMS |= dict.fromkeys(("wmt22_de_en", "wmt22_zh_en", "sumpubmed"), 12)
-ITEMS |= {"answer_equivalence": 36, "story_cloze": 24, "iwslt14": 36}
-UNRATED = {"wmt22_de_en", "wmt22_zh_en", "sumpubmed"}
 NOTICE = "sample data, not comparable with the papers"
 
 
@@ -58,27 +50,45 @@ def test_rubric_by_hand(arguments, expected):
     assert sample.rate(*arguments) == expected
 
 
-@pytest.mark.parametrize("name", ITEMS)
-def test_stand_in_loads_with_its_notice_and_varies(name):
-    made = benchmarks.load(name, source="sample")
-    assert made.source == "sample" and made.is_sample and made.notice == NOTICE
-    assert made.name == name and len(made.items) == ITEMS[name]
-    assert bool(made.aspects) == (name not in UNRATED)
-    human = made.human()
+# How many items of a benchmark's sample a document has, where it is another number than its systems.
+ITEMS = dict.fromkeys(("wmt22_de_en", "wmt22_zh_en", "sumpubmed"), 1)
+ITEMS |= dict.fromkeys(("news", "story_cloze"), 2)
+
+
+@pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
+def test_every_benchmark_has_a_sample_with_its_notice_that_varies(name):
+    benchmark = benchmarks.load(name, source="sample")
+    assert benchmark.source == "sample" and benchmark.is_sample and benchmark.notice == NOTICE
+    documents, systems = COUNTS[sample.task(name)]
+    assert benchmark.name == name and len(benchmark.items) == documents * ITEMS.get(name, systems)
+    human = benchmark.human()
     if name == "news":  # only the writer's side has a rating, a preference
-        assert len(made.ratings) == 2 * 12 and set(made.ratings["score"]) <= {0, 0.5, 1}
-        return
+        assert set(benchmark.ratings["score"]) <= {0, 0.5, 1}
+        human = human.dropna()
+        assert len(human) == documents
     assert not human.isna().any(axis=None)
-    for aspect in made.aspects:
-        assert human[aspect].nunique() > 1, aspect
+    assert all(human[aspect].nunique() > 1 for aspect in benchmark.aspects)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(ITEMS) - {"answer_equivalence", "story_cloze", "iwslt14"})
-)
-def test_stand_in_has_the_real_aspects(name, real):
+@pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
+def test_the_sample_has_the_real_aspects(name, real):
     """Notebooks name aspects; the sample must have the same ones."""
     assert sorted(benchmarks.load(name, "sample").aspects) == sorted(real(name).aspects)
+
+
+def test_a_wrong_row_of_the_rubric_is_named(tree, checkout):
+    for path in (checkout / "data" / "sample").iterdir():
+        copy = tree.root / "data" / "sample" / path.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_text(
+            path.read_text(encoding="utf-8").replace(",overall,overall,", ",overall,over,")
+        )
+    with pytest.raises(
+        ValueError, match="no kind of defect in story.jsonl 'over': did you mean 'overall'"
+    ):
+        sample.read("openmeva")
+    with pytest.raises(KeyError, match="rubric.csv has no row for no_such"):
+        sample.read("no_such")
 
 
 def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch, tmp_path):
@@ -94,7 +104,7 @@ def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("no_such",), "no benchmark 'no_such'; there are summeval, "),
+        (("no_such",), f"no benchmark 'no_such'; there are {', '.join(benchmarks.BENCHMARKS)}"),
         (("sumeval",), "no benchmark 'sumeval': did you mean 'summeval'"),
         (("summeval", "fake"), "no source 'fake'; there are auto, real, sample"),
     ],

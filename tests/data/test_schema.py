@@ -117,7 +117,5 @@ def test_its_licence_is_that_of_the_files_that_were_read():
 
 
 def test_the_help_of_load_lists_what_can_be_loaded():
-    """`nj.load?` shows it; a new benchmark is written into the docstring with a line of its own."""
-    listed = dict(re.findall(r"^ *- ``(\w+)``: (.+)$", inspect.getdoc(benchmarks.load), re.M))
-    assert list(listed) == list(benchmarks.READERS)
-    assert len(set(listed.values())) == len(listed)
+    listed = re.findall(r"^ *- ``(\w+)``: .+$", inspect.getdoc(benchmarks.load), re.M)
+    assert listed == list(benchmarks.BENCHMARKS) and "summeval" in listed

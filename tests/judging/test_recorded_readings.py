@@ -9,7 +9,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.data.recordings import recorded
+from nlgjudge.data.recordings import recording_spec
 
 # recording: replies, replies without a score by reason, digest of the scores in order
 READINGS = {
@@ -54,7 +54,7 @@ READINGS = {
 
 
 def read(name):
-    items = nj.load(recorded(name).benchmark, "real").items
+    items = nj.load(recording_spec(name).benchmark, "real").items
     return nj.judging.responses(name, items=items)
 
 

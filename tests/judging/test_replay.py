@@ -5,7 +5,7 @@ import socket
 import pandas as pd
 import pytest
 
-from nlgjudge.data.recordings import Recorded
+from nlgjudge.data.recordings import RecordingSpec
 from nlgjudge.judging.prompts import prompt
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replay import Replay
@@ -94,7 +94,7 @@ def test_where_not_one_item_is_recorded_nothing_is_answered(missing):
 
 
 FLUENCY = prompt("geval/summarization/fluency")
-HELD = Recorded(
+HELD = RecordingSpec(
     "a benchmark",
     "",
     "gpt-x",

@@ -6,7 +6,7 @@ import pytest
 
 import nlgjudge as nj
 from loopback import Loopback, completion
-from nlgjudge.data.recordings import recorded
+from nlgjudge.data.recordings import recording_spec
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Tasks
 
@@ -34,7 +34,7 @@ def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell
     if not nj.data.available(RECORDING):
         pytest.skip(f"{RECORDING} is not here")
     chats = nj.load("topical_chat")
-    held = recorded(RECORDING)
+    held = recording_spec(RECORDING)
     asked = {"samples": held.samples, **held.sampling}
     prompts = [nj.prompt(held.prompt.format(aspect=aspect)) for aspect in ASPECTS]
     # Equal texts are one request to a server, and were asked apart in the recording; some items were not recorded.
@@ -111,7 +111,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
-    read = nj.judging.responses(held, scale=recorded(RECORDING).scales)
+    read = nj.judging.responses(held, scale=recording_spec(RECORDING).scales)
     scores = chats.with_scores(nj.item_scores({row.row: read}))
     few = scores[scores["item_id"].isin(items["item_id"])]
     expected = nj.agreement(

@@ -7,7 +7,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data import fetch, registry
-from nlgjudge.data.recordings import recorded_files
+from nlgjudge.data.recordings import recording_files
 from nlgjudge.ledger.comparison import compare, verdict
 from nlgjudge.ledger.printed import KEY, all_published, published, tables
 from nlgjudge.ledger.verdicts import of_others
@@ -146,7 +146,7 @@ RELEASED = {
 
 
 def test_released_replies_give_what_others_computed_from_them(others):
-    assert {entry.path for entry in recorded_files("geval/gpt-4")} == set(RELEASED)
+    assert {entry.path for entry in recording_files("geval/gpt-4")} == set(RELEASED)
     if not nj.data.available("geval/gpt-4"):
         pytest.skip("G-Eval's released replies are not here: nlgjudge data fetch summeval")
     for path, digest in RELEASED.items():

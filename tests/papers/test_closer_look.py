@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data.recordings import available, recorded
+from nlgjudge.data.recordings import available, recording_spec
 from nlgjudge.ledger.printed import published
 
 DIALOGUE = ["naturalness", "coherence", "engagingness", "groundedness"]
@@ -37,7 +37,7 @@ def scored(chats, rows, policy):
     for row in rows:
         name = RECORDED[row]
         replies = nj.recording(name, chats.items)
-        read = nj.judging.responses(replies, scale=recorded(name).scales, policy=policy)
+        read = nj.judging.responses(replies, scale=recording_spec(name).scales, policy=policy)
         means.append(nj.item_scores({row: read}).set_index("item_id"))
         unread[row] = int((read["reason"] != "").sum())
     return chats.with_scores(pd.concat(means, axis=1).reset_index()), unread

@@ -8,6 +8,7 @@ import click
 from nlgjudge import workflow
 from nlgjudge.cli import FAILED, cli, command
 from nlgjudge.data import fetch as files
+from nlgjudge.data.benchmarks import descriptions
 from nlgjudge.data.paths import cache
 from nlgjudge.data.registry import entries
 from nlgjudge.judging import prompts as library
@@ -41,10 +42,9 @@ def list_data(benchmarks):
         benchmark, role, repository, licence, citation = kind
         share = f"{here[kind]}/{number}"
         click.echo(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
-    click.echo(
-        "\nstory_cloze and iwslt14 have no registered file: name yours in NLGJUDGE_STORY_CLOZE and "
-        "NLGJUDGE_HUMANMT."
-    )
+    click.echo("\n`nlgjudge.load` takes:")
+    for name, line in descriptions().items():
+        click.echo(f"{name:19} {line}")
 
 
 @command(data, "fetch", "nlgjudge data fetch openmeva")

@@ -4,12 +4,16 @@ A file is verified by its git blob id wherever it comes from, and only verified 
 the cache, under another name first, so that an interruption leaves no damaged file.
 """
 
+from __future__ import annotations
+
 import os
 import tempfile
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache as once
 from pathlib import Path
+from typing import Literal
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -18,7 +22,7 @@ from urllib3.exceptions import MaxRetryError, ProtocolError, ReadTimeoutError, S
 from urllib3.util import Retry
 
 from nlgjudge.data.paths import cache, mirror, use
-from nlgjudge.data.registry import blob_id
+from nlgjudge.data.registry import Entry, blob_id
 
 UPSTREAM = "https://raw.githubusercontent.com"
 RETRIES = 5
@@ -26,7 +30,7 @@ TIMEOUT = (5, 30)  # seconds to connect, and between two pieces of the response
 WORKERS = 8  # concurrent downloads
 LONGEST_WAIT = 120  # seconds: if `Retry-After` asks for more, the download fails at once
 FORGET_AFTER = 60  # seconds after which an unreachable host is tried again
-_unreachable = {}  # until when an address is not tried
+_unreachable: dict[str, float] = {}  # until when an address is not tried
 
 
 class DataUnavailable(Exception):
@@ -34,32 +38,35 @@ class DataUnavailable(Exception):
 
     Attributes
     ----------
-    kind : {"offline", "absent", "failed", "unreadable"}
+    kind
         `offline`: no host was asked or reached. `absent`: the host has no such file. `failed`: the
         host answered but did not deliver the file (too many requests, server error, dropped
         connection, other content). `unreadable`: the file is here but has an unexpected layout.
-    cause : str
+    cause
         The reason in one line, with the file's name.
     """
 
-    def __init__(self, message, *, kind="offline", cause=""):
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: Literal["offline", "absent", "failed", "unreadable"] = "offline",
+        cause: str = "",
+    ):
         super().__init__(message)
         self.kind = kind
         self.cause = cause or message
 
 
-def read(entry, *, optional=False):
+def read(entry: Entry, *, optional: bool = False) -> bytes:
     """Return the verified content of a registered file.
 
     Parameters
     ----------
-    entry : nlgjudge.data.registry.Entry
-    optional : bool
+    entry
+        From `entries`.
+    optional
         Download the file even if it is optional.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -98,23 +105,25 @@ def read(entry, *, optional=False):
     return content
 
 
-def read_all(wanted, *, label="fetch"):
+def read_all(
+    wanted: Iterable[Entry], *, label: str = "fetch"
+) -> dict[Entry, DataUnavailable | None]:
     """Download the missing ones of several registered files concurrently, with a progress bar.
 
     Parameters
     ----------
-    wanted : iterable of nlgjudge.data.registry.Entry
+    wanted
         A file named twice is fetched once.
-    label : str
+    label
         Text before the bar.
 
     Returns
     -------
     dict
-        By entry: None, or the `DataUnavailable` that `read` raised.
+        By entry: None, or the error that `read` raised.
     """
     entries = list({entry.location: entry for entry in wanted}.values())
-    found = dict.fromkeys(entries)
+    errors: dict[Entry, DataUnavailable | None] = dict.fromkeys(entries)
     size = 0
     pool = ThreadPoolExecutor(WORKERS)
     try:
@@ -124,37 +133,31 @@ def read_all(wanted, *, label="fetch"):
                 try:
                     size += len(done.result())
                 except DataUnavailable as error:
-                    found[running[done]] = error
+                    errors[running[done]] = error
                 bar.set_postfix_str(f"{size / 1e6:.1f} MB", refresh=False)
                 bar.update()
     finally:
         pool.shutdown(cancel_futures=True)
-    return found
+    return errors
 
 
-def local(entry):
+def local(entry: Entry) -> Path | None:
     """Return the path of a registered file on this machine, not verified, or None."""
     paths = [Path(folder) / entry.location for folder in (cache(), mirror()) if folder]
     return next((path for path in paths if path.is_file()), None)
 
 
-def check(entry, content):
-    """Compare content with the registry.
-
-    Returns
-    -------
-    str
-        The difference; empty if it is the registered file.
-    """
-    found = blob_id(content)
-    if found == entry.blob:
+def check(entry: Entry, content: bytes) -> str:
+    """Say how content differs from the registered file; empty if it does not."""
+    blob = blob_id(content)
+    if blob == entry.blob:
         return ""
     kind = f"has other content ({len(content):,} bytes)"
     if content.lstrip()[:1] == b"<":
         kind = "is an HTML or XML page, not the file"
     elif entry.bytes and len(content) < entry.bytes:
         kind = f"is truncated: expected {entry.bytes:,} bytes, got {len(content):,}"
-    return f"{kind}; expected git blob {entry.blob}, got {found}"
+    return f"{kind}; expected git blob {entry.blob}, got {blob}"
 
 
 def _folders():
@@ -208,8 +211,8 @@ def _download(entry):
     if not response.ok:
         kind = "absent" if response.status_code in (404, 410) else "failed"
         text = f"{url} answered {response.status_code}"
-        if asked := response.headers.get("Retry-After"):
-            text += f" and asks to wait {asked} s; run it again later"
+        if wait := response.headers.get("Retry-After"):
+            text += f" and asks to wait {wait} s; run it again later"
         raise DataUnavailable(text, kind=kind)
     if problem := check(entry, response.content):
         raise DataUnavailable(f"{url} {problem}", kind="failed")

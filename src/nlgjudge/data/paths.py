@@ -3,6 +3,8 @@
 Every file that the package reads is noted, so that a signature can name what to cite.
 """
 
+from __future__ import annotations
+
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -10,23 +12,19 @@ from pathlib import Path
 SAMPLE_NOTICE = "sample data, not comparable with the papers"
 # The wheel's copy of what commands read of the repository (pyproject.toml); a checkout has none.
 WHEEL = Path(__file__).resolve().parents[1] / "repository"
-_used = set()
+_used: set[Path] = set()
 
 
-def root():
+def root() -> Path:
     """Find the folder with `data/` and `paper_tables/`: a checkout, or the copy in an installed wheel.
 
     `NLGJUDGE_ROOT` names it; else it is the working directory or the first folder above it with a registry, else
-    the wheel's copy, else the checkout that holds the package.
+    the wheel's copy, else the checkout that holds the package; FileNotFoundError where there is neither.
 
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    FileNotFoundError
-        Where there is neither.
+    Examples
+    --------
+    >>> sorted(path.name for path in (root() / "data").glob("*.csv"))
+    ['registry.csv']
     """
     return _root(os.environ.get("NLGJUDGE_ROOT"), os.getcwd())
 
@@ -46,12 +44,12 @@ def _root(named, working):
     )
 
 
-def workplace():
+def workplace() -> Path:
     """Return the folder that commands write to: the checkout, or for a wheel the working directory."""
     return Path.cwd() if root() == WHEEL else root()
 
 
-def cache():
+def cache() -> Path:
     """Return the folder of downloaded and derived files, outside version control.
 
     `NLGJUDGE_CACHE` names it. Else it is `data/cache/` in a checkout, and for a wheel `nlgjudge/` in
@@ -65,14 +63,11 @@ def cache():
     return root() / "data" / "cache"
 
 
-def mirror():
+def mirror() -> str:
     """Return the folder with copies of upstream files, laid out owner/repository/commit/path.
 
-    Returns
-    -------
-    str
-        `NLGJUDGE_MIRROR`; where it is not set, `../shared/data/github` beside the repository if that
-        folder exists. Empty for none: an empty variable switches the mirror off.
+    `NLGJUDGE_MIRROR` names it; where that is not set, it is `../shared/data/github` beside the repository if that
+    folder exists. Empty for none: an empty variable switches the mirror off.
     """
     named = os.environ.get("NLGJUDGE_MIRROR")
     if named is not None:
@@ -81,12 +76,12 @@ def mirror():
     return str(beside) if beside.is_dir() else ""
 
 
-def results():
+def results() -> Path:
     """Return the folder of what `make reproduce` computes; `make refresh` alone copies from it."""
     return workplace() / "build" / "results"
 
 
-def out(sample=False):
+def out(sample: bool = False) -> Path:
     """Return the folder that this run's ledger, figures and settings go to; never a committed one.
 
     `NLGJUDGE_OUT` names it: the workflow sets it to `results`. A notebook that is run by hand writes to
@@ -94,25 +89,21 @@ def out(sample=False):
 
     Parameters
     ----------
-    sample : bool
+    sample
         Whether the results come from the sample; they lie in a folder below.
-
-    Returns
-    -------
-    pathlib.Path
     """
     named = os.environ.get("NLGJUDGE_OUT")
     base = Path(named) if named else workplace() / "build" / "scratch"
     return base / "sample" if sample else base
 
 
-def use(path):
+def use(path: str | Path) -> Path:
     """Note that a file was read and return it."""
     path = Path(path)
     _used.add(path.absolute())
     return path
 
 
-def used():
+def used() -> list[Path]:
     """Return the files read so far in this process, sorted, without links in their paths."""
     return sorted({path.resolve() for path in _used})

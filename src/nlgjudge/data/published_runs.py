@@ -7,6 +7,8 @@ item by item, and two metrics of NewsRoom by Liu et al. (2021), whose ROUGE-1 is
 None is a run of one of the papers, so none reproduces a published row.
 """
 
+from __future__ import annotations
+
 import io
 import json
 from functools import partial
@@ -14,15 +16,15 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nlgjudge.data.optional import finite_scores, read_optional
+from nlgjudge.data.files import Files
 from nlgjudge.data.registry import entries
+from nlgjudge.data.released_scores import finite_scores
 from nlgjudge.data.safe_pickle import unpickle
-from nlgjudge.data.schema import SCORES
+from nlgjudge.data.schema import Benchmark
 
-EVIDENCE = "other_run"
 # Items of each file that has scores: all of SummEval; RealSumm's systems with BART among both the abstractive and
 # the extractive ones, which makes the paper's 25; Topical-Chat without the original responses.
-COUNTS = {
+SCORED_ITEMS = {
     "fabbri2020": 1600,
     "abs.pkl": 1400,
     "ext.pkl": 1100,
@@ -35,7 +37,7 @@ COUNTS = {
 }
 # Metrics of the files that name none, by how their names end. BARTScore is from source to summary in the first three:
 # BART as it is, tuned on CNN/DailyMail, and tuned on ParaBank 2 as well.
-_IN_ORDER = {
+_METRIC_OF_FILE = {
     "_bartscore.json": "bartscore",
     "_bartscore_cnn.json": "bartscore-cnn",
     "_bartscore_para.json": "bartscore-cnn-para",
@@ -43,11 +45,21 @@ _IN_ORDER = {
     "bart_score_cnn_ref_hypo_predictions.json": "bartscore-cnn-ref-hypo",
 }
 # Aspects of Colombo's columns of human ratings, where the names differ.
-_RATED = {"engaging": "engagingness", "context": "coherence", "natural": "naturalness"}
-_RATED |= {"understandable": "understandability", "useknowledge": "groundedness"}
+_ASPECTS = {
+    "engaging": "engagingness",
+    "context": "coherence",
+    "natural": "naturalness",
+    "understandable": "understandability",
+    "useknowledge": "groundedness",
+}
 _PARTS = {"precision": "p", "recall": "r", "f1": "f", "f": "f"}
-_NAMES = {"mover": "moverscore", "bert": "bertscore"}
-_NAMES |= {name: name.lower() for name in ("METEOR", "MoverScore", "BERTScore")}
+_METRICS = {
+    "mover": "moverscore",
+    "bert": "bertscore",
+    "METEOR": "meteor",
+    "MoverScore": "moverscore",
+    "BERTScore": "bertscore",
+}
 
 
 class OtherRuns(NamedTuple):
@@ -55,130 +67,101 @@ class OtherRuns(NamedTuple):
 
     Attributes
     ----------
-    scores : pandas.DataFrame
+    scores
         `item_id` and a column for each metric, as ``deutsch2021:bertscore-f``; no line where nothing is here.
-    files : dict of str to str
-        Each file that was had, with its git blob id.
-    left_out : dict of str to str
+    files
+        Each file that was read, with its git blob id.
+    left_out
         Each file that was not used, and why.
     """
 
     scores: pd.DataFrame
-    files: dict
-    left_out: dict
+    files: dict[str, str]
+    left_out: dict[str, str]
 
 
-def other_run_files(name):
-    """Registered files of others' runs on a benchmark.
-
-    Parameters
-    ----------
-    name : str
-        The benchmark.
-
-    Returns
-    -------
-    list of nlgjudge.data.registry.Entry
-
-    Examples
-    --------
-    >>> [entry.path for entry in other_run_files("topical_chat")]
-    ['final_df/DIALOG_tc.csv']
-    """
-    return entries(name, role="other_run")
-
-
-def other_runs(benchmark):
-    """Read the scores of metrics that others ran on a benchmark's texts.
+def other_runs(benchmark: Benchmark) -> OtherRuns:
+    """Read the scores of metrics that others ran on a benchmark's texts; none for the sample.
 
     A file that is unavailable, or laid out otherwise than expected, is left out, the latter with a line that names
     it.
 
-    Parameters
-    ----------
-    benchmark : nlgjudge.data.schema.Benchmark
-        The real one: no run is of the sample's texts.
-
-    Returns
-    -------
-    OtherRuns
-
     Examples
     --------
-    >>> from nlgjudge.data.benchmarks import load
-    >>> len(other_runs(load("summeval", "sample")).scores)
+    >>> import nlgjudge as nj
+    >>> len(other_runs(nj.load("summeval", "sample")).scores)
     0
     """
+    registered = [] if benchmark.is_sample else entries(benchmark.name, role="other_run")
+    files = Files(benchmark.name, registered)
     rows = []
-    files = {}
-    left_out = {}
-    if not benchmark.is_sample:
-        for entry in other_run_files(benchmark.name):
-            before = {row[:2] for row in rows}
-            rows += read_optional(entry, partial(_rows, entry, benchmark, before), files, left_out)
-    table = pd.DataFrame(rows, columns=SCORES)
-    columns = list(dict.fromkeys(table["metric"]))
-    wide = table.pivot(index="item_id", columns="metric", values="score")[columns]
-    here = set(wide.index.tolist())
-    in_order = [item_id for item_id in benchmark.items["item_id"].tolist() if item_id in here]
-    return OtherRuns(wide.loc[in_order].rename_axis(columns=None).reset_index(), files, left_out)
+    for entry in registered:
+        rows += files.read_optional(entry, partial(_rows, entry, benchmark))
+    table = pd.DataFrame(rows, columns=["item_id", "metric", "aspect", "score"])
+    table = table.drop_duplicates(["item_id", "metric"])  # BART is in both files of RealSumm
+    metrics = table["metric"].unique()
+    wide = table.pivot(index="item_id", columns="metric", values="score")[metrics]
+    scored = benchmark.items["item_id"][benchmark.items["item_id"].isin(wide.index)]
+    scores = wide.loc[scored].rename_axis(columns=None).reset_index()
+    return OtherRuns(scores, files.used, files.left_out)
 
 
-def _rows(entry, benchmark, before, content):
-    """A file's scores in the schema's order, without those that another file had; all of its items or none."""
-    ending = entry.path.split("/")[-1]
-    if ending.endswith(".jsonl"):
-        run, found = "deutsch2021", _of_lines(content)
-    elif ending.endswith(".pkl"):
-        run, found = "bhandari2020", _of_pickle(content)
-    elif ending.endswith(".json"):
-        run, found = _in_order(ending, content, benchmark)
+def _rows(entry, benchmark, content):
+    """A file's scores, as `item_id, metric, aspect, score`; all of its items or none."""
+    name = entry.path.split("/")[-1]
+    if name.endswith(".jsonl"):
+        run = "deutsch2021"
+        scored = _of_lines(content)
+    elif name.endswith(".pkl"):
+        run = "bhandari2020"
+        scored = _of_pickle(content)
+    elif name.endswith(".json"):
+        run, scored = _in_order(name, content, benchmark)
     else:
-        run, found = "colombo2022", _of_table(content, benchmark)
-    _check(entry, found, benchmark)
-    rows = []
-    for item_id, scores in found.items():
-        for metric, score in scores.items():
-            rows.append((item_id, f"{run}:{metric}", "", score, "", EVIDENCE))
-    # BART is in both files of RealSumm, with the same scores.
-    return [row for row in finite_scores(entry, rows) if row[:2] not in before]
+        run = "colombo2022"
+        scored = _of_table(content, benchmark)
+    _check(entry, scored, benchmark)
+    rows = [
+        (item_id, f"{run}:{metric}", "", score)
+        for item_id, scores in scored.items()
+        for metric, score in scores.items()
+    ]
+    return finite_scores(entry, rows)
 
 
-def _check(entry, found, benchmark):
-    """Refuse items that the benchmark has not, another number of them, and scores that some of them lack."""
-    strange = sorted(set(found) - set(benchmark.items["item_id"]))
+def _check(entry, scored, benchmark):
+    """Refuse items that the benchmark has not, and another number of them."""
+    strange = sorted(set(scored) - set(benchmark.items["item_id"]))
     if strange:
         raise ValueError(
             f"expected scores of {benchmark.name}'s items, got {len(strange)} others, "
             f"as {strange[0]!r}"
         )
-    expected = next(count for part, count in COUNTS.items() if part in entry.path)
-    if len(found) != expected:
-        raise ValueError(f"expected scores of {expected} items, got {len(found)}")
+    expected = next(count for part, count in SCORED_ITEMS.items() if part in entry.path)
+    if len(scored) != expected:
+        raise ValueError(f"expected scores of {expected} items, got {len(scored)}")
 
 
 def _of_lines(content):
     """A line for each item, with document and system named."""
-    found = {}
+    scored = {}
     for line in content.decode("utf-8").splitlines():
         row = json.loads(line)
         scores = {}
         for metric, values in row["metrics"].items():
-            name = _NAMES.get(
-                metric,
-                metric.replace("rouge-", "rouge").replace("rougel", "rougeL").replace("su", "SU"),
-            )
+            spelled = metric.replace("rouge-", "rouge").replace("rougel", "rougeL")
+            name = _METRICS.get(metric, spelled.replace("su", "SU"))
             if isinstance(values, dict):
                 scores |= {f"{name}-{_PARTS[part]}": score for part, score in values.items()}
             else:
                 scores[name] = values
-        _add(found, f"{row['instance_id']}/{row['summarizer_id']}", scores)
-    return found
+        _add(scored, f"{row['instance_id']}/{row['summarizer_id']}", scores)
+    return scored
 
 
 def _of_pickle(content):
     """REALSumm's dictionaries of documents and systems; the human recall is no metric."""
-    found = {}
+    scored = {}
     for doc_id, document in unpickle(content).items():
         for system_id, output in document["system_summaries"].items():
             scores = {
@@ -186,22 +169,24 @@ def _of_pickle(content):
                 for name, score in output["scores"].items()
                 if name != "litepyramid_recall"
             }
-            _add(found, f"{doc_id}/{system_id}", scores)
-    return found
+            _add(scored, f"{doc_id}/{system_id}", scores)
+    return scored
 
 
-def _in_order(ending, content, benchmark):
+def _in_order(name, content, benchmark):
     """Run, and the scores of files that list them in the order of the benchmark's items."""
-    metric = next(metric for end, metric in _IN_ORDER.items() if ending.endswith(end))
+    metric = next(metric for ending, metric in _METRIC_OF_FILE.items() if name.endswith(ending))
     item_ids = benchmark.items["item_id"].tolist()
     table = json.loads(content)
     if isinstance(table, list):
-        run, scores = "liu2021", [score for row in table for score in row["auto_scores"]]
+        run = "liu2021"
+        scores = [score for row in table for score in row["auto_scores"]]
     else:
-        run, scores = "fan2023", table["metric_scores"]
+        run = "fan2023"
+        scores = table["metric_scores"]
         ours = benchmark.human().set_index("item_id")["consistency"].loc[item_ids]
-        theirs = table["human_annotated_scores"]
-        if len(theirs) != len(ours) or not (ours - theirs).abs().lt(1e-6).all():
+        repeated = table["human_annotated_scores"]
+        if len(repeated) != len(ours) or not (ours - repeated).abs().lt(1e-6).all():
             raise ValueError(
                 "the order is not the expected one: the human ratings of consistency differ"
             )
@@ -215,36 +200,38 @@ def _of_realsumm(name):
     words = [word for word in name.split("_") if word != "score"]
     parts = [_PARTS[word] for word in words if word in _PARTS]
     metric = "".join(word for word in words if word not in _PARTS).replace("rougel", "rougeL")
-    return "-".join([_NAMES.get(metric, metric), *parts])
+    return "-".join([_METRICS.get(metric, metric), *parts])
 
 
-def _add(found, item_id, scores):
-    if item_id in found:
+def _add(scored, item_id, scores):
+    if item_id in scored:
         raise ValueError(f"two lines for {item_id}")
-    found[item_id] = scores
+    scored[item_id] = scores
 
 
 def _of_table(content, benchmark):
     """A table with its own numbers of documents (System) and systems (Utterance), next to human ratings."""
-    keys = {"System": str, "Utterance": str}
-    table = pd.read_csv(io.BytesIO(content), dtype=keys, float_precision="round_trip")
-    named = [column[2:] for column in table if column.startswith("H:")]
-    rated = {f"H:{name}": _RATED.get(name, name) for name in named}
+    keys = ["System", "Utterance"]
+    table = pd.read_csv(
+        io.BytesIO(content), dtype=dict.fromkeys(keys, str), float_precision="round_trip"
+    )
+    rated = [column for column in table if column.startswith("H:")]
     if not rated:
         raise KeyError("no column of human ratings, by which the items are identified")
-    repeated = table.duplicated([*keys]).sum()
+    repeated = table.duplicated(keys).sum()
     if repeated:
         raise ValueError(f"{repeated} lines repeat a document and system")
+    aspects = [_ASPECTS.get(column[2:], column[2:]) for column in rated]
     human = benchmark.human()
-    ours = _rounded(human["doc_id"], human["system_id"], human[[*rated.values()]])
-    theirs = _rounded(table["System"], table["Utterance"], table[[*rated]])
+    ours = _rounded(human["doc_id"], human["system_id"], human[aspects])
+    theirs = _rounded(table["System"], table["Utterance"], table[rated])
     documents, systems = _identified(theirs, ours)
+    scored = {}
     metrics = [name for name in table.columns[1:] if name not in (*keys, *rated)]
-    found = {}
+    names = [_METRICS.get(name, name.replace("ROUGE_", "rouge")) for name in metrics]
     for document, system, *scores in table[[*keys, *metrics]].itertuples(index=False):
-        names = (_NAMES.get(name, name.replace("ROUGE_", "rouge")) for name in metrics)
-        _add(found, f"{documents[document]}/{systems[system]}", dict(zip(names, scores)))
-    return found
+        _add(scored, f"{documents[document]}/{systems[system]}", dict(zip(names, scores)))
+    return scored
 
 
 def _rounded(documents, systems, ratings):
@@ -259,28 +246,37 @@ def _identified(theirs, ours):
     A system is the one with the same ratings over all documents; then a document is the one with the same
     ratings system by system. Both must be unique.
     """
-    systems = _matched("system", _by(1, theirs), _by(1, ours))
+    systems = _matched("system", _by_system(theirs), _by_system(ours))
     named = {(document, systems[system]): row for (document, system), row in theirs.items()}
     same = {key: row for key, row in ours.items() if key[1] in systems.values()}
-    return _matched("document", _by(0, named), _by(0, same)), systems
+    return _matched("document", _by_document(named), _by_document(same)), systems
 
 
-def _by(place, ratings):
-    """Sorted ratings of each system (place 1), or of each document with their systems (place 0)."""
-    found = {}
-    for key, row in ratings.items():
-        found.setdefault(key[place], []).append(row if place else (key[1], row))
-    return {name: tuple(sorted(rows)) for name, rows in found.items()}
+def _by_system(ratings):
+    """Sorted ratings of each system."""
+    by_system = {}
+    for (_, system), row in ratings.items():
+        by_system.setdefault(system, []).append(row)
+    return {system: sorted(rows) for system, rows in by_system.items()}
 
 
-def _matched(what, theirs, ours):
-    found = {}
-    for label, rows in theirs.items():
-        alike = [name for name, their_rows in ours.items() if their_rows == rows]
+def _by_document(ratings):
+    """Sorted ratings of each document, with their systems."""
+    by_document = {}
+    for (document, system), row in ratings.items():
+        by_document.setdefault(document, []).append((system, row))
+    return {document: sorted(rows) for document, rows in by_document.items()}
+
+
+def _matched(kind, theirs, ours):
+    """Our name of each of their documents or systems: the only one with the same ratings."""
+    names = {}
+    for label, their_rows in theirs.items():
+        alike = [name for name, rows in ours.items() if rows == their_rows]
         if len(alike) != 1:
             raise ValueError(
-                f"expected one {what} with the ratings of their {label}, got {len(alike)}; the items "
+                f"expected one {kind} with the ratings of their {label}, got {len(alike)}; the items "
                 "cannot be told apart"
             )
-        (found[label],) = alike
-    return found
+        names[label] = alike[0]
+    return names

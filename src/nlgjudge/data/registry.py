@@ -4,6 +4,8 @@ A git blob id is ``sha1(b"blob <size>\\0" + content)``; it is published by the c
 so it verifies a file that nobody here has seen.
 """
 
+from __future__ import annotations
+
 import csv
 import hashlib
 from fnmatch import fnmatchcase
@@ -19,19 +21,17 @@ class Entry(NamedTuple):
 
     Attributes
     ----------
-    benchmark, role : str
-        What the file serves: `data`, `scores`, `other_run` (a metric that somebody else ran),
-        `annotations`, `recording`, `prompt`, `copy` (the same data in another layout), `resource`
-        (what a metric needs) or `extra`.
-    repository, commit, path : str
+    benchmark, role
+        What the file serves; `data/README.md` lists the roles.
+    repository, commit, path
         Where it is published.
-    blob : str
+    blob
         Git blob id, 40 hexadecimal digits.
-    bytes : int or None
+    bytes
         Size where known.
-    licence, citation : str
+    licence, citation
         Licence as stated upstream; citation key in `data/citations.bib`.
-    optional : bool
+    optional
         Whether the committed outputs were made without it. It is used where it is here, and
         downloaded only by ``nlgjudge data fetch --optional``.
     """
@@ -48,23 +48,22 @@ class Entry(NamedTuple):
     optional: bool = False
 
     @property
-    def location(self):
+    def location(self) -> PurePosixPath:
         """Path below a mirror or the cache: owner/repository/commit/path."""
         return PurePosixPath(self.repository, self.commit, self.path)
 
 
-def entries(benchmark=None, *, role=None, path=None):
+def entries(
+    benchmark: str | None = None, *, role: str | None = None, path: str | None = None
+) -> list[Entry]:
     """Read the registry, filtered.
 
     Parameters
     ----------
-    benchmark, role : str, optional
-    path : str, optional
+    benchmark, role
+        Keep the files of this benchmark, or of this role.
+    path
         Keep the files whose path ends with this.
-
-    Returns
-    -------
-    list of Entry
 
     Raises
     ------
@@ -77,27 +76,27 @@ def entries(benchmark=None, *, role=None, path=None):
     ['data/openmeva.json']
     """
     rows = _registered()
-    found = list(rows)
-    if benchmark is not None:
-        found = [row for row in found if row.benchmark == benchmark]
-    if role is not None:
-        found = [row for row in found if row.role == role]
-    if path is not None:
-        found = [row for row in found if row.path.endswith(path)]
-    if not found:
-        known = ", ".join(sorted({row.benchmark for row in rows}))
+    matching = [
+        row
+        for row in rows
+        if benchmark in (None, row.benchmark)
+        and role in (None, row.role)
+        and row.path.endswith(path or "")
+    ]
+    if not matching:
+        names = ", ".join(sorted({row.benchmark for row in rows}))
         raise KeyError(
             f"no registered file for benchmark={benchmark!r}, role={role!r}, "
-            f"path={path!r}; benchmarks with files: {known}"
+            f"path={path!r}; benchmarks with files: {names}"
         )
-    return found
+    return matching
 
 
 def _registered():
     """All entries of this checkout's registry, which may hold none."""
     file = use(root() / "data" / "registry.csv")
-    known = file.stat()
-    return _rows(file, known.st_mtime_ns, known.st_size)
+    status = file.stat()
+    return _rows(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4)
@@ -112,19 +111,14 @@ def _entry(row):
     return Entry(**row | {"bytes": size, "optional": row.get("optional") == "yes"})
 
 
-def prompt_files(name):
+def prompt_files(name: str) -> list[Entry]:
     """Registered files of upstream's prompts.
 
     Parameters
     ----------
-    name : str
+    name
         As ``upstream:geval/coh_detailed``: part of the repository's name, and the file's without
         its ending; a star stands for any letters, so that it names a family.
-
-    Returns
-    -------
-    list of Entry
-        In the registry's order.
 
     Raises
     ------
@@ -138,18 +132,18 @@ def prompt_files(name):
     """
     owner, _, stem = name.removeprefix("upstream:").partition("/")
     prompts = entries(role="prompt")
-    found = [
+    matching = [
         entry
         for entry in prompts
         if owner.lower() in entry.repository.lower()
         and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")
     ]
-    if not found:
-        known = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)
-        raise KeyError(f"no registered prompt {name!r}; files: {known}")
-    return found
+    if not matching:
+        names = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)
+        raise KeyError(f"no registered prompt {name!r}; files: {names}")
+    return matching
 
 
-def blob_id(content):
-    """Return the git blob id of `content` (bytes)."""
+def blob_id(content: bytes) -> str:
+    """Return the git blob id of a file's content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()

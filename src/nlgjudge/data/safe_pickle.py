@@ -24,26 +24,16 @@ class _Unpickler(pickle.Unpickler):
             )
         return _CALLS[module, name]
 
-    def persistent_load(self, given):
-        return given  # description of a torch storage
+    def persistent_load(self, description):
+        return description  # of a torch storage
 
 
-def unpickle(content):
-    """Read a pickle.
-
-    Parameters
-    ----------
-    content : bytes
+def unpickle(content: bytes):
+    """Read a pickle; UnpicklingError if it names a global of another kind or is truncated.
 
     Returns
     -------
-    object
-        Containers, strings and numbers; numpy scalars and one-element tensors as Python numbers.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        If it names any other global or is truncated.
+    Containers, strings and numbers; numpy scalars and one-element tensors as Python numbers.
     """
     try:
         return _Unpickler(io.BytesIO(content)).load()
@@ -62,11 +52,11 @@ def _scalar(kind, content):
 def _storage(content):
     """Elements of a torch storage in the legacy format."""
     stream = io.BytesIO(content)
-    magic, _, _, described, _ = (_Unpickler(stream).load() for _ in range(5))
+    magic, _, _, (_, kind, *_), _ = (_Unpickler(stream).load() for _ in range(5))
     if magic != _MAGIC:
         raise pickle.UnpicklingError("expected a tensor in torch's legacy format")
     (length,) = struct.unpack("<q", stream.read(8))
-    elements = np.frombuffer(stream.read(), described[1])
+    elements = np.frombuffer(stream.read(), kind)
     if len(elements) != length:
         raise ValueError(f"expected {length} elements of a tensor, got {len(elements)}")
     return elements

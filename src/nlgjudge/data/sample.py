@@ -2,66 +2,39 @@
 
 `data/sample/README.md` holds the rubric: a rating is the top of the scale minus a step per
 defect, and three raters apply it plainly, strictly and leniently. `data/sample/rubric.csv` says
-which file stands in for which benchmark, and per aspect whose defects count on which scale.
+which file replaces which benchmark, what its items are, and per aspect whose defects count on which scale.
 """
 
 import json
 
 import pandas as pd
 
+from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.schema import build
 
+_PAIR = {"writer-sample": "lead", "text-davinci-002": "embellished"}  # news, by our summarisers
+
 
 def read(name):
-    """Read the sample that stands in for a benchmark.
-
-    Parameters
-    ----------
-    name : str
-        A benchmark's name.
-
-    Returns
-    -------
-    nlgjudge.data.schema.Benchmark
-        With `source="sample"` and the benchmark's aspects.
-
-    Raises
-    ------
-    KeyError
-        When the sample has nothing in that benchmark's form.
-    """
-    if name == "news":
-        return _news()
-    rubric = pd.read_csv(use(_folder() / "rubric.csv"))
-    rules = list(rubric[rubric["benchmark"] == name].itertuples())
+    """Read the sample that replaces a benchmark; KeyError where `rubric.csv` has no row for it."""
+    rules = _rules(name)
     if not rules:
-        raise KeyError(name)
+        raise KeyError(f"data/sample/rubric.csv has no row for {name}")
+    check_known("kind of items", rules[0].items, _KINDS)
     items = []
     ratings = []
     for document in documents(rules[0].file):
-        doc_id = document["doc_id"]
-        source = document["source"]
-        if name in ("sumpubmed", "wmt22_de_en", "wmt22_zh_en"):
-            references = document["references"]
-            items.append((None, doc_id, "reference", source, references[0], references, ""))
-        elif name == "story_cloze":
-            right = document["right_ending"]
-            for system_id in ("right_ending", "wrong_ending"):
-                items.append((None, doc_id, system_id, source, document[system_id], [right], ""))
-                rating = float(system_id == "right_ending")
-                ratings.append((f"{doc_id}/{system_id}", "ending", "mean", rating))
-        else:
-            for item, rated in _outputs(name, document, rules):
-                items.append(item)
-                ratings += rated
+        for item, rated in _KINDS[rules[0].items](document, rules):
+            items.append(item)
+            doc_id, system_id = item[1:3]
+            ratings += [(f"{doc_id}/{system_id}", *rating) for rating in rated]
     return build(name, items, ratings, source="sample")
 
 
 def task(name):
-    """What a benchmark's texts are, as ``summarization``, by the file that stands in; empty if unknown."""
-    rubric = pd.read_csv(use(_folder() / "rubric.csv"))
-    return next(iter(rubric.loc[rubric["benchmark"] == name, "file"]), "")
+    """What a benchmark's texts are, as ``summarization``, by the file that replaces it; empty if unknown."""
+    return next((rule.file for rule in _rules(name)), "")
 
 
 def documents(file):
@@ -76,16 +49,16 @@ def rate(defects, low=1, high=5, steps=4):
 
     Parameters
     ----------
-    defects : int
-    low, high : float
+    defects
+    low, high
         Ends of the scale.
-    steps : int
+    steps
         Number of defects that reach its lower end.
 
     Returns
     -------
-    dict of str to float
-        By rater: plain takes a step off for each defect; strict the same and half a step
+    dict
+        Rating by rater: plain takes a step off for each defect; strict the same and half a step
         more if there is any; lenient overlooks the first.
     """
     strict = defects + (0.5 if defects else 0)
@@ -100,52 +73,79 @@ def _folder():
     return root() / "data" / "sample"
 
 
-def _outputs(name, document, rules):
-    """Yield the item of each of a document's outputs, and its ratings."""
+def _rules(name):
+    """Rows of the rubric for a benchmark."""
+    rubric = pd.read_csv(use(_folder() / "rubric.csv"))
+    return list(rubric[rubric["benchmark"] == name].itertuples())
+
+
+def _outputs(document, rules):
+    """Each output, rated by its defects."""
     for output in document["outputs"]:
-        doc_id = document["doc_id"]
-        system_id = output["system_id"]
-        references = document["references"]
-        if name.startswith("qags"):  # one output a document, and the source as reference
-            doc_id = f"{doc_id}-{system_id}"
-            system_id = "0"
-            references = [document["source"]]
-        texts = (document["source"], output["hypothesis"], references, document["context"])
-        item = (None, doc_id, system_id, *texts)
-        ratings = []
-        for rule in rules:
-            defects = _count(output, rule.defects.split())
-            for rater, score in rate(defects, rule.low, rule.high, rule.steps).items():
-                ratings.append((f"{doc_id}/{system_id}", rule.aspect, rater, score))
-        yield item, ratings
+        texts = (document["source"], output["hypothesis"])
+        further = (document["references"], document["context"])
+        item = (None, document["doc_id"], output["system_id"], *texts, *further)
+        yield item, list(_ratings(output, rules))
 
 
-def _count(output, aspects):
-    """Number of an output's planted defects of these aspects."""
-    return sum(len(output["defects"][aspect]) for aspect in aspects)
+def _source_as_reference(document, rules):
+    """Each output as a document of its own, whose reference is the source."""
+    for item, ratings in _outputs(document, rules):
+        _, doc_id, system_id, source, hypothesis, _, context = item
+        texts = (source, hypothesis, [source], context)
+        yield (None, f"{doc_id}-{system_id}", "0", *texts), ratings
 
 
-def _preference(writer, model):
-    """Preference for the writer by numbers of defects: 1, 0, or 0.5 where they are equal."""
-    if writer == model:
-        return 0.5
-    return 1.0 if writer < model else 0.0
+def _reference(document, rules):
+    """The first reference as the only text, not rated."""
+    references = document["references"]
+    texts = (document["source"], references[0], references, "")
+    yield (None, document["doc_id"], "reference", *texts), []
 
 
-def _news():
-    """Two of the sample's summarisers in the place of writer and model."""
-    items = []
-    ratings = []
-    for document in documents("summarization"):
-        doc_id = document["doc_id"]
-        outputs = {output["system_id"]: output for output in document["outputs"]}
-        writer = outputs["lead"]
-        model = outputs["embellished"]
-        for system_id, output in (("writer-sample", writer), ("text-davinci-002", model)):
-            texts = (document["source"], output["hypothesis"], [], "")
-            items.append((None, doc_id, system_id, *texts))
-        counted = {"overall": tuple(writer["defects"]), "informative": ("relevance", "consistency")}
-        for aspect, kinds in counted.items():
-            preference = _preference(_count(writer, kinds), _count(model, kinds))
-            ratings.append((f"{doc_id}/writer-sample", f"{aspect}_preference", "plain", preference))
-    return build("news", items, ratings, source="sample")
+def _endings(document, rules):
+    """A right and a wrong ending."""
+    right = document["right_ending"]
+    for system_id in ("right_ending", "wrong_ending"):
+        texts = (document["source"], document[system_id], [right], "")
+        rating = ("ending", "mean", float(system_id == "right_ending"))
+        yield (None, document["doc_id"], system_id, *texts), [rating]
+
+
+def _pairs(document, rules):
+    """Two outputs, the first one rated by the preference for it: 1, 0, or 0.5 for equally many defects."""
+    outputs = {output["system_id"]: output for output in document["outputs"]}
+    first, second = (outputs[system_id] for system_id in _PAIR.values())
+    preferences = []
+    for rule in rules:
+        lead = _count(second, rule) - _count(first, rule)
+        preferences.append((rule.aspect, "plain", 0.5 + 0.5 * ((lead > 0) - (lead < 0))))
+    for system_id, output, ratings in zip(_PAIR, (first, second), (preferences, [])):
+        texts = (document["source"], output["hypothesis"], [], "")
+        yield (None, document["doc_id"], system_id, *texts), ratings
+
+
+_KINDS = {
+    "outputs": _outputs,
+    "source as reference": _source_as_reference,
+    "reference": _reference,
+    "endings": _endings,
+    "pairs": _pairs,
+}
+
+
+def _ratings(output, rules):
+    """Ratings of an output: aspect, rater, score."""
+    for rule in rules:
+        if pd.isna(rule.aspect):
+            continue
+        scores = rate(_count(output, rule), rule.low, rule.high, rule.steps)
+        for rater, score in scores.items():
+            yield rule.aspect, rater, score
+
+
+def _count(output, rule):
+    """Number of an output's planted defects that a rule counts."""
+    for kind in rule.defects.split():
+        check_known(f"kind of defect in {rule.file}.jsonl", kind, output["defects"])
+    return sum(len(output["defects"][kind]) for kind in rule.defects.split())

@@ -1,16 +1,23 @@
 """One tidy schema for every benchmark: items, ratings and metric scores, joined by key."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
+
+if TYPE_CHECKING:
+    from datasets import DatasetDict
 
 ITEMS = ["item_id", "doc_id", "system_id", "source", "hypothesis", "references", "context"]
 RATINGS = ["item_id", "aspect", "rater", "score"]
@@ -24,50 +31,39 @@ class Benchmark:
 
     Attributes
     ----------
-    name : str
-    items : pandas.DataFrame
+    items
         Columns `item_id, doc_id, system_id, source, hypothesis, references (list),
         context`, one row per item.
-    ratings : pandas.DataFrame
+    ratings
         Columns `item_id, aspect, rater, score`; rater `mean` where only a mean is
         published. NaN marks a missing rating.
-    scores : pandas.DataFrame
+    scores
         Released metric scores: `item_id, metric, aspect, score, variant, evidence`; may
         be empty.
-    source : {"real", "sample", "own"}
-    files : dict of str to str
+    source
+        Whether the texts are the published ones, the repository's sample or the user's.
+    files
         Each file read, with its git blob id.
-    left_out : dict of str to str
+    left_out
         Each optional file that was not used, and why.
-    notes : list of str
+    notes
         What to know about a file of your own.
 
     Examples
     --------
     >>> import nlgjudge as nj
-    >>> sample = nj.load("topical_chat", "sample")
-    >>> sample.is_sample, sample.items.columns.tolist()[:3]
-    (True, ['item_id', 'doc_id', 'system_id'])
-
-    Its representation is a short table.
-
-    >>> nj.load("openmeva", "sample")
-    openmeva
-      data       sample data, not comparable with the papers
-      documents  12
-      systems    4
-      items      48
-      aspects    overall (1 to 5)
-      licence    CC0-1.0, written for this repository
+    >>> chats = nj.load("topical_chat", "sample")
+    >>> chats.is_sample, chats.aspects[:3], chats.items.columns.tolist()[:3]
+    (True, ['naturalness', 'coherence', 'engagingness'], ['item_id', 'doc_id', 'system_id'])
     """
 
     name: str
     items: pd.DataFrame
     ratings: pd.DataFrame
     scores: pd.DataFrame
-    source: str = "real"
-    files: dict = field(default_factory=dict)
-    left_out: dict = field(default_factory=dict)
+    source: Literal["real", "sample", "own"] = "real"
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self):
@@ -101,35 +97,30 @@ class Benchmark:
         return facts | ({"notes": "; ".join(self.notes)} if self.notes else {})
 
     @property
-    def aspects(self):
+    def aspects(self) -> list[str]:
         """Rated aspects, in the benchmark's order."""
         return self.ratings["aspect"].unique().tolist()
 
     @property
-    def is_sample(self):
+    def is_sample(self) -> bool:
         """Whether the texts are the repository's own sample."""
         return self.source == "sample"
 
     @property
-    def notice(self):
+    def notice(self) -> str:
         """Label for everything computed from this benchmark; empty for real data."""
         return SAMPLE_NOTICE if self.is_sample else ""
 
     @property
-    def digest(self):
+    def digest(self) -> str:
         """Short digest of the files read, by their blob ids; of the name for a sample."""
-        parts = sorted(self.files.items())
+        parts: list = sorted(self.files.items())
         if self.is_sample:
             parts = [self.name, *sorted(self.left_out)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
-    def human(self):
-        """Mean rating of each item over raters.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `item_id, doc_id, system_id` and one column per aspect.
+    def human(self) -> pd.DataFrame:
+        """Mean rating of each item over raters: `item_id, doc_id, system_id` and one column per aspect.
 
         Examples
         --------
@@ -151,12 +142,12 @@ class Benchmark:
         keys = self.items[["item_id", "doc_id", "system_id"]]
         return keys.merge(means, on="item_id", how="left", validate="1:1")
 
-    def with_scores(self, scores):
+    def with_scores(self, scores: pd.DataFrame) -> pd.DataFrame:
         """Join metric columns to the human means.
 
         Parameters
         ----------
-        scores : pandas.DataFrame
+        scores
             `item_id` and one column per metric.
 
         Returns
@@ -191,13 +182,10 @@ class Benchmark:
             )
         return self.human().merge(scores, on="item_id", how="left", validate="1:1")
 
-    def released(self):
-        """Released metric scores, one column per metric (and aspect, where it has one).
+    def released(self) -> pd.DataFrame:
+        """Released scores: `item_id` and a column per metric (and aspect, where it has one).
 
-        Returns
-        -------
-        pandas.DataFrame
-            `item_id` and the metrics; no row where nothing was released, as with a sample.
+        No row where nothing was released, as with a sample.
 
         Examples
         --------
@@ -212,7 +200,7 @@ class Benchmark:
         in_order = list(dict.fromkeys(named["name"]))
         return wide[in_order].reset_index()
 
-    def datasets(self):
+    def datasets(self) -> DatasetDict:
         """Return the three tables as a `datasets.DatasetDict` with typed features.
 
         Examples
@@ -234,71 +222,74 @@ class Benchmark:
 
 
 def build(
-    name,
-    items,
-    ratings,
-    scores=(),
+    name: str,
+    items: Iterable[tuple],
+    ratings: Iterable[tuple],
+    scores: Iterable[tuple] = (),
     *,
-    files=None,
-    left_out=None,
-    source="real",
-    expect=None,
-    notes=(),
-):
+    files: dict[str, str] | None = None,
+    left_out: dict[str, str] | None = None,
+    source: Literal["real", "sample", "own"] = "real",
+    expect: tuple[int, int] | None = None,
+    notes: Iterable[str] = (),
+) -> Benchmark:
     """Assemble and check a benchmark.
 
     Parameters
     ----------
-    name : str
-    items, ratings, scores : iterable of tuple
+    items, ratings, scores
         Rows in the schema's order; an item without `item_id` (None) gets
         ``doc_id/system_id``, and ratings and scores refer to that.
-    files : dict, optional
-        File name to git blob id.
-    left_out : dict, optional
-        File name to the reason why an optional file was not used.
-    source : {"real", "sample", "own"}
-    expect : tuple of int, optional
+    files, left_out, source
+        As the benchmark has them.
+    expect
         Documents and items that the paper states.
-    notes : list of str
+    notes
         What to know about a file of your own.
-
-    Returns
-    -------
-    Benchmark
 
     Raises
     ------
     ValueError
         When keys repeat or dangle, or counts are not the paper's.
     """
-    items = pd.DataFrame(list(items), columns=ITEMS)
-    ratings = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
-    scores = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
-    items["item_id"] = items["item_id"].fillna(items["doc_id"] + "/" + items["system_id"])
-    keyed = {"items": (items, 1), "ratings": (ratings, 3), "scores": (scores, 3)}
-    known = set(items["item_id"].tolist())
-    for label, (table, columns) in keyed.items():
-        key = table.columns[:columns]
+    item_table = pd.DataFrame(list(items), columns=ITEMS)
+    rating_table = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
+    score_table = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
+    keys = item_table["doc_id"] + "/" + item_table["system_id"]
+    item_table["item_id"] = item_table["item_id"].fillna(keys)
+    item_ids = set(item_table["item_id"])
+    for label, table, key in (
+        ("items", item_table, ITEMS[:1]),
+        ("ratings", rating_table, RATINGS[:3]),
+        ("scores", score_table, SCORES[:3]),
+    ):
         repeated = table.loc[table.duplicated(key), key]
         if len(repeated):
             raise ValueError(f"{name}: {label} repeat {repeated.iloc[0].tolist()}")
-        dangling = set(table["item_id"].unique()) - known
+        dangling = sorted(set(table["item_id"]) - item_ids)
         if dangling:
             raise ValueError(
-                f"{name}: {label} name {len(dangling)} unknown items, as {sorted(dangling)[0]!r}"
+                f"{name}: {label} name {len(dangling)} unknown items, as {dangling[0]!r}"
             )
-    found = (items["doc_id"].nunique(), len(items))
-    if expect and found != tuple(expect):
+    counts = (item_table["doc_id"].nunique(), len(item_table))
+    if expect and counts != expect:
         raise ValueError(
             f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
-            f"paper, got {found[0]} and {found[1]}"
+            f"paper, got {counts[0]} and {counts[1]}"
         )
-    given = dict(files or {}), dict(left_out or {}), list(notes)
-    return Benchmark(name, items, ratings, scores, source, *given)
+    return Benchmark(
+        name,
+        item_table,
+        rating_table,
+        score_table,
+        source,
+        dict(files or {}),
+        dict(left_out or {}),
+        list(notes),
+    )
 
 
-def loses_letters(text):
+def loses_letters(text: str) -> bool:
     """Whether ROUGE, which reads a to z and digits, loses most letters of a text.
 
     Examples

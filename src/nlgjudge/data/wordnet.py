@@ -1,5 +1,7 @@
 """WordNet 3.0, verified: the registered archive, or its files unpacked in a folder of NLTK's data."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from functools import lru_cache
@@ -17,15 +19,12 @@ UNPACKED = "67be0a987122bedf41021c39d55c134655d2b49ead7dd0e7ca926500de3b9ece"
 DEBIAN = Path("/usr/share/wordnet")
 
 
-def find():
+def find() -> Path | None:
     """Find WordNet 3.0 on this machine; nothing is downloaded.
 
-    Returns
-    -------
-    pathlib.Path or None
-        `wordnet.zip`, or a folder with `data.noun` and so on: the first with the registered content among the
-        cache, the mirror, the folders in `NLTK_DATA`, `nltk_data` beside the mirror and in the home folder,
-        and Debian's package.
+    Returns `wordnet.zip`, or a folder with `data.noun` and so on: the first with the registered content among the
+    cache, the mirror, the folders in `NLTK_DATA`, `nltk_data` beside the mirror and in the home folder, and
+    Debian's package.
     """
     folders = [Path(name) for name in os.environ.get("NLTK_DATA", "").split(os.pathsep) if name]
     folders += [Path(mirror()).parent / "nltk_data"] if mirror() else []
@@ -62,9 +61,9 @@ def _is_wordnet(place, changed):
 
 def digest(folder):
     """SHA-256 of WordNet's files in a folder; empty where one is missing."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name in FILES:
         if not (folder / name).is_file():
             return ""
-        found.update(name.encode() + b"\0" + (folder / name).read_bytes())
-    return found.hexdigest()
+        sha256.update(name.encode() + b"\0" + (folder / name).read_bytes())
+    return sha256.hexdigest()

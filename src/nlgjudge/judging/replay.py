@@ -8,7 +8,7 @@ to a new question.
 from collections import Counter
 
 from nlgjudge.data.checks import check_known, unknown
-from nlgjudge.data.recordings import Recorded
+from nlgjudge.data.recordings import RecordingSpec
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.served import replies_to, say_reply
@@ -23,8 +23,8 @@ class Replay(Judge):
     recording, name
         `item_id, aspect, sample_index, text` and perhaps `logprobs`, as `nlgjudge.recording` reads them.
     held
-        A `nlgjudge.data.recordings.Recorded`: what was asked for. Without it nothing is known, and only tasks without a
-        prompt's text and without sampling parameters are answered, as `prompt` makes them.
+        What was asked for. Without it nothing is known, and only tasks without a prompt's text and without sampling
+        parameters are answered, as `prompt` makes them.
     texts
         By item, the texts that were judged: `source, hypothesis, context`. Other texts are refused.
     missing
@@ -40,7 +40,7 @@ class Replay(Judge):
         self.name = f"replay:{name}"
         self.notices = []
         self.missing = missing
-        self.held = held or Recorded()
+        self.held = held or RecordingSpec()
         self._judged = texts or {}
         self.store = None
         self._records = {}

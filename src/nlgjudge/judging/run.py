@@ -11,7 +11,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
-from nlgjudge.data.recordings import recorded, recorded_texts, recording
+from nlgjudge.data.recordings import recording, recording_spec, recording_texts
 from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.estimators import ESTIMATORS
 from nlgjudge.judging.judge import Budget, Judge, Jury, adapted, all_or_waiting
@@ -166,7 +166,7 @@ def _replay(spec, name, items, options):
     if ".sqlite" in name:
         raise ValueError(f"judge {spec!r}: expected {KINDS}")
     replies = recording(name, items)
-    return Replay(replies, name, held=recorded(name), texts=recorded_texts(name), **options)
+    return Replay(replies, name, held=recording_spec(name), texts=recording_texts(name), **options)
 
 
 def _check_no_options(judge, options):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from nlgjudge.data.recordings import recorded, recording
+from nlgjudge.data.recordings import recording, recording_spec
 from nlgjudge.judging.estimators import get_estimator
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
@@ -87,7 +87,7 @@ def responses(
 
 
 def _recorded_reading(name):
-    held = recorded(name)
+    held = recording_spec(name)
     return _reading(scale=held.scales or (1, 5), form=held.form, pattern=held.pattern)
 
 

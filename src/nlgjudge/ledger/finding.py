@@ -297,7 +297,7 @@ def signature(*benchmarks: Benchmark, **settings: object) -> dict:
     >>> record["data"]["summeval"]["source"], record["settings"]
     ('sample', {'level': 'sample'})
     """
-    data = {}
+    data: dict[str, dict] = {}
     for one in benchmarks:
         data[one.name] = {"source": one.source, "files": len(one.files), "digest": one.digest}
         if one.left_out:

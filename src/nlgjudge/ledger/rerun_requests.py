@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
@@ -239,7 +239,9 @@ def versions(paper, artefacts):
     return [(version, artefact) for version in PAPERS[paper].versions for artefact in artefacts]
 
 
-def benchmarks_of(parts: Sequence[Part], source: str) -> tuple[dict[str, Benchmark], list[str]]:
+def benchmarks_of(
+    parts: Sequence[Part], source: Literal["auto", "real", "sample"]
+) -> tuple[dict[str, Benchmark], list[str]]:
     """Benchmarks by name, and names of those left out; the sample is never mixed with real data."""
     names = dict.fromkeys(part.scope.benchmark for part in parts)
     loaded = {}
