@@ -77,11 +77,11 @@ def test_the_ledger_marks_each_as_a_misprint_though_nobody_ran_it():
     )
 
 
-def rouge_2(ours_minus_published, **options):
+def rouge_2(ours_minus_published, judge="", **options):
     """The average of our values for ROUGE-2 in the ChatGPT study's Table 2, compared."""
     printed = published("chatgpt", "table2").query("row == 'ROUGE-2' and coefficient == 'kendall'")
     ours = printed.query("aspect != 'AVG'")[[*KEY, "value"]].rename(columns={"value": "ours"})
-    ours["ours"] += ours_minus_published
+    ours = ours.assign(ours=ours["ours"] + ours_minus_published, judge=judge)
     options = {"evidence": "recomputed", "notebook": "test"} | options
     rows = compare("chatgpt", "table2", published("chatgpt", "table2"), ours, **options)
     return rows.query("aspect == 'AVG'").iloc[0]

@@ -115,7 +115,7 @@ def test_the_index_links_every_notebook_and_names_every_published_table():
     text = "".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
     linked = set(re.findall(r"\]\((\w+)\.ipynb\)", text))
     assert linked | {"00_index"} == set(nj.ledger.notebooks())
-    listed = pd.read_csv(root() / "site" / "artefacts.csv")
+    listed = nj.papers.artefacts()
     rows = committed()
     tables = set(zip(rows["paper"].str.removesuffix("_v1"), rows["artefact"]))
     assert tables <= set(zip(listed["paper"], listed["artefact"]))

@@ -18,7 +18,7 @@ from nlgjudge.cli.judge_options import (
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import workplace
 from nlgjudge.judging.judge import all_or_waiting
-from nlgjudge.ledger import ledger, reruns
+from nlgjudge.ledger import ledger, rerun_requests, reruns
 
 
 @command(
@@ -59,8 +59,8 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     if "dhp" in targets:
         _refuse_for_dhp(targets, judges, store=store, plan=plan, keep=keep, **options)
         return rerun_dhp(judges, request, limit, source, options)
-    tables = reruns.wanted(targets)
-    named = reruns.judges_by_row(judges, tables)
+    tables = rerun_requests.tables_of_targets(targets)
+    named = rerun_requests.judges_by_row(judges, tables)
     tables, is_sample = available(tables, named, source)
     if is_sample and refuse_sample(source, plan, named.values()):
         return FAILED
@@ -68,7 +68,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
         opened, budget = open_judges(named.values(), opened_store, **options)
 
         def ask(paper, plan_only=False):
-            rows = reruns.rows_of(paper, tables[paper])
+            rows = rerun_requests.rows_of(paper, tables[paper])
             return nj.rerun(
                 paper,
                 tables[paper],
@@ -163,11 +163,13 @@ def available(tables, named, source):
     samples = {}
     absent = []
     for paper, artefacts in tables.items():
-        parts = [part for part in reruns.parts_of(paper, artefacts) if part.row.row in named]
+        parts = [
+            part for part in rerun_requests.parts_of(paper, artefacts) if part.row.row in named
+        ]
         if not parts:
             continue
         try:
-            benchmarks, left_out = reruns.benchmarks_of(parts, source)
+            benchmarks, left_out = rerun_requests.benchmarks_of(parts, source)
             samples[paper] = all(benchmark.is_sample for benchmark in benchmarks.values())
             absent += left_out
         except DataUnavailable as error:
@@ -189,7 +191,7 @@ def run_notebooks(tables, named, settings, folder):
     for paper, artefacts in tables.items():
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
-            judge = {row: named[row] for row in reruns.rows_of(paper, own) if row in named}
+            judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             sentences = [one for table in own for one in results.sentences(paper, table)]
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             click.echo(f"ran {name}")
