@@ -9,6 +9,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex, to_rgba
 
+import nlgjudge as nj
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import (
     ANOTHER,
@@ -71,6 +72,12 @@ def test_a_comparison_shows_the_values_of_the_ledger():
     expected = [COLOURS["exact"], COLOURS["close"], COLOURS["sign_flipped"], ANOTHER["color"]]
     assert sorted(colours) == sorted(expected)  # the cell of another model is grey
     assert set(COLOURS) == set(VERDICTS) == set(MARKERS)
+
+
+def test_a_table_without_a_value_says_so():
+    figure = comparison(nj.ledger.committed().head(0), title="A new paper, Table 1")
+    nj.figures.check_drawn(figure)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no value"]
 
 
 def test_nothing_is_shown_by_colour_alone():

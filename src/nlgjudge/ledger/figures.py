@@ -90,6 +90,11 @@ def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
     ['Spearman', 'Kendall', 'ours − published']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
+    if rows.empty:
+        figure, _ = plt.subplots(figsize=(10, 1.5), layout="constrained")
+        mark_empty(figure)
+        _write_title(figure, title, notice)
+        return figure
     several = [name for name in ("dataset", "aspect") if rows[name].nunique() > 1]
     group = rows[several or ["aspect"]].map(titled).agg(", ".join, axis=1)
     looks = dict(zip(group.unique(), cycle(LOOKS.items())))
