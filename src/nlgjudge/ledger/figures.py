@@ -92,7 +92,6 @@ def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
     if rows.empty:
         figure, _ = plt.subplots(figsize=(10, 1.5), layout="constrained")
-        mark_empty(figure)
         _write_title(figure, title, notice)
         return figure
     several = [name for name in ("dataset", "aspect") if rows[name].nunique() > 1]
