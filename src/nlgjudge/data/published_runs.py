@@ -222,61 +222,48 @@ def _of_table(content, benchmark):
     if repeated:
         raise ValueError(f"{repeated} lines repeat a document and system")
     aspects = [_ASPECTS.get(column[2:], column[2:]) for column in rated]
-    human = benchmark.human()
-    ours = _rounded(human["doc_id"], human["system_id"], human[aspects])
-    theirs = _rounded(table["System"], table["Utterance"], table[rated])
-    documents, systems = _identified(theirs, ours)
-    scored = {}
     metrics = [name for name in table.columns[1:] if name not in (*keys, *rated)]
     names = [_METRICS.get(name, name.replace("ROUGE_", "rouge")) for name in metrics]
-    for document, system, *scores in table[[*keys, *metrics]].itertuples(index=False):
-        _add(scored, f"{documents[document]}/{systems[system]}", dict(zip(names, scores)))
+    table = _identified(table.rename(columns=dict(zip(rated, aspects))), benchmark.human(), aspects)
+    scored = {}
+    for document, system, *scores in table[["doc_id", "system_id", *metrics]].itertuples(
+        index=False
+    ):
+        _add(scored, f"{document}/{system}", dict(zip(names, scores)))
     return scored
 
 
-def _rounded(documents, systems, ratings):
-    """Ratings by document and system."""
-    rows = map(tuple, ratings.astype(float).round(5).to_numpy().tolist())
-    return dict(zip(zip(documents, systems), rows))
-
-
-def _identified(theirs, ours):
-    """Names of their documents and systems, by the human ratings of all items.
+def _identified(table, human, aspects):
+    """The table with our ids of its documents and systems, by the human ratings of all items.
 
     A system is the one with the same ratings over all documents; then a document is the one with the same
     ratings system by system. Both must be unique.
     """
-    systems = _matched("system", _by_system(theirs), _by_system(ours))
-    named = {(document, systems[system]): row for (document, system), row in theirs.items()}
-    same = {key: row for key, row in ours.items() if key[1] in systems.values()}
-    return _matched("document", _by_document(named), _by_document(same)), systems
+    ours = human.round(dict.fromkeys(aspects, 5))
+    theirs = table.round(dict.fromkeys(aspects, 5))
+    table["system_id"] = theirs["system_id"] = _ids("system", theirs, "Utterance", ours, aspects)
+    ours = ours[ours["system_id"].isin(theirs["system_id"])]
+    table["doc_id"] = _ids("document", theirs, "System", ours, ["system_id", *aspects])
+    return table
 
 
-def _by_system(ratings):
-    """Sorted ratings of each system."""
-    by_system = {}
-    for (_, system), row in ratings.items():
-        by_system.setdefault(system, []).append(row)
-    return {system: sorted(rows) for system, rows in by_system.items()}
-
-
-def _by_document(ratings):
-    """Sorted ratings of each document, with their systems."""
-    by_document = {}
-    for (document, system), row in ratings.items():
-        by_document.setdefault(document, []).append((system, row))
-    return {document: sorted(rows) for document, rows in by_document.items()}
-
-
-def _matched(kind, theirs, ours):
-    """Our name of each of their documents or systems: the only one with the same ratings."""
-    names = {}
-    for label, their_rows in theirs.items():
-        alike = [name for name, rows in ours.items() if rows == their_rows]
+def _ids(kind, theirs, label, ours, columns):
+    """Our id of each line's document or system: the only one with the same values in these columns."""
+    key = {"system": "system_id", "document": "doc_id"}[kind]
+    by_id = _values(ours, key, columns)
+    ids = {}
+    for name, values in _values(theirs, label, columns).items():
+        alike = [our_id for our_id, our_values in by_id.items() if our_values == values]
         if len(alike) != 1:
             raise ValueError(
-                f"expected one {kind} with the ratings of their {label}, got {len(alike)}; the items "
+                f"expected one {kind} with the ratings of their {name}, got {len(alike)}; the items "
                 "cannot be told apart"
             )
-        names[label] = alike[0]
-    return names
+        ids[name] = alike[0]
+    return theirs[label].map(ids)
+
+
+def _values(table, key, columns):
+    """Sorted values of each document or system."""
+    groups = table.groupby(key, sort=False)[columns]
+    return {name: sorted(rows.itertuples(index=False, name=None)) for name, rows in groups}

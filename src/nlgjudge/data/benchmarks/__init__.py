@@ -36,41 +36,30 @@ class BenchmarkSpec(NamedTuple):
     expect
         Documents and items that the paper states.
     registered_as
-        Its name in the registry; empty where users bring their own copy.
+        Its name in the registry, where that is another benchmark's.
     roles, paths
         It is read from the registry's rows of these roles, and from those whose path ends so.
     variable
-        Names a user's own copy.
+        Names a user's own copy, which is read in the place of registered files.
     """
 
     about: str
     read: Callable
-    expect: tuple[int, int] | None
-    registered_as: str
-    roles: tuple[str, ...]
-    paths: tuple[str, ...]
-    variable: str
+    expect: tuple[int, int] | None = None
+    registered_as: str = ""
+    roles: tuple[str, ...] = ("data", "scores")
+    paths: tuple[str, ...] = ()
+    variable: str = ""
 
 
 BENCHMARKS: dict[str, BenchmarkSpec] = {}
 
 
-def benchmark(
-    name: str,
-    about: str,
-    *,
-    expect: tuple[int, int] | None = None,
-    registered_as: str | None = None,
-    roles: tuple[str, ...] = ("data", "scores"),
-    paths: tuple[str, ...] = (),
-    variable: str = "",
-):
-    """Register a reader, with the fields of `BenchmarkSpec`; `registered_as` is by default the name."""
-    if registered_as is None:
-        registered_as = "" if variable else name
+def benchmark(name: str, about: str, **fields):
+    """Register a reader under a name, with further fields of its `BenchmarkSpec`."""
 
     def register(read):
-        BENCHMARKS[name] = BenchmarkSpec(about, read, expect, registered_as, roles, paths, variable)
+        BENCHMARKS[name] = BenchmarkSpec(about, read, **fields)
         return read
 
     return register
@@ -190,11 +179,11 @@ def benchmark_files(name: str) -> list[Entry]:
     ['data/openmeva.json']
     """
     spec = BENCHMARKS[name]
-    if not spec.registered_as:
+    if spec.variable:
         return []
     return [
         entry
-        for entry in entries(spec.registered_as)
+        for entry in entries(spec.registered_as or name)
         if entry.role in spec.roles or entry.path.endswith(spec.paths)
     ]
 

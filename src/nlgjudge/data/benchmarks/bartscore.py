@@ -34,11 +34,12 @@ def read(files):
     scores = []
     for entry in files.entries:
         if entry.path.endswith("/final_p.pkl"):
-            reader = partial(_scores_of_pickle, entry, name, item_ids(items))
+            layout = ("bartscore", unpickle)
         elif entry.path == f"data/{name}.json":
-            reader = partial(_scores_of_json, entry, name, item_ids(items))
+            layout = ("chatgpt", json.loads)
         else:
             continue
+        reader = partial(_scores, entry, name, item_ids(items), *layout)
         scores += files.read_optional(entry, reader)
     return items, list(_ratings(documents, ASPECTS[name])), scores
 
@@ -96,18 +97,10 @@ def _ratings(documents, aspects):
             yield f"{doc_id}/{system_id}", aspect, "mean", means[aspect]
 
 
-def _scores_of_pickle(entry, name, item_ids, content):
-    return _scores(entry, unpickle(content), name, item_ids, "bartscore")
-
-
-def _scores_of_json(entry, name, item_ids, content):
-    return _scores(entry, json.loads(content), name, item_ids, "chatgpt")
-
-
-def _scores(entry, documents, name, item_ids, origin):
+def _scores(entry, name, item_ids, origin, load, content):
     """Released scores of a file; of a repeated key the last one holds."""
     rows = {}
-    for row in _released(documents, ASPECTS[name], origin):
+    for row in _released(load(content), ASPECTS[name], origin):
         item_id, metric, aspect, *_ = row
         rows[item_id, metric, aspect] = row
     check_items({item_id for item_id, _, _ in rows}, item_ids)
