@@ -192,17 +192,6 @@ def test_a_missing_file_costs_itself_alone(host, publish):
     assert outcomes[entries[1]].cause.endswith("1.txt answered 404")
 
 
-def test_progress_is_shown_on_a_terminal_and_nowhere_else(host, publish, monkeypatch, capsys):
-    entries = [publish(f"{n}.txt", b"x" * 500_000 + bytes([n])) for n in range(4)]
-    host()
-    fetch.read_all(entries, label="data")
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    fetch.read_all(entries, label="data")
-    shown = capsys.readouterr().err
-    assert "data: 100%" in shown and "4/4" in shown and "2.0 MB" in shown
-
-
 def test_a_killed_download_leaves_nothing_and_two_processes_agree(host, publish, tree):
     entry = publish("toy.txt", CONTENT)
     server, begun, ended = host(), threading.Event(), threading.Event()

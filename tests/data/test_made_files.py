@@ -172,19 +172,6 @@ def test_a_malformed_optional_file_is_named_and_costs_itself_alone(one_summary, 
     assert said in capsys.readouterr().out
 
 
-def test_a_number_that_is_too_large_costs_itself_alone(one_summary, capsys):
-    given, load = one_summary
-    scores = {"sys_summs": {"A": {"sys_summ": "t", "scores": {"huge": 10**400, "fine": 0.5}}}}
-    given["SummEval/final_p.pkl"] = pickle.dumps({"d1": scores})
-    ratings = {"expert": {f"d1__A__{aspect}": 10**400 for aspect in ASPECTS}}
-    given["data/summeval/human_annotations.json"] = json.dumps(ratings).encode()
-    found = load()
-    said = capsys.readouterr().out
-    assert found.scores["score"].tolist() == [0.5] and set(found.ratings["rater"]) == {"mean"}
-    assert "final_p.pkl of owner/name: 1 of 2 scores are no finite numbers" in said
-    assert "human_annotations.json of owner/name is left out" in said and "OverflowError" in said
-
-
 def test_a_malformed_recording_is_named_and_not_available(tree, capsys):
     for path in ("results/gpt4_coh_detailed.json", "results/gpt4_rel_detailed.json"):
         tree.add(path, b'[{"doc_id": 1}]', "summeval", role="recording")
@@ -207,24 +194,6 @@ def test_malformed_questions_are_named_and_the_sample_stands_in(tree, copied_sam
 
 
 # What is declared, and benchmarks together
-
-
-def test_a_benchmarks_files_are_what_its_reader_reads(monkeypatch):
-    """What is fetched beforehand is what is read, optional files included."""
-    asked, read = set(), fetch.read
-
-    def noted(entry, **options):
-        asked.add(entry)
-        return read(entry, **options)
-
-    monkeypatch.setattr(fetch, "read", noted)
-    for name in ("summeval", "summeval_crowd", "newsroom", "qags_cnn", "openmeva", "news"):
-        asked.clear()
-        try:
-            benchmarks.load(name, "real")
-        except fetch.DataUnavailable as error:
-            pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
-        assert asked == set(benchmarks.benchmark_files(name)), name
 
 
 def test_prompts_are_declared_one_by_one_or_as_a_family():

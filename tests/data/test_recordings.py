@@ -123,7 +123,7 @@ def test_recordings_of_texts_need_the_items():
 
 
 @pytest.fixture
-def geval(tree, monkeypatch):
+def geval(tree):
     """Files in the layout of G-Eval's, which no mirror has, in a registry of their own."""
 
     def row(doc_id, system_id, *texts):
@@ -132,17 +132,12 @@ def geval(tree, monkeypatch):
     def add(path, *rows):
         return tree.add(path, json.dumps(rows).encode(), "summeval", role="recording")
 
-    found = [
-        add(
-            "results/gpt4_coh_detailed.json",
-            row("dm-1", "M0", "5", "4", ""),
-            row("dm-1", "M1", "3"),
-        ),
+    add("prompts/gpt4_coh_detailed.txt")
+    first = (row("dm-1", "M0", "5", "4", ""), row("dm-1", "M1", "3"))
+    return [
+        add("results/gpt4_coh_detailed.json", *first),
         add("results/gpt4_rel_detailed.json", row("dm-2", "M0", "2")),
     ]
-    other = add("prompts/gpt4_coh_detailed.txt")
-    monkeypatch.setattr(recordings, "entries", lambda benchmark, *, role: [*found, other])
-    return found
 
 
 def test_geval_reads_all_samples_by_key(geval):

@@ -3,7 +3,6 @@
 import pytest
 
 from nlgjudge.data import benchmarks, sample
-from nlgjudge.data.fetch import DataUnavailable
 
 COUNTS = {
     "summarization": (12, 6),
@@ -89,16 +88,6 @@ def test_a_wrong_row_of_the_rubric_is_named(tree, checkout):
         sample.read("openmeva")
     with pytest.raises(KeyError, match="rubric.csv has no row for no_such"):
         sample.read("no_such")
-
-
-def test_auto_falls_back_to_the_sample_and_real_does_not(monkeypatch, tmp_path):
-    """Whatever this machine has: the cache is another, and empty."""
-    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
-    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    monkeypatch.setenv("NLGJUDGE_CACHE", str(tmp_path))
-    assert benchmarks.load("openmeva").notice == NOTICE
-    with pytest.raises(DataUnavailable, match="(?s)1. cache: no .*2. mirror: .*3. network: "):
-        benchmarks.load("openmeva", source="real")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from nlgjudge.data.paths import use
 from nlgjudge.data.registry import Entry, blob_id
 
 # What a reader raises for a file in an unexpected layout.
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, UnpicklingError)
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, UnpicklingError)
 
 
 class Files:

@@ -17,7 +17,7 @@ def finite_scores(entry, rows):
 def _number(score):
     try:
         return float(score)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         return math.nan
 
 
