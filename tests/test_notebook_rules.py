@@ -229,6 +229,13 @@ def test_nothing_is_folded_in_a_notebook_that_answers_first(notebook):
         assert not folded + [cell for cell in notebook.cells if cell.metadata.get("jupyter")]
 
 
+def test_a_notebook_imports_the_package_alone(notebook):
+    """What it needs is a public name: `nj.X`, or `nj.NAMESPACE.X`."""
+    code = "\n".join(cell.source for cell in of(notebook, "code"))
+    imported = re.findall(r"^\s*(?:from|import) nlgjudge\b.*", code, re.M)
+    assert {line.strip() for line in imported} <= {"import nlgjudge as nj"}
+
+
 def test_no_notebook_reads_the_outputs_of_another(notebook):
     """The index reads the ledger and the findings."""
     assert not [cell for cell in of(notebook, "code") if "nbformat" in cell.source]
