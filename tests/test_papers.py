@@ -21,11 +21,13 @@ TOPICAL = ["naturalness", "coherence", "engagingness", "groundedness", "AVG"]
 COASCORE = ["naturalness", "understandability", "interest", "context"]
 RHO_TAU, R_RHO = ["spearman", "kendall"], ["pearson", "spearman"]
 R_RHO_TAU = ["pearson", "spearman", "kendall"]
+BAGEL = ["informativeness", "naturalness", "quality", "AVG"]
 STUDY = ["spearman", "pearson", "kendall"]
 
 
-def columns(datasets, aspects, levels, coefficients):
-    return list(product(datasets, aspects, levels, coefficients))
+def grid(datasets, aspects, levels, coefficients):
+    """Keys of the columns in printed order; several datasets or levels are separated by blanks."""
+    return list(product(datasets.split(), aspects, levels.split(), coefficients))
 
 
 def methods(dataset, aspects, level):
@@ -42,296 +44,149 @@ QAGS = [
     for d, a in (("qags_cnn", "consistency"), ("qags_xsum", "consistency"), ("qags", "AVG"))
     for c in R_RHO_TAU
 ]
-BOTH_LEVELS = ["sample", "dataset"]
-
-# (paper, artefact): where it stands, cells in all, columns in printed order, whole rows.
-TABLES = {
-    ("geval", "table1"): (
-        "EMNLP 2023, section 3.1",
-        140,
-        columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU),
-        {
-            "ROUGE-1": "0.167 0.126 0.160 0.130 0.115 0.094 0.326 0.252 0.192 0.150",
-            "G-EVAL-4": "0.582 0.457 0.507 0.425 0.506 0.455 0.547 0.433 0.514 0.418",
-            "G-EVAL-4 - Description": "0.513 0.424 0.421 0.344 0.447 0.373 0.479 0.388 0.479 0.377",
-            "GPTScore": "0.434 – 0.449 – 0.403 – 0.381 – 0.417 –",
-        },
-    ),
-    ("geval", "table2"): (
-        "EMNLP 2023, section 3.3",
-        80,
-        columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO),
-        {
-            "ROUGE-L": "0.176 0.146 0.193 0.203 0.295 0.300 0.310 0.327 0.243 0.244",
-            "USR": "0.337 0.325 0.416 0.377 0.456 0.465 0.222 0.447 0.358 0.403",
-            "G-EVAL-4": "0.549 0.565 0.594 0.605 0.627 0.631 0.531 0.551 0.575 0.588",
-        },
-    ),
-    ("geval", "table3"): (
-        "EMNLP 2023, section 3.6",
-        99,
-        QAGS,
-        {
-            "ROUGE-L": "0.357 0.324 0.254 0.024 -0.011 -0.009 0.190 0.156 0.122",
-            "QAGS": "0.545 - - 0.175 - - 0.375 - -",
-            "G-EVAL-4": "0.631 0.685 0.591 0.558 0.537 0.472 0.599 0.611 0.525",
-        },
-    ),
-    ("geval_v1", "table1"): (
-        "arXiv v1, section 3.1",
-        130,
-        columns(["summeval"], [*SUMMEVAL, "AVG"], ["sample"], RHO_TAU),
-        {
-            "BERTScore": "0.284 0.211 0.110 0.090 0.193 0.158 0.312 0.243 0.225 0.175",
-            "G-EVAL-4": "0.582 0.457 0.507 0.425 0.455 0.378 0.547 0.433 0.514 0.418",
-            "G-EVAL-4 - CoT": "0.564 0.454 0.493 0.413 0.403 0.334 0.538 0.427 0.500 0.407",
-        },
-    ),
-    ("geval_v1", "table2"): (
-        "arXiv v1, section 4",
-        80,
-        columns(["topical_chat"], TOPICAL, ["dataset"], R_RHO),
-        {
-            "BLEU-4": "0.180 0.175 0.131 0.235 0.232 0.316 0.213 0.310 0.189 0.259",
-            "UniEval": "0.455 0.330 0.602 0.455 0.573 0.430 0.577 0.453 0.552 0.417",
-            "G-EVAL-3.5": "0.532 0.539 0.519 0.544 0.660 0.691 0.586 0.567 0.574 0.585",
-        },
-    ),
-    ("geval_v1", "table3"): (
-        "arXiv v1, section 4",
-        99,
-        QAGS,
-        {
-            "ROUGE-2": "0.459 0.418 0.333 0.097 0.083 0.068 0.278 0.250 0.200",
-            "FactCC": "0.416 0.484 0.376 0.297 0.259 0.212 0.356 0.371 0.294",
-            "BARTScore": "0.735 0.680 0.557 0.184 0.159 0.130 0.459 0.420 0.343",
-        },
-    ),
-    ("chatgpt", "table1"): (
-        "section 4, above 4.1",
-        195,
-        columns(["summeval"], CHATGPT, ["sample"], STUDY),
-        {
-            "ROUGE-1": "0.167 0.160 0.126 0.326 0.359 0.252 0.160 0.224 0.130 0.115 0.158 0.094 "
-            "0.192 0.225 0.150",
-            "BARTScore+CNN": "0.448 0.458 0.342 0.356 0.369 0.273 0.382 0.422 0.315 0.356 0.407 0.292 "
-            "0.385 0.414 0.305",
-            "ChatGPT (Stars w/ ref)": "0.474 0.491 0.407 0.430 0.457 0.378 0.403 0.489 0.375 0.339 0.409 "
-            "0.319 0.411 0.461 0.370",
-        },
-    ),
-    ("chatgpt", "table2"): (
-        "section 4.3",
-        195,
-        columns(["newsroom"], NEWSROOM, ["sample"], STUDY),
-        {
-            "ROUGE-2": "0.026 -0.108 0.009 0.091 -0.056 0.065 0.079 -0.087 0.052 0.048 -0.101 0.032 "
-            "0.061 -0.088 0.092",
-            "MoverScore": "0.161 0.008 0.127 0.195 0.077 0.157 0.188 0.045 0.151 0.120 -0.008 0.086 "
-            "0.166 0.030 0.130",
-            "ChatGPT (DA w/o ref)": "0.469 0.487 0.405 0.461 0.587 0.392 0.578 0.645 0.498 0.507 0.524 "
-            "0.427 0.504 0.561 0.430",
-        },
-    ),
-    # The extraction kept the last four columns and lost the first two of the sample level, of which
-    # section 4.3's "The Impact of Dataset Biases" prints two cells: 0.498 of ROUGE-1, 0.195 of Stars w/ ref.
-    ("chatgpt", "table3"): (
-        "section 4.3",
-        78,
-        columns(["realsumm"], ["pyramid_recall"], BOTH_LEVELS, STUDY),
-        {
-            "ROUGE-1": "0.498 ? 0.408 0.533 0.555 0.383",
-            "ROUGE-2": "? ? 0.353 0.514 0.513 0.369",
-            "BARTScore+CNN+Para": "? ? 0.374 0.499 0.515 0.357",
-            "ChatGPT (Stars w/ ref)": "0.195 ? 0.174 0.224 0.261 0.181",
-        },
-    ),
-    ("chatgpt", "table4"): (
-        "section 4.3",
-        195,
-        columns(["summeval"], CHATGPT, ["dataset"], STUDY),
-        {
-            "ROUGE-L": "0.141 0.148 0.100 0.284 0.318 0.204 0.109 0.152 0.086 0.079 0.132 0.061 "
-            "0.153 0.188 0.113",
-            "PRISM": "0.286 0.281 0.204 0.280 0.297 0.202 0.323 0.297 0.256 0.236 0.248 0.184 "
-            "0.281 0.281 0.212",
-            "ChatGPT (DA w/ ref)": "0.418 0.426 0.327 0.494 0.506 0.389 0.363 0.507 0.315 0.237 0.329 "
-            "0.203 0.378 0.442 0.308",
-        },
-    ),
-    ("chatgpt", "table5"): (
-        "section 4.3",
-        195,
-        columns(["newsroom"], NEWSROOM, ["dataset"], STUDY),
-        {
-            "ROUGE-L": "0.079 -0.010 0.055 0.101 0.031 0.069 0.136 0.018 0.098 0.045 -0.030 0.029 "
-            "0.090 0.002 0.063",
-            "BARTScore": "0.656 0.666 0.495 0.588 0.700 0.439 0.645 0.710 0.485 0.615 0.610 0.464 "
-            "0.626 0.671 0.471",
-            "ChatGPT (Stars w/o ref)": "0.370 0.374 0.294 0.422 0.444 0.343 0.518 0.527 0.423 0.381 0.362 "
-            "0.302 0.423 0.427 0.341",
-        },
-    ),
-    ("chatgpt", "table6"): (
-        "section 4.4",
-        72,
-        columns(["openmeva"], ["overall"], BOTH_LEVELS, STUDY),
-        {
-            "ROUGE-1": "0.014 0.020 0.013 -0.023 -0.010 -0.016",
-            "PPL": "0.324 0.330 0.265 0.306 0.255 0.213",
-            "ChatGPT (Stars w/o ref)": "0.472 0.490 0.427 0.415 0.439 0.342",
-        },
-    ),
-    ("chatgpt", "table7"): (
-        "section 4.5, above its text",
-        156,
-        columns(
-            ["bagel"], ["informativeness", "naturalness", "quality", "AVG"], ["dataset"], STUDY
-        ),
-        {
-            "ROUGE-1": "0.092 0.093 0.073 0.265 0.274 0.206 0.235 0.234 0.184 0.197 0.200 0.154",
-            "ChatGPT (DA w/o ref)": "- - - 0.243 0.293 0.202 0.310 0.319 0.260 - - -",
-            "ChatGPT (DA w/ ref)": "0.247 0.255 0.198 0.305 0.344 0.248 0.269 0.343 0.215 0.274 0.314 "
-            "0.220",
-        },
-    ),
-    ("coascore", "table2"): (
-        "section 4.1",
+TABLES = {  # cells in all, and the columns in printed order
+    "geval table1": (140, grid("summeval", [*SUMMEVAL, "AVG"], "sample", RHO_TAU)),
+    "geval table2": (80, grid("topical_chat", TOPICAL, "dataset", R_RHO)),
+    "geval table3": (99, QAGS),
+    "geval_v1 table1": (130, grid("summeval", [*SUMMEVAL, "AVG"], "sample", RHO_TAU)),
+    "geval_v1 table2": (80, grid("topical_chat", TOPICAL, "dataset", R_RHO)),
+    "geval_v1 table3": (99, QAGS),
+    "chatgpt table1": (195, grid("summeval", CHATGPT, "sample", STUDY)),
+    "chatgpt table2": (195, grid("newsroom", NEWSROOM, "sample", STUDY)),
+    "chatgpt table3": (78, grid("realsumm", ["pyramid_recall"], "sample dataset", STUDY)),
+    "chatgpt table4": (195, grid("summeval", CHATGPT, "dataset", STUDY)),
+    "chatgpt table5": (195, grid("newsroom", NEWSROOM, "dataset", STUDY)),
+    "chatgpt table6": (72, grid("openmeva", ["overall"], "sample dataset", STUDY)),
+    "chatgpt table7": (156, grid("bagel", BAGEL, "dataset", STUDY)),
+    "coascore table2": (
         120,
-        columns(
-            ["openmeva", "bagel", "iwslt14", "topical_chat"], ["overall"], ["dataset"], R_RHO_TAU
-        ),
-        {
-            "BLEU": "-0.006 -0.012 -0.009 0.063 0.022 0.016 0.328 0.316 0.220 0.228 0.293 0.205",
-            "LLMScore_CoT": "0.333 0.327 0.271 0.352 0.262 0.225 0.564 0.566 0.446 0.610 0.588 0.461",
-            "CoAScore(n=20)": "0.414 0.411 0.315 0.393 0.254 0.205 0.592 0.610 0.474 0.634 0.641 0.479",
-        },
+        grid("openmeva bagel iwslt14 topical_chat", ["overall"], "dataset", R_RHO_TAU),
     ),
-    ("coascore", "table3"): (
-        "section 4.5",
-        45,
-        columns(["summeval"], [*SUMMEVAL, "AVG"], ["dataset"], ["spearman"]),
-        {
-            "BLEU": "0.110 0.071 0.050 0.248 0.120",
-            "BERTScore": "0.293 0.125 0.139 0.361 0.230",
-            "CoAScore(n=10)": "0.541 0.339 0.367 0.478 0.431",
-        },
-    ),
-    ("coascore", "table4"): (
-        "section 4.5",
-        45,
-        columns(["topical_chat"], [*COASCORE, "AVG"], ["dataset"], ["spearman"]),
-        {
-            "METEOR": "0.194 0.223 0.406 0.274 0.274",
-            "LLMScore": "0.514 0.410 0.549 0.501 0.494",
-            "CoAScore(n=20)": "0.596 0.542 0.595 0.553 0.572",
-        },
-    ),
-    ("coascore", "table5"): (
-        "section 4.6",
-        25,
-        columns(["topical_chat"], [*COASCORE, "overall"], ["dataset"], ["spearman"]),
-        {
-            "LLMScore": "0.514 0.410 0.549 0.501 0.592",
-            "CoAScore_inter": "0.494 0.500 0.566 0.399 0.628",
-            "CoAScore(n=5)": "0.587 0.531 0.546 0.544 0.625",
-        },
-    ),
-    ("coascore", "table6"): (
-        "section 4.6",
-        18,
-        columns(["openmeva"], ["overall"], ["dataset"], R_RHO_TAU),
-        {
-            "CoAScore_average (AC=5)": "0.316 0.315 0.238",
-            "CoAScore (AC=10)": "0.408 0.414 0.304",
-            "CoAScore_average (AC=20)": "0.402 0.401 0.288",
-        },
-    ),
-    ("coascore", "table12"): (
-        "appendix A.2",
-        108,
-        columns(["summeval"], SUMMEVAL, ["dataset"], R_RHO_TAU),
-        {
-            "ROUGE": "0.183 0.172 0.121 0.159 0.142 0.112 0.122 0.113 0.087 0.268 0.270 0.193",
-            "BERTScore": "0.308 0.293 0.207 0.151 0.125 0.098 0.182 0.139 0.108 0.370 0.362 0.261",
-            "CoAScore(n=5)": "0.491 0.499 0.397 0.447 0.354 0.303 0.481 0.379 0.340 0.450 0.420 0.339",
-        },
-    ),
-    ("coascore", "table13"): (
-        "appendix A.2",
-        108,
-        columns(["topical_chat"], COASCORE, ["dataset"], R_RHO_TAU),
-        {
-            "BLEU": "0.184 0.171 0.123 0.212 0.207 0.156 0.242 0.305 0.217 0.153 0.243 0.175",
-            "BARTScore": "0.213 0.213 0.148 0.220 0.207 0.153 0.412 0.436 0.308 0.261 0.275 0.192",
-            "CoAScore(n=10)": "0.541 0.571 0.457 0.405 0.530 0.432 0.432 0.507 0.420 0.530 0.545 0.434",
-        },
-    ),
-    ("closer_look", "table1"): (
-        "section 3.1",
-        56,
-        methods("summeval", SUMMEVAL, "dataset"),
-        {
-            "GPT-4, score only": "0.581 0.463 0.575 0.419 0.6 0.457 0.599 0.409",
-            "score only (3.2)": "0.344 0.248 0.328 0.185 0.361 0.177 0.353 0.248",
-            "analyze-rate": "0.635 0.476 0.537 0.34 0.479 0.302 0.444 0.305",
-        },
-    ),
-    ("closer_look", "table2"): (
-        "section 3.2",
-        48,
-        methods("topical_chat", TOPICAL[:4], "dataset"),
-        {
-            "auto CoT, score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
-            "free text": "0.464 0.476 0.524 0.426 0.611 0.557 0.563 0.666",
-            "rate-explain": "0.524 0.47 0.477 0.416 0.567 0.524 0.58 0.693",
-            "analyze-rate": "0.573 0.47 0.486 0.416 0.628 0.524 0.725 0.693",
-        },
-    ),
-    ("closer_look", "table3"): (
-        "appendix C",
-        24,
-        methods("topical_chat", TOPICAL[:4], "dataset"),
-        {
-            "score only": "0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566",
-            "auto CoT, rate-explain": "0.554 0.478 0.512 0.429 0.613 0.566 0.555 0.664",
-        },
-    ),
-    ("closer_look", "table4"): (
-        "appendix E",
-        56,
-        methods("topical_chat", TOPICAL[:4], "sample"),
-        {
-            "GPT-4, auto CoT, score only": "0.549 - 0.594 - 0.627 - 0.531 -",
-            "rate-explain": "0.621 0.512 0.472 0.425 0.61 0.509 0.771 0.663",
-        },
-    ),
-    ("closer_look", "table5"): (
-        "appendix F",
-        36,
-        columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]),
-        {
-            "T = 0.3, auto CoT, score only": "0.356 0.290 0.261 0.263",
-            "T = 0.7, rate-explain": "0.526 0.468 0.414 0.485",
-            "T = 1.0, analyze-rate": "0.635 0.534 0.479 0.444",
-        },
-    ),
-    ("closer_look", "table6"): (
-        "appendix F",
-        24,
-        columns(["summeval"], SUMMEVAL, ["dataset"], ["pearson"]),
-        {
-            "human annotator, rate-explain": "0.526 0.468 0.414 0.485",
-            "HHH, analyze-rate": "0.596 0.493 0.475 0.406",
-        },
-    ),
+    "coascore table3": (45, grid("summeval", [*SUMMEVAL, "AVG"], "dataset", ["spearman"])),
+    "coascore table4": (45, grid("topical_chat", [*COASCORE, "AVG"], "dataset", ["spearman"])),
+    "coascore table5": (25, grid("topical_chat", [*COASCORE, "overall"], "dataset", ["spearman"])),
+    "coascore table6": (18, grid("openmeva", ["overall"], "dataset", R_RHO_TAU)),
+    "coascore table12": (108, grid("summeval", SUMMEVAL, "dataset", R_RHO_TAU)),
+    "coascore table13": (108, grid("topical_chat", COASCORE, "dataset", R_RHO_TAU)),
+    "closer_look table1": (56, methods("summeval", SUMMEVAL, "dataset")),
+    "closer_look table2": (48, methods("topical_chat", TOPICAL[:4], "dataset")),
+    "closer_look table3": (24, methods("topical_chat", TOPICAL[:4], "dataset")),
+    "closer_look table4": (56, methods("topical_chat", TOPICAL[:4], "sample")),
+    "closer_look table5": (36, grid("summeval", SUMMEVAL, "dataset", ["pearson"])),
+    "closer_look table6": (24, grid("summeval", SUMMEVAL, "dataset", ["pearson"])),
 }
+# Below each table and where it stands, whole rows. The extraction of the ChatGPT study lost the first two columns of
+# its Table 3 but for two cells that section 4.3 prints.
+ROWS = """
+geval table1: EMNLP 2023, section 3.1
+ROUGE-1 | 0.167 0.126 0.160 0.130 0.115 0.094 0.326 0.252 0.192 0.150
+G-EVAL-4 | 0.582 0.457 0.507 0.425 0.506 0.455 0.547 0.433 0.514 0.418
+G-EVAL-4 - Description | 0.513 0.424 0.421 0.344 0.447 0.373 0.479 0.388 0.479 0.377
+GPTScore | 0.434 – 0.449 – 0.403 – 0.381 – 0.417 –
+geval table2: EMNLP 2023, section 3.3
+ROUGE-L | 0.176 0.146 0.193 0.203 0.295 0.300 0.310 0.327 0.243 0.244
+USR | 0.337 0.325 0.416 0.377 0.456 0.465 0.222 0.447 0.358 0.403
+G-EVAL-4 | 0.549 0.565 0.594 0.605 0.627 0.631 0.531 0.551 0.575 0.588
+geval table3: EMNLP 2023, section 3.6
+ROUGE-L | 0.357 0.324 0.254 0.024 -0.011 -0.009 0.190 0.156 0.122
+QAGS | 0.545 - - 0.175 - - 0.375 - -
+G-EVAL-4 | 0.631 0.685 0.591 0.558 0.537 0.472 0.599 0.611 0.525
+geval_v1 table1: arXiv v1, section 3.1
+BERTScore | 0.284 0.211 0.110 0.090 0.193 0.158 0.312 0.243 0.225 0.175
+G-EVAL-4 | 0.582 0.457 0.507 0.425 0.455 0.378 0.547 0.433 0.514 0.418
+G-EVAL-4 - CoT | 0.564 0.454 0.493 0.413 0.403 0.334 0.538 0.427 0.500 0.407
+geval_v1 table2: arXiv v1, section 4
+BLEU-4 | 0.180 0.175 0.131 0.235 0.232 0.316 0.213 0.310 0.189 0.259
+UniEval | 0.455 0.330 0.602 0.455 0.573 0.430 0.577 0.453 0.552 0.417
+G-EVAL-3.5 | 0.532 0.539 0.519 0.544 0.660 0.691 0.586 0.567 0.574 0.585
+geval_v1 table3: arXiv v1, section 4
+ROUGE-2 | 0.459 0.418 0.333 0.097 0.083 0.068 0.278 0.250 0.200
+FactCC | 0.416 0.484 0.376 0.297 0.259 0.212 0.356 0.371 0.294
+BARTScore | 0.735 0.680 0.557 0.184 0.159 0.130 0.459 0.420 0.343
+chatgpt table1: section 4, above 4.1
+ROUGE-1 | 0.167 0.160 0.126 0.326 0.359 0.252 0.160 0.224 0.130 0.115 0.158 0.094 0.192 0.225 0.150
+BARTScore+CNN | 0.448 0.458 0.342 0.356 0.369 0.273 0.382 0.422 0.315 0.356 0.407 0.292 0.385 0.414 0.305
+ChatGPT (Stars w/ ref) | 0.474 0.491 0.407 0.430 0.457 0.378 0.403 0.489 0.375 0.339 0.409 0.319 0.411 0.461 0.370
+chatgpt table2: section 4.3
+ROUGE-2 | 0.026 -0.108 0.009 0.091 -0.056 0.065 0.079 -0.087 0.052 0.048 -0.101 0.032 0.061 -0.088 0.092
+MoverScore | 0.161 0.008 0.127 0.195 0.077 0.157 0.188 0.045 0.151 0.120 -0.008 0.086 0.166 0.030 0.130
+ChatGPT (DA w/o ref) | 0.469 0.487 0.405 0.461 0.587 0.392 0.578 0.645 0.498 0.507 0.524 0.427 0.504 0.561 0.430
+chatgpt table3: section 4.3
+ROUGE-1 | 0.498 ? 0.408 0.533 0.555 0.383
+ROUGE-2 | ? ? 0.353 0.514 0.513 0.369
+BARTScore+CNN+Para | ? ? 0.374 0.499 0.515 0.357
+ChatGPT (Stars w/ ref) | 0.195 ? 0.174 0.224 0.261 0.181
+chatgpt table4: section 4.3
+ROUGE-L | 0.141 0.148 0.100 0.284 0.318 0.204 0.109 0.152 0.086 0.079 0.132 0.061 0.153 0.188 0.113
+PRISM | 0.286 0.281 0.204 0.280 0.297 0.202 0.323 0.297 0.256 0.236 0.248 0.184 0.281 0.281 0.212
+ChatGPT (DA w/ ref) | 0.418 0.426 0.327 0.494 0.506 0.389 0.363 0.507 0.315 0.237 0.329 0.203 0.378 0.442 0.308
+chatgpt table5: section 4.3
+ROUGE-L | 0.079 -0.010 0.055 0.101 0.031 0.069 0.136 0.018 0.098 0.045 -0.030 0.029 0.090 0.002 0.063
+BARTScore | 0.656 0.666 0.495 0.588 0.700 0.439 0.645 0.710 0.485 0.615 0.610 0.464 0.626 0.671 0.471
+ChatGPT (Stars w/o ref) | 0.370 0.374 0.294 0.422 0.444 0.343 0.518 0.527 0.423 0.381 0.362 0.302 0.423 0.427 0.341
+chatgpt table6: section 4.4
+ROUGE-1 | 0.014 0.020 0.013 -0.023 -0.010 -0.016
+PPL | 0.324 0.330 0.265 0.306 0.255 0.213
+ChatGPT (Stars w/o ref) | 0.472 0.490 0.427 0.415 0.439 0.342
+chatgpt table7: section 4.5, above its text
+ROUGE-1 | 0.092 0.093 0.073 0.265 0.274 0.206 0.235 0.234 0.184 0.197 0.200 0.154
+ChatGPT (DA w/o ref) | - - - 0.243 0.293 0.202 0.310 0.319 0.260 - - -
+ChatGPT (DA w/ ref) | 0.247 0.255 0.198 0.305 0.344 0.248 0.269 0.343 0.215 0.274 0.314 0.220
+coascore table2: section 4.1
+BLEU | -0.006 -0.012 -0.009 0.063 0.022 0.016 0.328 0.316 0.220 0.228 0.293 0.205
+LLMScore_CoT | 0.333 0.327 0.271 0.352 0.262 0.225 0.564 0.566 0.446 0.610 0.588 0.461
+CoAScore(n=20) | 0.414 0.411 0.315 0.393 0.254 0.205 0.592 0.610 0.474 0.634 0.641 0.479
+coascore table3: section 4.5
+BLEU | 0.110 0.071 0.050 0.248 0.120
+BERTScore | 0.293 0.125 0.139 0.361 0.230
+CoAScore(n=10) | 0.541 0.339 0.367 0.478 0.431
+coascore table4: section 4.5
+METEOR | 0.194 0.223 0.406 0.274 0.274
+LLMScore | 0.514 0.410 0.549 0.501 0.494
+CoAScore(n=20) | 0.596 0.542 0.595 0.553 0.572
+coascore table5: section 4.6
+LLMScore | 0.514 0.410 0.549 0.501 0.592
+CoAScore_inter | 0.494 0.500 0.566 0.399 0.628
+CoAScore(n=5) | 0.587 0.531 0.546 0.544 0.625
+coascore table6: section 4.6
+CoAScore_average (AC=5) | 0.316 0.315 0.238
+CoAScore (AC=10) | 0.408 0.414 0.304
+CoAScore_average (AC=20) | 0.402 0.401 0.288
+coascore table12: appendix A.2
+ROUGE | 0.183 0.172 0.121 0.159 0.142 0.112 0.122 0.113 0.087 0.268 0.270 0.193
+BERTScore | 0.308 0.293 0.207 0.151 0.125 0.098 0.182 0.139 0.108 0.370 0.362 0.261
+CoAScore(n=5) | 0.491 0.499 0.397 0.447 0.354 0.303 0.481 0.379 0.340 0.450 0.420 0.339
+coascore table13: appendix A.2
+BLEU | 0.184 0.171 0.123 0.212 0.207 0.156 0.242 0.305 0.217 0.153 0.243 0.175
+BARTScore | 0.213 0.213 0.148 0.220 0.207 0.153 0.412 0.436 0.308 0.261 0.275 0.192
+CoAScore(n=10) | 0.541 0.571 0.457 0.405 0.530 0.432 0.432 0.507 0.420 0.530 0.545 0.434
+closer_look table1: section 3.1
+GPT-4, score only | 0.581 0.463 0.575 0.419 0.6 0.457 0.599 0.409
+score only (3.2) | 0.344 0.248 0.328 0.185 0.361 0.177 0.353 0.248
+analyze-rate | 0.635 0.476 0.537 0.34 0.479 0.302 0.444 0.305
+closer_look table2: section 3.2
+auto CoT, score only | 0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566
+free text | 0.464 0.476 0.524 0.426 0.611 0.557 0.563 0.666
+rate-explain | 0.524 0.47 0.477 0.416 0.567 0.524 0.58 0.693
+analyze-rate | 0.573 0.47 0.486 0.416 0.628 0.524 0.725 0.693
+closer_look table3: appendix C
+score only | 0.393 0.358 0.468 0.391 0.549 0.513 0.311 0.566
+auto CoT, rate-explain | 0.554 0.478 0.512 0.429 0.613 0.566 0.555 0.664
+closer_look table4: appendix E
+GPT-4, auto CoT, score only | 0.549 - 0.594 - 0.627 - 0.531 -
+rate-explain | 0.621 0.512 0.472 0.425 0.61 0.509 0.771 0.663
+closer_look table5: appendix F
+T = 0.3, auto CoT, score only | 0.356 0.290 0.261 0.263
+T = 0.7, rate-explain | 0.526 0.468 0.414 0.485
+T = 1.0, analyze-rate | 0.635 0.534 0.479 0.444
+closer_look table6: appendix F
+human annotator, rate-explain | 0.526 0.468 0.414 0.485
+HHH, analyze-rate | 0.596 0.493 0.475 0.406
+"""  # noqa: E501
 EMPTY = {"–": "dash", "-": "dash", "?": "lost"}  # as printed or extracted, and what the note says
 
 
-CHECKED = {
-    paper for paper, _ in TABLES
-}  # the papers of which rows are given above; another may have none
+CHECKED = {key.split()[0] for key in TABLES}  # another paper may have no rows above
 SHORT = {"closer_look"}  # papers that print 0.6 for 0.600
 
 
@@ -342,11 +197,10 @@ def checked(without=()):
 
 
 def test_every_table_and_cell_is_there():
-    assert [key for key in tables() if key[0] in CHECKED] == list(TABLES)
-    cells = checked()
-    assert len(cells) == sum(count for _, count, *_ in TABLES.values())
-    assert cells.groupby(["paper", "artefact"]).size().to_dict() == {
-        key: count for key, (_, count, *_) in TABLES.items()
+    assert [" ".join(key) for key in tables() if key[0] in CHECKED] == list(TABLES)
+    sizes = checked().groupby(["paper", "artefact"]).size()
+    assert {" ".join(key): size for key, size in sizes.items()} == {
+        key: count for key, (count, _) in TABLES.items()
     }
 
 
@@ -420,7 +274,7 @@ def test_a_further_papers_table_breaks_nothing(further):
     assert len(cells) == before + 4 and ("further", "table1") in tables()
     general_rules(cells)
     assert nj.papers.titles()["further"] == "A further paper"
-    assert nj.papers.artefacts().query("paper == 'further'")["what"].tolist() == ["headlines"]
+    assert nj.paper("further").artefacts["table1"].what == "headlines"
     verdict = nj.Table("further", "table1").verdict
     assert verdict.startswith("None of 3 published cells is computed here")
     assert verdict.endswith("Missing: texts (Overlap); the judge (Judge).")
@@ -429,8 +283,7 @@ def test_a_further_papers_table_breaks_nothing(further):
     test_most_papers_print_three_decimals()
     test_every_empty_cell_says_why()
     test_the_versions_of_g_eval_differ_in_six_fluency_cells()
-    for key in TABLES:
-        test_rows_as_the_paper_prints_them(key)
+    test_rows_as_the_paper_prints_them()
 
 
 @pytest.mark.parametrize(
@@ -447,20 +300,24 @@ def test_the_general_rules_hold_for_a_further_paper_too(further, line):
         general_rules(all_published())
 
 
-@pytest.mark.parametrize("key", TABLES, ids="_".join)
-def test_rows_as_the_paper_prints_them(key):
-    where, count, places, rows = TABLES[key]
-    table = published(*key)
-    assert count == len(places) * table["row"].nunique(), where
-    for row, line in rows.items():
+def test_rows_as_the_paper_prints_them():
+    compared = []
+    for line in ROWS.strip().splitlines():
+        if " | " not in line:
+            key = line.split(":")[0]
+            table, (count, places) = published(*key.split()), TABLES[key]
+            compared.append(key)
+            assert count == len(places) * table["row"].nunique(), key
+            continue
+        row, texts = line.split(" | ")
         own = table[table["row"] == row]
-        keys = list(zip(*(own[name] for name in KEY[1:])))
-        assert sorted(keys) == sorted(places), (where, row)
-        printed, note = (dict(zip(keys, own[name])) for name in ("printed", "note"))
-        for place, value in zip(places, line.split(), strict=True):
-            assert printed[place] == ("" if value in EMPTY else value), (where, row, place)
-            if value in EMPTY:
-                assert EMPTY[value] in note[place], (where, row, place)
+        cells = dict(zip(zip(*(own[name] for name in KEY[1:])), zip(own["printed"], own["note"])))
+        assert sorted(cells) == sorted(places), (key, row)
+        for place, text in zip(places, texts.split(), strict=True):
+            printed, note = cells[place]
+            assert printed == ("" if text in EMPTY else text), (key, row, place)
+            assert EMPTY.get(text, "") in note, (key, row, place)
+    assert compared == list(TABLES)
 
 
 def test_most_papers_print_three_decimals():

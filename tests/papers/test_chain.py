@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,42 +10,21 @@ import pytest
 
 import nlgjudge as nj
 from loopback import Loopback, completion
-from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import prompt
-from nlgjudge.judging.simulated import REFUSAL, Simulated
 from nlgjudge.judging.store import Store
 from nlgjudge.papers.coascore.aspects import (
     Aspect,
-    dataset_aspects,
     other_rated_aspects,
     parse_aspects,
     parse_scores,
-    relevant_aspects,
     stage_prompt,
 )
-from nlgjudge.papers.coascore.chain import coascore
-from nlgjudge.papers.coascore.chained_judge import Chained
 
-# Table 9 of the paper.
-FIVE = [
-    Aspect(*line.split(": ", 1))
-    for line in (
-        "Relevance: Is the response directly related to the conversation and addresses the query or topic at "
-        "hand? A high-quality response should be relevant and provide useful information or address the user's "
-        "concerns.",
-        "Coherence: Does the response make sense and flow logically within the context of the conversation? A "
-        "well-structured and coherent response is easier to understand and indicates a higher quality.",
-        "Completeness: Does the response fully answer the user's question or provide a comprehensive solution? A "
-        "high-quality response should not leave any important aspects unaddressed and should provide all the "
-        "necessary information.",
-        "Accuracy: Is the response factually correct and free from errors or misleading information? A reliable "
-        "response should be accurate and provide trustworthy information to the user.",
-        "Naturalness: Does the response sound natural and human-like? A high-quality response should be fluent, "
-        "grammatically correct, and use appropriate language and tone within the conversational context.",
-    )
-]
-NAMES = [a.name for a in FIVE]
+coascore, dataset_aspects = nj.coascore.coascore, nj.coascore.dataset_aspects
+NAMES = ["Relevance", "Coherence", "Completeness", "Accuracy", "Naturalness"]  # Table 9
+FIVE = [Aspect(name, f"Does the response have {name.lower()}?") for name in NAMES]
+LISTED = "\n".join(": ".join(aspect) for aspect in FIVE)
 TABLE_10 = (
     "Relevance: 5.0\n\nCoherence: 5.0\n\nCompleteness: 4.0\n\nAccuracy: 5.0\n\nNaturalness: 5.0"
 )
@@ -55,6 +35,26 @@ def frame(number=3):
         (f"d{i}/s", f"conversation {i}", f"response {i}", [], f"fact {i}") for i in range(number)
     ]
     return pd.DataFrame(rows, columns=["item_id", "source", "hypothesis", "references", "context"])
+
+
+def chained(view, listed=LISTED, own=5):
+    """A judge with a view of each aspect; last, the mean of its view, as `own` scores, and those shown."""
+
+    def judge(item):
+        if "Your task is to list" in item.prompt:
+            return listed
+        if "JSON" in item.prompt:
+            names = re.findall(r"^([\w ]+): [A-Z]", item.prompt, re.MULTILINE)
+            return json.dumps({name: view(item, name) for name in names})
+        shown = [float(score) for score in re.findall(r"Score: (\S+)", item.prompt)]
+        return (own * view(item, item.aspect) + sum(shown)) / (own + len(shown))
+
+    return judge
+
+
+def by_length(item, aspect):
+    """A view that differs between items and aspects, from 1 to 5."""
+    return 1 + (7 * len(aspect) + int(item.item_id[1])) % 5
 
 
 def words(body):
@@ -70,9 +70,9 @@ def serve(monkeypatch, tmp_path):
         def answer(_, __, body):
             text = words(body)
             if "Your task is to list" in text:
-                return completion(["\n".join(f"{a.name}: {a.definition}" for a in FIVE)])
-            given = second if "JSON format" in text else third
-            return completion([given(text) if callable(given) else given])
+                return completion([LISTED])
+            reply = second if "JSON format" in text else third
+            return completion([reply(text) if callable(reply) else reply])
 
         server = Loopback(answer)
         servers.append(server.__enter__())
@@ -88,36 +88,35 @@ def serve(monkeypatch, tmp_path):
 
 def test_the_requests_are_the_printed_prompts_and_are_paid_once(serve):
     server, judge = serve()
-    found = coascore(frame(1), judge, "dialogue", "overall")
-    assert found.aspects == FIVE
-    assert found.aspect_scores["score"].tolist() == [5, 5, 4, 5, 5]
-    assert found.responses["score"].tolist() == [5]
-    first, second, third = (words(body) for body in server.requests)
+    chain = coascore(frame(1), judge, "dialogue", "overall")
+    assert chain.aspects == FIVE
+    assert chain.aspect_scores["score"].tolist() == [5, 5, 4, 5, 5]
+    assert chain.responses["score"].tolist() == [5]
     fields = {"source": "conversation 0", "hypothesis": "response 0", "context": "fact 0"}
-    defined = [f"{a.name}: {a.definition}" for a in FIVE]
-    scored = [f"{text}\n\nScore: {score}.0" for text, score in zip(defined, (5, 5, 4, 5, 5))]
-    asked = {"n": "five"}, fields | {"aspects": "\n\n".join(defined)}, None
-    assert first == prompt("coascore/aspects").render(asked[0])  # Table 9
-    assert second == prompt("coascore/aspect_scores").render(asked[1])  # Table 10
-    shown = fields | {"scores": "\n\n".join(scored)}
-    assert third == prompt("coascore/chain").render(shown)  # Table 11
+    lines = LISTED.splitlines()
+    scored = [f"{line}\n\nScore: {score}.0" for line, score in zip(lines, (5, 5, 4, 5, 5))]
+    assert [words(body) for body in server.requests] == [
+        prompt("coascore/aspects").render({"n": "five"}),  # Table 9
+        prompt("coascore/aspect_scores").render(fields | {"aspects": "\n\n".join(lines)}),  # 10
+        prompt("coascore/chain").render(fields | {"scores": "\n\n".join(scored)}),  # Table 11
+    ]
     assert all(json.loads(body)["temperature"] == 0 for body in server.requests)
     again = coascore(frame(1), judge, "dialogue", "overall")
-    assert len(server.requests) == 3 and again.responses.equals(found.responses)
+    assert len(server.requests) == 3 and again.responses.equals(chain.responses)
 
 
 def test_a_reply_with_holes_costs_aspects_and_never_items(serve):
     answers = {
         "0": "Relevance: 2\nTone: 5\nAccuracy: 4/5\nCoherence: 9",
-        "1": REFUSAL,
+        "1": "I am sorry, I cannot rate this.",
         "2": json.dumps(dict(zip(NAMES[::-1], (5, 5, 4, 5, 5)))),  # in another order
     }
     _, judge = serve(
         second=lambda text: next(answers[i] for i in answers if f"response {i}" in text),
         third=lambda text: f"{text.count('Score: ')}.0",
     )
-    found = coascore(frame(), judge, "dialogue", "overall")
-    table = found.aspect_scores.set_index(["item_id", "aspect"])
+    chain = coascore(frame(), judge, "dialogue", "overall")
+    table = chain.aspect_scores.set_index(["item_id", "aspect"])
     assert table.loc["d0/s", "reason"].to_dict() == {
         "Relevance": "",
         "Coherence": "out_of_range",
@@ -128,11 +127,9 @@ def test_a_reply_with_holes_costs_aspects_and_never_items(serve):
     }
     assert set(table.loc["d1/s", "reason"]) == {"refusal"}
     assert table.loc[("d2/s", "Completeness"), "score"] == 4
-    ends = found.responses.set_index("item_id")
+    ends = chain.responses.set_index("item_id")
     assert ends.loc[["d0/s", "d2/s"], "score"].tolist() == [2, 5]  # the number of scores shown
-    assert ends.loc["d1/s", "reason"] == "no_aspect_scores" and math.isnan(
-        ends.loc["d1/s", "score"]
-    )
+    assert ends.loc["d1/s", "reason"] == "no_aspect_scores" and pd.isna(ends.loc["d1/s", "score"])
 
 
 def test_a_text_that_looks_like_a_prompt_is_data(serve):
@@ -171,9 +168,9 @@ def test_a_text_that_looks_like_a_prompt_is_data(serve):
     ],
 )
 def test_scores_are_read_by_name_or_are_missing_with_a_reason(text, scores):
-    found, _ = parse_scores(text, ["Relevance", "Logical flow", "Accuracy"])
-    assert [score.reason or score.score for score in found.values()] == list(scores)
-    assert all(math.isnan(score.score) == bool(score.reason) for score in found.values())
+    read, _ = parse_scores(text, ["Relevance", "Logical flow", "Accuracy"])
+    assert [score.reason or score.score for score in read.values()] == list(scores)
+    assert all(math.isnan(score.score) == bool(score.reason) for score in read.values())
 
 
 @pytest.mark.parametrize(
@@ -192,14 +189,16 @@ def test_aspects_are_read_from_lines_and_json(text):
     ]
 
 
-def test_too_few_aspects_warn_and_none_stop():
-    with pytest.warns(UserWarning, match="chained:surface named 5 of 6 aspects of overall"):
-        assert relevant_aspects(Chained(Baseline(), FIVE), "dialogue", "overall", 6) == FIVE
-    assert relevant_aspects(Chained(Baseline(), FIVE), "dialogue", "overall", 2) == FIVE[:2]
-    with pytest.raises(
-        ValueError, match="chained:surface named no aspect of overall, expected 5, .* got ''"
+def test_too_few_aspects_warn_and_none_leave_the_items_without_a_score():
+    with pytest.warns(UserWarning, match="judge named 5 of 6 aspects of overall"):
+        chain = coascore(frame(1), chained(by_length), "dialogue", "overall", n=6)
+    assert chain.aspects == FIVE
+    assert coascore(frame(1), chained(by_length), "dialogue", "overall", n=2).aspects == FIVE[:2]
+    with pytest.warns(
+        UserWarning, match="judge named no aspect of overall, expected 5, .* got 'No'"
     ):
-        relevant_aspects(Chained(Baseline(), []), "dialogue", "overall")
+        chain = coascore(frame(1), chained(by_length, "No"), "dialogue", "overall")
+    assert chain.responses["reason"].tolist() == ["no_aspects"] and not len(chain.aspect_scores)
 
 
 def test_words_of_other_tasks():
@@ -238,7 +237,7 @@ def test_every_rated_aspect_of_the_papers_benchmarks_has_words(task, benchmark):
 
 
 def test_ablations_are_a_parameter_each(serve):
-    judge, items = Chained(Baseline(), FIVE), frame(4)
+    judge, items = chained(by_length), frame(4)
     alone = nj.judge_items(items, ["coascore/llmscore"], judge)["score"]
     chain = coascore(items, judge, "dialogue", "overall")
     none = coascore(items, judge, "dialogue", "overall", scores="none")
@@ -247,37 +246,34 @@ def test_ablations_are_a_parameter_each(serve):
     average = coascore(items, judge, "dialogue", "overall", final="average")
     means = chain.aspect_scores.groupby("item_id", sort=False)["score"].mean()
     assert average.responses["score"].tolist() == pytest.approx(means.tolist())
+    random = {"scores": "random", "final": "average"}
     draws = [
-        coascore(
-            items, judge, "dialogue", "overall", scores="random", rng=np.random.default_rng(seed)
-        ).aspect_scores
+        coascore(items, judge, "dialogue", "overall", rng=np.random.default_rng(seed), **random)
         for seed in (1, 1, 2)
     ]
-    assert draws[0].equals(draws[1]) and not draws[0].equals(draws[2])
-    assert set(draws[0]["score"]) <= {1, 2, 3, 4, 5}
+    first, again, other = (draw.aspect_scores for draw in draws)
+    assert first.equals(again) and not first.equals(other)
+    assert set(first["score"]) <= {1, 2, 3, 4, 5}
     server, judge = serve()
     coascore(items.head(1), judge, "dialogue", "overall", scores="none")
     assert len(server.requests) == 2  # no scores are asked for, shown or promised
     assert FIVE[4].definition in words(server.requests[1])
-    assert "Score: " not in words(server.requests[1])
-    assert "scores for different" not in words(server.requests[1])
+    assert not re.search("Score: |scores for different", words(server.requests[1]))
 
 
 def test_inter_takes_the_other_aspects_of_table_5():
     """Topical-Chat has a sixth, which Table 5 does not have."""
     keys = {"coherence", "engagingness", "naturalness", "overall", "understandability"}
-    known = dataset_aspects("dialogue")
     for target in keys:
-        others = {known[key] for key in keys - {target}}
+        others = {dataset_aspects("dialogue")[key] for key in keys - {target}}
         assert set(other_rated_aspects("dialogue", target)) == others
-        found = coascore(frame(1), Chained(Baseline(), []), "dialogue", target, aspects="inter")
-        assert set(found.aspects) == others
+        chain = coascore(frame(1), chained(by_length), "dialogue", target, aspects="inter")
+        assert set(chain.aspects) == others and set(chain.aspect_scores["reason"]) == {""}
 
 
 def test_cot_asks_for_steps_and_takes_the_last_score(serve):
     server, judge = serve(third="It answers. It is a little dull.\n\nOverall Quality Score: 4")
-    asked = stage_prompt("llmscore_cot", "dialogue", "overall")
-    scores = nj.judge_items(frame(1), [asked], judge)
+    scores = nj.judge_items(frame(1), [stage_prompt("llmscore_cot", "dialogue", "overall")], judge)
     assert words(server.requests[0]).endswith("Let's think step by step:")
     assert scores["score"].tolist() == [4]
 
@@ -293,16 +289,15 @@ def test_cot_asks_for_steps_and_takes_the_last_score(serve):
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        coascore(frame(1), Chained(Baseline(), FIVE), "dialogue", "overall", **options)
+        coascore(frame(1), chained(by_length), "dialogue", "overall", **options)
 
 
 def test_a_chain_of_one_aspect_by_hand():
     """View 2, aspect 4: with a view that counts as much as three scores, (3 * 2 + 4) / 4 = 2.5."""
-    truth = {("d0/s", "overall"): 2, ("d0/s", "Tone"): 4}
-    judge = Simulated(truth=truth, rng=np.random.default_rng(0))
-    chain = Chained(judge, [Aspect("Tone", "How does it sound?")], own=3)
-    found = coascore(frame(1), chain, "dialogue", "overall", n=1)
-    assert found.responses["score"].item() == 2.5
+    judge = chained(lambda item, aspect: {"overall": 2, "Tone": 4}[aspect], own=3)
+    tone = [("Tone", "How does it sound?")]
+    chain = coascore(frame(1), judge, "dialogue", "overall", aspects=tone)
+    assert chain.responses["score"].item() == 2.5
 
 
 def test_known_aspects_help_and_random_scores_hurt():
@@ -310,16 +305,17 @@ def test_known_aspects_help_and_random_scores_hurt():
     rng, number = np.random.default_rng(0), 600
     names = ["overall", *(f"Quality {i}" for i in range(20))]
     rating = rng.normal(3, 0.6, number)
-    views = rating[:, None] + rng.normal(0, 0.8, (number, len(names)))
-    truth = {(f"d{i}/s", name): views[i, j] for i in range(number) for j, name in enumerate(names)}
-    aspects = [Aspect(name, "How good is it?") for name in names[1:]]
-    judge = Chained(Simulated(truth=truth, rng=rng), aspects)
+    views = np.clip(rating[:, None] + rng.normal(0, 0.8, (number, len(names))), 1, 5)
+    truth = pd.DataFrame(views, [f"d{i}/s" for i in range(number)], names).to_dict("index")
+    judge = chained(lambda item, aspect: round(truth[item.item_id][aspect], 2))
     items, r = frame(number), {}
     alone = nj.judge_items(items, ["coascore/llmscore"], judge)["score"]
     r[0] = np.corrcoef(alone, rating)[0, 1]
     for n, scores in ((5, "judged"), (20, "judged"), (5, "random"), (20, "random")):
-        found = coascore(items, judge, "dialogue", "overall", n=n, scores=scores, rng=rng)
+        aspects = [(name, "How good is it?") for name in names[1 : n + 1]]
+        options = {"aspects": aspects, "scores": scores, "rng": rng}
+        chain = coascore(items, judge, "dialogue", "overall", **options)
         sign = 1 if scores == "judged" else -1
-        r[sign * n] = np.corrcoef(found.responses["score"], rating)[0, 1]
+        r[sign * n] = np.corrcoef(chain.responses["score"], rating)[0, 1]
     assert r[-20] < r[-5] < r[0] < r[5] < r[20]
     assert r[0] == pytest.approx(0.6, abs=0.08) and r[5] == pytest.approx(0.81, abs=0.05)

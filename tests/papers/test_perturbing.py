@@ -4,6 +4,7 @@ import random
 import re
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
@@ -11,9 +12,9 @@ from nlgjudge.data.sample import documents
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.papers.dhp import perturbing as p
 
-TEXTS = [d["references"][0] for d in documents("summarization")]
-LABELS = {d: [w.label for w in nj.dhp.perturbations(d)] for d in p.DATASETS}
-SEEDS = range(25)
+TEXTS = [document["references"][0] for document in documents("summarization")]
+DATASETS = nj.paper("dhp").method["tasks"]
+SEEDS = range(10)
 
 
 def kept_in_order(short, long):
@@ -44,25 +45,19 @@ def test_each_typo_is_one_error_at_a_letter_of_its_own(k):
         assert all(new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
 
 
-def test_typos_leave_the_generator_that_all_share_as_it_was():
+def test_typos_leave_all_but_letters_and_digits_and_the_shared_generator():
     random.seed(3)
     state = random.getstate()
-    p.add_typos(TEXTS[0], 10, random.Random(0))
-    assert random.getstate() == state
-
-
-def test_typos_leave_everything_but_letters_and_digits():
     for text in TEXTS:
         for seed in SEEDS:
             changed = p.add_typos(text, 50, random.Random(seed))
             others = [re.sub(r"[A-Za-z0-9]", "", t) for t in (text, changed)]
             assert sorted(others[0]) == sorted(others[1]) and abs(len(changed) - len(text)) <= 50
+    assert random.getstate() == state
 
 
 def test_a_typo_changes_the_text_even_among_equal_letters():
     assert all(p.add_typos("llll", 1, random.Random(s)) != "llll" for s in range(200))
-    found = {p.add_typos("ab", 1, random.Random(s)) for s in range(500)}
-    assert {"ba", "a", "b"} <= found and all(len(t) <= 3 for t in found)
 
 
 @pytest.mark.parametrize("k", [5, 25])
@@ -117,44 +112,36 @@ def test_entities_are_names_and_numbers_first():
 
 
 def test_rewriting_repeats_a_sentence_right_after_itself():
-    text = "It rained. We stayed in."
-    found = {p.repeat_sentences(text, 1, random.Random(s)) for s in range(50)}
-    assert found == {f"It rained. {o}It rained. We stayed in." for o in p._OPENINGS} | {
-        f"It rained. We stayed in. {o}We stayed in." for o in p._OPENINGS
-    }
+    changed = {p.repeat_sentences("It rained. No.", 1, random.Random(s)) for s in range(50)}
+    assert len(changed) == 6
+    assert all(re.fullmatch(r"It rained\. (.*: It rained\. No|No\. .*: No)\.", t) for t in changed)
 
 
 @pytest.mark.parametrize(
-    "edit, text, k, message",
+    "name, text, k, message",
     [
-        (p.delete_characters, "a b!", 3, "2 letters and digits, not 3"),
-        (p.add_typos, "a 1", 3, "room for 2 typos, not 3"),
-        (p.delete_words, "one two", 2, "2 words, not more than 2"),
-        (p.reorder, "Only one.", 2, "1 sentences, too few that differ to reorder 2"),
-        (p.reorder, "So. So.", 0, "2 sentences, too few that differ to reorder them"),
-        (
-            p.invent_entities,
-            "it is so",
-            1,
-            "0 names, numbers or long words, not 1",
-        ),
-        (p.make_ungrammatical, "big dog", 1, "0 words to get wrong, not 1"),
-        (p.repeat_sentences, "One. Two.", 3, "2 sentences, not 3"),
+        ("deletions", "a b!", 3, "2 letters and digits, not 3"),
+        ("typos", "a 1", 3, "room for 2 typos, not 3"),
+        ("word deletions", "one two", 2, "2 words, not more than 2"),
+        ("reordering", "Only one.", 2, "1 sentences, too few that differ to reorder 2"),
+        ("reordering", "So. So.", 0, "2 sentences, too few that differ to reorder them"),
+        ("fictional entities", "it is so", 1, "0 names, numbers or long words, not 1"),
+        ("grammatical errors", "big dog", 1, "0 words to get wrong, not 1"),
+        ("rewriting and insertion", "One. Two.", 3, "2 sentences, not 3"),
     ],
 )
-def test_a_text_that_is_too_short_says_so(edit, text, k, message):
-    with pytest.raises(p.TooShort, match=message):
-        edit(text, k, random.Random(0))
+def test_a_text_that_is_too_short_is_left_out_with_the_reason(name, text, k, message):
+    items = pd.DataFrame({"item_id": ["a"], "doc_id": ["a"], "hypothesis": [text]})
+    made, left_out = nj.dhp.perturb(items, [(name, "", k)])
+    assert made["hypothesis"].tolist() == [text]
+    assert left_out.values.tolist() == [["a", name, message]]
 
 
 def test_the_same_seed_gives_the_same_text_everywhere():
     """Written down once; another machine or Python that gives others has broken every stored reply."""
     text = "It closes the old bridge on 3 June. Walkers may cross, to be safe."
-    found = {
-        name: edit(text, k, random.Random("7/x/1"))
-        for (name, edit), k in zip(p.EDITS.items(), (5, 5, 4, 1, 2, 2, 1))
-    }
-    assert found == GOLDEN
+    numbers = zip(p.EDITS.items(), (5, 5, 4, 1, 2, 2, 1))
+    assert {name: edit(text, k, random.Random("7/x/1")) for (name, edit), k in numbers} == GOLDEN
 
 
 GOLDEN = {
@@ -170,56 +157,44 @@ GOLDEN = {
 
 
 def test_table_2_s_sizes():
-    """DHP, Table 2 (page 14): k by dataset; 12, 6, 9 and 10 sets of damaged texts (Table 1)."""
-    sizes = {d: {w.label: w.k for w in nj.dhp.perturbations(d)} for d in p.DATASETS}
-    assert [sizes["summeval"][f"typos, {d}"] for d in ("minor", "major")] == [10, 50]
-    assert [sizes["sumpubmed"][f"deletions, {d}"] for d in ("minor", "major")] == [20, 100]
-    assert [sizes["answer_equivalence"][f"typos, {d}"] for d in ("minor", "major")] == [5, 25]
-    assert [sizes["wmt22_zh_en"][f"word deletions, {d}"] for d in ("minor", "major")] == [5, 25]
-    assert (
-        sizes["summeval"]["reordering, minor"] == 2 and sizes["summeval"]["reordering, major"] == 0
-    )
-    assert sizes["story_cloze"]["typos"] == 5
-    assert [len(v) for v in LABELS.values()] == [12, 12, 6, 9, 10, 10]
-    with pytest.raises(
-        ValueError, match="no benchmark that DHP perturbs 'bagel'; there are summeval"
-    ):
-        nj.dhp.perturbations("bagel")
+    """DHP, Table 2 (page 14): k by dataset; 12, 6, 9 and 10 sets of perturbed texts (Table 1)."""
+    plans = {d: {one.label: one.k for one in p.perturbations(d)} for d in DATASETS}
+    assert [len(plan) for plan in plans.values()] == [12, 12, 6, 9, 10, 10]
+    for dataset, name, sizes in [
+        ("summeval", "typos", [10, 50]),
+        ("summeval", "reordering", [2, 0]),
+        ("sumpubmed", "deletions", [20, 100]),
+        ("answer_equivalence", "typos", [5, 25]),
+        ("wmt22_zh_en", "word deletions", [5, 25]),
+    ]:
+        assert [plans[dataset][f"{name}, {d}"] for d in ("minor", "major")] == sizes
+    assert plans["story_cloze"]["typos"] == 5
 
 
 @pytest.mark.parametrize(
-    "wanted, message",
+    "plan, kinds, message",
     [
-        (("deletion", "", 5), "no perturbation 'deletion': did you mean 'deletions'"),
+        ("bagel", None, "no benchmark that DHP perturbs 'bagel'; there are summeval"),
+        ("summeval", ["typo, minor"], "of summeval 'typo, minor': did you mean 'typos, minor'"),
+        ([("deletion", "", 5)], None, "no perturbation 'deletion': did you mean 'deletions'"),
     ],
 )
-def test_a_plan_that_cannot_be_made_is_refused(wanted, message):
-    items = nj.load("summeval", "sample").items
+def test_a_plan_that_cannot_be_made_is_refused(plan, kinds, message):
     with pytest.raises(ValueError, match=message):
-        nj.dhp.perturb(items, [p.Perturbation(*wanted)])
+        nj.dhp.perturb(nj.load("summeval", "sample").items, plan, kinds=kinds)
 
 
-@pytest.mark.parametrize("dataset", p.DATASETS)
+@pytest.mark.parametrize("dataset", DATASETS)
 def test_versions_of_a_dataset(dataset):
     items = nj.dhp.originals(nj.load(dataset, "sample"))
-    made, left_out = nj.dhp.perturb(items, nj.dhp.perturbations(dataset), seed=3)
-    assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * (
-        1 + len(LABELS[dataset])
-    )
-    assert (
-        made[made["perturbation"] == "original"]["hypothesis"].tolist()
-        == items["hypothesis"].tolist()
-    )
-    joined = made.merge(items[["item_id", "hypothesis"]], left_on="original", right_on="item_id")
-    damaged = joined[joined["perturbation"] != "original"]
-    assert (damaged["hypothesis_x"] != damaged["hypothesis_y"]).all()
-    stand_ins = set(made.loc[made["origin"] == "stand-in", "perturbation"].str.split(",").str[0])
-    assert stand_ins == {w.name for w in nj.dhp.perturbations(dataset)} & {
-        "fictional entities",
-        "grammatical errors",
-        "rewriting and insertion",
-    }
-    again = nj.dhp.perturb(items.iloc[::-1], nj.dhp.perturbations(dataset), seed=3).items
+    made, left_out = nj.dhp.perturb(items, dataset, seed=3)
+    copies = 1 + len(p.perturbations(dataset))
+    assert made["item_id"].is_unique and len(made) + len(left_out) == len(items) * copies
+    texts = made[made["perturbation"] == "original"].set_index("item_id")["hypothesis"]
+    assert texts.tolist() == items["hypothesis"].tolist()
+    perturbed = made[made["perturbation"] != "original"]
+    assert (perturbed["hypothesis"] != perturbed["original"].map(texts)).all()
+    again = nj.dhp.perturb(items.iloc[::-1], dataset, seed=3).items
     same = made.merge(again, on="item_id")
     edits = ~same["perturbation_x"].str.startswith("random")
     assert len(same) == len(made) and (same["hypothesis_x"] == same["hypothesis_y"])[edits].all()
@@ -227,8 +202,7 @@ def test_versions_of_a_dataset(dataset):
 
 def test_random_endings_come_from_another_story_and_wrong_ones_from_the_same():
     stories = nj.load("story_cloze", "sample")
-    items = nj.dhp.originals(stories)
-    made = nj.dhp.perturb(items, nj.dhp.perturbations("story_cloze")).items
+    made = nj.dhp.perturb(nj.dhp.originals(stories), "story_cloze").items
     endings = stories.items.set_index(["doc_id", "system_id"])["hypothesis"]
     for row in made[made["perturbation"] == "wrong ending"].itertuples():
         assert row.hypothesis == endings[row.doc_id, "wrong_ending"]
@@ -237,56 +211,42 @@ def test_random_endings_come_from_another_story_and_wrong_ones_from_the_same():
         assert owner[row.hypothesis] != row.doc_id
 
 
-def test_what_is_left_out_is_counted():
-    items = nj.dhp.originals(nj.load("summeval", "sample"))
-    items.loc[0, "hypothesis"] = "Too short."
-    made, left_out = nj.dhp.perturb(items, nj.dhp.perturbations("summeval"))
-    missing = left_out[left_out["original"] == items.loc[0, "item_id"]]
-    assert {"deletions, minor", "reordering, minor"} <= set(missing["perturbation"])
-    assert not made["item_id"].isin(missing["original"] + "#" + missing["perturbation"]).any()
-
-
 class Model:
     """Writes steps, then the text in capitals; of one text nothing, of another no change."""
 
     name = "model"
 
     def __init__(self):
-        self.asked = []
+        self.tasks = []
 
     def replies(self, tasks):
         for number, task in enumerate(tasks):
-            self.asked.append(task)
+            self.tasks.append(task)
             text = task.fields.get("hypothesis", "1. Do it.")
             answers = ["", text, text.upper()] if "hypothesis" in task.fields else [text] * 3
             yield Reply(task.item_id, "", 0, answers[min(number, 2)])
 
 
 @pytest.mark.parametrize("n, expected", [(5, 5), (100, 12), (0, 12), (None, 12)])
-def test_so_many_originals_and_all_of_them_for_0(n, expected):
+def test_n_originals_and_all_of_them_for_0(n, expected):
     """The sample has 12 articles."""
     assert len(nj.dhp.originals(nj.load("summeval", "sample"), n)) == expected
 
 
 def test_a_model_takes_the_stand_ins_place():
-    items = nj.dhp.originals(nj.load("summeval", "sample"), 5)
-    versions, model = nj.dhp.perturb(items, nj.dhp.perturbations("summeval")), Model()
-    made, left_out = nj.dhp.rewrite(versions, "summarization", model, temperature=0)
+    items, model = nj.dhp.originals(nj.load("summeval", "sample"), 5), Model()
+    made, left_out = nj.dhp.perturb(items, "summeval", rewriter=model)
     assert set(made["origin"]) == {"original", "rule", "llm:model"}
     assert (made["origin"] == "llm:model").sum() == 6 * 3
-    assert left_out["reason"].value_counts().to_dict() == {
-        "an empty reply": 6,
-        "nothing was changed": 6,
-    }
-    steps = [t for t in model.asked if t.item_id == "adjustment steps"]
+    reasons = left_out["reason"].value_counts()
+    assert reasons.to_dict() == {"an empty reply": 6, "nothing was changed": 6}
+    steps = [task for task in model.tasks if task.item_id == "adjustment steps"]
     assert len(steps) == 5  # the sixth prompt is printed with its steps
-    printed = [t for t in model.asked if t.item_id.endswith("#fictional entities, minor")]
-    assert all(
-        "substitute only one critical named entity within the summary" in t.text for t in printed
-    )
-    other = next(t for t in model.asked if t.item_id.endswith("#grammatical errors, major"))
+    by_kind = {task.item_id.partition("#")[2]: task for task in model.tasks}
+    printed = by_kind["fictional entities, minor"].text
+    assert "substitute only one critical named entity within the summary" in printed
+    other = by_kind["grammatical errors, major"]
     assert "1. Do it." in other.text and other.fields["hypothesis"] in other.text
-    assert other.settings == {"temperature": 0}
 
 
 def test_the_chosen_originals_of_the_real_data(real):

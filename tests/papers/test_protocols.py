@@ -30,44 +30,29 @@ def own_checkout():
 
 
 @pytest.mark.parametrize("version", PAPERS)
-def test_every_printed_row_of_a_model_has_a_protocol(version):
-    cells = nj.ledger.all_published()
+def test_every_printed_row_of_a_model_has_a_complete_protocol(version):
+    cells, rows = nj.ledger.all_published(), nj.paper(version).rows
     for artefact, table in cells[cells["paper"] == version].groupby("artefact"):
         of_models = {row for row in table["row"] if is_asked(version, row)}
-        rows = nj.paper(version).rows.items()
-        known = {key for key, row in rows if artefact in row.artefacts}
+        listed = {key for key, row in rows.items() if artefact in row.artefacts}
         # The simple prompt was added between the two printed versions.
         added = {"G-EVAL-4 - Description"} if version == "geval_v1" else set()
-        assert known - added <= set(table["row"])
-        assert of_models <= known
-
-
-def test_each_protocol_is_complete():
-    for paper in folders.papers().values():
-        for one in paper.rows.values():
-            assert one.source and one.samples >= 1
-            assert None not in one.parameters.values()
-            assert None not in (one.parameters | dict(one.estimate[1:])).values()
+        assert of_models <= listed and listed - added <= set(table["row"])
+    for row in rows.values():
+        assert row.source and row.samples >= 1
+        assert None not in (row.parameters | dict(row.estimate[1:])).values()
 
 
 @pytest.mark.parametrize("paper", rerun_requests.PAPERS)
 def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = set()
-    for artefact in rerun_requests.tables_of(paper):
-        for part in rerun_requests.parts_of(paper, artefact):
-            for aspect, found in part.prompts.items():
-                assert found.aspect == part.aspects[aspect][0]
-                to_be_filled = set(found.slots.values()) - set(found.constants)
-                assert to_be_filled <= {
-                    "source",
-                    "hypothesis",
-                    "reference",
-                    "context",
-                    "scores",
-                    "aspects",
-                }
-                seen.add(part.row.row)
+    fields = {"source", "hypothesis", "reference", "context", "scores", "aspects"}
+    for part in rerun_requests.parts_of(paper, rerun_requests.tables_of(paper)):
+        for aspect, prompt in part.prompts.items():
+            assert prompt.aspect == part.aspects[aspect][0]
+            assert set(prompt.slots.values()) - set(prompt.constants) <= fields
+            seen.add(part.row.row)
     assert seen == set(PAPERS[paper].rows)
 
 
@@ -87,17 +72,11 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
     own = printed[pd.Series(asked, printed.index) & (printed["aspect"] != "AVG")]
     # The ChatGPT study, section 4.5: no informativeness without a reference; the table has a dash.
-    of_table = (
-        (own["paper"] == "chatgpt")
-        & (own["artefact"] == "table7")
-        & (own["aspect"] == "informativeness")
-    )
-    dash = of_table & own["row"].str.contains("w/o")
+    of_bagel = (own["paper"] == "chatgpt") & (own["artefact"] == "table7")
+    dash = of_bagel & (own["aspect"] == "informativeness") & own["row"].str.contains("w/o")
     assert (own.loc[dash, "printed"] == "").all() and dash.sum() == 6
-    own = own[~dash]
-    assert {*own[["paper", "artefact", *KEY]].itertuples(index=False, name=None)} == {
-        (version, artefact, *key) for version, artefact, *key in covered
-    }
+    keys = own.loc[~dash, ["paper", "artefact", *KEY]].itertuples(index=False, name=None)
+    assert {*keys} == set(covered)
 
 
 def test_settings_as_printed():
@@ -108,7 +87,7 @@ def test_settings_as_printed():
     assert geval["G-EVAL-3.5"].parameters == {"temperature": 0, "logprobs": True}
     assert geval["G-EVAL-3.5"].estimate == (20, {"temperature": 1, "top_p": 1})
     dhp = nj.paper("dhp").rows.values()
-    assert [(one.samples, one.parameters) for one in dhp] == [(5, {"temperature": 0})] * 12
+    assert [(row.samples, row.parameters) for row in dhp] == [(5, {"temperature": 0})] * 12
     assert nj.paper("coascore").rows["CoAScore(n=20)"].aspects == 20
     closer_look = nj.paper("closer_look").rows
     few = closer_look["T = 0.3, rate-explain"]

@@ -1,5 +1,4 @@
 from . import coascore as coascore
 from . import dhp as dhp
 from . import geval as geval
-from .folders import artefacts as artefacts
 from .folders import titles as titles

@@ -7,8 +7,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args, get_origin
 
-import pandas as pd
-
 from nlgjudge.data.checks import check_known
 from nlgjudge.papers.protocol import Artefact, Need, Paper, Protocol, Scope, Version
 
@@ -49,28 +47,6 @@ def titles() -> dict[str, str]:
     return {
         key: version.title for paper in papers().values() for key, version in paper.versions.items()
     }
-
-
-def artefacts() -> pd.DataFrame:
-    """List every table and figure of every paper.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `paper, artefact, what` it shows, `notebook`, and for one without correlations its `status` and what it
-        `needs`.
-
-    Examples
-    --------
-    >>> artefacts().query("paper == 'dhp'")["artefact"].tolist()[:2]
-    ['figure1', 'figure2']
-    """
-    lines = [
-        {"paper": paper.key, "artefact": name, **artefact._asdict()}
-        for paper in papers().values()
-        for name, artefact in paper.artefacts.items()
-    ]
-    return pd.DataFrame(lines)
 
 
 @cache

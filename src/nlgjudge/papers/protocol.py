@@ -176,6 +176,8 @@ class Paper(NamedTuple):
         Rows that the authors took from another paper, and asked no model for.
     needs
         What cells need that nobody ran; the first that covers a row counts.
+    method
+        Settings of the paper's own method, as its code and notebooks read them.
     """
 
     key: str
@@ -187,4 +189,5 @@ class Paper(NamedTuple):
     recorded: dict[str, dict[str, str]] = {}
     copied: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
+    method: dict[str, Any] = {}
     order: int = 1000

@@ -11,7 +11,6 @@ import math
 import re
 import tomllib
 import warnings
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
@@ -57,10 +56,7 @@ class NoAspects(ValueError):
 def dataset_aspects(task: str) -> dict[str, Aspect]:
     """Rated aspects of a task with the words that ask about them, by the benchmarks' name of the aspect.
 
-    Raises
-    ------
-    KeyError
-        For an unknown task, with those that there are.
+    A `KeyError` for an unknown task names those that there are.
 
     Examples
     --------
@@ -70,17 +66,11 @@ def dataset_aspects(task: str) -> dict[str, Aspect]:
     return {key: Aspect(*words) for key, words in _task_words(task)["aspects"].items()}
 
 
-def other_rated_aspects(task: str, aspect: str) -> list[Aspect]:
+def other_rated_aspects(task, aspect):
     """Aspects that the ablation CoAScore_inter shows instead of generated ones (section 4.6).
 
-    The paper experiments "with five aspects in the TopicalChat dataset", those of Table 5, and takes "other
-    aspects already present in the evaluation dataset". Topical-Chat's sixth aspect, the use of knowledge, is
-    not in Table 5 and is left out. For a task that is not in Table 5, all its rated aspects count.
-
-    Examples
-    --------
-    >>> [other.name for other in other_rated_aspects("dialogue", "overall")]
-    ['Naturalness', 'Understandability', 'Interest', 'Maintains Context']
+    The paper experiments "with five aspects in the TopicalChat dataset", those of Table 5. Topical-Chat's sixth, the
+    use of knowledge, is not there and is left out. For a task that is not in Table 5, all its rated aspects count.
     """
     rated = dataset_aspects(task)
     scopes = paper("coascore").scopes
@@ -94,24 +84,10 @@ def stage_prompt(
     task: str,
     aspect: str,
 ) -> Prompt:
-    """One of the printed prompts, in the words of a task and an aspect.
+    """One of the prompts of Tables 8 to 11 in the words of a task and an aspect of `prompts/tasks.toml`.
 
-    Parameters
-    ----------
-    name
-        Tables 8 to 11. Of LLMScore_CoT, which gives reasons first, the paper prints "Let's think step by step:".
-    task, aspect
-        A task of `prompts/tasks.toml` and one of its aspects.
-
-    Returns
-    -------
-    nlgjudge.judging.prompts.Prompt
-        `exact` for the words that the paper prints: dialogue and overall quality.
-
-    Raises
-    ------
-    KeyError
-        For an unknown task or aspect.
+    It is `exact` for dialogue and overall quality. Of LLMScore_CoT, which gives reasons first, the paper prints "Let's
+    think step by step:" only. A `KeyError` for an unknown task or aspect names those that there are.
     """
     if name == "llmscore_cot":
         plain = stage_prompt("llmscore", task, aspect)
@@ -177,15 +153,10 @@ def score_aspects(items, judge, task, aspect, aspects, *, settings=None):
     return pd.DataFrame(rows, columns=COLUMNS).astype({"score": float})
 
 
-def parse_aspects(text: str) -> list[Aspect]:
+def parse_aspects(text):
     """Read a list of aspects: a JSON object, or one "Name: definition" a line.
 
     Of names that differ only in case or marks the first counts.
-
-    Examples
-    --------
-    >>> parse_aspects("1. Clarity: how clear it is\\n2. Tone: how it sounds")[0]
-    Aspect(name='Clarity', definition='how clear it is')
     """
     aspects: dict[str, Aspect] = {}
     for name, definition in _pairs(text) or []:
@@ -194,38 +165,23 @@ def parse_aspects(text: str) -> list[Aspect]:
     return list(aspects.values())
 
 
-def parse_scores(text: str, names: Sequence[str]) -> tuple[dict[str, Score], list[str]]:
+def parse_scores(text, names):
     """Read a score from 1 to 5 for each aspect by its name: a JSON object, or one "Name: 5.0" a line.
 
-    Parameters
-    ----------
-    text
-    names
-        A reply's names may differ in case and marks, and in nothing else.
-
-    Returns
-    -------
-    scores : dict of str to nlgjudge.judging.reading.Score
-        One for each name; reasons are those of `nlgjudge.judging.Reading`, and
-        `missing_aspect`, `ambiguous` where a name was given two scores, `not_json` for broken or nested JSON.
-    extra : list of str
-        Other names that the reply gives a score.
-
-    Examples
-    --------
-    >>> parse_scores("Clarity: 4/5\\nTone: 9", ["Clarity", "Tone"])[0]
-    {'Clarity': Score(score=4.0, reason=''), 'Tone': Score(score=nan, reason='out_of_range')}
+    Names may differ in case and marks, and in nothing else. Returns a `Score` for each name, and other names that the
+    reply rates. Reasons are those of `nlgjudge.judging.Reading`, and `missing_aspect`, `ambiguous` where a name was
+    given two scores, `not_json` for broken or nested JSON.
     """
     pairs = _pairs(text)
     if pairs is None:
         return dict.fromkeys(names, Score(math.nan, "not_json")), []
     reading = Reading("number", SCALE)
-    asked = {_key(name): name for name in names}
+    by_key = {_key(name): name for name in names}
     rated: dict[str, set[Score]] = {}
     for name, value in pairs:
         score = reading.read(value)
         if score.reason in ("", "ambiguous", "out_of_range", "other_scale"):
-            rated.setdefault(asked.get(_key(name), name), set()).add(score)
+            rated.setdefault(by_key.get(_key(name), name), set()).add(score)
     of_whole = "" if rated else reading.read(text).reason
     missing = Score(math.nan, of_whole if of_whole in ("empty", "refusal") else "missing_aspect")
     scores = {}

@@ -8,6 +8,7 @@ scores before it. The ablations of section 4.6 are a parameter each.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ def coascore(
     aspect: str,
     *,
     n: int = 5,
-    aspects: list[Aspect] | Literal["inter"] | None = None,
+    aspects: Sequence[tuple[str, str]] | Literal["inter"] | None = None,
     scores: Literal["judged", "none", "random"] = "judged",
     final: Literal["judge", "average"] = "judge",
     settings: dict[str, Any] | None = None,
@@ -69,13 +70,13 @@ def coascore(
     items
         `item_id, source, hypothesis, references, context`.
     judge
-        A name for `nlgjudge.get_judge`, or anything with `replies(tasks)`.
+        As for `nlgjudge.get_judge`.
     task, aspect
         A task and one of its aspects, as in `nlgjudge.coascore.dataset_aspects`.
     n
         Aspects to generate; section 4.6 goes from 5 to 20.
     aspects
-        Instead of generated ones; ``"inter"`` takes the other rated aspects of Table 5.
+        Names and definitions instead of generated ones; ``"inter"`` takes the other rated aspects of Table 5.
     scores
         The judge's own, definitions alone, or whole numbers drawn evenly from the scale.
     final
@@ -101,49 +102,56 @@ def coascore(
     Examples
     --------
     >>> import nlgjudge as nj
-    >>> aspects = list(nj.coascore.dataset_aspects("dialogue").values())
-    >>> judge = nj.coascore.Chained(nj.get_judge("surface"), aspects)
+    >>> def judge(item):
+    ...     return '{"Tone": 4, "Clarity": 2}' if "JSON" in item.prompt else "3"
     >>> items = nj.load("topical_chat", "sample").items.head(2)
-    >>> chain = coascore(items, judge, "dialogue", "coherence", n=3)
-    >>> len(chain.aspects), len(chain.aspect_scores), chain.responses["score"].notna().tolist()
-    (3, 6, [True, True])
+    >>> aspects = [("Tone", "how it sounds"), ("Clarity", "how clear it is")]
+    >>> chain = coascore(items, judge, "dialogue", "overall", aspects=aspects)
+    >>> chain.aspect_scores["score"].tolist(), chain.responses["score"].tolist()
+    ([4.0, 2.0, 4.0, 2.0], [3.0, 3.0])
     """
     check_known("kind of scores", scores, ("judged", "none", "random"))
     check_known("final step", final, ("judge", "average"))
     if scores == "none" and final == "average":
         raise ValueError("final='average' needs scores to average; got scores='none'")
     judge = get_judge(judge)
-    if aspects == "inter":
-        aspects = other_rated_aspects(task, aspect)
     try:
-        aspects = aspects or relevant_aspects(judge, task, aspect, n, settings=settings)
+        chosen = _chosen(aspects, judge, task, aspect, n, settings)
     except NoAspects as error:
         warnings.warn(str(error), stacklevel=2)
         end = _without_scores(items["item_id"], aspect, error.reason)
         return Chain(end, [], _unjudged(items, [], "none", rng))
     if scores == "judged":
-        aspect_scores = score_aspects(items, judge, task, aspect, aspects, settings=settings)
+        aspect_scores = score_aspects(items, judge, task, aspect, chosen, settings=settings)
     else:
-        aspect_scores = _unjudged(items, aspects, scores, rng)
-    asked_for = aspect_scores[aspect_scores["reason"] != "extra_aspect"]
-    table = asked_for.pivot(index="item_id", columns="aspect", values="score")
-    table = table.reindex(index=items["item_id"], columns=[one.name for one in aspects])
+        aspect_scores = _unjudged(items, chosen, scores, rng)
+    requested = aspect_scores[aspect_scores["reason"] != "extra_aspect"]
+    table = requested.pivot(index="item_id", columns="aspect", values="score")
+    table = table.reindex(index=items["item_id"], columns=[each.name for each in chosen])
     if final == "average":
-        return Chain(_averages(table, aspect), aspects, aspect_scores)
+        return Chain(_averages(table, aspect), chosen, aspect_scores)
     stage = stage_prompt("chain", task, aspect)
     if scores == "none":  # the prompt does not mention scores where it shows none
         body = stage.body.replace("some scores for different", "some different")
         body = body.replace("the scores for different", "the different")
         stage = stage._replace(body=body, exact=False)
-    shown = {item: _shown(aspects, row, scores) for item, row in zip(table.index, table.to_numpy())}
-    able = items["item_id"].map(shown) != ""
-    tasks = item_tasks(items[able], stage, settings, {"scores": shown})
+    shown = {item: _shown(chosen, row, scores) for item, row in zip(table.index, table.to_numpy())}
+    has_scores = items["item_id"].map(shown) != ""
+    tasks = item_tasks(items[has_scores], stage, settings, {"scores": shown})
     end = responses(judge.replies(tasks), Reading("number", SCALE, pattern))
-    if not able.all():
-        end = pd.concat(
-            [end, _without_scores(items.loc[~able, "item_id"], aspect)], ignore_index=True
-        )
-    return Chain(end, aspects, aspect_scores)
+    if not has_scores.all():
+        without = _without_scores(items.loc[~has_scores, "item_id"], aspect)
+        end = pd.concat([end, without], ignore_index=True)
+    return Chain(end, chosen, aspect_scores)
+
+
+def _chosen(aspects, judge, task, aspect, n, settings):
+    """The aspects of the chain: those that were given, the other rated ones, or the judge's."""
+    if aspects == "inter":
+        return other_rated_aspects(task, aspect)
+    if aspects:
+        return [Aspect(*pair) for pair in aspects]
+    return relevant_aspects(judge, task, aspect, n, settings=settings)
 
 
 def _unjudged(items, aspects, scores, rng):

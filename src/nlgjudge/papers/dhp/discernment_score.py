@@ -10,7 +10,7 @@ harmonic mean of Wilson 2019; `form="as_printed"` gives the paper's.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,31 @@ MOST_EXACT = 25  # unequal pairs that get the exact distribution
 STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
 
 
+class Discernment(NamedTuple):
+    """What `discernment` gives.
+
+    Attributes
+    ----------
+    perturbations
+        By perturbation: `level`, `D` (0 at p = 1 and 1 at p = 0.05), `D_EW`, `n` (pairs, the fewest over metrics).
+    overall
+        By statistic the `value` of `D_avg`, where the mean of each level counts once, and of the minimum `D_min`;
+        `D_avg_EW` and `D_min_EW` with weights.
+    """
+
+    perturbations: pd.DataFrame
+    overall: pd.DataFrame
+
+
 def discernment(
-    scores: pd.DataFrame, weights: pd.DataFrame | None = None, *, form: Form = "normalised"
-) -> pd.DataFrame:
-    """Discernment of a judge for each perturbation (section 4.3.3).
+    scores: pd.DataFrame,
+    weights: pd.DataFrame | None = None,
+    *,
+    form: Form = "normalised",
+    resamples: int = 0,
+    seed: int = 0,
+) -> Discernment:
+    """Discernment of a judge, for each perturbation and overall (section 4.3.3).
 
     Parameters
     ----------
@@ -38,11 +59,13 @@ def discernment(
         which makes D_EW equal to the normalised D.
     form
         Without weights, M over the sum of 1/p, or 1 over that sum as the paper prints it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By perturbation: `level, D, D_EW` and `n` (pairs, the fewest over metrics). D is 0 at p = 1 and 1 at 0.05.
+    resamples
+        Of a percentile bootstrap over texts, which adds `ci_low` and `ci_high` (95%) of D and of the overall values.
+        A resample repeats texts, and D depends on their number, so an interval is about other texts, not about more
+        of them. Where every text falls, repeated texts tie and raise D of all resamples a little; the interval is
+        widened to hold its estimate.
+    seed
+        Of the bootstrap.
 
     Raises
     ------
@@ -56,92 +79,32 @@ def discernment(
     >>> scores = pd.DataFrame([(text, name, level, "fluency", 5 - damage * (text % 3))
     ...                        for text in range(12) for damage, (name, level) in enumerate(versions)],
     ...                       columns=["original", "perturbation", "level", "aspect", "score"])
-    >>> discernment(scores)[["level", "D", "n"]].round(3).to_dict("index")["typos, minor"]
+    >>> discernment(scores).perturbations[["level", "D", "n"]].round(3).to_dict("index")["typos, minor"]
     {'level': 'character', 'D': 1.851, 'n': 12}
-    """
-    differences, levels, aspects = _differences(scores)
-    d, weighted = _d(differences, _weights(weights, levels.index, aspects), form)
-    pairs = np.isfinite(differences).sum(axis=-1).min(axis=1)
-    return pd.DataFrame({"level": levels, "D": d, "D_EW": weighted, "n": pairs})
-
-
-def overall_discernment(table: pd.DataFrame) -> pd.Series:
-    """Average of D over levels, each level's mean counting once, and minimum (section 4.3.3).
-
-    Parameters
-    ----------
-    table
-        From `discernment`.
-
-    Returns
-    -------
-    pandas.Series
-        `D_avg, D_min, D_avg_EW, D_min_EW`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"level": ["word", "word", "sentence"], "D": [1, 2, 4], "D_EW": [1, 3, 2]})
-    >>> overall_discernment(table).to_dict()
-    {'D_avg': 2.75, 'D_min': 1.0, 'D_avg_EW': 2.0, 'D_min_EW': 1.0}
-    """
-    d, weighted = table[["D", "D_EW"]].to_numpy().T
-    return pd.Series(_overall(d, weighted, table["level"]), STATISTICS)
-
-
-def discernment_interval(
-    scores: pd.DataFrame,
-    weights: pd.DataFrame | None = None,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    form: Form = "normalised",
-    each: bool = False,
-) -> pd.DataFrame:
-    """Percentile bootstrap over texts of the four overall scores, or of each perturbation's D.
-
-    A resample repeats texts, and D depends on the sample's size as well as on the judge, so an interval is
-    about other texts, not about more of them. Where every text falls, repeated texts tie and raise D of all
-    resamples a little; the interval is widened to hold its estimate.
-
-    Parameters
-    ----------
-    scores, weights, form
-        As for `discernment`.
-    rng, resamples, confidence
-        Of the bootstrap; confidence in (0, 1).
-    each
-        Whether each perturbation's D is wanted instead of the overall scores.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By statistic, or by perturbation: `value, ci_low, ci_high`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame([(text, name, level, "fluency", 5 - (name == "typos") * (text % 3))
-    ...                        for text in range(12) for name, level in [("original", ""), ("typos", "character")]],
-    ...                       columns=["original", "perturbation", "level", "aspect", "score"])
-    >>> discernment_interval(scores, rng=np.random.default_rng(0), resamples=100).round(3).loc["D_avg"].tolist()
+    >>> discernment(scores, resamples=100).overall.round(3).loc["D_avg"].tolist()
     [1.851, 1.157, 2.435]
     """
     differences, levels, aspects = _differences(scores)
-    texts = differences.shape[-1]
-    drawn = rng.integers(texts, size=(resamples, texts))
-    resampled = np.moveaxis(differences[..., drawn], -2, 0)  # resample, perturbation, metric, text
-    d, weighted = _d(resampled, _weights(weights, levels.index, aspects), form)
-    draws = d.T if each else _overall(d, weighted, levels)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(draws, tails, axis=1)
-    table = discernment(scores, weights, form=form)
-    value = table["D"] if each else overall_discernment(table)
-    return pd.DataFrame(
-        {"value": value, "ci_low": np.fmin(low, value), "ci_high": np.fmax(high, value)}
-    )
+    of_metrics = _weights(weights, levels.index, aspects)
+    d, weighted = _d(differences, of_metrics, form)
+    pairs = np.isfinite(differences).sum(axis=-1).min(axis=1)
+    each = pd.DataFrame({"level": levels, "D": d, "D_EW": weighted, "n": pairs})
+    overall = pd.DataFrame({"value": _overall(d, weighted, levels)}, STATISTICS)
+    if resamples:
+        texts = differences.shape[-1]
+        drawn = np.random.default_rng(seed).integers(texts, size=(resamples, texts))
+        resampled = np.moveaxis(differences[..., drawn], -2, 0)
+        d, weighted = _d(resampled, of_metrics, form)  # resample x perturbation
+        each = _with_interval(each, "D", d.T)
+        overall = _with_interval(overall, "value", _overall(d, weighted, levels))
+    return Discernment(each, overall)
+
+
+def _with_interval(table, column, draws):
+    """Add 95% bounds of a column, from the draws of each row."""
+    low, high = np.nanquantile(draws, [0.025, 0.975], axis=1)
+    value = table[column]
+    return table.assign(ci_low=np.fmin(low, value), ci_high=np.fmax(high, value))
 
 
 def log_p(differences):
@@ -150,12 +113,6 @@ def log_p(differences):
     Differences are original minus perturbed, NaN for a missing rating. Zeros are dropped, as scipy does by default.
     Up to `MOST_EXACT` unequal pairs get the distribution given the ranks, ties included; more the normal
     approximation without correction for continuity, which is what `scipy.stats.wilcoxon` takes where there are ties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(log_p([[4, 1, 2, 1, 1], [0, 0, 0, 0, 0]])).round(5)
-    array([0.03125, 1.     ])
     """
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)
@@ -197,13 +154,6 @@ def harmonic_mean_p(log_p, weights=None, *, form="normalised"):
 
     With weights, which are at least 0 and sum to 1, it is the paper's form with expert weights, and a metric of weight
     0 may be NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> logs = np.log([0.01, 0.04])
-    >>> [float(np.exp(harmonic_mean_p(logs, form=form)).round(5)) for form in ("normalised", "as_printed")]
-    [0.016, 0.008]
     """
     log_p = np.asarray(log_p, float)
     check_known("form", form, ("normalised", "as_printed"))

@@ -1,7 +1,7 @@
 """DHP's perturbations of good texts (Wang et al. 2024, section 4.1, Tables 1 and 2, appendix B).
 
-The kinds and sizes are those of Table 2. Where the paper has a language model rewrite, a stand-in by rule
-makes the change, and the column `origin` says so; `nlgjudge.papers.dhp.rewriting` asks a model instead.
+`paper.toml` lists kinds and sizes. Where the paper has a language model rewrite, a stand-in by rule makes the change,
+and the column `origin` says so; a `rewriter` asks a model instead.
 Draws come from `random.Random` seeded with a string, which gives the same texts on every machine.
 """
 
@@ -10,66 +10,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.namespaces import optional
+from nlgjudge.papers.dhp.rewriting import rewrite
+from nlgjudge.papers.folders import paper
 
-# Table 2's sizes, minor and major, 0 for all; a story's endings are too short for two. The sizes of edits that
-# a model makes in the paper ("one or more") are ours. So is the 5 of a story's deletions, which is lost from the
-# paper's text: its typos have 5.
-_SIZES: dict[str, dict[str, tuple[int, ...]]] = {
-    "summarization": {
-        "fictional entities": (1, 4),
-        "grammatical errors": (2, 6),
-        "reordering": (2, 0),
-        "rewriting and insertion": (1, 2),
-    },
-    "story": {
-        "deletions": (5,),
-        "typos": (5,),
-        "fictional entities": (1,),
-        "grammatical errors": (1,),
-        "random ending": (1,),
-        "wrong ending": (1,),
-    },
-    "question_answering": {
-        "deletions": (5, 25),
-        "typos": (5, 25),
-        "fictional entities": (1, 4),
-        "grammatical errors": (1, 4),
-        "random answer": (1,),
-    },
-    "translation": {
-        "deletions": (10, 50),
-        "typos": (10, 50),
-        "word deletions": (5, 25),
-        "fictional entities": (1, 4),
-        "grammatical errors": (2, 6),
-    },
-}
-DATASETS = {
-    "summeval": "summarization",
-    "sumpubmed": "summarization",
-    "story_cloze": "story",
-    "answer_equivalence": "question_answering",
-    "wmt22_de_en": "translation",
-    "wmt22_zh_en": "translation",
-}
-_SIZES_OF_DATASETS: dict[str, dict[str, tuple[int, ...]]] = {
-    "summeval": {"deletions": (10, 50), "typos": (10, 50)},
-    "sumpubmed": {"deletions": (20, 100), "typos": (20, 100)},
-}
-LEVELS = {
-    "deletions": "character",
-    "typos": "character",
-    "word deletions": "word",
-    "fictional entities": "word",
-    "grammatical errors": "word",
-}  # any other: sentence
-_STAND_INS = ("fictional entities", "grammatical errors", "rewriting and insertion")
 # Kinds of error of the package `typo`, which has nine (the paper names none), and the letters that one takes.
 _TYPOS = {"missing_char": 2, "char_swap": 2, "extra_char": 1, "nearby_char": 1}
 # Words that are wrong in each other's place. A word of two pairs is replaced by that of the last.
@@ -90,26 +39,30 @@ class TooShort(ValueError):
 
 
 class Perturbation(NamedTuple):
-    """A kind of change that makes a text worse, as ``deletions``, and its number of edits k, 0 for all."""
+    """A kind of change that makes a text worse.
+
+    Attributes
+    ----------
+    name, degree
+        As ``deletions`` and ``minor``, ``major`` or empty.
+    k
+        Number of edits, 0 for all.
+    level
+        ``character``, ``word`` or ``sentence``.
+    origin
+        ``rule``, or ``stand-in`` for what a language model writes in the paper.
+    """
 
     name: str
-    degree: str  # minor, major or empty
+    degree: str
     k: int
+    level: str = ""
+    origin: str = "rule"
 
     @property
     def label(self) -> str:
         """Name and degree."""
         return f"{self.name}, {self.degree}" if self.degree else self.name
-
-    @property
-    def level(self) -> str:
-        """One of character, word and sentence."""
-        return LEVELS.get(self.name, "sentence")
-
-    @property
-    def origin(self) -> str:
-        """`rule`, or `stand-in` for what a language model writes in the paper."""
-        return "stand-in" if self.name in _STAND_INS else "rule"
 
 
 class Versions(NamedTuple):
@@ -128,29 +81,26 @@ class Versions(NamedTuple):
     left_out: pd.DataFrame
 
 
-def perturbations(dataset: str) -> list[Perturbation]:
-    """List the perturbations of one of `DATASETS` with their sizes (Table 2).
-
-    Raises
-    ------
-    ValueError
-        For another dataset.
-
-    Examples
-    --------
-    >>> [perturbation.label for perturbation in perturbations("story_cloze")]
-    ['deletions', 'typos', 'fictional entities', 'grammatical errors', 'random ending', 'wrong ending']
-    """
-    check_known("benchmark that DHP perturbs", dataset, DATASETS)
-    listed = []
-    sizes = _SIZES_OF_DATASETS.get(dataset, {}) | _SIZES[DATASETS[dataset]]
-    for name, numbers in sizes.items():
-        degrees = ("minor", "major") if len(numbers) > 1 else ("",)
-        listed += [Perturbation(name, degree, k) for degree, k in zip(degrees, numbers)]
-    return listed
+def perturbations(dataset):
+    """The perturbations of a dataset with their sizes (Table 2)."""
+    method = paper("dhp").method
+    check_known("benchmark that DHP perturbs", dataset, method["tasks"])
+    return [
+        Perturbation(kind["name"], degree, k, kind["level"], kind["origin"])
+        for kind in method["perturbations"]
+        if dataset in kind["datasets"]
+        for degree, k in zip(("minor", "major") if len(kind["k"]) > 1 else ("",), kind["k"])
+    ]
 
 
-def perturb(items: pd.DataFrame, plan: Sequence[Perturbation], *, seed: int = 0) -> Versions:
+def perturb(
+    items: pd.DataFrame,
+    plan: str | Sequence[tuple],
+    *,
+    kinds: Sequence[str] | None = None,
+    seed: int = 0,
+    rewriter: Any = None,
+) -> Versions:
     """Perturb each text in each way of a plan.
 
     Parameters
@@ -158,51 +108,73 @@ def perturb(items: pd.DataFrame, plan: Sequence[Perturbation], *, seed: int = 0)
     items
         `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from `nlgjudge.dhp.originals`.
     plan
-        As from `perturbations`.
+        A dataset of the paper, for its plan in Table 2, or name, degree and number of edits of each perturbation.
+    kinds
+        Of a dataset's plan, the perturbations wanted, as ``"typos, minor"``; all by default.
     seed
-        A copy depends on the seed, the item's id and the perturbation only, so it stays the same whatever else
-        is made. Random endings and answers also depend on the other items.
+        A copy depends on the seed, the item's id and the perturbation only. Random endings and answers also depend on
+        the other items.
+    rewriter
+        A judge that writes what a language model wrote in the paper, in the place of the stand-ins; for a
+        dataset's plan only. `origin` is then ``"llm:"`` and its name.
 
     Raises
     ------
     ValueError
-        For an unknown perturbation.
+        For an unknown dataset or perturbation, or a rewriter that gives no steps.
 
     Examples
     --------
     >>> import nlgjudge as nj
     >>> items = nj.dhp.originals(nj.load("summeval", "sample"), 2)
-    >>> made, left_out = perturb(items, [Perturbation("typos", "minor", 3)])
+    >>> made, left_out = perturb(items, [("typos", "minor", 3)])
     >>> made["perturbation"].tolist(), len(left_out)
     (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
+    if isinstance(plan, str):
+        listed = perturbations(plan)
+        labels = [perturbation.label for perturbation in listed]
+        for kind in kinds or ():
+            check_known(f"perturbation of {plan}", kind, labels)
+        listed = [one for one in listed if kinds is None or one.label in kinds]
+    else:
+        listed = [Perturbation(*entry) for entry in plan]
     rows = [
         items.assign(
             original=items["item_id"], perturbation="original", level="", origin="original"
         )
     ]
     left_out = []
-    for perturbation in plan:
-        texts = {}
-        for item in items.itertuples():
-            rng = random.Random(f"{seed}/{perturbation.label}/{item.item_id}")
-            try:
-                texts[item.Index] = _edited(item, items, perturbation, rng)
-            except TooShort as error:
-                left_out.append((item.item_id, perturbation.label, str(error)))
-        made = items.loc[list(texts)]
-        rows.append(
-            made.assign(
-                item_id=made["item_id"] + "#" + perturbation.label,
-                hypothesis=pd.Series(texts, dtype=object),
-                original=made["item_id"],
-                perturbation=perturbation.label,
-                level=perturbation.level,
-                origin=perturbation.origin,
-            )
-        )
-    reasons = pd.DataFrame(left_out, columns=["original", "perturbation", "reason"])
-    return Versions(pd.concat(rows, ignore_index=True), reasons)
+    for perturbation in listed:
+        copies, reasons = _copies(items, perturbation, seed)
+        rows.append(copies)
+        left_out += reasons
+    made = pd.concat(rows, ignore_index=True)
+    if rewriter is not None:
+        made, reasons = rewrite(made, paper("dhp").method["tasks"][plan], rewriter)
+        left_out += reasons
+    return Versions(made, pd.DataFrame(left_out, columns=["original", "perturbation", "reason"]))
+
+
+def _copies(items, perturbation, seed):
+    """Copies of all texts, and item, perturbation and reason of those that could not be made."""
+    texts, left_out = {}, []
+    for item in items.itertuples():
+        rng = random.Random(f"{seed}/{perturbation.label}/{item.item_id}")
+        try:
+            texts[item.Index] = _edited(item, items, perturbation, rng)
+        except TooShort as error:
+            left_out.append((item.item_id, perturbation.label, str(error)))
+    originals = items.loc[list(texts)]
+    copies = originals.assign(
+        item_id=originals["item_id"] + "#" + perturbation.label,
+        hypothesis=pd.Series(texts, dtype=object),
+        original=originals["item_id"],
+        perturbation=perturbation.label,
+        level=perturbation.level,
+        origin=perturbation.origin,
+    )
+    return copies, left_out
 
 
 def _edited(item, items, perturbation, rng):
@@ -218,14 +190,14 @@ def _edited(item, items, perturbation, rng):
 
 
 def delete_characters(text, k, rng):
-    """Delete k alphanumeric characters; `rng` is a `random.Random`. Raises `TooShort`."""
+    """Delete k alphanumeric characters."""
     places = [i for i, character in enumerate(text) if character.isalnum()]
     gone = set(_chosen(places, k, rng, "letters and digits"))
     return "".join(character for i, character in enumerate(text) if i not in gone)
 
 
 def add_typos(text, k, rng):
-    """Make k errors of the package `typo`, no two at one letter; `rng` is a `random.Random`. Raises `TooShort`.
+    """Make k errors of the package `typo`, no two at one letter.
 
     A letter is missing, a neighbouring key stands before it or in its place, or two letters are swapped.
     """
@@ -261,7 +233,7 @@ def _typo(text, start, free, rng):
 
 
 def delete_words(text, k, rng):
-    """Delete k words in a row, never all; `rng` is a `random.Random`. Raises `TooShort`."""
+    """Delete k words in a row, never all."""
     words = list(re.finditer(r"\S+\s*", text))
     if len(words) <= k:
         raise TooShort(f"{len(words)} words, not more than {k}")
@@ -272,7 +244,7 @@ def delete_words(text, k, rng):
 
 
 def reorder(text, k, rng):
-    """Permute k sentences (0 for all), never as they were; `rng` is a `random.Random`. Raises `TooShort`."""
+    """Permute k sentences (0 for all), never as they were."""
     spans = sentences(text)
     parts = [text[start:end] for start, end in spans]
     if len(parts) < max(k, 2) or len(set(parts)) < 2:
@@ -286,7 +258,7 @@ def reorder(text, k, rng):
 
 
 def invent_entities(text, k, rng):
-    """Stand-in: replace k numbers and names by invented ones; `rng` is a `random.Random`. Raises `TooShort`.
+    """Stand-in: replace k numbers and names by invented ones.
 
     A name is a capitalised word within a sentence. Where there are fewer than k, the longest other words
     are taken too.
@@ -309,7 +281,7 @@ def _names_something(word, text):
 
 
 def make_ungrammatical(text, k, rng):
-    """Stand-in: get k words wrong in number, tense, case or preposition. Raises `TooShort`."""
+    """Stand-in: get k words wrong in number, tense, case or preposition."""
     edits = []
     for word in re.finditer(r"[^\W\d_]+", text):
         wrong = _ungrammatical(word[0])
@@ -319,7 +291,7 @@ def make_ungrammatical(text, k, rng):
 
 
 def repeat_sentences(text, k, rng):
-    """Stand-in: repeat k sentences right after themselves. Raises `TooShort`."""
+    """Stand-in: repeat k sentences right after themselves."""
     edits = []
     for start, end in _chosen(sentences(text), k, rng, "sentences"):
         again = f" {rng.choice(_OPENINGS)}{text[start:end]}"

@@ -3,11 +3,8 @@
 The judge is asked for steps first (Auto-CoT), then for each text. Every reply is stored as usual.
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
-from typing import Any
 
 import pandas as pd
 
@@ -16,47 +13,20 @@ from nlgjudge.judging.rating_text import visible
 from nlgjudge.judging.reading import TEXT
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.tasks import Task
-from nlgjudge.papers.dhp.perturbing import Versions
 
 
-def rewrite(versions: Versions, task: str, judge: Any, **settings: Any) -> Versions:
-    """Replace the stand-ins' texts by a language model's.
-
-    Parameters
-    ----------
-    versions
-        From `nlgjudge.dhp.perturb`.
-    task
-        What the texts are: summarization, story, question_answering or translation.
-    judge
-        A name for `nlgjudge.get_judge`, or anything with a method `replies(tasks)`.
-    **settings
-        Sampling parameters.
-
-    Returns
-    -------
-    nlgjudge.papers.dhp.perturbing.Versions
-        `origin` of the rewritten is ``"llm:"`` and the judge's name. A text without a reply, or with
-        one that changes nothing, is left out with the reason.
-
-    Raises
-    ------
-    KeyError
-        For an unknown task.
-    ValueError
-        When the judge gives no steps.
-    """
+def rewrite(items, task, judge):
+    """Replace the stand-ins' texts by a model's; item, perturbation and reason of those that it did not change."""
     judge = get_judge(judge)
-    items = versions.items
     texts = items[items["perturbation"] == "original"].set_index("original")["hypothesis"]
     is_stand_in = items["origin"] == "stand-in"
     parts = [items[~is_stand_in]]
     left_out = []
     for label, part in items[is_stand_in].groupby("perturbation", sort=False):
-        rewriting, fields = _request(label, task, judge, settings)
+        request, fields = _request(label, task, judge)
         before = texts[part["original"]]
         tasks = [
-            _task(key, rewriting, fields | {"hypothesis": text, "reference": text}, settings)
+            _task(key, request, fields | {"hypothesis": text, "reference": text})
             for key, text in zip(part["item_id"], before)
         ]
         replies = list(judge.replies(tasks))
@@ -69,13 +39,10 @@ def rewrite(versions: Versions, task: str, judge: Any, **settings: Any) -> Versi
         left_out += [
             (key, label, reason) for key, reason in zip(part["original"], reasons) if reason
         ]
-    more = pd.DataFrame(left_out, columns=versions.left_out.columns)
-    return Versions(
-        pd.concat(parts, ignore_index=True), pd.concat([versions.left_out, more], ignore_index=True)
-    )
+    return pd.concat(parts, ignore_index=True), left_out
 
 
-def _request(label, task, judge, settings):
+def _request(label, task, judge):
     """The prompt for a perturbation and what fills it beside the text: the printed prompt where there is one."""
     folder = files("nlgjudge") / "papers" / "dhp" / "prompts" / "perturb"
     words = tomllib.loads((folder / "adjustments.toml").read_text(encoding="utf-8"))
@@ -84,16 +51,16 @@ def _request(label, task, judge, settings):
     fields = {"noun": noun, "occasion": occasion, "adjustment": words[name][degree or "minor"]}
     if (task, label) == ("summarization", "fictional entities, minor"):
         return prompt("dhp/perturb/fictional_entities_minor"), fields | {"steps": ""}
-    steps = _task("adjustment steps", prompt("dhp/perturb/auto_cot"), fields, settings)
+    steps = _task("adjustment steps", prompt("dhp/perturb/auto_cot"), fields)
     (reply,) = judge.replies([steps])
     if not visible(reply.text).strip():
         raise ValueError(f"{judge.name} gave no steps for {label!r}: {reply.reason}")
     return prompt("dhp/perturb/adjust"), fields | {"steps": visible(reply.text).strip()}
 
 
-def _task(key, request, fields, settings):
+def _task(key, request, fields):
     text = request.render(fields)
-    return Task(key, "", text, fields, TEXT, 1, settings, request.name, request.digest)
+    return Task(key, "", text, fields, TEXT, prompt=request.name, digest=request.digest)
 
 
 def _unusable(reply, old):

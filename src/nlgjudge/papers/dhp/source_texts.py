@@ -17,12 +17,14 @@ _LONGER_THAN = {"answer_equivalence": 150, "wmt22_de_en": 300, "wmt22_zh_en": 30
 def originals(benchmark: Benchmark, n: int | None = 100, *, seed: int = 0) -> pd.DataFrame:
     """Choose the texts that DHP perturbs (appendix A).
 
+    Of SummEval the first reference with most sentences, of SumPubMed the BACKGROUND sections, of Story Cloze the right
+    endings, of Answer Equivalence the references above 150 characters, of WMT-22 the translations above 300. WMT-22
+    de-en has 16 segments of that length, so blocks of four neighbours are joined there. In a sample any length will do.
+
     Parameters
     ----------
     benchmark
-        One of `nlgjudge.dhp.DATASETS`: of SummEval the first reference with most sentences,
-        of SumPubMed the BACKGROUND sections, of Story Cloze the right endings, of Answer Equivalence
-        the references above 150 characters, of WMT-22 the translations above 300.
+        A dataset of the paper, from `nlgjudge.load`.
     n
         Number of texts drawn at random, or all where there are no more; None or 0 for all.
     seed
@@ -32,15 +34,7 @@ def originals(benchmark: Benchmark, n: int | None = 100, *, seed: int = 0) -> pd
     -------
     pandas.DataFrame
         The items' columns with the text in `hypothesis`, `references` the document's other ones, and
-        `wrong`, a story's wrong ending. WMT-22 de-en has 16 segments above 300 characters, so that
-        blocks of four neighbours are joined there. The limits of length do not apply to a sample.
-
-    Examples
-    --------
-    >>> import nlgjudge as nj
-    >>> chosen = originals(nj.load("summeval", "sample"), 2)
-    >>> len(chosen), chosen["item_id"].tolist() == chosen["doc_id"].tolist()
-    (2, True)
+        `wrong`, a story's wrong ending.
     """
     items = benchmark.items.drop_duplicates("doc_id").assign(wrong="")
     if benchmark.name == "summeval":
@@ -80,8 +74,8 @@ def _most_sentences(texts):
 
 def _background(text):
     """The section BACKGROUND of an article or abstract; empty without one."""
-    found = re.match(r"BACKGROUND\n(.*?)(?=\n(RESULTS|CONCLUSIONS)\n|\Z)", text, re.DOTALL)
-    return found[1].strip() if found else ""
+    section = re.match(r"BACKGROUND\n(.*?)(?=\n(RESULTS|CONCLUSIONS)\n|\Z)", text, re.DOTALL)
+    return section[1].strip() if section else ""
 
 
 def _joined(items, size):

@@ -15,8 +15,7 @@ def evaluation_steps(judge: Any, task: str, criteria: str, **settings: Any) -> s
     Parameters
     ----------
     judge
-        A name for `nlgjudge.get_judge`, or anything with `replies(tasks)`. A live judge keeps the reply in its store,
-        so the same request is paid once.
+        As for `nlgjudge.get_judge`. A live judge keeps the reply in its store, so the same request is paid once.
     task, criteria
         Task introduction and evaluation criteria.
     **settings
