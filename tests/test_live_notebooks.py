@@ -166,13 +166,8 @@ def scores_of(notebook):
 def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     """Votes on summaries give the two summary datasets a weighed D; the other four have none to be drawn."""
     votes = tmp_path / "votes.csv"
-    names = sorted(
-        {
-            perturbation.name
-            for dataset in ("summeval", "sumpubmed")
-            for perturbation in nj.dhp.perturbations(dataset)
-        }
-    )
+    kinds = nj.paper("dhp").method["perturbations"]
+    names = sorted({kind["name"] for kind in kinds if "summeval" in kind["datasets"]})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
     notebook, _ = ask(

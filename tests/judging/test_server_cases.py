@@ -537,17 +537,14 @@ def test_a_prompt_of_ones_own_asks_for_json_where_the_server_supports_it(serve, 
 
 
 def test_aspects_are_asked_for_by_a_schema(serve, store):
-    aspects = [
-        nj.coascore.Aspect("Clarity", "how clear it is"),
-        nj.coascore.Aspect("Tone", "its tone"),
-    ]
+    aspects = [("Clarity", "how clear it is"), ("Tone", "its tone")]
     chats = nj.load("topical_chat", "sample").items.head(1)
     server = serve(lambda *_: completion(['{"Clarity": 4, "Tone": 2}']))
     judge = nj.get_judge("openai:m", store=store)
-    from nlgjudge.papers.coascore.aspects import score_aspects
-
-    found = score_aspects(chats, judge, "dialogue", "overall", aspects)
-    assert found["score"].tolist() == [4, 2]
+    chain = nj.coascore.coascore(
+        chats, judge, "dialogue", "overall", aspects=aspects, final="average"
+    )
+    assert chain.aspect_scores["score"].tolist() == [4, 2]
     schema = sent(server)[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["Clarity", "Tone"] == list(schema["properties"])
 

@@ -1,5 +1,6 @@
 """A judge that knows people's ratings finds a wrong aspect, subset, level, scale, join or sign in any row."""
 
+import json
 from functools import cache
 
 import numpy as np
@@ -212,18 +213,21 @@ def test_what_may_not_be_kept_says_why():
 def test_a_reply_without_a_list_leaves_its_aspect_unread_and_the_others_go_on():
     """Table 5 asks for five aspects; to one of them the judge names nothing."""
 
-    class Forgetful(nj.coascore.Chained):
-        def _text(self, task):
-            is_lost = task.reading.form == "text" and task.aspect == "naturalness"
-            return "I cannot think of any." if is_lost else super()._text(task)
+    named = [f"Quality {number}" for number in range(1, 6)]
 
-    five = list(nj.coascore.dataset_aspects("dialogue").values())[:5]
+    def forgetful(item):
+        if "Your task is to list" in item.prompt:
+            lines = [f"{name}: how good it is" for name in named]
+            return "I cannot think of any." if item.aspect == "naturalness" else "\n".join(lines)
+        if "JSON" not in item.prompt:
+            return 3
+        rated = [aspect.name for aspect in nj.coascore.dataset_aspects("dialogue").values()]
+        return json.dumps(dict.fromkeys([*named, *rated], 4))
+
     with pytest.warns(
         UserWarning, match="named no aspect of naturalness, expected 5, one 'Name: def"
     ):
-        found = nj.rerun(
-            "coascore", "table5", Forgetful(nj.get_judge("surface"), five), source="sample"
-        )
+        found = nj.rerun("coascore", "table5", forgetful, source="sample")
     read = found.responses.groupby("aspect")["score"].apply(lambda scores: scores.notna().mean())
     assert read["naturalness"] < 1 and read.drop("naturalness").eq(1).all()
     lost = found.responses[found.responses["score"].isna()]

@@ -137,9 +137,8 @@ def _refuse_for_dhp(targets, judges, *, plan, **given):
 
 def rerun_dhp(judges, request, limit, source, options):
     """Run DHP's discernment with judges, on the page of their other results too."""
-    from nlgjudge.papers.dhp.perturbing import DATASETS  # no other rerun needs it
-
-    is_sample = source != "real" and all(nj.load(name, source).is_sample for name in DATASETS)
+    datasets = nj.paper("dhp").method["tasks"]
+    is_sample = source != "real" and all(nj.load(name, source).is_sample for name in datasets)
     if is_sample and refuse_sample(source, False, judges):
         return FAILED
     settings = {"judge": [*judges], "options": request, "source": source, "limit": limit}

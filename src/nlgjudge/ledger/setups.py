@@ -14,7 +14,7 @@ from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.tasks import MISSING, Tasks
-from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
+from nlgjudge.papers.dhp.perturbing import perturb
 
 # Everything that a set-up can say, and what it says otherwise.
 SETUP: dict[str, Any] = {
@@ -169,7 +169,7 @@ def _prompt(given, judge, aspect):
 
 
 def _perturbed(items, wanted):
-    made = perturb(items, [Perturbation(*wanted)]).items
+    made = perturb(items, [wanted]).items
     made = made[made["perturbation"] != "original"]
     return made.assign(item_id=made["original"])
 
