@@ -38,9 +38,8 @@ def test_each_typo_is_one_error_at_a_letter_of_its_own(k):
     letters = "q W e r t y u i o p"
     for seed in SEEDS:
         changed = p.add_typos(letters, k, random.Random(seed)).split(" ")
-        wrong = [
-            (old, new) for old, new in zip(letters.split(" "), changed, strict=True) if old != new
-        ]
+        pairs = zip(letters.split(" "), changed, strict=True)
+        wrong = [(old, new) for old, new in pairs if old != new]
         assert len(wrong) == k
         assert all(new[-1:] == old and len(new) == 2 or len(new) == 1 for old, new in wrong)
 
@@ -81,15 +80,7 @@ def test_reordering_moves_whole_sentences_and_is_never_the_identity(k):
     assert p.reorder("Yes. Yes. No.", 0, random.Random(1)) != "Yes. Yes. No."
 
 
-@pytest.mark.parametrize(
-    "name, k",
-    [
-        ("fictional entities", 1),
-        ("fictional entities", 4),
-        ("grammatical errors", 2),
-        ("grammatical errors", 6),
-    ],
-)
+@pytest.mark.parametrize("name, k", [("fictional entities", 4), ("grammatical errors", 6)])
 def test_stand_ins_change_k_words(name, k):
     for text in TEXTS:
         for seed in SEEDS:

@@ -16,15 +16,8 @@ FOLDER = files("nlgjudge") / "papers"
 def paper(key: str) -> Paper:
     """Return what is known of a paper: versions, tables and figures, and how each row of a model was asked.
 
-    Parameters
-    ----------
-    key
-        The paper's, or one of a version, as ``geval_v1``.
-
-    Raises
-    ------
-    ValueError
-        For an unknown paper, with the near ones, and for a mistake in a `paper.toml`.
+    `key` is the paper's, or one of a version, as ``geval_v1``. A ValueError names the papers near an unknown key, and
+    a mistake in a `paper.toml`.
 
     Examples
     --------
@@ -54,8 +47,9 @@ def papers() -> dict[str, Paper]:
     """Every paper by key, in the order of the ledger."""
     paths = {folder.name: folder / "paper.toml" for folder in FOLDER.iterdir() if folder.is_dir()}
     entries = {key: _toml(key, path) for key, path in paths.items() if path.is_file()}
-    found = [_paper(key, entry) for key, entry in entries.items()]
-    return {paper.key: paper for paper in sorted(found, key=lambda one: (one.order, one.key))}
+    listed = [_paper(key, entry) for key, entry in entries.items()]
+    listed.sort(key=lambda paper: (paper.order, paper.key))
+    return {paper.key: paper for paper in listed}
 
 
 def _toml(key, path):
@@ -77,7 +71,7 @@ def _paper(key, entry):
         "artefacts": _named(Artefact, entry.get("artefacts", {}), f"{where}, artefacts", {}),
     }
     for section, kind in {"rows": Protocol, "scopes": Scope, "needs": Need}.items():
-        numbered = {str(n): one for n, one in enumerate(entry.get(section, ()), 1)}
+        numbered = {str(number): part for number, part in enumerate(entry.get(section, ()), 1)}
         common = of_every_row if kind is Protocol else {}
         own[section] = tuple(_named(kind, numbered, f"{where}, {section}", common).values())
     own["rows"] = {protocol.row: protocol for protocol in own["rows"]}
@@ -86,7 +80,7 @@ def _paper(key, entry):
 
 def _named(kind, entries, where, common):
     """Objects of entries by name; `common` is what each has that does not say otherwise."""
-    return {name: _built(kind, common | one, f"{where} {name}") for name, one in entries.items()}
+    return {name: _built(kind, common | own, f"{where} {name}") for name, own in entries.items()}
 
 
 def _built(kind, entry, where):

@@ -2,6 +2,9 @@
 
 from typing import Any, Literal, NamedTuple
 
+# How replies become an item's score: the mean of the samples' ratings, the expected rating under the tokens'
+# probabilities, the only rating, the last rating of a chain of aspects that the model named or that people rated, or
+# the mean of the aspects' ratings.
 Scoring = Literal[
     "mean", "probabilities", "single", "chain", "chain of rated aspects", "mean of aspects"
 ]
@@ -10,38 +13,7 @@ Scoring = Literal[
 class Protocol(NamedTuple):
     """How a model was asked for the values of a printed row.
 
-    Levels and coefficients are those of the row's printed cells; benchmark and aspects are those of its table's
-    `Scope`.
-
-    Attributes
-    ----------
-    artefacts
-        Tables and figures that print the row, as ``("table1",)``.
-    row
-        Its label, as printed.
-    model
-        The paper's own name of the model, with the version where one is stated.
-    prompt
-        Name for `nlgjudge.prompt`, with ``{task}`` and ``{aspect}`` to be filled; empty where the paper prints no
-        prompt for the row.
-    samples
-        Replies an item.
-    sampling
-        Sampling parameters as the paper states them; None where it leaves one open.
-    scoring
-        How replies become an item's score: the mean of the samples' ratings, the expected rating under the tokens'
-        probabilities, the only rating, the last rating of a chain of aspects that the model named or that people
-        rated, or the mean of the aspects' ratings.
-    source
-        Section, appendix or page.
-    note
-        What the paper leaves open, and what is sent instead.
-    aspects
-        Relevant aspects that a chain rates before the target; 0 without a chain.
-    sent
-        What is sent for parameters that the paper leaves open.
-    estimate
-        Samples and sampling parameters that estimate the probabilities where a model gives none.
+    Levels and coefficients are those of the row's printed cells; benchmark and aspects are those of its `Scope`.
 
     Examples
     --------
@@ -51,18 +23,18 @@ class Protocol(NamedTuple):
     ('geval/{task}/{aspect}', 20, {'temperature': 1, 'top_p': 1})
     """
 
-    artefacts: tuple[str, ...]
-    row: str
-    model: str
-    prompt: str
-    samples: int
-    sampling: dict[str, Any]
+    artefacts: tuple[str, ...]  # tables and figures that print the row, as ("table1",)
+    row: str  # its label, as printed
+    model: str  # the paper's own name, with the version where one is stated
+    prompt: str  # for nlgjudge.prompt, with {task} and {aspect}; empty where none is printed
+    samples: int  # replies an item
+    sampling: dict[str, Any]  # parameters as stated; None where the paper leaves one open
     scoring: Scoring
-    source: str
-    note: str = ""
-    aspects: int = 0
-    sent: dict[str, Any] = {}
-    estimate: tuple = ()
+    source: str  # section, appendix or page
+    note: str = ""  # what the paper leaves open, and what is sent instead
+    aspects: int = 0  # that a chain rates before the target
+    sent: dict[str, Any] = {}  # for parameters that the paper leaves open
+    estimate: tuple = ()  # samples and parameters where a model gives no probabilities
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -72,43 +44,21 @@ class Protocol(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What a printed table measures on one dataset: which items are judged, and against which ratings.
+    """What a printed table measures on one dataset: which items are judged, and against which ratings."""
 
-    Attributes
-    ----------
-    artefacts
-        The tables, as ``("table1", "table4")``.
-    dataset
-        As the tables' column `dataset` has it.
-    benchmark
-        Name for `nlgjudge.load`.
-    task
-        Fills ``{task}`` in the name of a row's prompt.
-    aspects
-        By aspect as printed: the aspect that the prompt asks for, and the one that people rated.
-    left_out
-        Systems whose texts are not judged.
-    not_asked
-        By a row's label, aspects for which the paper did not ask and prints a dash.
-    reversed
-        Whether the prompt asks for the opposite of what people rated, as for a fault in the place of a quality.
-    constant
-        What a document counts as on which all scores are equal, at sample level.
-    source, note
-        Section or page, and what is found or chosen rather than stated.
-    """
-
-    artefacts: tuple[str, ...]
-    dataset: str
-    benchmark: str
-    task: str
-    aspects: dict[str, tuple[str, str]]
-    left_out: tuple[str, ...] = ()
-    not_asked: dict[str, tuple[str, ...]] = {}
-    reversed: bool = False
-    constant: Literal["skip", "zero", "nan"] = "skip"
-    source: str = ""
-    note: str = ""
+    artefacts: tuple[str, ...]  # the tables, as ("table1", "table4")
+    dataset: str  # as the tables' column has it
+    benchmark: str  # for nlgjudge.load
+    task: str  # fills {task} in the name of a row's prompt
+    aspects: dict[
+        str, tuple[str, str]
+    ]  # as printed: the one asked for, and the one that people rated
+    left_out: tuple[str, ...] = ()  # systems whose texts are not judged
+    not_asked: dict[str, tuple[str, ...]] = {}  # by row, aspects with a dash
+    reversed: bool = False  # whether the prompt asks for the opposite of what people rated
+    constant: Literal["skip", "zero", "nan"] = "skip"  # a document with equal scores
+    source: str = ""  # section or page
+    note: str = ""  # what is found or chosen rather than stated
 
     def aspects_of(self, row: str) -> dict[str, tuple[str, str]]:
         """Aspects that a row was asked for, as `aspects` has them."""
@@ -133,20 +83,12 @@ class Artefact(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What cells need that nobody ran, in full and for a verdict.
+    """What cells need that nobody ran."""
 
-    Attributes
-    ----------
-    missing, needs
-        A few words without names of files, and the full text.
-    tables, rows
-        The tables and the beginnings of the rows' names that it covers; all where empty.
-    """
-
-    missing: str
-    needs: str
-    tables: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
+    missing: str  # in a few words without names of files, for a verdict
+    needs: str  # in full
+    tables: tuple[str, ...] = ()  # that it covers; all where empty
+    rows: tuple[str, ...] = ()  # beginnings of the rows' names that it covers; all where empty
 
     def covers(self, table: str, row: str) -> bool:
         """Whether it says what a row of a table needs."""
@@ -154,40 +96,16 @@ class Need(NamedTuple):
 
 
 class Paper(NamedTuple):
-    """A paper, as its `paper.toml` describes it.
+    """A paper, as its `paper.toml` describes it."""
 
-    Attributes
-    ----------
-    key, title
-        Name of its folder, and the title that texts use.
-    order
-        Its place in the ledger; papers without one come last.
-    versions
-        By the key of the published tables, as ``geval_v1``.
-    artefacts
-        Its tables and figures by name, in reading order.
-    rows
-        How each printed row of a model was asked, by label.
-    scopes
-        What its tables measure, a dataset each.
-    recorded
-        By dataset and row, the name of its replies for `nlgjudge.recording`.
-    copied
-        Rows that the authors took from another paper, and asked no model for.
-    needs
-        What cells need that nobody ran; the first that covers a row counts.
-    method
-        Settings of the paper's own method, as its code and notebooks read them.
-    """
-
-    key: str
-    title: str
-    versions: dict[str, Version]
-    artefacts: dict[str, Artefact]
-    rows: dict[str, Protocol] = {}
-    scopes: tuple[Scope, ...] = ()
-    recorded: dict[str, dict[str, str]] = {}
-    copied: tuple[str, ...] = ()
-    needs: tuple[Need, ...] = ()
-    method: dict[str, Any] = {}
-    order: int = 1000
+    key: str  # name of its folder
+    title: str  # that texts use
+    versions: dict[str, Version]  # by the key of the published tables, as geval_v1
+    artefacts: dict[str, Artefact]  # tables and figures by name, in reading order
+    rows: dict[str, Protocol] = {}  # how each printed row of a model was asked, by label
+    scopes: tuple[Scope, ...] = ()  # what its tables measure, a dataset each
+    recorded: dict[str, dict[str, str]] = {}  # by dataset and row, the name of its recording
+    copied: tuple[str, ...] = ()  # rows taken from another paper
+    needs: tuple[Need, ...] = ()  # the first that covers a row counts
+    method: dict[str, Any] = {}  # of the paper's own method, as its code and notebooks read it
+    order: int = 1000  # its place in the ledger

@@ -216,16 +216,9 @@ def _schema(names):
 
 
 def _task(key, stage, text, fields, settings):
-    return Task(
-        key,
-        stage.aspect,
-        text,
-        fields,
-        stage.reading,
-        settings=SAMPLING if settings is None else settings,
-        prompt=stage.name,
-        digest=stage.digest,
-    )
+    settings = SAMPLING if settings is None else settings
+    of_prompt = {"prompt": stage.name, "digest": stage.digest}
+    return Task(key, stage.aspect, text, fields, stage.reading, 1, settings, **of_prompt)
 
 
 def _key(name):
@@ -262,14 +255,10 @@ def _lines(text):
 
 
 @cache
-def _tasks():
-    """Words of each task."""
-    path = files("nlgjudge") / "papers" / "coascore" / "prompts" / "tasks.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def _task_words(name):
-    tasks = _tasks()
+    """What `tasks.toml` has on a task."""
+    path = files("nlgjudge") / "papers" / "coascore" / "prompts" / "tasks.toml"
+    tasks = tomllib.loads(path.read_text(encoding="utf-8"))
     if name not in tasks:
         raise KeyError(f"no words for task {name!r}; there are {', '.join(tasks)}")
     return tasks[name]

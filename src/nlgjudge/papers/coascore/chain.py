@@ -31,22 +31,11 @@ from nlgjudge.papers.coascore.aspects import (
 
 
 class Chain(NamedTuple):
-    """What a run of CoAScore gave.
+    """What a run of CoAScore gave."""
 
-    Attributes
-    ----------
-    responses
-        `item_id, aspect, sample_index, text, score, reason` of the target, as from `nlgjudge.judge_items`.
-    aspects
-        Those before the target.
-    aspect_scores
-        The same columns for each item and aspect of the chain; NaN with the reason `not_asked` where no scores were
-        wanted.
-    """
-
-    responses: pd.DataFrame
-    aspects: list[Aspect]
-    aspect_scores: pd.DataFrame
+    responses: pd.DataFrame  # of the target, as from nlgjudge.judge_items
+    aspects: list[Aspect]  # those before the target
+    aspect_scores: pd.DataFrame  # as responses, for each item and aspect of the chain
 
 
 def coascore(
@@ -67,10 +56,8 @@ def coascore(
 
     Parameters
     ----------
-    items
-        `item_id, source, hypothesis, references, context`.
-    judge
-        As for `nlgjudge.get_judge`.
+    items, judge
+        As for `nlgjudge.judge_items`.
     task, aspect
         A task and one of its aspects, as in `nlgjudge.coascore.dataset_aspects`.
     n
@@ -83,8 +70,6 @@ def coascore(
         Let the judge score the target, or take the mean of the aspects' scores.
     settings
         Sampling parameters; temperature 0 by default.
-    rng
-        For random scores.
     pattern
         How the target's score is written where the default does not read it; see `nlgjudge.judging.Reading`.
 
@@ -93,11 +78,6 @@ def coascore(
     Chain
         An item without any scored aspect has no score, with the reason `no_aspect_scores`. If the judge names
         no aspect, no item has a score, with the reason `no_aspects` or that of the missing reply.
-
-    Raises
-    ------
-    ValueError
-        For unknown options, random scores without `rng`, or an average without scores.
 
     Examples
     --------

@@ -27,13 +27,9 @@ STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
 class Discernment(NamedTuple):
     """What `discernment` gives.
 
-    Attributes
-    ----------
-    perturbations
-        By perturbation: `level`, `D` (0 at p = 1 and 1 at p = 0.05), `D_EW`, `n` (pairs, the fewest over metrics).
-    overall
-        By statistic the `value` of `D_avg`, where the mean of each level counts once, and of the minimum `D_min`;
-        `D_avg_EW` and `D_min_EW` with weights.
+    `perturbations` has `level, D` (1 at p = 0.05), `D_EW, n` (pairs, the fewest over metrics). `overall` has the
+    `value` of `D_avg`, where each level's mean counts once, of the minimum `D_min`, and with weights `D_avg_EW` and
+    `D_min_EW`.
     """
 
     perturbations: pd.DataFrame
@@ -61,16 +57,10 @@ def discernment(
         Without weights, M over the sum of 1/p, or 1 over that sum as the paper prints it.
     resamples
         Of a percentile bootstrap over texts, which adds `ci_low` and `ci_high` (95%) of D and of the overall values.
-        A resample repeats texts, and D depends on their number, so an interval is about other texts, not about more
-        of them. Where every text falls, repeated texts tie and raise D of all resamples a little; the interval is
-        widened to hold its estimate.
+        Where every text falls, repeated texts tie and raise D of all resamples a little; the interval is widened to
+        hold its estimate.
     seed
         Of the bootstrap.
-
-    Raises
-    ------
-    KeyError
-        Without originals, or for weights that lack a perturbation or aspect.
 
     Examples
     --------
@@ -79,8 +69,6 @@ def discernment(
     >>> scores = pd.DataFrame([(text, name, level, "fluency", 5 - damage * (text % 3))
     ...                        for text in range(12) for damage, (name, level) in enumerate(versions)],
     ...                       columns=["original", "perturbation", "level", "aspect", "score"])
-    >>> discernment(scores).perturbations[["level", "D", "n"]].round(3).to_dict("index")["typos, minor"]
-    {'level': 'character', 'D': 1.851, 'n': 12}
     >>> discernment(scores, resamples=100).overall.round(3).loc["D_avg"].tolist()
     [1.851, 1.157, 2.435]
     """
@@ -110,9 +98,8 @@ def _with_interval(table, column, draws):
 def log_p(differences):
     """Natural logarithms of one-sided signed-rank p-values along the last axis; NaN where there is no pair.
 
-    Differences are original minus perturbed, NaN for a missing rating. Zeros are dropped, as scipy does by default.
-    Up to `MOST_EXACT` unequal pairs get the distribution given the ranks, ties included; more the normal
-    approximation without correction for continuity, which is what `scipy.stats.wilcoxon` takes where there are ties.
+    Zeros are dropped. Up to `MOST_EXACT` unequal pairs get the distribution given the ranks, ties included; more the
+    normal approximation without correction for continuity, as `scipy.stats.wilcoxon` takes it where there are ties.
     """
     # Sums and differences of decimals that are equal on paper must tie.
     differences = np.round(np.asarray(differences, float), 9)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -26,10 +27,8 @@ _CONFUSED = """
 is/are was/were has/have does/do he/him she/her they/them we/us a/an in/at to/for of/from on/into with/by
 who/which this/these that/those their/them his/him and/but
 """
-_WRONG: dict[str, str] = {}
-for _pair in _CONFUSED.split():
-    _first, _second = _pair.split("/")
-    _WRONG |= {_first: _second, _second: _first}
+_PAIRS = [pair.split("/") for pair in _CONFUSED.split()]
+_WRONG = {word: other for pair in _PAIRS for word, other in (pair, pair[::-1])}
 _OPENINGS = ("In other words: ", "Put differently: ", "That is to say: ")
 _PUNKT = optional("nltk.tokenize.punkt", "metrics").PunktSentenceTokenizer()
 
@@ -39,25 +38,13 @@ class TooShort(ValueError):
 
 
 class Perturbation(NamedTuple):
-    """A kind of change that makes a text worse.
+    """A kind of change that makes a text worse."""
 
-    Attributes
-    ----------
-    name, degree
-        As ``deletions`` and ``minor``, ``major`` or empty.
-    k
-        Number of edits, 0 for all.
-    level
-        ``character``, ``word`` or ``sentence``.
-    origin
-        ``rule``, or ``stand-in`` for what a language model writes in the paper.
-    """
-
-    name: str
-    degree: str
-    k: int
-    level: str = ""
-    origin: str = "rule"
+    name: str  # as "deletions"
+    degree: str  # minor, major or empty
+    k: int  # number of edits, 0 for all
+    level: str = ""  # character, word or sentence
+    origin: str = "rule"  # or stand-in, for what a language model writes in the paper
 
     @property
     def label(self) -> str:
@@ -68,29 +55,27 @@ class Perturbation(NamedTuple):
 class Versions(NamedTuple):
     """Texts and their perturbed copies.
 
-    Attributes
-    ----------
-    items
-        The items' columns, `item_id` made unique, and `original` (the item's own id),
-        `perturbation` (``"original"`` for the text itself), `level`, `origin`.
-    left_out
-        `original, perturbation, reason` of copies that could not be made.
+    `items` has the items' columns, `item_id` made unique, and `original` (the item's own id), `perturbation`
+    (``"original"`` for the text itself), `level`, `origin`.
     """
 
     items: pd.DataFrame
-    left_out: pd.DataFrame
+    left_out: pd.DataFrame  # original, perturbation, reason of copies that could not be made
 
 
-def perturbations(dataset):
-    """The perturbations of a dataset with their sizes (Table 2)."""
+def perturbations(dataset, kinds=None):
+    """The perturbations of a dataset with their sizes (Table 2), all or those of some labels."""
     method = paper("dhp").method
     check_known("benchmark that DHP perturbs", dataset, method["tasks"])
-    return [
-        Perturbation(kind["name"], degree, k, kind["level"], kind["origin"])
-        for kind in method["perturbations"]
-        if dataset in kind["datasets"]
-        for degree, k in zip(("minor", "major") if len(kind["k"]) > 1 else ("",), kind["k"])
-    ]
+    by_label = {}
+    for entry in method["perturbations"]:
+        if dataset in entry["datasets"]:
+            for degree, k in zip(("minor", "major") if len(entry["k"]) > 1 else ("",), entry["k"]):
+                kind = Perturbation(entry["name"], degree, k, entry["level"], entry["origin"])
+                by_label[kind.label] = kind
+    for label in kinds or ():
+        check_known(f"perturbation of {dataset}", label, by_label)
+    return [kind for label, kind in by_label.items() if kinds is None or label in kinds]
 
 
 def perturb(
@@ -118,11 +103,6 @@ def perturb(
         A judge that writes what a language model wrote in the paper, in the place of the stand-ins; for a
         dataset's plan only. `origin` is then ``"llm:"`` and its name.
 
-    Raises
-    ------
-    ValueError
-        For an unknown dataset or perturbation, or a rewriter that gives no steps.
-
     Examples
     --------
     >>> import nlgjudge as nj
@@ -131,21 +111,11 @@ def perturb(
     >>> made["perturbation"].tolist(), len(left_out)
     (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
-    if isinstance(plan, str):
-        listed = perturbations(plan)
-        labels = [perturbation.label for perturbation in listed]
-        for kind in kinds or ():
-            check_known(f"perturbation of {plan}", kind, labels)
-        listed = [one for one in listed if kinds is None or one.label in kinds]
-    else:
-        listed = [Perturbation(*entry) for entry in plan]
-    rows = [
-        items.assign(
-            original=items["item_id"], perturbation="original", level="", origin="original"
-        )
-    ]
+    entries = perturbations(plan, kinds) if isinstance(plan, str) else plan
+    same = {"perturbation": "original", "level": "", "origin": "original"}
+    rows = [items.assign(original=items["item_id"], **same)]
     left_out = []
-    for perturbation in listed:
+    for perturbation in starmap(Perturbation, entries):
         copies, reasons = _copies(items, perturbation, seed)
         rows.append(copies)
         left_out += reasons

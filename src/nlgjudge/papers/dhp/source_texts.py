@@ -27,8 +27,6 @@ def originals(benchmark: Benchmark, n: int | None = 100, *, seed: int = 0) -> pd
         A dataset of the paper, from `nlgjudge.load`.
     n
         Number of texts drawn at random, or all where there are no more; None or 0 for all.
-    seed
-        Of the draw.
 
     Returns
     -------

@@ -21,11 +21,6 @@ def evaluation_steps(judge: Any, task: str, criteria: str, **settings: Any) -> s
     **settings
         Sampling parameters.
 
-    Raises
-    ------
-    ValueError
-        When the judge gives none.
-
     Examples
     --------
     >>> evaluation_steps("surface", "You will be given a summary.", "Fluency: how well it reads.")[:8]
