@@ -45,17 +45,17 @@ def scored(chats, rows, policy):
 
 def exact(scores, row, artefact, printed="", pearson="dataset"):
     """Cells of a printed row that a row's replies give to the last digit; Kendall within documents."""
-    found = nj.agreement(
+    values = nj.agreement(
         scores, [row], DIALOGUE, levels=("dataset", "sample"), coefficients=("pearson", "kendall")
     )
-    ours = found.set_index(["aspect", "level", "coefficient"])["ours"]
+    ours = values.set_index(["aspect", "level", "coefficient"])["ours"]
     table = published("closer_look", artefact)
     cells = table[table["row"] == (printed or row)]
     level = {"pearson": pearson, "kendall": "sample"}
-    values = [
+    computed = [
         ours[cell.aspect, level[cell.coefficient], cell.coefficient] for cell in cells.itertuples()
     ]
-    return int((np.abs(np.array(values) - cells["value"].to_numpy()) <= 0.0005 + 1e-9).sum())
+    return int((np.abs(np.array(computed) - cells["value"].to_numpy()) <= 0.0005 + 1e-9).sum())
 
 
 def test_printed_rows_from_the_released_replies(chats):

@@ -110,19 +110,25 @@ def coascore(
     table = table.reindex(index=items["item_id"], columns=[each.name for each in chosen])
     if final == "average":
         return Chain(_averages(table, aspect), chosen, aspect_scores)
-    stage = stage_prompt("chain", task, aspect)
-    if scores == "none":  # the prompt does not mention scores where it shows none
-        body = stage.body.replace("some scores for different", "some different")
-        body = body.replace("the scores for different", "the different")
-        stage = stage._replace(body=body, exact=False)
     shown = {item: _shown(chosen, row, scores) for item, row in zip(table.index, table.to_numpy())}
     has_scores = items["item_id"].map(shown) != ""
+    stage = _last_stage(task, aspect, scores)
     tasks = item_tasks(items[has_scores], stage, settings, {"scores": shown})
     end = responses(judge.replies(tasks), Reading("number", SCALE, pattern))
     if not has_scores.all():
         without = _without_scores(items.loc[~has_scores, "item_id"], aspect)
         end = pd.concat([end, without], ignore_index=True)
     return Chain(end, chosen, aspect_scores)
+
+
+def _last_stage(task, aspect, scores):
+    """The prompt of stage 3, which does not mention scores where it shows none."""
+    stage = stage_prompt("chain", task, aspect)
+    if scores != "none":
+        return stage
+    body = stage.body.replace("some scores for different", "some different")
+    body = body.replace("the scores for different", "the different")
+    return stage._replace(body=body, exact=False)
 
 
 def _chosen(aspects, judge, task, aspect, n, settings):
