@@ -223,7 +223,7 @@ class Benchmark:
 
 def build(
     name: str,
-    items: Iterable[tuple],
+    items: Iterable[tuple] | pd.DataFrame,
     ratings: Iterable[tuple],
     scores: Iterable[tuple] = (),
     *,
@@ -239,7 +239,8 @@ def build(
     ----------
     items, ratings, scores
         Rows in the schema's order; an item without `item_id` (None) gets
-        ``doc_id/system_id``, and ratings and scores refer to that.
+        ``doc_id/system_id``, and ratings and scores refer to that. Items may be a frame with further
+        columns, which prompts can show.
     files, left_out, source
         As the benchmark has them.
     expect
@@ -252,7 +253,8 @@ def build(
     ValueError
         When keys repeat or dangle, or counts are not the paper's.
     """
-    item_table = pd.DataFrame(list(items), columns=ITEMS)
+    names = list(items) if isinstance(items, pd.DataFrame) else ITEMS
+    item_table = pd.DataFrame(items, columns=names)
     rating_table = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
     score_table = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
     keys = item_table["doc_id"] + "/" + item_table["system_id"]

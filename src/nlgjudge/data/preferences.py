@@ -1,0 +1,107 @@
+"""Pairs of texts of which people prefer one: preferences as they are, or made from a benchmark's ratings.
+
+A pair is shown in both orders, and these are its two systems: item ``…/1`` has the first text as `hypothesis` and the
+second as `other`, item ``…/2`` the other way round. People's rating of an item is 1 where the text shown first is the
+better one, 0 where the other is, and 0.5 for a tie. A judge's choice is scored alike, so stores, intervals and paired
+tests work as for ratings, at the level ``pair``.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.checks import check_whole, first
+from nlgjudge.data.schema import RATINGS, Benchmark, build
+
+
+def of_preferences(name: str, pairs: pd.DataFrame, aspects: list[str], **options) -> Benchmark:
+    """Build a benchmark of pairs.
+
+    Parameters
+    ----------
+    pairs
+        A row for each: the columns of a benchmark's items, where `system_id` names the pair within its document,
+        `other`, and for each aspect people's preference: 1 for the hypothesis, 0 for the other, 0.5 for a tie.
+    **options
+        Of `nlgjudge.data.schema.build`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pair = {"item_id": "p1", "doc_id": "p1", "system_id": "pair", "source": "Say hi.", "hypothesis": "Hi.",
+    ...         "references": [], "context": "", "other": "Bye.", "better": 1.0}
+    >>> toy = of_preferences("toy", pd.DataFrame([pair]), ["better"])
+    >>> toy.items[["item_id", "hypothesis", "other"]].values.tolist(), toy.ratings["score"].tolist()
+    ([['p1/1', 'Hi.', 'Bye.'], ['p1/2', 'Bye.', 'Hi.']], [1.0, 0.0])
+    """
+    swapped = pairs.assign(hypothesis=pairs["other"], other=pairs["hypothesis"])
+    swapped[aspects] = 1 - pairs[aspects]
+    orders = pd.concat([pairs.assign(order="/1"), swapped.assign(order="/2")])
+    orders = orders.sort_index(kind="stable", ignore_index=True)
+    for column in ("item_id", "system_id"):
+        orders[column] += orders["order"]
+    ratings = orders.melt("item_id", aspects, "aspect", "score").assign(rater="mean")
+    items = orders.drop(columns=[*aspects, "order"])
+    return build(name, items, ratings[RATINGS].itertuples(index=False), **options)
+
+
+def pairs(
+    benchmark: Benchmark, *, per_document: int = 1, limit: int | None = None, seed: int = 0
+) -> Benchmark:
+    """Ask of a rated benchmark which of two outputs is better, in both orders.
+
+    Parameters
+    ----------
+    benchmark
+    per_document
+        Pairs of systems that are drawn in each document, without replacement; 0 for all of them.
+    limit
+        Documents, the first ones; None or 0 for all.
+    seed
+        Of the draw.
+
+    Returns
+    -------
+    Benchmark
+        Two items a pair, with a column `other`. The preference for each aspect is that of the mean ratings, and equal
+        ones are a tie, which has no accuracy. At the level ``pair`` a document counts as the mean of its pairs.
+
+    Examples
+    --------
+    >>> import nlgjudge as nj
+    >>> chats = nj.data.pairs(nj.load("topical_chat", "sample"), per_document=2)
+    >>> chats.items.shape[0], chats.items["doc_id"].nunique()
+    (40, 10)
+    """
+    check_whole(0, per_document=per_document)
+    rng = np.random.default_rng(seed)
+    ratings = benchmark.human().set_index("item_id")[benchmark.aspects]
+    names: dict[tuple[str, str], str] = {}
+    rows = []
+    for _, outputs in first(benchmark.items, limit).groupby("doc_id", sort=False):
+        couples = list(combinations(outputs.to_dict("records"), 2))
+        drawn = sorted(rng.permutation(len(couples))[: per_document or None])
+        for one, two in (couples[place] for place in drawn):
+            systems = (one["system_id"], two["system_id"])
+            difference = ratings.loc[one["item_id"]] - ratings.loc[two["item_id"]]
+            rows.append(
+                one
+                | ((1 + np.sign(difference)) / 2).to_dict()
+                | {
+                    "item_id": f"{one['doc_id']}/{' or '.join(systems)}",
+                    "system_id": names.setdefault(systems, f"pair {len(names):04}"),
+                    "other": two["hypothesis"],
+                }
+            )
+    if not rows:
+        raise ValueError(f"{benchmark.name} has one output a document: expected two or more")
+    return of_preferences(
+        f"{benchmark.name} in pairs",
+        pd.DataFrame(rows),
+        benchmark.aspects,
+        files=benchmark.files,
+        left_out=benchmark.left_out,
+        source=benchmark.source,
+        notes=benchmark.notes,
+    )
