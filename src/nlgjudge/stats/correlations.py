@@ -21,9 +21,8 @@ Constant = Literal["skip", "nan", "zero"]
 Kendall = Literal["b", "c"]
 LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
-PAIR = (
-    "pair"  # a document is a pair of texts, and its systems are the two orders in which it is shown
-)
+# A document is a pair of texts, and its systems are the two orders in which it is shown.
+PAIR: Level = "pair"
 SHARES: tuple[Coefficient, ...] = ("accuracy", "agreement", "first")
 CONSTANT = ("skip", "nan", "zero")
 KEYS = ["doc_id", "system_id"]
