@@ -324,6 +324,6 @@ def ablation(
         check_known("aspect", aspect, benchmark.aspects)
     price = price or None
     items = first(benchmark.items if items is None else items, limit)
-    setups = setups_of(base, change, items, aspects, price, max_cost)
+    setups = setups_of(base, change, benchmark, items, aspects, price, max_cost)
     how = {"level": level, "permutations": permutations, "seed": seed}
     return Ablation(benchmark, setups, aspects, price, how)
