@@ -129,8 +129,8 @@ class Ablation:
         of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
         return (
             f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. "
-            f"The paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over {aspects}); "
-            f"n is {n:,} {_UNITS[level]} or more."
+            f"The paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over "
+            f"{aspects}); n is {n:,} {_UNITS[level]} or more."
         )
 
     @property
@@ -156,7 +156,10 @@ class Ablation:
         shares["text"] = with_interval(
             shares.rename(columns={"low": "ci_low", "high": "ci_high"}), "value"
         )
-        shares = shares[shares["measure"].isin(["agreement", "first"])]
+        ratings = shares["measure"].eq("first") & shares["value"].gt(
+            1
+        )  # no choice between two texts
+        shares = shares[shares["measure"].isin(["agreement", "first"]) & ~ratings]
         names = {"agreement": "orders agree", "first": "first chosen"}
         shares["name"] = shares["measure"].map(names) + ": " + shares["judge"]
         return shares.pivot(index="aspect", columns="name", values="text").reindex(self.table.index)
@@ -169,6 +172,8 @@ class Ablation:
         for column in self.table.filter(regex="notice$|reason$"):
             name, _, kind = column.rpartition("_")
             start = "interval" if kind == "notice" else "no interval" if name else "no p"
+            if column == "reason" and self.how["level"] == PAIR:
+                continue  # pairs have no systems
             for aspect, text in self.table[column].items():
                 where.setdefault(text and f"{start}: {text}", []).append(f"{aspect} {name}".strip())
         found += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]

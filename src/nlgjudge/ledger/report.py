@@ -453,10 +453,11 @@ def _categories(rated, methods, aspect):
     table = table.sort_values("value", ascending=False, kind="stable")
     best = table.iloc[0]
     measures = ", ".join(f"{name} {best[name]}" for name in table.columns[4:])
-    sentence = f"{table.index[0]} agrees with people on {best['n']:,.0f} outputs by {measures}; people say 1 on {positive:.0%}."
-    paper = (
-        f"{sentence} 95% intervals leave out each document in turn; a share of 0 or 1 has Wilson's."
+    sentence = (
+        f"{table.index[0]} agrees with people on {best['n']:,.0f} outputs by {measures}; "
+        f"people say 1 on {positive:.0%}."
     )
+    paper = f"{sentence} 95% intervals leave out each document; a share of 0 or 1 has Wilson's."
     confusion = {method: one.confusion for method, one in found.items()}
     return AspectReport("categories", table, sentence, paper, notes, np.nan, confusion)
 
