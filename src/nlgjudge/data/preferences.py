@@ -15,6 +15,10 @@ from nlgjudge.data.checks import check_whole, first
 from nlgjudge.data.schema import RATINGS, Benchmark, build
 
 
+_SWAPPED = {"hypothesis": "other", "other": "hypothesis"}
+_SWAPPED |= {"output_id": "other_id", "other_id": "output_id"}
+
+
 def of_preferences(name: str, pairs: pd.DataFrame, aspects: list[str], **options) -> Benchmark:
     """Build a benchmark of pairs.
 
@@ -35,7 +39,7 @@ def of_preferences(name: str, pairs: pd.DataFrame, aspects: list[str], **options
     >>> toy.items[["item_id", "hypothesis", "other"]].values.tolist(), toy.ratings["score"].tolist()
     ([['p1/1', 'Hi.', 'Bye.'], ['p1/2', 'Bye.', 'Hi.']], [1.0, 0.0])
     """
-    swapped = pairs.assign(hypothesis=pairs["other"], other=pairs["hypothesis"])
+    swapped = pairs.rename(columns=_SWAPPED)[pairs.columns]
     swapped[aspects] = 1 - pairs[aspects]
     orders = pd.concat([pairs.assign(order="/1"), swapped.assign(order="/2")])
     orders = orders.sort_index(kind="stable", ignore_index=True)
@@ -64,7 +68,8 @@ def pairs(
     Returns
     -------
     Benchmark
-        Two items a pair, with a column `other`. The preference for each aspect is that of the mean ratings, and equal
+        Two items a pair, with the columns `other`, and `output_id` and `other_id`, the `item_id` of both
+        outputs in `benchmark`. The preference for each aspect is that of the mean ratings, and equal
         ones are a tie, which has no accuracy. At the level ``pair`` a document counts as the mean of its pairs.
 
     Examples
@@ -92,6 +97,8 @@ def pairs(
                     "item_id": f"{one['doc_id']}/{' or '.join(systems)}",
                     "system_id": names.setdefault(systems, f"pair {len(names):04}"),
                     "other": two["hypothesis"],
+                    "output_id": one["item_id"],
+                    "other_id": two["item_id"],
                 }
             )
     if not rows:
