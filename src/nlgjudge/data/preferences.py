@@ -14,40 +14,49 @@ import pandas as pd
 from nlgjudge.data.checks import check_whole, first
 from nlgjudge.data.schema import RATINGS, Benchmark, build
 
+# What is exchanged in the second order.
+_SWAPPED = {
+    "hypothesis": "other",
+    "other": "hypothesis",
+    "output_id": "other_id",
+    "other_id": "output_id",
+}
 
-_SWAPPED = {"hypothesis": "other", "other": "hypothesis"}
-_SWAPPED |= {"output_id": "other_id", "other_id": "output_id"}
 
-
-def of_preferences(name: str, pairs: pd.DataFrame, aspects: list[str], **options) -> Benchmark:
-    """Build a benchmark of pairs.
+def both_orders(
+    pairs: pd.DataFrame, preferences: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Items and ratings of pairs, each in both orders.
 
     Parameters
     ----------
     pairs
-        A row for each: the columns of a benchmark's items, where `system_id` names the pair within its document,
-        `other`, and for each aspect people's preference: 1 for the hypothesis, 0 for the other, 0.5 for a tie.
-    **options
-        Of `nlgjudge.data.schema.build`.
+        A row for each: the columns of a benchmark's items, where `system_id` names the pair within its document, and
+        `other`.
+    preferences
+        Columns of a benchmark's ratings: 1 for the hypothesis, 0 for the other, 0.5 for a tie.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> pair = {"item_id": "p1", "doc_id": "p1", "system_id": "pair", "source": "Say hi.", "hypothesis": "Hi.",
-    ...         "references": [], "context": "", "other": "Bye.", "better": 1.0}
-    >>> toy = of_preferences("toy", pd.DataFrame([pair]), ["better"])
-    >>> toy.items[["item_id", "hypothesis", "other"]].values.tolist(), toy.ratings["score"].tolist()
-    ([['p1/1', 'Hi.', 'Bye.'], ['p1/2', 'Bye.', 'Hi.']], [1.0, 0.0])
+    >>> pair = pd.DataFrame([{"item_id": "p1", "system_id": "order", "hypothesis": "Hi.", "other": "Bye."}])
+    >>> preferred = pd.DataFrame([{"item_id": "p1", "aspect": "better", "rater": "ann", "score": 1.0}])
+    >>> items, ratings = both_orders(pair, preferred)
+    >>> items.values.tolist(), ratings["score"].tolist()
+    ([['p1/1', 'order/1', 'Hi.', 'Bye.'], ['p1/2', 'order/2', 'Bye.', 'Hi.']], [1.0, 0.0])
     """
     swapped = pairs.rename(columns=_SWAPPED)[pairs.columns]
-    swapped[aspects] = 1 - pairs[aspects]
-    orders = pd.concat([pairs.assign(order="/1"), swapped.assign(order="/2")])
-    orders = orders.sort_index(kind="stable", ignore_index=True)
-    for column in ("item_id", "system_id"):
-        orders[column] += orders["order"]
-    ratings = orders.melt("item_id", aspects, "aspect", "score").assign(rater="mean")
-    items = orders.drop(columns=[*aspects, "order"])
-    return build(name, items, ratings[RATINGS].itertuples(index=False), **options)
+    turned = preferences.assign(score=1 - preferences["score"])
+    items = _joined(pairs, swapped, ["item_id", "system_id"])
+    return items, _joined(preferences, turned, ["item_id"])
+
+
+def _joined(first, second, keys):
+    """Rows of both orders beside each other, with the order at the end of their keys."""
+    parts = []
+    for order, part in (("/1", first), ("/2", second)):
+        parts.append(part.assign(**{key: part[key] + order for key in keys}))
+    return pd.concat(parts).sort_index(kind="stable", ignore_index=True)
 
 
 def pairs(
@@ -89,10 +98,8 @@ def pairs(
         drawn = sorted(rng.permutation(len(couples))[: per_document or None])
         for one, two in (couples[place] for place in drawn):
             systems = (one["system_id"], two["system_id"])
-            difference = ratings.loc[one["item_id"]] - ratings.loc[two["item_id"]]
             rows.append(
                 one
-                | ((1 + np.sign(difference)) / 2).to_dict()
                 | {
                     "item_id": f"{one['doc_id']}/{' or '.join(systems)}",
                     "system_id": names.setdefault(systems, f"pair {len(names):04}"),
@@ -103,10 +110,21 @@ def pairs(
             )
     if not rows:
         raise ValueError(f"{benchmark.name} has one output a document: expected two or more")
-    return of_preferences(
+    table = pd.DataFrame(rows)
+    first_ratings, other_ratings = (
+        ratings.loc[table[name]].to_numpy() for name in ("output_id", "other_id")
+    )
+    preferred = pd.DataFrame(
+        (1 + np.sign(first_ratings - other_ratings)) / 2, columns=benchmark.aspects
+    )
+    preferred = preferred.assign(item_id=table["item_id"]).melt(
+        "item_id", var_name="aspect", value_name="score"
+    )
+    items, rated = both_orders(table, preferred.assign(rater="mean")[RATINGS])
+    return build(
         f"{benchmark.name} in pairs",
-        pd.DataFrame(rows),
-        benchmark.aspects,
+        items,
+        rated,
         files=benchmark.files,
         left_out=benchmark.left_out,
         source=benchmark.source,

@@ -224,8 +224,8 @@ class Benchmark:
 def build(
     name: str,
     items: Iterable[tuple] | pd.DataFrame,
-    ratings: Iterable[tuple],
-    scores: Iterable[tuple] = (),
+    ratings: Iterable[tuple] | pd.DataFrame,
+    scores: Iterable[tuple] | pd.DataFrame = (),
     *,
     files: dict[str, str] | None = None,
     left_out: dict[str, str] | None = None,
@@ -239,8 +239,8 @@ def build(
     ----------
     items, ratings, scores
         Rows in the schema's order; an item without `item_id` (None) gets
-        ``doc_id/system_id``, and ratings and scores refer to that. Items may be a frame with further
-        columns, which prompts can show.
+        ``doc_id/system_id``, and ratings and scores refer to that. Each may be a frame; further columns
+        of items can be shown in prompts.
     files, left_out, source
         As the benchmark has them.
     expect
@@ -253,10 +253,9 @@ def build(
     ValueError
         When keys repeat or dangle, or counts are not the paper's.
     """
-    names = list(items) if isinstance(items, pd.DataFrame) else ITEMS
-    item_table = pd.DataFrame(items, columns=names)
-    rating_table = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
-    score_table = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
+    item_table = _table(items, ITEMS)
+    rating_table = _table(ratings, RATINGS).astype({"score": float})
+    score_table = _table(scores, SCORES).astype({"score": float})
     keys = item_table["doc_id"] + "/" + item_table["system_id"]
     item_table["item_id"] = item_table["item_id"].fillna(keys)
     item_ids = set(item_table["item_id"])
@@ -288,6 +287,13 @@ def build(
         dict(files or {}),
         dict(left_out or {}),
         list(notes),
+    )
+
+
+def _table(rows, columns):
+    """A table of rows; one that is a table already may have further columns."""
+    return (
+        rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows), columns=columns)
     )
 
 
