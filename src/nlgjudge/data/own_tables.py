@@ -64,8 +64,8 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
     elif hasattr(source, "to_pandas"):
         frame = source.to_pandas()
     elif str(source).startswith("hf://"):
-        name = str(source).rpartition("/")[2]
-        frame, unit, first = _from_file(name, _of_hub(str(source)), notes)
+        name = Path(str(source)).stem
+        frame, unit, first = _from_file(str(source), _of_hub(str(source)), notes)
     elif _HUB.fullmatch(str(source)) and not Path(source).exists():
         name = str(source).rpartition("/")[2]
         frame = _of_datasets(str(source), config, split)
