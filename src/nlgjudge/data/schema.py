@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
+from nlgjudge.data.checks import first
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 
@@ -141,6 +142,22 @@ class Benchmark:
         means = means[self.aspects].reset_index()
         keys = self.items[["item_id", "doc_id", "system_id"]]
         return keys.merge(means, on="item_id", how="left", validate="1:1")
+
+    def head(self, documents: int) -> Benchmark:
+        """Keep the first documents; 0 keeps all.
+
+        Examples
+        --------
+        >>> import nlgjudge as nj
+        >>> len(nj.load("openmeva", "sample").head(2).items)
+        8
+        """
+        items = first(self.items, documents)
+        tables = {"ratings": self.ratings, "scores": self.scores}
+        tables = {
+            name: table[table["item_id"].isin(items["item_id"])] for name, table in tables.items()
+        }
+        return replace(self, items=items, **tables)
 
     def with_scores(self, scores: pd.DataFrame) -> pd.DataFrame:
         """Join metric columns to the human means.

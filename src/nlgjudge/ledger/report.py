@@ -26,6 +26,7 @@ from nlgjudge.stats.rater_agreement import alpha, ceiling
 from nlgjudge.stats.significance import paired_tests
 
 CATEGORIES = {0.0, 0.5, 1.0}
+LEXICAL = ("ROUGE", "BLEU", "METEOR")
 LEVELS = (
     "Sample level is the mean correlation within documents. Dataset level, one correlation over all outputs, replaces "
     "it where fewer than half of the documents are ranked by people and every method. Values of different levels "
@@ -84,13 +85,17 @@ class Report:
 
     @property
     def sentence(self):
-        """The answer in a sentence."""
-        wins = sum("comes first" in one.sentence for one in self.aspects.values())
-        graded = [one for one in self.aspects.values() if one.level != "categories"]
-        if not graded:
-            return "How often methods agree with people, by category:"
-        of = f"{len(graded)} aspects" if len(graded) > 1 else "1 aspect"
-        return f"A single method wins on {wins} of {of}."
+        """The answer."""
+        first = {
+            aspect: one.table.index[0]
+            for aspect, one in self.aspects.items()
+            if len(one.table) and one.sentence.startswith(f"{one.table.index[0]} comes first")
+        }
+        graded = [aspect for aspect, one in self.aspects.items() if one.level != "categories"]
+        others = [aspect for aspect in graded if aspect not in first]
+        parts = [f"On {aspect}, {method} comes first." for aspect, method in first.items()]
+        parts += [f"No single method comes first on {', '.join(others)}."] * bool(others)
+        return " ".join(parts) or "How often methods agree with people:"
 
     def disagreements(self, method, aspect, *, most=10, texts=False):
         """List the outputs on which a method and people differ most.
@@ -126,6 +131,7 @@ class Report:
         Returns
         -------
         matplotlib.figure.Figure
+            None where no method can be compared.
         """
         panels = {aspect: f"{aspect} ({one.level})" for aspect, one in self.aspects.items()}
         drawn = [
@@ -133,6 +139,8 @@ class Report:
             for aspect, one in self.aspects.items()
             if len(one.table)
         ]
+        if not drawn:
+            return None
         drawn = pd.concat(drawn).rename(columns={"low": "ci_low", "high": "ci_high"})
         return figures.intervals(
             drawn.assign(group="agreement"),
@@ -146,18 +154,24 @@ class Report:
             notice=self.benchmark.notice,
         )
 
-    def _parts(self):
-        """Headings, texts and tables in the order of the page."""
+    @property
+    def summary(self):
+        """The answer, and a line for each aspect."""
         lines = [
             f"- {aspect} ({one.level}): {one.sentence}" for aspect, one in self.aspects.items()
         ]
-        yield "\n".join(
-            [f"Answer: {self.sentence} {self.benchmark.notice}".strip(), *lines, LEVELS]
-        )
+        levels = [LEVELS] if any(one.level != "categories" for one in self.aspects.values()) else []
+        notice = f" ({self.benchmark.notice})" if self.benchmark.notice else ""
+        return "\n".join([f"Answer{notice}: {self.sentence}", *lines, *levels])
+
+    def _parts(self):
+        """Texts and tables in the order of the page."""
+        yield self.summary
         yield "\n".join([*self.counts, *self.benchmark.notes])
         for aspect, one in self.aspects.items():
             yield "\n".join([aspect, *one.notes])
-            yield _shown(one)
+            if len(one.table):
+                yield _shown(one)
             yield from (
                 table.rename_axis(columns=f"{name}, {aspect}")
                 for name, table in one.confusion.items()
@@ -216,7 +230,7 @@ def report(
         counts = [
             f"{name}: {reply_counts(part)}" for name, part in scores.items() if "reason" in part
         ]
-        scores = item_scores(scores)
+        scores = item_scores(scores) if scores else None
     frame = benchmark.human()
     tables = [scores, benchmark.released(), _lexical(benchmark) if lexical else None]
     for table in tables:
@@ -256,15 +270,15 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     rated = rated.dropna(subset="human")
     known, left_out = _comparable(rated, [name for name in methods if name in rated])
     level, outputs, why = _level(rated, known)
+    height, agreement = _ceiling(ratings, outputs, level)
     notes = [f"{method} is not compared: {reason}." for method, reason in left_out.items()]
     if not known or outputs["human"].nunique() < 2:
-        text = "No method can be compared."
         missing = "Scores are missing, or the mean ratings of all outputs are equal."
-        return AspectReport(level, pd.DataFrame(), text, notes=[missing, *notes])
+        notes = [missing, agreement, *notes]
+        return AspectReport(level, pd.DataFrame(), "No method can be compared.", notes=notes)
     table = _correlated(outputs, known, level, permutations, seed)
     documents, systems = outputs["doc_id"].nunique(), outputs["system_id"].nunique()
     sentence = _verdict(table, documents, permutations)
-    height, agreement = _ceiling(ratings, outputs, level)
     above = list(table.index[table["value"] > height])
     notes = [
         _detectable(table, outputs, level, seed),
@@ -302,7 +316,7 @@ def _comparable(rated, methods):
         kept.remove(fewest)
     outputs = rated.dropna(subset=kept)
     ties = 1 - _ranked(outputs, kept).mean()
-    coarse = [method for method in kept if method.isupper() and ties[method] > 0.5]
+    coarse = [method for method in kept if method.startswith(LEXICAL) and ties[method] > 0.5]
     if len(coarse) < len(kept):
         left_out |= dict.fromkeys(coarse, "the same score for all outputs of most documents")
     equal = [method for method in kept if outputs[method].nunique() == 1]
@@ -464,7 +478,7 @@ def _categories(rated, methods, aspect):
 
 def _shown(one):
     """An aspect's table as text."""
-    if one.level == "categories" or not len(one.table):
+    if one.level == "categories":
         return one.table.iloc[:, 3:]
     named = one.table.rename(columns={"low": "ci_low", "high": "ci_high"})
     p = named[["p", "p_systems"]].map(lambda value: "–" if np.isnan(value) else f"{value:.3g}")
