@@ -254,6 +254,13 @@ def test_a_folder_with_several_splits_asks_for_one(tmp_path):
     assert len(read(tmp_path / "two", split="test").items) == 2
 
 
+def test_a_benchmark_goes_to_datasets_and_back():
+    chats = nj.load("topical_chat", "sample")
+    again = read(chats.datasets())
+    assert again.items.astype(object).equals(chats.items.astype(object))
+    pd.testing.assert_frame_equal(again.human(), chats.human(), check_dtype=False)
+
+
 def test_texts_in_another_script_are_noted():
     mine = read(TABLE.assign(hypothesis=["河。", "船。", "海。", "盐。"]))
     assert any("write the prompt's text yourself" in note for note in mine.notes)

@@ -72,7 +72,7 @@ def own_data(
         Columns `source, hypothesis, system` are needed; `references` (a list, or several separated by ``|||``),
         `context` and `doc_id` are optional, and without `doc_id` equal sources are one document. With a column
         `other`, a row is a pair, and no `system` is needed. A table of scores alone needs no texts: each row is a
-        document. Prompts can show any further column.
+        document. Prompts can show any further column. A `DatasetDict` as `Benchmark.datasets` makes it is read back.
 
         A rating is in ``human:ASPECT``, or one per rater in ``human:ASPECT:RATER``, an existing judge's score in
         ``judge:NAME`` or ``judge:NAME:ASPECT``: a number, a word (pass and fail, yes and no, …), or of a pair A, B or
@@ -108,6 +108,8 @@ def own_data(
     >>> mine.aspects, mine.released()["mine"].tolist()
     (['fluency'], [5.0, 3.0])
     """
+    if isinstance(source, dict) and {"items", "ratings"} <= set(source):
+        return _of_tables({name: part.to_pandas() for name, part in source.items()})
     names = _mapping(columns)
     report = _Report(source if isinstance(source, (str, PathLike)) else "the table")
     try:
@@ -130,6 +132,13 @@ def own_data(
             part.loc[is_turned, "score"] = _turned(part.loc[is_turned, "score"])
     report.check()
     return _built(table, outputs, ratings, scores, report)
+
+
+def _of_tables(tables):
+    """The benchmark that `Benchmark.datasets` made tables of."""
+    items = tables["items"].assign(references=tables["items"]["references"].map(list))
+    scores = tables.get("scores", pd.DataFrame(columns=SCORES))
+    return build("own", items, tables["ratings"], scores, source="own")
 
 
 def _turned(scores):
