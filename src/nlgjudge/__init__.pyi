@@ -15,6 +15,7 @@ from .ledger.ablate import ablation as ablation
 from .ledger.finding import Finding as Finding
 from .ledger.finding import signature as signature
 from .ledger.printed import published as published
+from .ledger.report import report as report
 from .ledger.reruns import rerun as rerun
 from .ledger.table import Table as Table
 from .papers import coascore as coascore

@@ -195,7 +195,10 @@ def test_a_file_with_several_aspects_may_have_such_a_column(write, name):
     """Of what a review is about, for example; the aspects are those of the ratings."""
     header = [*HEADER, "human:style", name]
     mine = own_data(write(text([[*row, str(i), "battery"] for i, row in enumerate(ROWS)], header)))
-    assert mine.aspects == ["fluency", "style"] and f"{name}: not used" in mine.notes
+    assert (
+        mine.aspects == ["fluency", "style"]
+        and f"{name}: no rating; a prompt can show it, as {{{{{name}}}}}" in mine.notes
+    )
 
 
 @pytest.mark.parametrize("cell", ["style: formal", "", "doc_id"])
@@ -281,7 +284,7 @@ def test_a_column_human_without_a_colon_is_no_rating(write, cells):
     objects = [dict(zip(THEIRS, row)) | {"Human": cell} for row, cell in zip(ROWS, cells)]
     path = as_json_lines(write(""), objects)
     mine = own_data(path, columns=MAPPED)
-    assert "Human: not used" in mine.notes
+    assert "Human: no rating; a prompt can show it, as {{Human}}" in mine.notes
     plain = own_data(write(text(ROWS)))
     assert mine.human()["fluency"].tolist() == plain.human()["fluency"].tolist()
     only = {key: value for key, value in MAPPED.items() if ":" not in key}
@@ -467,7 +470,10 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(write):
     [
         (text([ROWS[0], ROWS[1][:2]]), "system, row 3: an empty text"),
         ("source,hypothesis,system\n\n,,\n", "file: there is no row below the header"),
-        (b"\x1f\x8b\x08\0", "file: expected CSV, JSON Lines (.jsonl), Parquet, Excel (.xlsx) or"),
+        (
+            b"\x1f\x8b\x08\0",
+            "file: expected CSV, JSON Lines (.jsonl), JSON (.json), Parquet, Excel",
+        ),
         (changed((3, "system", " ")), "system, row 3: an empty text"),
         (changed((3, "system", "one")), "system, row 2, 3: several outputs of one system for one"),
         (changed((2, ANN, "bad"), (5, ANN, "bad")), f"{ANN}, row 2, 5: 'bad' is not a number"),

@@ -274,9 +274,14 @@ OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
             5,
             {},
             ValueError,
-            "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, or a Prompt",
+            "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, a Prompt, or a list",
         ),
-        ("Rate this: {{Reply}}", {}, ValueError, "no slot '{{Reply}}'"),
+        (
+            "Rate {{hypothesis}}: {{Reply}}",
+            {},
+            ValueError,
+            "no slot '{{Reply}}'.*; there are|There are",
+        ),
         (OPEN, {}, ValueError, "no slot '{{Reply}}'"),
         (
             "Rate this {hypothesis}",
@@ -285,10 +290,10 @@ OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
             "shows nothing to judge: put {{hypothesis}} where",
         ),
         (
-            prompt(FLUENCY)._replace(scale=(10, 1)),
+            prompt(FLUENCY)._replace(scale=(10, 10)),
             {},
             ValueError,
-            r"scale=\[10, 1\]: expected the lowest rating first, as \[1, 10\]",
+            r"scale=\[10, 10\]: expected two different ratings",
         ),
         (
             "geval/dialogue/coherence",

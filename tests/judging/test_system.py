@@ -16,6 +16,7 @@ from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.tasks import Task, Tasks, endpoint, key
 
 STRICT = "You are a strict critic."
+BEFORE = (("system", STRICT),)
 TEXT = "Rate the fluency from 1 to 5: {{hypothesis}}"
 ITEMS = pd.DataFrame(
     {"item_id": ["d/a"], "source": "s", "hypothesis": "A dog.", "references": [[]], "context": "c"}
@@ -39,10 +40,10 @@ def test_a_request_without_one_keeps_key_and_digest():
     task = Task("item", "fluency", "Rate this text from 1 to 5: A café.", {}, settings=settings)
     known = "5eb49007c891646f51f94cbda27bc690fb86dd7916e75013e3aba5f76fb3344f"
     assert key(task.request("test-model"), endpoint()) == known
-    assert key(task._replace(system=STRICT).request("test-model"), endpoint()) != known
+    assert key(task._replace(before=SENT[:1]).request("test-model"), endpoint()) != known
     plain = as_prompt(TEXT, aspect="fluency")
     assert plain.digest == "0504477be275"
-    others = [plain._replace(system=STRICT), plain._replace(body=STRICT + TEXT)]
+    others = [plain._replace(before=BEFORE), plain._replace(body=STRICT + TEXT)]
     assert len({one.digest for one in [plain, *others]}) == 3
 
 
@@ -77,7 +78,7 @@ def test_a_plan_counts_its_tokens(store):
     live = Live("m", store)
     tokens = [
         plan(live, Tasks(ITEMS, one))["prompt_tokens"]
-        for one in (plain, plain._replace(system=STRICT))
+        for one in (plain, plain._replace(before=BEFORE))
     ]
     assert tokens == [10, 16]
 

@@ -308,10 +308,10 @@ class Refuses:
     [
         ({"judge": "surfce"}, "did you mean 'surface'"),
         ({"prompt": "geval/dialoge/{aspect}"}, "no prompt .* did you mean 'geval/dialogue/"),
-        ({"prompt": "Rate this: {{Reply}}"}, "no slot '{{Reply}}'"),
+        ({"prompt": "Rate {{hypothesis}}: {{Reply}}"}, "no slot '{{Reply}}'"),
         ({"prompt": "Rate it from 1 to 9: {{hypothesis}}"}, "states a scale from 1 to 9"),
         ({"words": {"four stars": "five"}}, "has no 'four stars' to replace"),
-        ({"scale": [10, 1]}, "expected the lowest rating first"),
+        ({"scale": [5, 5]}, "expected two different ratings"),
         ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),
         ({"words": ["a"]}, r"words=\['a'\]: expected a dict, as {'carefully': 'with care'}"),
         ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),

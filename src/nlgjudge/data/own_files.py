@@ -1,30 +1,31 @@
-"""A file of your own: outputs of systems and human ratings, checked before it is used.
+"""Data of your own: outputs with human ratings or preferences, and perhaps judges' scores, checked before use.
 
-From top to bottom: read the file, give its columns the names used here, find documents and outputs, collect the
-ratings, build the benchmark. A `_Report` collects what is wrong, so that one error names all of it.
+From top to bottom: give the table's columns the names used here, find documents and outputs, collect ratings and
+scores, build the benchmark. A `_Report` collects what is wrong, so that one error names all of it.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-import zipfile
+from collections.abc import Sequence
 from itertools import combinations
 from os import PathLike
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.checks import unknown
-from nlgjudge.data.paths import use
+from nlgjudge.data.checks import check_known, unknown
+from nlgjudge.data.own_tables import read_table
+from nlgjudge.data.preferences import both_orders
 from nlgjudge.data.registry import blob_id
-from nlgjudge.data.schema import ITEMS, RATINGS, Benchmark, build
+from nlgjudge.data.schema import ITEMS, RATINGS, SCORES, Benchmark, build, loses_letters
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 NEEDED = ("source", "hypothesis", "system")
-OPTIONAL = ("references", "context", "doc_id", "rater")
+OPTIONAL = ("references", "context", "doc_id", "rater", "other")
 OUTPUT = ["doc_id", "system"]  # what an output is known by
 # Names, without regard to case, of columns that tell the rows of one output apart.
 ASPECTS = "aspects?|dimensions?|criteri(on|a)"
@@ -34,80 +35,143 @@ RATERS = (
 )
 # Cells without a rating; compared in lower case.
 NOTHING = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", "--", "\u2013", "?")
+# Words for two categories, or for the better of two texts, with their scores.
+CATEGORIES = (
+    {"pass": 1, "passed": 1, "fail": 0, "failed": 0},
+    {"yes": 1, "no": 0},
+    {"true": 1, "false": 0},
+    {"correct": 1, "incorrect": 0, "wrong": 0},
+    {"good": 1, "bad": 0},
+    {"a": 1, "b": 0, "tie": 0.5, "both": 0.5, "neither": 0.5},
+)
 # Values that stand for a missing rating if they lie outside the other ratings.
 CODES = (-1, -9, -99, -999, -9999, 9, 99, 999, 9999)
-NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 FEW_RATINGS = 5  # of a rater
 OPPOSED = -0.3  # correlation of two raters
-MOST_UNPACKED = 100_000_000  # bytes; reading them takes several times as much memory
 RATING = "human:ASPECT or human:ASPECT:RATER"
+JUDGE = "judge:NAME or judge:NAME:ASPECT"
 
 
 def own_data(
-    path: str | PathLike[str], *, columns: dict[str, str] | str | None = None
+    source: str | PathLike[str] | pd.DataFrame | Dataset,
+    *,
+    columns: dict[str, str] | str | None = None,
+    reverse: Sequence[str] = (),
+    config: str | None = None,
+    split: str | None = None,
 ) -> Benchmark:
-    """Read outputs and human ratings of your own from a file.
+    """Read outputs, human ratings and judges' scores of your own.
 
     Parameters
     ----------
-    path
-        CSV, Excel (first sheet), Parquet, JSON Lines, or a folder that `datasets` wrote with `save_to_disk`: a row per
-        output. Columns `source, hypothesis, system` are needed; `references` (a list, or several separated by ``|||``),
-        `context` and `doc_id` are optional, and without `doc_id` equal sources are one document. A rating is in
-        ``human:ASPECT``, or one per rater in ``human:ASPECT:RATER``. Lists with a rating per rater, and a column
-        `human` of dicts by aspect, are read too. A row per rater needs a column `rater`, a row per aspect a column
-        `aspect`. An empty cell, `NA` or `-` is a missing rating.
+    source
+        A row per output: a file (CSV, Excel's first sheet, Parquet, JSON Lines, or JSON as Label Studio exports it), a
+        folder that `datasets` wrote, a DataFrame, a `datasets.Dataset`, ``OWNER/NAME`` of the Hugging Face Hub, or a
+        file there (``hf://datasets/OWNER/NAME/FILE``).
+
+        Columns `source, hypothesis, system` are needed; `references` (a list, or several separated by ``|||``),
+        `context` and `doc_id` are optional, and without `doc_id` equal sources are one document. With a column
+        `other`, a row is a pair, and no `system` is needed. A table of scores alone needs no texts: each row is a
+        document. Prompts can show any further column. A `DatasetDict` as `Benchmark.datasets` makes it is read back.
+
+        A rating is in ``human:ASPECT``, or one per rater in ``human:ASPECT:RATER``, an existing judge's score in
+        ``judge:NAME`` or ``judge:NAME:ASPECT``: a number, a word (pass and fail, yes and no, …), or of a pair A, B or
+        tie. Lists with a rating per rater, and a column `human` of dicts by aspect, are read too. A row per rater
+        needs a column `rater`, a row per aspect a column `aspect`. An empty cell, `NA` or `-` is a missing rating.
     columns
         Your columns by the names used here: ``{"hypothesis": "summary"}`` or ``"hypothesis=summary,source=article"``.
+    reverse
+        Aspects of which a high rating is bad: their ratings and scores are turned round.
+    config, split
+        Of a data set on the Hub.
 
     Returns
     -------
     Benchmark
-        Named after the file. An item is called after its place, as ``row 2``; the rater is `mean` where none is named;
-        `notes` are what to know about the file.
+        Named after the file. An item is called after its place, as ``row 2``, of a pair ``row 2/1`` and ``row 2/2`` in
+        its two orders; the rater is `mean` where none is named; `released` gives the judges' scores; `notes` are what
+        to know about the file.
 
     Raises
     ------
     OSError
         If there is no such file.
     ValueError
-        With every problem of the file and its place, or for a mapping of a name that is not used here.
+        With every problem of the table and its place, or for a mapping of a name that is not used here.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "mine.csv"
-    >>> _ = file.write_text("source,summary,system,human:fluency\\nA river.,River.,one,4\\nA sea.,Sea.,one,2")
-    >>> mine = own_data(file, columns={"hypothesis": "summary"})
-    >>> mine.aspects, mine.items["item_id"].tolist()
-    (['fluency'], ['row 2', 'row 3'])
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"source": ["A river.", "A sea."], "summary": ["River.", "Sea."], "system": "one",
+    ...                       "human:fluency": [4, 2], "judge:mine": [5, 3]})
+    >>> mine = own_data(table, columns={"hypothesis": "summary"})
+    >>> mine.aspects, mine.released()["mine"].tolist()
+    (['fluency'], [5.0, 3.0])
     """
-    path = Path(path)
+    if isinstance(source, dict) and {"items", "ratings"} <= set(source):
+        return _of_tables({name: part.to_pandas() for name, part in source.items()})
     names = _mapping(columns)
-    report = _Report(path)
-    frame = _renamed(_read(path, report), names, report)
+    report = _Report(source if isinstance(source, (str, PathLike)) else "the table")
+    try:
+        table = read_table(source, config, split)
+    except ValueError as error:
+        report.problem(str(error))
+        report.check()
+    report.unit = table.unit
+    for note in table.notes:
+        report.note(note)
+    frame = _renamed(_without_texts(table.frame, names), names, report)
     frame = _with_documents(frame, report)
-    outputs, ratings = _outputs_and_ratings(frame, report)
-    ratings = _with_scores(ratings, report)
+    outputs, ratings, scores = _outputs_and_ratings(frame, report)
+    ratings = _with_numbers(ratings, report)
+    scores = _judged(scores, report)
+    for aspect in reverse:
+        check_known("aspect", aspect, ratings["aspect"].unique())
+        for part in (ratings, scores):
+            is_turned = part["aspect"] == aspect
+            part.loc[is_turned, "score"] = _turned(part.loc[is_turned, "score"])
     report.check()
-    outputs.index = report.unit + " " + outputs.index.astype(str)
-    ratings["item_id"] = report.unit + " " + ratings["place"].astype(str)
-    return build(
-        path.stem,
-        outputs[["doc_id", "system", *ITEMS[3:]]].itertuples(),
-        ratings[RATINGS].itertuples(index=False),
-        source="own",
-        files={file.name: blob_id(file.read_bytes()) for file in _files(path)},
-        notes=report.notes,
-    )
+    return _built(table, outputs, ratings, scores, report)
+
+
+def _of_tables(tables):
+    """The benchmark that `Benchmark.datasets` made tables of."""
+    items = tables["items"].assign(references=tables["items"]["references"].map(list))
+    scores = tables.get("scores", pd.DataFrame(columns=SCORES))
+    return build("own", items, tables["ratings"], scores, source="own")
+
+
+def _turned(scores):
+    return scores.max() + scores.min() - scores
+
+
+def _built(table, outputs, ratings, scores, report):
+    """The benchmark; of pairs, with both orders."""
+    place = f"{report.unit} "
+    items = outputs.rename(columns={"system": "system_id"})
+    items.insert(0, "item_id", place + items.index.astype(str))
+    items = items[[*ITEMS, *items.columns.drop(ITEMS)]].reset_index(drop=True)
+    for part in (ratings, scores):
+        part["item_id"] = place + part["place"].astype(str)
+    scores = scores.assign(variant="", evidence="own")[SCORES]
+    ratings = ratings[RATINGS]
+    if "other" in items:
+        scores["item_id"] += "/1"
+        items, ratings = both_orders(items, ratings)
+    if items["hypothesis"].map(loses_letters).mean() > 0.5:
+        report.note(
+            "most letters are not Latin, and the papers' prompts are English: write the prompt's text yourself",
+            "hypothesis",
+        )
+    files = {name: blob_id(content) for name, content in table.contents.items()}
+    return build(table.name, items, ratings, scores, source="own", files=files, notes=report.notes)
 
 
 class _Report:
     """Problems and notes of a file, in order, each with its column and rows."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, source):
+        self.source = source
         self.unit = "row"  # as a spreadsheet numbers it; `line` or `index` in other files
         self.problems = []
         self.notes = []
@@ -131,158 +195,8 @@ class _Report:
     def check(self):
         """Raise all problems found so far."""
         if self.problems:
-            first = f"{self.path} cannot be used; {len(self.problems)} found:"
+            first = f"{self.source} cannot be used; {len(self.problems)} found:"
             raise ValueError("\n".join([first, *self.problems]))
-
-
-# Read the file
-
-
-def _files(path):
-    """The file, or all files of a folder, noted as read."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [use(file) for file in files if not file.is_dir()]
-
-
-def _read(path, report):
-    """Cells as text, or lists and dicts, by row, line or index."""
-    kind = "folder" if path.is_dir() else path.suffix.lower()
-    reader, report.unit, first = _READERS.get(kind, (_read_csv, "row", 2))
-    try:
-        frame = reader(path, report).map(_plain)
-    except ValueError as error:
-        report.problem(str(error))
-        report.check()
-    frame.index = pd.RangeIndex(first, first + len(frame))
-    frame.columns = [str(name).strip() for name in frame.columns]
-    if "" in frame.columns:
-        report.note("a column without a name, as `to_csv` writes for the index, is left out")
-        frame = frame.drop(columns="")
-    for name in frame.columns[frame.columns.duplicated()]:
-        report.problem(f"several columns are called {name!r}: rename or remove one")
-    blank = frame.map(lambda cell: isinstance(cell, str) and not cell.strip())
-    frame = frame[~blank.all(axis=1)]
-    if frame.empty:
-        report.problem("there is no row below the header")
-    report.check()
-    return frame
-
-
-def _plain(cell):
-    """A cell as text; lists of texts and dicts stay; empty where nothing is given."""
-    if isinstance(cell, (list, np.ndarray)):
-        return [_plain(part) for part in cell]
-    if isinstance(cell, dict):
-        return {name: _plain(part) for name, part in cell.items()}
-    if not isinstance(cell, str) and pd.isna(cell):
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))  # an integer that was read as float because others are missing
-    return str(cell)
-
-
-def _read_csv(path, report):
-    content = path.read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-        report.note("not UTF-8: read as Latin-1. If letters look wrong, save it as CSV UTF-8")
-    lines = list(io.StringIO(text, newline=""))
-    if not lines or "\0" in lines[0]:
-        raise ValueError(
-            "expected CSV, JSON Lines (.jsonl), Parquet, Excel (.xlsx) or a folder of `datasets`"
-        )
-    separator = max(",;\t", key=lines[0].count)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be that long
-    quoting = _quoting(lines, separator, report)
-    header, *rows = csv.reader(lines, delimiter=separator, quoting=quoting)
-    for number, row in enumerate(rows, 2):
-        if len(row) > len(header):
-            raise ValueError(f"row {number} has {len(row)} cells; expected {len(header)}")
-        row += [""] * (len(header) - len(row))
-    return pd.DataFrame(rows, columns=header, dtype=object)
-
-
-def _quoting(lines, separator, report):
-    """How quotation marks are read, so that none of them joins rows."""
-    text = "".join(lines)
-    regular = len({line.count(separator) for line in lines if line.strip("\r\n")}) == 1
-    row = _row_that_joins(lines, separator, regular) if '"' in text else 0
-    if not row:
-        return csv.QUOTE_MINIMAL
-    if not regular or '"' in lines[0] or '""' in text:  # other cells are quoted
-        raise ValueError(
-            f"a quotation mark in row {row} is not closed at the end of its cell. Write each mark that "
-            "belongs to the text twice, and put the cell in quotation marks"
-        )
-    report.note(f"quotation marks are read as text, because one in row {row} is not closed")
-    return csv.QUOTE_NONE
-
-
-def _row_that_joins(lines, separator, regular):
-    """The first row in which a quotation mark joins lines or cells; 0 if there is none."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    width = len(lines[0].split(separator))
-    row = start = 0
-    try:
-        for row, cells in enumerate(reader, 1):
-            taken = [line for line in lines[start : reader.line_num] if line.strip("\r\n")]
-            parts = [line.split(separator) for line in taken]
-            start = reader.line_num
-            are_rows = {len(line) for line in parts} == {width}
-            if are_rows and not regular:  # by chance? The lines of a text have no column of numbers
-                are_rows = any(all(map(NUMBER.fullmatch, column)) for column in zip(*parts))
-            if are_rows and len(cells) < width * len(parts):
-                return row
-    except csv.Error:
-        return row + 1
-    return 0
-
-
-def _read_excel(path, report):
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(part.file_size for part in archive.infolist())
-    if unpacked > MOST_UNPACKED:
-        raise ValueError(
-            f"it unpacks to {unpacked / 1e6:,.0f} MB; expected at most {MOST_UNPACKED / 1e6:.0f} MB. "
-            "Export the sheet as CSV UTF-8"
-        )
-    header, *rows = pd.read_excel(path, header=None, dtype=object, keep_default_na=False).values
-    return pd.DataFrame(rows, columns=map(_plain, header), dtype=object)
-
-
-def _read_json(path, report):
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
-        try:
-            records.append(_plain(dict(json.loads(line or "{}"))))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"line {number}: expected a JSON object ({error})") from error
-    return pd.DataFrame(records)
-
-
-def _read_parquet(path, report):
-    frame = pd.read_parquet(path)
-    return frame.reset_index() if any(frame.index.names) else frame
-
-
-def _read_folder(path, report):
-    from datasets import DatasetDict, load_from_disk
-
-    dataset = load_from_disk(str(path))
-    if isinstance(dataset, DatasetDict):
-        raise ValueError(f"it has the splits {', '.join(dataset)}: name the folder of one")
-    return dataset.to_pandas()
-
-
-# By ending: reader, what a place is called, and the number of the first one.
-_READERS = {
-    "folder": (_read_folder, "index", 0),
-    ".jsonl": (_read_json, "line", 1),
-    ".parquet": (_read_parquet, "index", 0),
-    ".xlsx": (_read_excel, "row", 2),
-}
 
 
 # Give the columns the names used here
@@ -295,8 +209,8 @@ def _mapping(columns):
         columns = {name.strip(): column.strip() for name, column in pairs}
     names = [*NEEDED, *OPTIONAL, "aspect", "human"]
     for name, column in (columns or {}).items():
-        if name not in names and not _is_rating(name):
-            listed = unknown("name", name, [*names, *RATING.split(" or ")])
+        if name not in names and not _is_rating(name) and not _is_judge(name):
+            listed = unknown("name", name, [*names, *f"{RATING} or {JUDGE}".split(" or ")], most=20)
             raise ValueError(
                 f"column mapping {name}={column}: {listed}. Expected a name used here, then your column's, as "
                 "hypothesis=summary"
@@ -307,6 +221,20 @@ def _mapping(columns):
 def _is_rating(name):
     """Whether a column holds ratings, by its name."""
     return re.match(r"\s*human\s*:", name, re.IGNORECASE) is not None
+
+
+def _is_judge(name):
+    """Whether a column holds a judge's scores, by its name."""
+    return re.fullmatch(r"\s*judge\s*:[^:]+(:[^:]+)?", name, re.IGNORECASE) is not None
+
+
+def _without_texts(frame, names):
+    """A table of scores alone: each row is a document, and its place stands for its texts."""
+    named = {*frame, *names}
+    if any(map(_is_judge, named)) and not named & {*NEEDED, "other"}:
+        frame = frame.assign(source=[f"place {place}" for place in frame.index], system="all")
+        frame = frame.assign(hypothesis=frame["source"], doc_id=frame["source"])
+    return frame
 
 
 def _rating_columns(frame):
@@ -333,12 +261,17 @@ def _renamed(frame, names, report):
         else:
             report.problem(unknown("column", column, frame.columns), name)
     renamed = pd.DataFrame(renamed, index=frame.index, dtype=object)
+    if "system" not in renamed and ("other" in renamed or _is_single_system(renamed)):
+        renamed["system"] = "pair" if "other" in renamed else "one system"
     missing = [name for name in NEEDED if name not in renamed]
     example = [f"{name}=COLUMN" for name in missing]
     if not _rating_columns(renamed):
         missing.append(RATING)
         nested = [f"human={name}" for name in renamed if any(map(_has_dict, renamed[name]))]
-        example += nested[:1] or ["human:fluency=COLUMN"]
+        answers = [
+            f"human:{name.split('.')[0]}={name}" for name in renamed if name.endswith(".responses")
+        ]
+        example += answers or nested[:1] or ["human:fluency=COLUMN"]
     if missing:
         report.problem(
             f"missing {', '.join(missing)}; the file has the columns {', '.join(renamed)}. Rename them, or "
@@ -348,20 +281,27 @@ def _renamed(frame, names, report):
     return renamed
 
 
+def _is_single_system(frame):
+    """Whether each source has a single output, so that nobody needs to name the system."""
+    return {"source", "hypothesis"} <= set(frame) and not frame["source"].duplicated().any()
+
+
 # Documents and outputs
 
 
 def _with_documents(frame, report):
     """Fill in `doc_id`; an id such as 0.0 is 0."""
     frame = frame.copy()
-    texts = [name for name in (*NEEDED, "doc_id", "context") if name in frame]
+    texts = [name for name in (*NEEDED, "doc_id", "context", "other") if name in frame]
     frame[texts] = frame[texts].map(str)
+    if "other" in frame and "doc_id" not in frame:
+        frame["doc_id"] = [f"pair {place}" for place in frame.index]
     if "doc_id" not in frame:
         numbers = pd.factorize(_spaced(frame["source"]))[0]
         frame["doc_id"] = [f"document {number + 1}" for number in numbers]
     for name in OUTPUT:
         frame[name] = frame[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
-    for name in (*NEEDED, "doc_id"):
+    for name in [name for name in (*NEEDED, "doc_id", "other") if name in frame]:
         empty = frame[name].str.strip() == ""
         report.problem("an empty text: write it, or leave the row out", name, empty)
     several = _spaced(frame["source"]).groupby(frame["doc_id"]).transform("nunique") > 1
@@ -384,14 +324,17 @@ def _references(cell):
 
 
 def _outputs_and_ratings(frame, report):
-    """A row per output; and one per rating, with its `row` in the file and the `place` of its output."""
+    """A row per output; and one per rating and score, with its `row` in the file and the `place` of its output."""
     rated = _rating_columns(frame)
     cells = [rating for column in rated for rating in _unfolded(frame[column], report)]
     ratings = pd.DataFrame(cells, columns=["row", "column", "aspect", "rater", "cell"])
     named = _columns_that_name(frame, ratings)
-    for column in frame:
-        if column not in (*NEEDED, *OPTIONAL, *rated, *named.values()):
-            report.note("not used", column)
+    by_judges = [column for column in frame if _is_judge(column)]
+    further = frame.columns.difference(
+        [*NEEDED, *OPTIONAL, *rated, *named.values(), *by_judges], sort=False
+    )
+    for column in further:
+        report.note(f"no rating; a prompt can show it, as {{{{{column}}}}}", column)
     repeated = frame.duplicated([*OUTPUT, *named.values()], keep=False) & (frame["system"] != "")
     report.problem(
         "several outputs of one system for one document: keep one. If each row is one rater's or one "
@@ -402,14 +345,23 @@ def _outputs_and_ratings(frame, report):
     )
     if repeated.any():
         report.check()
-    outputs = frame.drop_duplicates(OUTPUT)
+    used = [*OUTPUT, *ITEMS[3:], *[name for name in ("other",) if name in frame]]
+    outputs = frame.drop_duplicates(OUTPUT)[[*used, *further.difference(ITEMS, sort=False)]]
     places = frame.index.to_series().groupby([frame[name] for name in OUTPUT]).transform("first")
     ratings["place"] = ratings["row"].map(places)
     for kind, column in named.items():
         ratings[kind] = ratings["row"].map(frame[column]).str.strip()
         count = f"{len(frame)} rows are read as {len(outputs)} outputs"
         report.note(f"{count}, with {kind}s named here", column)
-    return outputs, ratings
+    aspects = frame[named["aspect"]].str.strip() if "aspect" in named else {}
+    scores = [
+        (row, places[row], column, judge.strip(), aspects.get(row, aspect.strip()), cell)
+        for column in by_judges
+        for _, judge, aspect in [f"{column}:".split(":")[:3]]
+        for row, cell in frame[column].items()
+    ]
+    scores = pd.DataFrame(scores, columns=["row", "place", "column", "metric", "aspect", "cell"])
+    return outputs, ratings, scores
 
 
 def _columns_that_name(frame, ratings):
@@ -453,11 +405,13 @@ def _unfolded(cells, report):
         for number, rating in enumerate(_as_list(cell), 1):
             named = str(number) if in_lists else rater.rstrip(":") or "mean"
             by_aspect = rating if isinstance(rating, dict) else {aspect: rating}
+            if {"user_id", "value"} <= set(by_aspect):  # a response, as Argilla exports it
+                named, by_aspect = by_aspect["user_id"], {aspect: by_aspect["value"]}
             for of_aspect, score in by_aspect.items():
                 yield row, cells.name, of_aspect, named, score
 
 
-def _with_scores(ratings, report):
+def _with_numbers(ratings, report):
     """Ratings with a number in `score`, NaN where there is none."""
     names = ratings["aspect"] + ratings["rater"]
     unusable = ratings["aspect"].isin(["", *ITEMS]) | (ratings["rater"] == "")
@@ -482,9 +436,28 @@ def _with_scores(ratings, report):
     return scores
 
 
+def _judged(scores, report):
+    """Judges' scores with a number in `score`, one for each output and aspect."""
+    scores = scores.assign(score=np.nan)
+    for column, part in scores.groupby("column", sort=False):
+        numbers = _numbers(column, part.set_index("row")["cell"], report)
+        scores.loc[part.index, "score"] = numbers.to_numpy()
+    scores = scores.drop_duplicates(["place", "metric", "aspect", "score"]).dropna(subset="score")
+    several = scores.duplicated(["place", "metric", "aspect"])
+    for column in scores.loc[several, "column"].unique():
+        report.problem("expected one score of the judge for each output", column)
+    return scores
+
+
 def _numbers(column, cells, report):
     """Ratings of a column as numbers, NaN where there is none."""
     cells = cells.map(str).str.strip()
+    words = cells[~cells.str.lower().isin(NOTHING)].str.lower()
+    for scores in CATEGORIES:
+        if len(words) and words.isin(scores).all():
+            listed = ", ".join(f"{word} is {scores[word]:g}" for word in words.unique())
+            report.note(f"read as categories: {listed}", column)
+            return cells.str.lower().map(scores).astype(float)
     commas = cells.str.fullmatch(r"[-+]?\d+,\d{1,2}")
     report.note("read with decimal commas: 4,5 is 4.5", column, commas)
     cells = cells.where(~commas, cells.str.replace(",", "."))

@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
+from nlgjudge.data.checks import first
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 
@@ -142,6 +143,22 @@ class Benchmark:
         keys = self.items[["item_id", "doc_id", "system_id"]]
         return keys.merge(means, on="item_id", how="left", validate="1:1")
 
+    def head(self, documents: int) -> Benchmark:
+        """Keep the first documents; 0 keeps all.
+
+        Examples
+        --------
+        >>> import nlgjudge as nj
+        >>> len(nj.load("openmeva", "sample").head(2).items)
+        8
+        """
+        items = first(self.items, documents)
+        tables = {"ratings": self.ratings, "scores": self.scores}
+        tables = {
+            name: table[table["item_id"].isin(items["item_id"])] for name, table in tables.items()
+        }
+        return replace(self, items=items, **tables)
+
     def with_scores(self, scores: pd.DataFrame) -> pd.DataFrame:
         """Join metric columns to the human means.
 
@@ -223,9 +240,9 @@ class Benchmark:
 
 def build(
     name: str,
-    items: Iterable[tuple],
-    ratings: Iterable[tuple],
-    scores: Iterable[tuple] = (),
+    items: Iterable[tuple] | pd.DataFrame,
+    ratings: Iterable[tuple] | pd.DataFrame,
+    scores: Iterable[tuple] | pd.DataFrame = (),
     *,
     files: dict[str, str] | None = None,
     left_out: dict[str, str] | None = None,
@@ -239,7 +256,8 @@ def build(
     ----------
     items, ratings, scores
         Rows in the schema's order; an item without `item_id` (None) gets
-        ``doc_id/system_id``, and ratings and scores refer to that.
+        ``doc_id/system_id``, and ratings and scores refer to that. Each may be a frame; further columns
+        of items can be shown in prompts.
     files, left_out, source
         As the benchmark has them.
     expect
@@ -252,9 +270,9 @@ def build(
     ValueError
         When keys repeat or dangle, or counts are not the paper's.
     """
-    item_table = pd.DataFrame(list(items), columns=ITEMS)
-    rating_table = pd.DataFrame(list(ratings), columns=RATINGS).astype({"score": float})
-    score_table = pd.DataFrame(list(scores), columns=SCORES).astype({"score": float})
+    item_table = _table(items, ITEMS)
+    rating_table = _table(ratings, RATINGS).astype({"score": float})
+    score_table = _table(scores, SCORES).astype({"score": float})
     keys = item_table["doc_id"] + "/" + item_table["system_id"]
     item_table["item_id"] = item_table["item_id"].fillna(keys)
     item_ids = set(item_table["item_id"])
@@ -286,6 +304,13 @@ def build(
         dict(files or {}),
         dict(left_out or {}),
         list(notes),
+    )
+
+
+def _table(rows, columns):
+    """A table of rows; one that is a table already may have further columns."""
+    return (
+        rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows), columns=columns)
     )
 
 

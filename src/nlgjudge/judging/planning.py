@@ -158,8 +158,9 @@ def plan(judge: Judge, tasks: Iterable[Task]) -> dict:
 
 
 def prompt_tokens(task: Task) -> int:
-    """Tokens of a prompt with its system message, estimated."""
-    return len(task.system + task.text) // CHARACTERS + 1
+    """Tokens of a prompt with the messages before it, estimated."""
+    before = sum(len(message["content"]) for message in task.before)
+    return (before + len(task.text)) // CHARACTERS + 1
 
 
 def assumed_length(task: Task) -> tuple[int, str]:

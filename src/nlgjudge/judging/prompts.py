@@ -8,8 +8,10 @@ a prompt's own slots, so a text that holds a slot, a brace or "Score: 5" is data
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,9 +32,10 @@ _UPSTREAM_SLOTS = {
     "{{Response}}": "hypothesis",
     "{{Fact}}": "context",
 }
-# What an item can fill; other slots are filled by the function that uses the prompt.
+# What every item can fill, beside its other columns; a method's own slots are filled by its function.
 FIELDS = ("source", "hypothesis", "reference", "context")
-_INLINE_SLOTS = {f"{{{{{field}}}}}": field for field in FIELDS} | _UPSTREAM_SLOTS
+_SLOT = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_ROLES = ("system", "user", "assistant")
 _TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
 # "from 1 to 10", "(1-5)", "a scale of 0 to 100": the scale that a text states; not "in 2-3 sentences".
 _STATED = re.compile(
@@ -52,7 +55,7 @@ class Prompt(NamedTuple):
     exact
         Whether its words are the paper's.
     scale
-        Lowest and highest rating; empty where it asks for none.
+        Worst and best rating, as (5, 1) where a high one is bad; empty where it asks for none.
     slots
         Literal token to field.
     constants
@@ -63,8 +66,10 @@ class Prompt(NamedTuple):
         What it is written for, as ``summarization``; empty where nobody says.
     form, pattern
         How a reply is read; see `nlgjudge.judging.Reading`.
-    system
-        A system message that is sent before the prompt, as it is, without slots; empty for none.
+    before
+        Messages that are sent before the prompt: role (`system`, `user` or `assistant`) and text, with the same slots.
+    examples
+        Rated items that are shown before the prompt: the prompt of each, and the reply to it.
     """
 
     name: str
@@ -80,7 +85,18 @@ class Prompt(NamedTuple):
     options: dict = {}
     task: str = ""
     pattern: str = ""
-    system: str = ""
+    before: tuple[tuple[str, str], ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
+
+    def messages(self, fields: dict[str, str]) -> list[dict[str, str]]:
+        """All messages with their slots filled; the prompt's own text is the last. Errors are those of `render`."""
+        shown = [(role, self._replace(body=text).render(fields)) for role, text in self.before]
+        place = sum(role == "system" for role, _ in shown)  # instructions come before examples
+        for asked, reply in self.examples:
+            shown[place:place] = [("user", asked), ("assistant", reply)]
+            place += 2
+        shown.append(("user", self.render(fields)))
+        return [{"role": role, "content": text} for role, text in shown]
 
     def render(self, fields: dict[str, str]) -> str:
         """Fill the slots in one pass; a KeyError where a slot's field is missing."""
@@ -100,7 +116,15 @@ class Prompt(NamedTuple):
     @property
     def reading(self) -> Reading:
         """How replies are read."""
-        return Reading(self.form, tuple(self.scale), self.pattern, self.options, aspect=self.aspect)
+        is_turned = len(self.scale) == 2 and self.scale[0] > self.scale[1]
+        return Reading(
+            self.form,
+            tuple(sorted(self.scale)),
+            self.pattern,
+            self.options,
+            aspect=self.aspect,
+            is_turned=is_turned,
+        )
 
     @property
     def digest(self) -> str:
@@ -108,8 +132,9 @@ class Prompt(NamedTuple):
         text = repr((self.body, sorted(self.slots.items()), sorted(self.constants.items())))
         if self.options:
             text += repr(self.options)
-        if self.system:
-            text += repr({"system": self.system})
+        text += "".join(repr({role: words}) for role, words in self.before)
+        if self.examples:
+            text += repr(self.examples)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -146,34 +171,38 @@ def names() -> list[str]:
 
 
 def as_prompt(
-    given: str | Prompt,
+    given: str | Prompt | Sequence[dict[str, str]],
     *,
     aspect: str = "",
     scale: tuple[float, float] = (1, 5),
-    form: str = "form",
+    form: str = "",
     options: dict[str, float] | list[str] | None = None,
     pattern: str = "",
 ) -> Prompt:
-    """Take a prompt by its name, as a `Prompt`, or as text.
+    """Take a prompt by its name, as a `Prompt`, as text, or as messages.
 
     Parameters
     ----------
     given
-        A string that holds ``{{``, a space or a line break is a prompt's own text; its slots are
-        ``{{source}}``, ``{{hypothesis}}``, ``{{reference}}`` and ``{{context}}``. Any other string is a
-        name for `prompt`.
-    aspect, scale, form, options, pattern
-        Of a text: what it asks about, lowest and highest rating, and how a reply is read; see
-        `nlgjudge.judging.Reading`.
+        A string that holds ``{{``, a space or a line break is a prompt's own text; any other is a name for
+        `prompt`. A list of messages, as ``[{"role": "system", "content": "Be strict."}, …]``, ends with the
+        user's. Slots are ``{{source}}``, ``{{hypothesis}}``, ``{{reference}}`` (the first), ``{{context}}``
+        and any other column of the items, as ``{{other}}`` of a benchmark of pairs.
+    aspect, scale
+        Of a text or messages: what they ask about, and the worst and the best rating. Where 5 is bad, the
+        scale is (5, 1), and scores are turned round, so that a high one is good.
+    form, options, pattern
+        How a reply is read; see `nlgjudge.judging.Reading`. By default `form`; with ``{{other}}`` a `choice`
+        between A, the hypothesis (a score of 1), and B (0).
 
     Raises
     ------
     KeyError
         For an unknown name.
     ValueError
-        For a text with an unknown slot, without the slot of the judged text, or that states another scale
-        than `scale`; for a reversed scale, an unknown form, a choice without options or a pattern without a
-        group; and for something that is neither a string nor a `Prompt`.
+        For a text without the slot of the judged text, or that states another scale than `scale`; for an
+        unknown form, a choice without options or a pattern without a group; for messages with another role
+        or that end with another than the user's; and for something that is none of all this.
     """
     if isinstance(given, str) and not re.search(r"\{\{|\s", given):
         return prompt(given)
@@ -181,45 +210,63 @@ def as_prompt(
         _check_slots(given)
         _check_scale(given.scale)
         return given
-    if not isinstance(given, str):
-        raise ValueError(
-            f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, "
-            "or a Prompt"
-        )
+    before, body = _messages(given)
     _check_scale(scale)
-    Reading(form, scale, pattern, options or {}).find("")  # refuses what cannot be read
-    made = Prompt(
-        name=f"inline:{hashlib.sha256(given.encode()).hexdigest()[:8]}",
-        source="written for this run",
-        aspect=aspect,
-        scale=tuple(scale),
-        form=form,
-        slots={token: field for token, field in _INLINE_SLOTS.items() if token in given},
-        body=given,
-        options=lettered(options, scale) if form == "choice" else {},
-        pattern=pattern,
-    )
-    _check_slots(made)
-    if "hypothesis" not in made.slots.values():
+    text = "\n".join([*(words for _, words in before), body])
+    slots = {match[0]: _UPSTREAM_SLOTS.get(match[0], match[1]) for match in _SLOT.finditer(text)}
+    if not form:
+        form = "choice" if "other" in slots.values() else "form"
+        options = options or ({"A": 1, "B": 0} if form == "choice" else None)
+    ends = (min(scale), max(scale)) if scale else ()
+    Reading(form, ends, pattern, options or {}).find("")  # refuses what cannot be read
+    if "hypothesis" not in slots.values():
         raise ValueError(
             "the prompt's text shows nothing to judge: put {{hypothesis}} where the judged text goes"
         )
-    stated = {(float(low), float(high)) for low, high in _STATED.findall(given)}
-    if form in ("form", "stars", "number", "json") and stated and tuple(scale) not in stated:
+    stated = {(float(low), float(high)) for low, high in _STATED.findall(text)}
+    if form in ("form", "stars", "number", "json") and stated and ends not in stated:
         low, high = min(stated)
         raise ValueError(
             f"the prompt's text states a scale from {low:g} to {high:g}, expected scale={tuple(scale)}: "
             f"pass scale=({low:g}, {high:g}), or change the text"
         )
-    return made
+    return Prompt(
+        name=f"inline:{hashlib.sha256(text.encode()).hexdigest()[:8]}",
+        source="written for this run",
+        aspect=aspect,
+        scale=tuple(scale),
+        form=form,
+        slots=slots,
+        body=body,
+        options=lettered(options, ends) if form == "choice" else {},
+        pattern=pattern,
+        before=before,
+    )
+
+
+def _messages(given):
+    """Messages before the last one, as role and text, and the text of the last."""
+    if isinstance(given, str):
+        return (), given
+    try:
+        turns = [(message["role"], message["content"]) for message in given]
+    except (TypeError, KeyError):
+        turns = []
+    roles = [role for role, _ in turns]
+    if roles[-1:] != ["user"] or not set(roles) <= {*_ROLES}:
+        raise ValueError(
+            f"prompt={given!r}: expected a prompt's name, a text with {{{{hypothesis}}}} in it, a Prompt, or a "
+            'list of messages, as [{"role": "system", "content": TEXT}, {"role": "user", "content": TEXT}]; '
+            f"roles are {', '.join(_ROLES)}, and the last message is the user's"
+        )
+    return tuple(turns[:-1]), turns[-1][1]
 
 
 def _check_slots(asked):
     """Refuse a prompt that would be sent with a slot left open."""
-    for token in re.findall(r"\{\{[^{}]*\}\}", asked.body):
-        if token not in asked.slots:
-            known = list(dict.fromkeys([*asked.slots, *_INLINE_SLOTS]))
-            raise ValueError(f"prompt {asked.name}: {unknown('slot', token, known)}")
+    for match in _SLOT.finditer(asked.body):
+        if match[0] not in asked.slots:
+            raise ValueError(f"prompt {asked.name}: {unknown('slot', match[0], asked.slots)}")
 
 
 def _check_scale(scale):
@@ -231,8 +278,8 @@ def _check_scale(scale):
         isinstance(end, bool) or not isinstance(end, (int, float)) for end in ends
     ):
         raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
-    if ends[0] >= ends[1]:
-        raise ValueError(f"scale={ends}: expected the lowest rating first, as {sorted(ends)}")
+    if ends[0] == ends[1]:
+        raise ValueError(f"scale={ends}: expected two different ratings, the worst one first")
 
 
 def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
@@ -246,25 +293,26 @@ def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
     """
     if not prompt.body or not len(items):
         return
-    shown = set(prompt.slots.values())
-    odd = sorted(shown - set(FIELDS) - set(prompt.constants))
-    if odd:
+    known = ["reference" if name == "references" else name for name in items]
+    shown = {field: token for token, field in prompt.slots.items() if field not in prompt.constants}
+    odd = sorted(set(shown) - set(known))
+    if odd and prompt.paper:
         raise ValueError(
             f"prompt {prompt.name} needs {', '.join(odd)}, which items do not have: it is part of a "
             "method of its own, take another prompt"
         )
-    filled = items.assign(
-        reference=items["references"].map(lambda texts: texts[0] if len(texts) else "")
-    )
-    filled = filled[[*FIELDS]].astype(bool)
-    for field in FIELDS:
-        if field in shown and not filled[field].any():
+    if odd:
+        slots = [f"{{{{{name}}}}}" for name in known]
+        hint = unknown("slot", shown[odd[0]], slots, most=len(slots))
+        raise ValueError(f"prompt {prompt.name}: {hint}, the columns of the items")
+    for field in shown:
+        if not any(texts(items, field)):
             raise ValueError(
                 f"prompt {prompt.name} shows a {field}, and no item has one: it is written for "
                 "another task, take one of this task"
             )
     is_registered = prompt.name in _registered() or prompt.name.startswith("upstream:")
-    if is_registered and "context" not in shown and filled["context"].all():
+    if is_registered and "context" not in shown and all(items["context"]):
         raise ValueError(
             f"prompt {prompt.name} has no place for the context that every item has: it is "
             "written for another task, take one of this task, or write its text out"
@@ -274,6 +322,50 @@ def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
             f"prompt {prompt.name} is written for {prompt.task}, and the items are of {task}: "
             f"take one of {task}, or write its text out"
         )
+
+
+def with_examples(prompt: Prompt, rated: pd.DataFrame) -> Prompt:
+    """Show rated items before the prompt, each with the reply that its rating would be.
+
+    Raises
+    ------
+    ValueError
+        Where the ratings have no column of the prompt's aspect, or one is missing or cannot be written as a reply.
+    """
+    aspect = prompt.aspect
+    if aspect not in rated:
+        raise ValueError(unknown("column of ratings in examples", aspect or "(no aspect)", rated))
+    fields = sorted(set(prompt.slots.values()) - set(prompt.constants))
+    shown = []
+    for rating, *values in zip(rated[aspect], *(texts(rated, field) for field in fields)):
+        reply = _reply(prompt.reading, rating)
+        shown.append((prompt.render(dict(zip(fields, values))), reply))
+    return prompt._replace(examples=tuple(shown))
+
+
+def _reply(reading, rating):
+    """What a judge would have answered; the nearest word or, unless the scale is short, whole number."""
+    wanted = reading.turn(rating)
+    words = reading.spellings if reading.form in ("yes_no", "choice") else {}
+    if words and not math.isnan(wanted):
+        wanted = min(words.values(), key=lambda score: abs(score - wanted))
+    elif not math.isnan(wanted):
+        wanted = round(wanted, 2 if reading.scale[1] - reading.scale[0] <= 1 else None)
+    reply = reading.write(wanted)
+    if reason := reading.read(reply).reason:
+        raise ValueError(
+            f"an example of {reading.aspect} has the rating {rating}, which is no reply to its prompt "
+            f"({reason}): expected one from {reading.scale[0]:g} to {reading.scale[1]:g}"
+        )
+    return reply
+
+
+def texts(items: pd.DataFrame, field: str) -> list[str]:
+    """What fills a slot, by item: a column as text, empty where it is missing; of several references the first."""
+    if field == "reference":
+        return [references[0] if len(references) else "" for references in items["references"]]
+    column = items[field].astype(object)
+    return column.where(column.notna(), "").map(str).tolist()
 
 
 @cache

@@ -104,6 +104,8 @@ class Reading(NamedTuple):
         With `json`, the name of the rating.
     aspect
         The aspect that was asked about; its name is a label as "rating" is.
+    is_turned
+        Whether a high rating is bad; `nlgjudge.judging.responses` then turns scores round on the scale.
 
     Examples
     --------
@@ -125,6 +127,11 @@ class Reading(NamedTuple):
     options: dict | list = {}
     key: str = ""
     aspect: str = ""
+    is_turned: bool = False
+
+    def turn(self, scores):
+        """Scores of which a high one is good, from ratings; and ratings from such scores."""
+        return sum(self.scale) - scores if self.is_turned else scores
 
     def read(self, text: str) -> Score:
         """Read the rating that a reply gives.

@@ -166,8 +166,11 @@ class Replay(Judge):
                 f"prompt {_name(task)}" if task.text else "no prompt",
                 f"{instead}, take another recording",
             )
-        if task.system:
-            self._refuse("a system message", "leave it out")
+        if task.before:
+            roles = {message["role"] for message in task.before}
+            self._refuse(
+                "a system message" if roles == {"system"} else "other messages", "leave it out"
+            )
         scale = self.held.scales.get(task.aspect)
         if scale and tuple(task.reading.scale) != tuple(scale):
             self._refuse(

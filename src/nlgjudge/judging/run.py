@@ -16,7 +16,7 @@ from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.estimators import ESTIMATORS
 from nlgjudge.judging.judge import Budget, Judge, Jury, adapted, all_or_waiting
 from nlgjudge.judging.planning import plan as planned
-from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit
+from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, with_examples
 from nlgjudge.judging.reading import POLICIES
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import responses
@@ -43,7 +43,17 @@ _NO_PARAMETER = {
     "stream": "replies come as a whole",
 }
 _LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store", "budget")
-_OF_ITEMS = ("aspect", "scale", "samples", "system", "sampling", "policy", "estimator", "limit")
+_OF_ITEMS = (
+    "aspect",
+    "scale",
+    "samples",
+    "system",
+    "examples",
+    "sampling",
+    "policy",
+    "estimator",
+    "limit",
+)
 
 
 def get_judge(
@@ -190,6 +200,7 @@ def judge_items(
     aspect: str = "",
     scale: tuple[float, float] | None = None,
     system: str = "",
+    examples: pd.DataFrame | None = None,
     samples: int = 1,
     temperature: float | None = None,
     top_p: float | None = None,
@@ -214,7 +225,8 @@ def judge_items(
     items
         `item_id, source, hypothesis, references, context`.
     prompts
-        A name, a text with slots, or a prompt, as `nlgjudge.judging.as_prompt` takes them; or a list, one per aspect.
+        A name, a text with slots, a list of messages, or a prompt, as `nlgjudge.judging.as_prompt` takes them; or a
+        list of these, one per aspect.
     judge
         As for `nlgjudge.get_judge`: a name, several for the mean of these judges, a function of an item, or an object
         with `replies(tasks)`.
@@ -225,6 +237,10 @@ def judge_items(
     system
         A system message before each prompt. It is part of the request, so replies with and without it are stored
         apart.
+    examples
+        Items that are shown with their ratings before each item, and are not judged themselves: columns as `items`
+        has them, and people's rating in a column called after the prompt's aspect. Of a choice, the rating is the
+        score of an option.
     samples
         Replies an item.
     temperature, top_p, max_tokens, logprobs
@@ -271,7 +287,7 @@ def judge_items(
     settings = sampling_settings(
         sampling, temperature=temperature, top_p=top_p, max_tokens=max_tokens, logprobs=logprobs
     )
-    words = {"aspect": aspect, "scale": scale, "system": system}
+    words = {"aspect": aspect, "scale": scale, "system": system, "examples": examples}
     tasks = requests(items, prompts, samples=samples, settings=settings, **words)
     judge = get_judge(judge, items=items, price=price, max_cost=max_cost, **options)
     for part in tasks:
@@ -297,13 +313,14 @@ def _ask(judge, tasks, how):
 
 
 def requests(
-    items, prompts, *, aspect="", scale=None, system="", samples=1, settings=None
+    items, prompts, *, aspect="", scale=None, system="", examples=None, samples=1, settings=None
 ) -> list[Tasks]:
     """What a judge is asked about items under each prompt, as for `judge_items`; `settings` are sampling parameters."""
     check_whole(1, samples=samples)
     if not isinstance(system, str):
         raise ValueError(f"system={system!r}: expected the text of a system message")
-    if isinstance(prompts, (str, Prompt)) or not isinstance(prompts, (list, tuple)):
+    is_list = isinstance(prompts, (list, tuple)) and not isinstance(prompts, Prompt)
+    if not is_list or (prompts and isinstance(prompts[0], dict)):  # the messages of one prompt
         prompts = [prompts]
     if not prompts:
         raise ValueError("prompts=[]: expected at least one, as ['geval/summarization/fluency']")
@@ -317,7 +334,10 @@ def requests(
                     f"{name} is for a prompt's text; prompt {prompt.name} has its own, {getattr(prompt, name)}"
                 )
     if system:
-        prompts = [prompt._replace(system=system) for prompt in prompts]
+        prompts = [one._replace(before=(("system", system), *one.before)) for one in prompts]
+    if examples is not None:
+        items = items[~items["item_id"].isin(examples["item_id"])]
+        prompts = [with_examples(one, examples) for one in prompts]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]
 
 

@@ -114,6 +114,7 @@ def _read(replies, reading, policy, estimator):
     if policy == "nan":
         is_open = [cut and reading.is_open(part) for cut, part in zip(is_cut, text)]
         read.loc[is_open, "score"] = math.nan
+    read["score"] = reading.turn(read["score"])
     is_unread = read["score"].isna() | (read["reason"] != "")
     read.loc[is_cut & is_unread, "reason"] = "length"
     return read

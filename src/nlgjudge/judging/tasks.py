@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from nlgjudge.judging.prompts import FIELDS, texts
 from nlgjudge.judging.reading import Reading
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Task(NamedTuple):
     text
         The rendered prompt.
     fields
-        What filled its slots: `source, hypothesis, reference, context`.
+        What filled its slots, and `source, hypothesis, reference, context`.
     reading
         How the reply is to be read.
     n
@@ -48,8 +49,8 @@ class Task(NamedTuple):
         Sampling parameters: `temperature, top_p, max_tokens`, `logprobs`, and any other of the request.
     prompt, digest
         Name and digest of the prompt, by which its replies can be found again.
-    system
-        A system message that is sent before the text; empty for none.
+    before
+        Messages that are sent before the text.
 
     Examples
     --------
@@ -67,13 +68,11 @@ class Task(NamedTuple):
     settings: dict = {}
     prompt: str = ""
     digest: str = ""
-    system: str = ""
+    before: Sequence[dict[str, str]] = ()
 
     def request(self, model: str) -> dict:
         """The request's body without the number of samples."""
-        messages = [{"role": "user", "content": self.text}]
-        if self.system:
-            messages.insert(0, {"role": "system", "content": self.system})
+        messages = [*self.before, {"role": "user", "content": self.text}]
         return {"model": model, "messages": messages, **self.settings}
 
 
@@ -135,20 +134,24 @@ class Tasks:
 
     def __iter__(self) -> Iterator[Task]:
         prompt = self.prompt
-        same = {"prompt": prompt.name, "digest": prompt.digest, "system": prompt.system}
-        # As plain objects, which pandas hands out faster than its own strings.
-        for item in self.items.astype(object).itertuples():
-            fields = fields_of(item)
-            text = prompt.render(fields)
+        reading, digest = prompt.reading, prompt.digest
+        named = ["reference" if name == "references" else name for name in self.items]
+        names = [name for name in named if name in FIELDS or name in prompt.slots.values()]
+        columns = [texts(self.items, name) for name in names]
+        for item_id, *values in zip(self.items["item_id"], *columns):
+            fields = dict(zip(names, values))
+            *before, last = prompt.messages(fields)
             yield Task(
-                item.item_id,
+                item_id,
                 prompt.aspect,
-                text,
+                last["content"],
                 fields,
-                prompt.reading,
+                reading,
                 self.n,
                 self.settings,
-                **same,
+                prompt.name,
+                digest,
+                before,
             )
 
 

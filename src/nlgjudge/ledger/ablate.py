@@ -16,12 +16,13 @@ from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
-from nlgjudge.stats.correlations import LEVELS
+from nlgjudge.stats.correlations import LEVELS, PAIR
 from nlgjudge.stats.intervals import interval
+from nlgjudge.stats.judge_agreement import pair_agreement
 from nlgjudge.stats.significance import BOUNDS, paired_tests
 
 _BOUNDS = {name: f"difference_{name.removeprefix('ci_')}" for name in BOUNDS}
-_UNITS = {"sample": "documents", "dataset": "items", "system": "systems"}
+_UNITS = {"sample": "documents", "dataset": "items", "system": "systems", "pair": "documents"}
 
 
 class Ablation:
@@ -82,10 +83,14 @@ class Ablation:
         found = []
         for aspect in self.aspects:
             both = self.scores.dropna(subset=[f"base:{aspect}", f"variant:{aspect}", aspect])
-            found.append(interval(both, f"{label}:{aspect}", aspect, level=self.how["level"]))
+            found.append(interval(both, f"{label}:{aspect}", aspect, **self._measure))
         found = pd.DataFrame(found, pd.Index(self.aspects, name="aspect")).drop(columns="n")
         found = found.join(self.setups[label].usage(self.replies[label], self.price))
         return found.add_prefix(f"{label}_").rename(columns={f"{label}_value": label})
+
+    @property
+    def _measure(self):
+        return {name: self.how[name] for name in ("level", "coefficient")}
 
     @property
     def change(self):
@@ -118,11 +123,14 @@ class Ablation:
         largest = f", most for {most.index[0]}: {size}" if falls or rises else ""
         clear = listed(list(table.index[table["holm_items"] < 0.05]) or ["no aspect"])
         level, n, aspects = self.how["level"], table["n"].min(), len(table)
+        measure, swapped = f"the correlation with people (Spearman, {level} level)", "items"
+        if level == PAIR:
+            measure, swapped = "the accuracy in pairs (both orders)", "documents"
         of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
         return (
-            f"{notice}With {change}, the correlation with people (Spearman, {level} level) falls in {falls} and rises "
-            f"in {rises} of {of_aspects}{largest}. The paired test finds a difference for {clear} (items swapped, 5%, "
-            f"Holm's correction over {aspects}); n is {n:,} {_UNITS[level]} or more."
+            f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. "
+            f"The paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over "
+            f"{aspects}); n is {n:,} {_UNITS[level]} or more."
         )
 
     @property
@@ -130,14 +138,31 @@ class Ablation:
         """The table as text."""
         table = self.table
         found = {name: with_interval(table, name) for name in ("base", "variant", "difference")}
-        for name in ("p_items", "holm_items", "p_systems", "holm_systems"):
+        systems = ("p_systems", "holm_systems") if self.how["level"] != PAIR else ()
+        for name in ("p_items", "holm_items", *systems):
             found[name] = table[name].map("{:.3g}".format)
         found["n"] = table["n"]
         for name, digits in {"unread": "{:.1%}", "cost": "{:.3f}"}.items():
             both = table[[f"base_{name}", f"variant_{name}"]]
             if both.notna().any(axis=None):
                 found[f"{name}: base, variant"] = both.map(digits.format).agg(", ".join, axis=1)
-        return pd.DataFrame(found)
+        return pd.DataFrame(found).join(self._in_both_orders())
+
+    def _in_both_orders(self):
+        """Of pairs, by aspect: how often both orders agree, and how often the text shown first is chosen."""
+        if self.how["level"] != PAIR:
+            return pd.DataFrame(index=self.table.index)
+        shares = pair_agreement(self.scores, list(self.setups), self.aspects)
+        shares["text"] = with_interval(
+            shares.rename(columns={"low": "ci_low", "high": "ci_high"}), "value"
+        )
+        ratings = shares["measure"].eq("first") & shares["value"].gt(
+            1
+        )  # no choice between two texts
+        shares = shares[shares["measure"].isin(["agreement", "first"]) & ~ratings]
+        names = {"agreement": "orders agree", "first": "first chosen"}
+        shares["name"] = shares["measure"].map(names) + ": " + shares["judge"]
+        return shares.pivot(index="aspect", columns="name", values="text").reindex(self.table.index)
 
     @property
     def notes(self):
@@ -147,6 +172,8 @@ class Ablation:
         for column in self.table.filter(regex="notice$|reason$"):
             name, _, kind = column.rpartition("_")
             start = "interval" if kind == "notice" else "no interval" if name else "no p"
+            if column == "reason" and self.how["level"] == PAIR:
+                continue  # pairs have no systems
             for aspect, text in self.table[column].items():
                 where.setdefault(text and f"{start}: {text}", []).append(f"{aspect} {name}".strip())
         found += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]
@@ -167,6 +194,8 @@ class Ablation:
         names = {"difference": "value", "difference_low": "ci_low", "difference_high": "ci_high"}
         drawn = self.table.reset_index().rename(columns=names)
         group = f"Spearman, {self.how['level']} level, 95% interval for these systems"
+        if self.how["level"] == PAIR:
+            group = "accuracy in pairs, 95% interval"
         figure = figures.intervals(
             drawn.assign(label="variant − base", group=group),
             column="aspect",
@@ -227,7 +256,7 @@ class Ablation:
         for label, one in self.setups.items():
             prompts = {prompt.aspect: f"{prompt.name} {prompt.digest}" for prompt in one.prompts}
             found[label] = one.given | {"judge": in_words(one.given["judge"]), "prompts": prompts}
-        return found | self.how | {"coefficient": "spearman"}
+        return found | self.how
 
     def __repr__(self):
         if self.table is None:
@@ -253,7 +282,7 @@ def ablation(
     aspects=None,
     *,
     items=None,
-    level="dataset",
+    level=None,
     limit=0,
     price=None,
     max_cost=None,
@@ -285,8 +314,9 @@ def ablation(
         The benchmark's by default.
     items : pandas.DataFrame, optional
         Some of the benchmark's items.
-    level : {"dataset", "sample", "system"}
-        As for `nlgjudge.correlation`.
+    level : {"dataset", "sample", "system", "pair"}, optional
+        As for `nlgjudge.correlation`; by default ``pair`` for a benchmark of pairs (`nlgjudge.data.pairs`), whose
+        measure is the accuracy, and else ``dataset``.
     limit : int
         Documents, the first ones; 0 for all.
     price : (float, float), optional
@@ -317,13 +347,15 @@ def ablation(
     >>> found.table.loc["coherence", ["base", "variant", "difference"]].astype(float).round(2).tolist()
     [0.31, 0.36, 0.05]
     """
-    check_known("level", level, LEVELS)
+    level = level or (PAIR if "other" in benchmark.items else "dataset")
+    check_known("level", level, [*LEVELS, PAIR])
     check_whole(1, permutations=permutations)
     aspects = [aspects] if isinstance(aspects, str) else list(aspects or benchmark.aspects)
     for aspect in aspects:
         check_known("aspect", aspect, benchmark.aspects)
     price = price or None
     items = first(benchmark.items if items is None else items, limit)
-    setups = setups_of(base, change, items, aspects, price, max_cost)
-    how = {"level": level, "permutations": permutations, "seed": seed}
+    setups = setups_of(base, change, benchmark, items, aspects, price, max_cost)
+    how = {"level": level, "coefficient": "accuracy" if level == PAIR else "spearman"}
+    how |= {"permutations": permutations, "seed": seed}
     return Ablation(benchmark, setups, aspects, price, how)

@@ -27,6 +27,7 @@ SETUP: dict[str, Any] = {
     "samples": 1,
     "options": {},  # sampling parameters
     "system": "",  # a system message before the prompt
+    "examples": [],  # ids of items that are shown with people's ratings, and judged by neither set-up
     "policy": "nan",  # what a reply without a rating counts as
     "estimator": "expected",  # which number token probabilities give
     "aggregation": "mean",  # how the replies to an item become its score
@@ -37,6 +38,7 @@ _LIKE = {
     "words": {"carefully": "with care"},
     "average": ["coherence", "fluency"],
     "perturb": ["typos", "", 5],
+    "examples": ["dialogue00/A", "dialogue01/B"],
 }
 _RANGE = re.compile(r"\d+(?: ?[-–] ?| to | or )(\d+)")
 
@@ -59,13 +61,14 @@ class Setup:
         One for each aspect that is asked about.
     """
 
-    def __init__(self, given, judge, items, aspects):
+    def __init__(self, given, judge, items, aspects, examples=None):
         check_known("aggregation", given["aggregation"], AGGREGATIONS)
         for name, like in _LIKE.items():
             if given[name] and not isinstance(given[name], type(like)):
                 kind = type(like).__name__
                 raise ValueError(f"{name}={given[name]!r}: expected a {kind}, as {like}")
         self.given, self.judge, self.aspects = given, judge, aspects
+        self.examples = examples
         self.prompts = [_prompt(given, judge, aspect) for aspect in given["average"] or aspects]
         self.texts = _perturbed(items, given["perturb"]) if given["perturb"] else items
         self.ask(plan=True)  # refuses what cannot be asked
@@ -75,7 +78,7 @@ class Setup:
     def ask(self, judge=None, plan=False):
         """Replies of the set-up's judge, or of another, as from `nlgjudge.judge_items`."""
         how = {name: self.given[name] for name in ("samples", "system", "policy", "estimator")}
-        how |= {"sampling": self.given["options"], "plan": plan}
+        how |= {"sampling": self.given["options"], "plan": plan, "examples": self.examples}
         return judge_items(self.texts, self.prompts, judge or self.judge, **how)
 
     def scores(self, replies):
@@ -107,7 +110,7 @@ class Setup:
         return pd.DataFrame({"unread": unread.groupby(replies["aspect"]).mean(), "cost": cost})
 
 
-def setups_of(base, change, items, aspects, price, max_cost):
+def setups_of(base, change, benchmark, items, aspects, price, max_cost):
     """Both set-ups by label, with one judge where they name the same, and one budget."""
     for name in base | change:
         check_known("entry of a set-up", name, SETUP, most=len(SETUP))
@@ -120,7 +123,25 @@ def setups_of(base, change, items, aspects, price, max_cost):
     judges = {"base": _judge(given["base"]["judge"], items, limits)}
     same = given["base"]["judge"] == given["variant"]["judge"]
     judges["variant"] = judges["base"] if same else _judge(given["variant"]["judge"], items, limits)
-    return {label: Setup(given[label], judges[label], items, aspects) for label in given}
+    examples = {label: _rated(benchmark, one["examples"]) for label, one in given.items()}
+    shown = [item for one in given.values() for item in one["examples"]]
+    items = items[~items["item_id"].isin(shown)]
+    return {
+        label: Setup(given[label], judges[label], items, aspects, examples[label])
+        for label in given
+    }
+
+
+def _rated(benchmark, names):
+    """Items with people's mean ratings, in the order of their names; None without any."""
+    if not names:
+        return None
+    for name in names:
+        check_known("item", name, benchmark.items["item_id"].tolist())
+    rated = benchmark.items.merge(
+        benchmark.human().drop(columns=["doc_id", "system_id"]), on="item_id"
+    )
+    return rated.set_index("item_id").loc[list(names)].reset_index()
 
 
 def plan_of(setups):
@@ -154,7 +175,9 @@ def _prompt(given, judge, aspect):
     """A set-up's prompt for an aspect."""
     asked, scale = given["prompt"], given["scale"]
     if isinstance(asked, str):
-        asked = asked.replace("{aspect:.3}", aspect[:3]).replace("{aspect}", aspect)
+        asked = _about(asked, aspect)
+    elif isinstance(asked, (list, tuple)):  # messages
+        asked = [message | {"content": _about(message["content"], aspect)} for message in asked]
     if asked == "" and isinstance(judge, Replay):
         one = judge.prompt(aspect)
     elif asked == "" and not judge.asks:
@@ -168,6 +191,10 @@ def _prompt(given, judge, aspect):
     return one._replace(aspect=aspect, scale=scale or one.scale)
 
 
+def _about(text, aspect):
+    return text.replace("{aspect:.3}", aspect[:3]).replace("{aspect}", aspect)
+
+
 def _perturbed(items, wanted):
     made = perturb(items, [wanted]).items
     made = made[made["perturbation"] != "original"]
@@ -178,8 +205,9 @@ def _warn_of_another_scale(prompts):
     """A new scale needs new wording: of ranges as "1-5", and of anchors as "a score of 3"."""
     for one in prompts:
         anchors = [int(rating) for rating in re.findall(r"score of (\d+)", one.body)]
-        tops = {*map(int, _RANGE.findall(one.body)), max(anchors, default=one.scale[1])}
-        if tops != {one.scale[1]}:
+        top = max(one.scale)
+        tops = {*map(int, _RANGE.findall(one.body)), max(anchors, default=top)}
+        if tops != {top}:
             said = f"prompt {one.name} describes another scale than {list(one.scale)}"
             warnings.warn(f"{said}: change its wording too, by `words`", stacklevel=2)
 

@@ -7,6 +7,7 @@ from .intervals import interval as interval
 from .intervals import interval_table as interval_table
 from .intervals import mean_interval as mean_interval
 from .judge_agreement import agreement as agreement
+from .judge_agreement import pair_agreement as pair_agreement
 from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
 from .permutation import permutation_test as permutation_test

@@ -15,12 +15,15 @@ import scipy
 
 from nlgjudge.data.checks import unknown
 
-Level = Literal["sample", "dataset", "system"]
-Coefficient = Literal["pearson", "spearman", "kendall"]
+Level = Literal["sample", "dataset", "system", "pair"]
+Coefficient = Literal["pearson", "spearman", "kendall", "accuracy", "agreement", "first"]
 Constant = Literal["skip", "nan", "zero"]
 Kendall = Literal["b", "c"]
 LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
+# A document is a pair of texts, and its systems are the two orders in which it is shown.
+PAIR: Level = "pair"
+SHARES: tuple[Coefficient, ...] = ("accuracy", "agreement", "first")
 CONSTANT = ("skip", "nan", "zero")
 KEYS = ["doc_id", "system_id"]
 _PAIRS = 200  # above this many members, a table of all pairs takes too much memory
@@ -107,7 +110,7 @@ def number_of_units(frame: pd.DataFrame, level: Level) -> int:
     """Number of documents at sample level, of items at dataset level, of systems at system level."""
     if level == "dataset":
         return len(frame)
-    return frame["doc_id" if level == "sample" else "system_id"].nunique()
+    return frame["system_id" if level == "system" else "doc_id"].nunique()
 
 
 def correlation_of(x, y, level, coefficient, constant, kendall):
@@ -119,7 +122,7 @@ def correlation_of(x, y, level, coefficient, constant, kendall):
     value = float(mean_of_groups(groups, y, level, constant))
     n = int(units.sum())
     reason = "constant input or fewer than two items"
-    if level == "sample":
+    if level in ("sample", PAIR):
         defined = ~np.isnan(groups)
         reason = "constant input in every document"
         if constant == "nan":
@@ -134,7 +137,7 @@ def units_with_scores(y, level):
     there = ~np.isnan(y)
     if level == "dataset":
         return there.reshape(*y.shape[:-2], -1)
-    return there.any(axis=-1 if level == "sample" else -2)
+    return there.any(axis=-2 if level == "system" else -1)
 
 
 def group_correlations(
@@ -163,6 +166,8 @@ def group_correlations(
     >>> group_correlations(np.array([[1.0, 2, 3], [5, 5, 5]]), human, "sample", "pearson")
     array([ 1., nan])
     """
+    if level == PAIR:
+        return _shares(x, y, coefficient)
     if level == "system":
         x, y = np.broadcast_arrays(x, y)  # a mean over documents is of those that both have
         x, y = (system_means(scores)[..., None, :] for scores in (x, y))
@@ -177,9 +182,27 @@ def group_correlations(
     return _row_correlations(x, y, coefficient, kendall).reshape(groups)
 
 
+def _shares(x, y, coefficient):
+    """By document, the mean over its pairs; the columns are two orders of a pair, then those of the next."""
+    first, second = x[..., 0::2], x[..., 1::2]
+    if first.shape != second.shape:
+        raise ValueError(
+            f"level='pair': expected two orders of each pair, got {x.shape[-1]} in all"
+        )
+    chosen = np.sign(first - second)
+    values = np.abs(chosen)
+    if coefficient == "first":
+        values = (first + second) / 2
+    if coefficient == "accuracy":
+        wanted = np.sign(y[..., 0::2] - y[..., 1::2])
+        values = np.where(wanted == 0, np.nan, (1 + chosen * wanted) / 2)
+    with np.errstate(invalid="ignore"):
+        return np.nansum(values, axis=-1) / (~np.isnan(values)).sum(axis=-1)
+
+
 def mean_of_groups(groups, y, level, constant):
     """Average the last axis by the policy for constant input; a document without scores never counts."""
-    there = units_with_scores(y, level) if level == "sample" else np.ones(1, bool)
+    there = units_with_scores(y, level) if level in ("sample", PAIR) else np.ones(1, bool)
     defined = ~np.isnan(groups)
     counted = defined if constant == "skip" else np.broadcast_to(there, groups.shape)
     values = np.where(there if constant == "nan" else defined, groups, 0)
@@ -408,8 +431,8 @@ def _unknown_column(frame, name):
 def check_correlation(level, coefficient, constant, kendall):
     """Raise a `ValueError` for an option of `correlation` that is not one of its values."""
     check_options(
-        level=(level, LEVELS),
-        coefficient=(coefficient, COEFFICIENTS),
+        level=(level, (*LEVELS, PAIR)),
+        coefficient=(coefficient, SHARES if level == PAIR else COEFFICIENTS),
         constant=(constant, CONSTANT),
         kendall=(kendall, ("b", "c")),
     )

@@ -25,6 +25,7 @@ import pandas as pd
 import scipy
 
 from nlgjudge.stats.correlations import (
+    PAIR,
     Coefficient,
     Constant,
     Kendall,
@@ -223,8 +224,8 @@ def interval_table(frame: pd.DataFrame, cells: pd.DataFrame, **options: Any) -> 
 def _interval(frames, how, systems, least):
     """The interval of a weighted sum of correlations: a list of (weight, x, y) for each frame."""
     check_correlation(*how)
-    check_options(systems=(systems, SYSTEMS))
     level = how[0]
+    check_options(systems=(systems, SYSTEMS[:1] if level == PAIR else SYSTEMS))
     frames = [[(*part, correlation_of(*part[1:], *how)) for part in parts] for parts in frames]
     every = [part for parts in frames for part in parts]
     value = float(sum(weight * whole.value for weight, *_, whole in every))
@@ -233,8 +234,9 @@ def _interval(frames, how, systems, least):
     reason = next((whole.reason for *_, whole in every if whole.reason), "")
     if level == "system" and systems == "these":
         reason = reason or "none is valid at system level for these systems"
-    if not is_difference and abs(value) > 1 - 1e-12:
-        reason = reason or "the correlation is exactly 1 or -1"
+    kind, lowest = ("share", 0.0) if level == PAIR else ("correlation", -1.0)
+    if not is_difference and not lowest + 1e-12 < value < 1 - 1e-12:
+        reason = reason or f"the {kind} is exactly 1 or {lowest:g}"
     if reason:
         return Interval(value, np.nan, np.nan, n, reason)
     documents = []
@@ -251,15 +253,15 @@ def _interval(frames, how, systems, least):
     reason = _objection(documents, others, least)
     if reason:
         return Interval(value, np.nan, np.nan, n, reason)
-    half = _half_width(documents, others, larger=is_difference)
+    half = half_width(documents, others, larger=is_difference)
     notice = large_part(*documents, unit=unit)
     if is_difference:
         return Interval(value, value - half, value + half, n, notice=notice)
     if documents and others:
         ends = max(value - half, -1.0), min(value + half, 1.0)
         return Interval(value, *ends, n, notice=notice)
-    low, high = np.tanh(np.arctanh(value) + np.array([-half, half]) / (1 - value**2))
-    return Interval(value, min(float(low), value), max(float(high), value), n, notice=notice)
+    low, high = on_z_scale(value, half, lowest)
+    return Interval(value, min(low, value), max(high, value), n, notice=notice)
 
 
 def _rated(parts):
@@ -296,7 +298,7 @@ def _left_out(parts, axis, how):
 
 def _without_each(x, y, axis, level, coefficient, constant, kendall):
     """The correlation without each document or system, NaN for one that has no part in it, inf if undefined."""
-    if level == "sample" and axis == 0:
+    if level in ("sample", PAIR) and axis == 0:
         groups = group_correlations(x, y, level, coefficient, kendall)
         if constant == "zero":
             groups = np.where(units_with_scores(y, level), np.nan_to_num(groups), np.nan)
@@ -344,7 +346,16 @@ def large_part(*parts: np.ndarray, unit: str = "documents") -> str:
     )
 
 
-def _half_width(documents, others, larger):
+def on_z_scale(value: float, half: float, least: float = -1.0) -> tuple[float, float]:
+    """The ends of value ± half on Fisher's z scale of [least, 1]; from 0 to 1 it is half the logit."""
+    unit = 2 / (1 - least)
+    scaled = 1 - (1 - value) * unit
+    z = np.arctanh(scaled) + np.array([-half, half]) * unit / (1 - scaled**2)
+    low, high = 1 - (1 - np.tanh(z)) / unit
+    return float(low), float(high)
+
+
+def half_width(documents, others=(), larger=False):
     """A 97.5% t quantile times the standard error, with Satterthwaite's degrees of freedom.
 
     The variances of documents and of systems are added; of a difference the larger one is taken.
@@ -352,7 +363,7 @@ def _half_width(documents, others, larger):
     of_documents = [_variance(values) for values in documents]
     of_systems = [_variance(values) for values in others]
     variances = np.array(of_documents + of_systems)
-    freedom = np.array([len(values) - 1 for values in documents + others])
+    freedom = np.array([len(values) - 1 for values in [*documents, *others]])
     df = variances.sum() ** 2 / (variances**2 / freedom).sum()
     sums = sum(of_documents), sum(of_systems)
     variance = max(sums) if larger else sum(sums)

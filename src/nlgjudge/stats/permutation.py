@@ -15,6 +15,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
+    PAIR,
     Coefficient,
     Constant,
     Kendall,
@@ -149,7 +150,7 @@ def permutation_test(
     x, y, ratings, difference, n, n_skipped, reason = compared(frame, a, b, human, how)
     if reason:
         return PermutationTest(difference, np.nan, 0, n, n_skipped, reason)
-    swappable = _swappable(ratings, units)
+    swappable = _swappable(ratings, "documents" if level == PAIR else units)
     log2_different = int(swappable.sum()) - 1
     exact = 2**log2_different <= ENUMERATED
     if exact:
@@ -158,7 +159,8 @@ def permutation_test(
         rng = _generator(x, y, ratings, seed, (level, coefficient, units))
         swaps = rng.integers(2, size=(resamples, *swappable.shape), dtype=bool)
     nothing = np.zeros((1, *swappable.shape), bool)
-    x, y = _standardised(x), _standardised(y)
+    if level != PAIR:  # whose shares need scores as they are
+        x, y = _standardised(x), _standardised(y)
     observed, *draws = _differences(x, y, ratings, np.concatenate([nothing, swaps]), how)
     draws = np.array(draws)
     if exact and alternative != "two-sided":

@@ -17,6 +17,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_whole, unknown
 from nlgjudge.stats.correlations import (
+    PAIR,
     Coefficient,
     Constant,
     Kendall,
@@ -161,7 +162,7 @@ def _tested(frame, columns, units, has_systems, how):
         "smallest_p_systems": np.nan,
         "reason": test.reason,
     }
-    if not has_systems:
+    if not has_systems or how["level"] == PAIR:
         return row | {"reason": test.reason or "no systems to swap"}
     systems = permutation_test(frame, *columns, units="systems", **how)
     few = systems.log2_different < 63

@@ -1,0 +1,112 @@
+"""A report on own data: graded ratings, categories, and what it refuses to say."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.data.schema import build
+from nlgjudge.ledger.report import report
+
+
+def benchmark(ratings, aspect="style"):
+    """Outputs of documents x systems with people's ratings."""
+    ratings = np.asarray(ratings, float)
+    items, rows = [], []
+    for document, system in np.ndindex(ratings.shape):
+        key = f"d{document:02}/s{system}"
+        words = [f"d{document:02}", f"s{system}", f"{key}"]
+        items.append((key, f"d{document:02}", f"s{system}", words[0], " ".join(words), [], ""))
+        rows.append((key, aspect, "mean", ratings[document, system]))
+    return build("mine", items, rows, source="own")
+
+
+def method(data, scores):
+    return data.items[["item_id"]].assign(judge=np.ravel(scores))
+
+
+def test_a_correlation_by_hand():
+    """One pair in the wrong order in half of the documents: Spearman's 0.8 and 1, on average 0.9."""
+    truth = np.tile([1.0, 2, 3, 4], (8, 1))
+    judge = truth.copy()
+    judge[::2] = [2, 1, 3, 4]
+    data = benchmark(truth)
+    found = report(data, method(data, judge), lexical=False)
+    assert found.aspects["style"].table.loc["judge", ["value", "n"]].tolist() == pytest.approx(
+        [0.9, 8]
+    )
+    assert "one rating per output, so the raters' agreement is unknown" in str(found)
+
+
+def test_a_better_judge_comes_first_where_the_data_can_show_it():
+    rng = np.random.default_rng(7)
+    truth = rng.uniform(1, 5, (8, 8)).round(2)
+    data = benchmark(truth)
+    scores = method(data, truth).assign(noise=rng.random(64))
+    assert report(data, scores, lexical=False).aspects["style"].sentence == (
+        "judge comes first, 1.00; all others agree significantly less, on these systems and on others."
+    )
+    few = dataclasses.replace(data, items=data.items.head(16), ratings=data.ratings.head(16))
+    said = report(few, scores.head(16), lexical=False).aspects["style"].sentence
+    assert said.startswith("These data cannot name a best method")
+
+
+def test_pass_and_fail_by_hand():
+    """People pass 20 of 50; the judge passes 16 of these and 6 of the others."""
+    human = np.repeat([1.0, 0.0], [20, 30])
+    judge = np.concatenate([np.repeat([1.0, 0.0], [16, 4]), np.repeat([1.0, 0.0], [6, 24])])
+    data = benchmark(human[:, None], "ok")
+    found = report(data, method(data, judge).assign(length=range(50)), lexical=False)
+    one = found.aspects["ok"]
+    assert one.level == "categories"
+    chance = (20 * 22 + 30 * 28) / 50**2
+    assert one.table.loc["judge", "value"] == pytest.approx(0.8)
+    assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.sentence
+    assert "TPR 0.80 [" in one.sentence and "people say 1 on 40%" in one.sentence
+    assert one.confusion["judge"].values.tolist() == [[24, 6], [4, 16]]
+    assert one.notes == ["length is not compared: its scores are graded."]
+    apart = found.disagreements("judge", "ok", most=50)["apart"]
+    assert sorted(apart.value_counts().to_dict().items()) == [(-1.0, 4), (1.0, 6)]
+
+
+def test_disagreements_come_largest_first_and_without_texts():
+    truth = np.arange(40.0).reshape(10, 4)
+    judge = truth.copy()
+    judge[0, 0] = 100
+    data = benchmark(truth)
+    found = report(data, method(data, judge), lexical=False).disagreements("judge", "style", most=1)
+    assert found.to_dict("records") == [
+        {"item_id": "d00/s0", "people": 0, "method": 100, "apart": pytest.approx(39 / 40)}
+    ]
+
+
+def test_labels_of_some_documents_give_a_certificate():
+    rng = np.random.default_rng(6)
+    truth = rng.uniform(1, 5, (40, 4)).round(2)
+    rated = truth.copy()
+    rated[rng.permutation(40)[12:]] = np.nan
+    data = benchmark(rated)
+    text = str(report(data, method(data, truth + rng.normal(0, 0.5, truth.shape)), lexical=False))
+    assert "× (1 − 12/40)" in text
+
+
+def test_replies_of_a_judge_are_counted():
+    stories = nj.load("openmeva", "sample")
+    replies = nj.judge_items(stories.items, "chatgpt/stars/story/overall", "surface")
+    found = report(stories, {"stars": replies}, lexical=False)
+    assert f"stars: replies: {len(stories.items)} parsed" in str(found)
+    assert found.aspects["overall"].table.index.tolist() == ["stars"]
+    assert "not comparable with the papers" in str(found)
+    assert "<td>" in found._repr_html_()
+    assert found.figure().axes
+
+
+def test_nothing_to_compare_is_said():
+    data = benchmark(np.tile([1.0, 2, 3], (4, 1)))
+    scores = pd.DataFrame({"item_id": data.items["item_id"], "judge": 1.0})
+    assert (
+        report(data, scores, lexical=False).aspects["style"].sentence
+        == "No method can be compared."
+    )
