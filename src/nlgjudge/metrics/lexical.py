@@ -45,8 +45,10 @@ def rouge(
         Columns `item_id, hypothesis, references`.
     stemmer : {"none", "porter", "porter_original", "spaces"}
         The last keeps case and punctuation and cuts at blanks alone.
-    split : {"whole", "period", "punctuation"}
-        Sentence boundaries for ROUGE-L; `whole` is the plain longest common subsequence.
+    split : {"whole", "period", "punctuation", "sets"}
+        Sentence boundaries for ROUGE-L; `whole` is the plain longest common subsequence. `sets` counts as the
+        package `rouge` does, whatever the stemmer: an n-gram counts once, however often a text has it, and so do the
+        words of the common subsequences; words are cut at blanks, case and punctuation stay.
     beta
         Weight of recall in F; the COCO caption metrics use 1.2.
 
@@ -55,7 +57,7 @@ def rouge(
     pandas.DataFrame
         `item_id, reference` (position) and, in [0, 1], `rouge1-p, rouge1-r, rouge1-f, rouge2-…,
         rougeL-…`. NaN, but for the stemmer `spaces`, for an item with a text most of whose letters
-        are not Latin. Cached by content below `data/cache/lexical/`.
+        are not Latin, and for `sets`. Cached by content below `data/cache/lexical/`.
 
     Raises
     ------
@@ -69,10 +71,13 @@ def rouge(
     >>> rouge(toy)[["rouge1-p", "rouge1-r", "rougeL-f"]].round(3).iloc[0].tolist()
     [0.667, 0.5, 0.571]
     """
-    if stemmer not in TOKENS or split not in SPLITS:
+    if stemmer not in TOKENS or split not in (*SPLITS, "sets"):
         raise ValueError(
-            f"stemmer={stemmer!r}, split={split!r}: expected {TOKENS} and {tuple(SPLITS)}"
+            f"stemmer={stemmer!r}, split={split!r}: expected {TOKENS} and {(*SPLITS, 'sets')}"
         )
+    if split == "sets":
+        count = partial(cached.scores, _sets, libraries=("rouge",))
+        return per_reference(items, count, latin_only=False)
 
     def score(pairs):
         parts = [
@@ -89,34 +94,6 @@ def rouge(
             weighted = (1 + beta**2) * precision * recall / (recall + beta**2 * precision)
             frame[f"rouge{kind}-f"] = weighted.fillna(0).where(precision.notna())
     return frame
-
-
-def rouge_sets(items: pd.DataFrame) -> pd.DataFrame:
-    """Score each hypothesis against each of its references as the package `rouge` counts.
-
-    An n-gram counts once, however often a text has it; so do the words of ROUGE-L's common
-    subsequences. Words are split at blanks, case and punctuation stay, sentences end at full stops.
-
-    Parameters
-    ----------
-    items
-        `item_id, hypothesis, references`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As from `rouge`.
-
-    Raises
-    ------
-    ValueError
-        For an item without references.
-    """
-
-    def score(pairs):
-        return cached.scores(_sets, pairs, libraries=("rouge",))
-
-    return per_reference(items, score, latin_only=False)
 
 
 def per_reference(items: pd.DataFrame, score: Callable, *, latin_only: bool = True) -> pd.DataFrame:
