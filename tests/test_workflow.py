@@ -166,6 +166,11 @@ def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make,
     assert first.stat().st_mtime_ns == before
 
 
+def test_a_parameter_that_a_notebook_lacks_is_refused(small):
+    with pytest.raises(ValueError, match="one.ipynb: no parameter 'sise': did you mean 'size'"):
+        workflow.check_parameters(small / "notebooks" / "one.ipynb", {"sise": 1})
+
+
 def test_a_digest_of_cells_changes_with_sources_and_tags_and_not_with_outputs(small):
     path = small / "notebooks" / "one.ipynb"
 
