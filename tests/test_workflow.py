@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -103,9 +102,6 @@ def test_reproduce_runs_again_only_the_notebook_that_changed(make, small):
     write_notebook(small / "notebooks" / "two.ipynb", "print(size + 1)")
     done = make("reproduce")
     assert done.returncode == 0 and done.stdout.endswith(f"{CELLS}: all as committed\n")
-    started, ended, *_ = [line for line in done.stdout.splitlines() if line.startswith("[")]
-    assert started == "[2/2] two: started" and re.fullmatch(r"\[2/2\] two: done in \d+ s", ended)
-    assert "jobs" not in done.stdout + done.stderr
     after = [path.stat().st_mtime_ns for path in executed]
     assert after[0] == before[0] and after[1] > before[1]
     assert nbformat.read(executed[1], as_version=4).cells[2].outputs[0]["text"] == "4\n"
@@ -136,15 +132,14 @@ def test_refresh_ends_where_another_one_changes_nothing(make, small):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "paper_tables/findings/one.csv: changed" in done.stdout
     assert list(printed()) == ["3.", "{'one': '3.'}"]
-    done = make("refresh")
-    assert done.returncode == 0 and ": changed" not in done.stdout
     write_notebook(small / "notebooks" / "one.ipynb", FINDING.replace("size}, k", "size + 1}, k"))
-    for _ in range(2):
-        done = make("reproduce")
-        assert done.returncode != 0
+    done = make("reproduce")
     assert "1 differ from paper_tables/findings/one.csv: size is 4, committed 3" in done.stdout
+    assert done.returncode != 0
     assert make("refresh").returncode == 0
     assert list(printed()) == ["4.", "{'one': '4.'}"]
+    done = make("refresh")
+    assert done.returncode == 0 and ": changed" not in done.stdout
 
 
 def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make, small):

@@ -52,10 +52,10 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     ones. All tables of all papers by default. Results go to build/reruns/JUDGE/; runs of the same
     judge add up. --limit 20 is a cheap rehearsal.
     """
-    request = {name: options.pop(name) for name in ("samples", "temperature", "max_tokens")}
-    request |= {name: options.pop(name) or None for name in ("pattern", "sampling")}
+    names = ("samples", "temperature", "max_tokens", "pattern", "sampling")
+    request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
-    request = {name: value for name, value in request.items() if value is not None}
+    request = {name: value for name, value in request.items() if value not in (None, {}, "")}
     if "dhp" in targets:
         options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
         return rerun_dhp(targets, judges, request, **options)
@@ -82,10 +82,8 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
-        plans = pd.concat({paper: ask(paper, plan_only=True).plan for paper in tables})
-        report_plan(
-            plans.rename_axis(["paper", *plans.index.names[1:]]).reset_index(), opened, budget
-        )
+        plans = {paper: ask(paper, plan_only=True).plan for paper in tables}
+        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened, budget)
         if plan:
             return 0
         runs = {}
@@ -183,7 +181,7 @@ def run_notebooks(tables, named, settings, folder):
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
-            sentences = [one for table in own for one in results.sentences(paper, table)]
+            sentences = [text for table in own for text in results.sentences(paper, table)]
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             click.echo(f"ran {name}")
 
