@@ -1,4 +1,4 @@
-# Two commands matter: `make reproduce` and `make test`. Each does its own set-up.
+# `make reproduce` and `make test` do their own set-up.
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 # An active environment (venv or conda) that has the packages is used as it is. Elsewhere make builds .venv.

@@ -25,12 +25,12 @@ def bleu(items):
 
 def mean_of_documents(frame):
     """Kendall's tau within documents, averaged, by scipy."""
-    found = [
+    coefficients = [
         stats.kendalltau(part["score"], part["human"])[0]
         for _, part in frame.groupby("doc_id")
         if part["score"].nunique() > 1 and part["human"].nunique() > 1
     ]
-    return [np.mean(found)]
+    return [np.mean(coefficients)]
 
 
 def sample_level(frame):

@@ -56,19 +56,17 @@ def real():
     """Load real data, which no two tests share; skip where they cannot be had."""
 
     def load(name):
-        found = _or_skip(
-            _loaded,
-            name,
-            *sorted(pair for pair in os.environ.items() if pair[0].startswith("NLGJUDGE_")),
-        )
-        return dataclasses.replace(found, items=found.items.copy(), ratings=found.ratings.copy())
+        # Another environment is another key of the cache.
+        settings = sorted(pair for pair in os.environ.items() if pair[0].startswith("NLGJUDGE_"))
+        data = _or_skip(_loaded, name, *settings)
+        return dataclasses.replace(data, items=data.items.copy(), ratings=data.ratings.copy())
 
     return load
 
 
 @functools.cache
 def _loaded(name, *settings):
-    """Real data, read once in the same settings: reading takes longer than most of what is looked for in them."""
+    """Real data, read once."""
     return benchmarks.load(name, "real")
 
 
@@ -93,18 +91,12 @@ def _or_skip(function, *arguments):
 def house(tmp_path):
     """A checkout of its own, with the sample and no other data."""
     made = tmp_path / "house"
-    for name in (
-        "data/registry.csv",
-        "data/sample",
-        "data/README.md",
-        "notebooks",
-        "site",
-        *(f"paper_tables/{one.name}" for one in (REPOSITORY / "paper_tables").iterdir()),
-    ):
-        if name == "paper_tables/reruns":  # the tests keep reruns of their own
-            continue
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).symlink_to(REPOSITORY / name)
+    names = ["data/registry.csv", "data/sample", "data/README.md", "notebooks", "site"]
+    tables = [f"paper_tables/{path.name}" for path in (REPOSITORY / "paper_tables").iterdir()]
+    for name in [*names, *tables]:
+        if name != "paper_tables/reruns":  # the tests keep reruns of their own
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).symlink_to(REPOSITORY / name)
     return made
 
 
@@ -131,16 +123,10 @@ class Commands:
 
 
 class Cells:
-    """Run a notebook's code cells in this process, which saves the start of a kernel.
-
-    Attributes
-    ----------
-    shown : list of str
-        What the last run displayed, as text.
-    """
+    """Run a notebook's code cells in this process, which saves the start of a kernel."""
 
     def __init__(self):
-        self.shown = []
+        self.shown = []  # what the last run displayed, as text
 
     def display(self, *shown):
         """In the place of IPython's."""
@@ -241,13 +227,10 @@ def serve(monkeypatch):
 
         def start(answer, **options):
             server = stack.enter_context(Loopback(answer, **options))
-            for name, value in (
-                ("OPENAI_BASE_URL", server.url),
-                ("OPENAI_API_KEY", KEY),
-                ("NO_PROXY", "127.0.0.1"),
-                ("no_proxy", "127.0.0.1"),
-            ):
-                monkeypatch.setenv(name, value)
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+            monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+            monkeypatch.setenv("no_proxy", "127.0.0.1")
             return server
 
         yield start

@@ -76,9 +76,7 @@ def test_prompts_and_data_are_listed(capsys):
     main(["prompts", "list"])
     assert "geval/summarization/coherence\n" in capsys.readouterr().out
     main(["prompts", "show", "geval/summarization/coherence"])
-    said = capsys.readouterr().out
-    assert said.startswith("# geval/summarization/coherence, the paper's words\n")
-    assert "scale [1, 5]" in said and "{{Document}}" in said
+    assert "scale [1, 5]" in capsys.readouterr().out
     main(["data", "list", "openmeva"])
     assert re.search(r"^openmeva +data +\d/1 ", capsys.readouterr().out, re.M)
 

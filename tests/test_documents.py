@@ -80,9 +80,9 @@ def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
     assert f"{items} of comparisons if it swaps items, and in {documents} if it swaps" in readme
     for population in ("far documents", "nearly always right", "ceiling"):
         assert f"in {values[f'coverage in planted populations, {population}']}" in glossary
-    found = nj.Finding("judges_by_paper").values
+    pairs_of_judges = nj.Finding("judges_by_paper").values
     systems, items, pairs = (
-        found[f"pairs {what}"].value
+        pairs_of_judges[f"pairs {what}"].value
         for what in ("that differ for other systems", "that differ for these systems", "of judges")
     )
     assert f"across systems, {systems} of {pairs} comparisons" in readme

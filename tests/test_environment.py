@@ -50,20 +50,15 @@ def test_an_environment_without_the_packages_is_not_used(checkout, tmp_path):
     assert "-m venv --clear .venv" in said
 
 
-@pytest.mark.parametrize(
-    "old, new, lacking",
-    [
-        ('"pytest>=8.4"', '"pytest>=9999"', "it lacks pytest>=9999 (it has "),
-        ('"ruff>=0.6"', '"no-such-package-here"', "it lacks no-such-package-here"),
-    ],
-)
-def test_what_an_environment_lacks_is_named(checkout, old, new, lacking):
+def test_what_an_environment_lacks_is_named(checkout):
     project = checkout / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
-    assert old in text
-    project.write_text(text.replace(old, new), encoding="utf-8")
+    text = text.replace('"pytest>=8.4"', '"pytest>=9999"')
+    text = text.replace('"ruff>=0.6"', '"no-such-package-here"')
+    project.write_text(text, encoding="utf-8")
     said = planned(checkout, VIRTUAL_ENV=sys.prefix, PYTHONPATH=str(checkout / "src"))
-    assert lacking in said.splitlines()[0]
+    assert "it lacks " in said and "pytest>=9999 (it has " in said
+    assert "no-such-package-here" in said.splitlines()[0]
 
 
 def test_an_environment_of_another_checkout_is_not_used(checkout):

@@ -7,11 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import packages_distributions
-from pathlib import Path
-from threading import Thread
 
 import pytest
 import yaml
@@ -19,8 +15,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from loopback import completion
-from nlgjudge.data import paths, registry
 from nlgjudge.data.paths import root
 
 PROJECT = tomllib.loads((root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -72,9 +66,9 @@ def test_the_conda_environment_names_the_same_packages():
     assert named == specifiers(MADE)
 
 
-def imported(tree):
-    """Names of the packages that nodes import."""
-    for node in ast.walk(tree):
+def imported(path):
+    """Names of the packages that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -84,13 +78,9 @@ def imported(tree):
 def test_what_the_package_imports_is_declared():
     homes = packages_distributions()
     declared = {"nlgjudge", *specifiers([*MADE, *EXTRAS["neural"]])}
-    undeclared = set()
-    for path in (root() / "src").rglob("*.py"):
-        for name in {*imported(ast.parse(path.read_text(encoding="utf-8")))}:
-            owners = {canonicalize_name(owner) for owner in homes.get(name, [name])}
-            if name not in sys.stdlib_module_names and not owners & declared:
-                undeclared.add((path.name, name))
-    assert not undeclared
+    names = {name for path in (root() / "src").rglob("*.py") for name in imported(path)}
+    for name in names - sys.stdlib_module_names:
+        assert declared & {canonicalize_name(owner) for owner in homes.get(name, [name])}, name
 
 
 def git_files(*options):
@@ -119,7 +109,7 @@ def test_nothing_ignored_or_bulky_is_tracked():
     assert not [name for name in names if (root() / name).stat().st_size > 1_000_000]
 
 
-# Run in an environment that holds the wheel, with the packages of extras out of reach.
+# Run with the wheel and the core's packages; packages of extras are out of reach.
 ALONE = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -130,11 +120,12 @@ class Absent(MetaPathFinder):
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-{script}
-"""
-LOAD = """
+sys.path[:0] = {path}
+
 import nlgjudge as nj
-stories = nj.load("openmeva", "{source}")
+from nlgjudge.cli import main
+
+stories = nj.load("openmeva", "sample")
 frame = stories.human().assign(length=stories.items["hypothesis"].str.len())
 assert -1 < nj.correlation(frame, "length", "overall").value < 1
 assert len(nj.published("chatgpt", "table6")) > 20
@@ -144,88 +135,38 @@ except ImportError as error:
     assert "the extra metrics: pip install" in str(error), error
 else:
     raise AssertionError("nltk was found")
-print(stories.source, nj.__file__)
+command = "judge topical_chat surface --source sample --prompts geval/dialogue/coherence"
+assert main(command.split()) == 0
+print(nj.__file__)
 """
-COMMAND = "import sys\nfrom nlgjudge.cli import main\nsys.exit(main({arguments}))"
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """Run a script, or a command, in an environment with nothing but the wheel and the core's packages."""
+def test_a_wheel_alone_loads_asks_a_judge_and_correlates(tmp_path):
+    """In an empty folder; replies are stored in the user's cache."""
     pytest.importorskip("hatchling", reason="needs the extra dev")
-    home = tmp_path_factory.mktemp("alone")
+    site = tmp_path / "site"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", home, root()]
+    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, root()]
     subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = home.glob("*.whl")
-    install = [*pip, "install", "--no-deps", "--no-index", "--target", home / "site", wheel]
-    subprocess.run(install, check=True, capture_output=True)
-    (home / "elsewhere").mkdir()
+    install = [*pip, "install", "--no-deps", "--no-index", "--target", site]
+    subprocess.run([*install, *tmp_path.glob("*.whl")], check=True, capture_output=True)
+    (tmp_path / "elsewhere").mkdir()
     extras = {name for lines in EXTRAS.values() for name in specifiers(lines)}
-    homes = packages_distributions()
     absent = {
-        module for module, owners in homes.items() if extras & set(map(canonicalize_name, owners))
+        module
+        for module, owners in packages_distributions().items()
+        if extras & {canonicalize_name(owner) for owner in owners}
     }
-
-    def run(*arguments, script="", **environment):
-        script = script or COMMAND.format(arguments=[str(argument) for argument in arguments])
-        # `-I` and `-S`: neither this folder nor `.pth` files, by which a checkout is installed.
-        before = [str(home / "site"), *map(sysconfig.get_path, ("purelib", "platlib"))]
-        script = f"import sys\nsys.path[:0] = {before}\n" + ALONE.format(
-            absent=absent, script=script
-        )
-        kept = {"PATH": os.environ["PATH"], "HOME": str(home), "NO_PROXY": "127.0.0.1"}
-        return subprocess.run(
-            [sys.executable, "-I", "-S", "-c", script],
-            cwd=home / "elsewhere",
-            env=kept | environment,
-            capture_output=True,
-            text=True,
-        )
-
-    run.home = home
-    return run
-
-
-def test_a_wheel_alone_loads_correlates_and_shows_a_table(alone):
-    done = alone(script=LOAD.format(source="sample"), NLGJUDGE_OFFLINE="1")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"sample {alone.home / 'site'}")
-
-
-def test_a_wheel_alone_fetches_to_the_users_cache(alone):
-    (file,) = registry.entries("openmeva")
-    folder = Path(paths.mirror() or paths.cache())
-    if not (folder / file.location).exists():
-        pytest.skip("needs copies of the upstream files to serve")
-    handler = partial(SimpleHTTPRequestHandler, directory=folder)
-    handler.log_message = lambda *_: None
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        upstream = f"http://127.0.0.1:{server.server_port}"
-        done = alone("data", "fetch", "openmeva", NLGJUDGE_UPSTREAM=upstream)
-        server.shutdown()
-    assert done.returncode == 0, done.stderr
-    assert [*(alone.home / ".cache" / "nlgjudge").rglob("openmeva.json")]
-    for variable in ("NLGJUDGE_CACHE", "XDG_CACHE_HOME"):
-        elsewhere = {variable: str(alone.home / "another")}
-        again = alone("data", "verify", "openmeva", **elsewhere)
-        assert again.stdout == "0 files verified, 0 bad, 1 not here\n"
-    assert alone("data", "verify", "openmeva").stdout == "1 files verified, 0 bad, 0 not here\n"
-    done = alone(script=LOAD.format(source="real"), NLGJUDGE_OFFLINE="1")
-    assert done.stdout.startswith("real "), done.stderr
-
-
-def test_a_wheel_alone_asks_a_judge(alone, serve):
-    server = serve(lambda *_: completion(["Rating: 3"]))
-    done = alone(
-        *("judge", "topical_chat", "openai:m", "--source", "sample", "--limit", 2),
-        *("--prompts", "geval/dialogue/coherence", "--output", "replies.csv"),
-        OPENAI_BASE_URL=server.url,
-        OPENAI_API_KEY="sk-none",
+    # `-I` and `-S`: neither this folder nor `.pth` files, by which a checkout is installed.
+    path = [str(site), *map(sysconfig.get_path, ("purelib", "platlib"))]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ALONE.format(absent=absent, path=path)],
+        cwd=tmp_path / "elsewhere",
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NLGJUDGE_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert len(server.requests) == 10  # five responses in each of two dialogues
-    written = (alone.home / "elsewhere" / "replies.csv").read_text(encoding="utf-8")
-    assert written.count("Rating: 3") == 10
-    assert (alone.home / ".cache" / "nlgjudge" / "replies.sqlite").is_file()
+    assert done.stdout.rstrip().rsplit("\n", 1)[-1].startswith(str(site))
+    assert (tmp_path / ".cache" / "nlgjudge" / "replies.sqlite").is_file()
+    assert not [*(tmp_path / "elsewhere").iterdir()]

@@ -2,11 +2,11 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-import nlgjudge as nj
 from nlgjudge import workflow
 from nlgjudge.cli import main
 from nlgjudge.data import fetch
@@ -66,9 +65,9 @@ def resolved(folder, **sources):
     for name in sources:
         path = folder / "notebooks" / f"{name}.ipynb"
         write_notebook(path, "print(size)", benchmarks=[f"data_{name}"])
-    found = {f"data_{name}": [source, "digest"] for name, source in sources.items()}
+    resolved_to = {f"data_{name}": [source, "digest"] for name, source in sources.items()}
     (folder / "build").mkdir(exist_ok=True)
-    (folder / "build" / "sources.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / "build" / "sources.json").write_text(json.dumps(resolved_to), encoding="utf-8")
 
 
 @pytest.fixture
@@ -103,9 +102,6 @@ def test_reproduce_runs_again_only_the_notebook_that_changed(make, small):
     write_notebook(small / "notebooks" / "two.ipynb", "print(size + 1)")
     done = make("reproduce")
     assert done.returncode == 0 and done.stdout.endswith(f"{CELLS}: all as committed\n")
-    started, ended, *_ = [line for line in done.stdout.splitlines() if line.startswith("[")]
-    assert started == "[2/2] two: started" and re.fullmatch(r"\[2/2\] two: done in \d+ s", ended)
-    assert "jobs" not in done.stdout + done.stderr
     after = [path.stat().st_mtime_ns for path in executed]
     assert after[0] == before[0] and after[1] > before[1]
     assert nbformat.read(executed[1], as_version=4).cells[2].outputs[0]["text"] == "4\n"
@@ -118,11 +114,6 @@ finding.check({"size": size}, kept=1)
 finding.write()"""
 LISTING = """import nlgjudge as nj
 print({name: nj.Finding(name).answer for name in nj.ledger.notebooks() if nj.Finding(name).values})"""
-ENDLESS = """import os
-from nlgjudge.data.paths import out
-(out() / "settings").mkdir(parents=True, exist_ok=True)
-(out() / "settings" / "two.csv").write_text(os.urandom(8).hex())
-print("settings")"""
 
 
 def test_refresh_ends_where_another_one_changes_nothing(make, small):
@@ -141,25 +132,14 @@ def test_refresh_ends_where_another_one_changes_nothing(make, small):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "paper_tables/findings/one.csv: changed" in done.stdout
     assert list(printed()) == ["3.", "{'one': '3.'}"]
-    done = make("refresh")
-    assert done.returncode == 0 and ": changed" not in done.stdout
     write_notebook(small / "notebooks" / "one.ipynb", FINDING.replace("size}, k", "size + 1}, k"))
-    for _ in range(2):
-        done = make("reproduce")
-        assert done.returncode != 0
+    done = make("reproduce")
     assert "1 differ from paper_tables/findings/one.csv: size is 4, committed 3" in done.stdout
+    assert done.returncode != 0
     assert make("refresh").returncode == 0
     assert list(printed()) == ["4.", "{'one': '4.'}"]
-
-
-def test_refresh_names_what_keeps_changing(make, small):
-    for path in (small, small / "paper_tables"):
-        (path / "README.md").write_text(f"{workflow.BEGIN}\n{workflow.END}\n", encoding="utf-8")
-    write_notebook(small / "notebooks" / "two.ipynb", ENDLESS)
     done = make("refresh")
-    assert done.returncode != 0
-    assert "did not come to an end" in done.stderr
-    assert "paper_tables/settings/two.csv: changed" in done.stderr
+    assert done.returncode == 0 and ": changed" not in done.stdout
 
 
 def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make, small):
@@ -173,14 +153,17 @@ def test_a_sweep_goes_on_after_a_failure_and_joins_the_tables_of_its_cells(make,
     done = sweep('size,words\n9,[a]\n1,"[a, b]"\n')
     assert done.returncode != 0 and "the size is too large" in done.stdout + done.stderr
     first = folder / "size~1" / "words~[a, b]" / "executed.ipynb"
-    parameters = nbformat.read(first, as_version=4).metadata.papermill.parameters
-    assert parameters == {"size": 1, "words": ["a", "b"]}
     before = first.stat().st_mtime_ns
     done = sweep('size,words\n8,{a: 1}\n1,"[a, b]"\n')
     assert done.returncode == 0, done.stderr
     assert pd.read_csv(folder / "results.csv")["value"].tolist() == [8, 1]
     assert pd.read_csv(folder / "results.csv")["words"].tolist() == ["{a: 1}", "[a, b]"]
     assert first.stat().st_mtime_ns == before
+
+
+def test_a_parameter_that_a_notebook_lacks_is_refused(small):
+    with pytest.raises(ValueError, match="one.ipynb: no parameter 'sise': did you mean 'size'"):
+        workflow.check_parameters(small / "notebooks" / "one.ipynb", {"sise": 1})
 
 
 def test_a_digest_of_cells_changes_with_sources_and_tags_and_not_with_outputs(small):
@@ -201,18 +184,12 @@ def test_a_digest_of_cells_changes_with_sources_and_tags_and_not_with_outputs(sm
     "path, runs_again",
     [
         ("src/nlgjudge/module.py", True),
-        ("src/nlgjudge/module.pyi", True),
-        ("src/nlgjudge/papers/geval/prompts/coherence.txt", True),
-        ("src/nlgjudge/papers/geval/paper.toml", True),
         ("requirements.lock", True),
         ("data/registry.csv", True),
         ("paper_tables/published/geval_table1.csv", True),
-        ("paper_tables/claims.csv", True),
         ("src/nlgjudge/__pycache__/module.cpython-311.pyc", False),
         ("paper_tables/README.md", False),
         ("paper_tables/ledger.csv", False),
-        ("paper_tables/settings/one.csv", False),
-        ("paper_tables/reruns/surface.csv", False),
     ],
 )
 def test_files_on_which_every_notebook_depends(small, path, runs_again):
@@ -239,7 +216,6 @@ def test_a_changed_cell_runs_the_notebooks_of_its_table_and_those_that_read_the_
         return [n for n, old in zip(names, before) if workflow.refreshed_digest(n) != old]
 
     assert run_again("geval", "table1", note="new") == ["geval_table1_x", "neural"]
-    assert run_again("geval_v1", "table1", note="new") == ["geval_table1_x", "neural"]
     assert run_again("coascore", "table2", note="new") == ["neural"]
     assert run_again("coascore", "table2", notebook="beyond_z") == ["beyond_z", "neural"]
 
@@ -263,15 +239,6 @@ def test_a_changed_finding_runs_the_notebooks_that_read_it(small):
     assert run_again("paper_tables/findings/one.csv") == ["one", "list"]
     assert run_again("figures/one.png") == []
     assert run_again("figures/two.png") == ["two"]
-    book = nbformat.read(small / "notebooks" / "neither.ipynb", as_version=4)
-    before = workflow.refreshed_digest("list")
-    book.cells[0].source = "# Another heading"
-    nbformat.write(book, small / "notebooks" / "neither.ipynb")
-    assert workflow.refreshed_digest("list") != before
-
-
-def test_a_title_is_the_heading_without_markdown(small):
-    assert nj.Finding("one").title == "Small"
 
 
 # Declared data: what the notebooks declare is fetched, and nothing else.
@@ -306,16 +273,22 @@ def host(tree, tmp_path, monkeypatch):
         for benchmark, role, path, content in files
     ]
 
-    def resolve(declared, **answers):
-        write_notebook(tree.root / "notebooks" / "one.ipynb", **declared)
-        said = []
+    @contextmanager
+    def serving(**answers):
         with Upstream(tree.mirror, **answers) as server, monkeypatch.context() as patch:
             for name, value in server.environment(tree.cache).items():
                 patch.setenv(name, value)
+            yield server
+
+    def resolve(declared, **answers):
+        write_notebook(tree.root / "notebooks" / "one.ipynb", **declared)
+        said = []
+        with serving(**answers) as server:
             workflow.fetch_declared(said.append)
         sources = [source for source, _ in workflow.data("one").values()]
         return server.asked, sources, "\n".join(said)
 
+    tree.serving = serving
     tree.resolve = resolve
     return tree
 
@@ -343,7 +316,7 @@ def test_what_is_optional_stops_nothing_and_the_sample_replaces_a_benchmark(host
     assert "2 of 2 files are missing: " in said
 
 
-def test_optional_files_come_by_one_command_and_are_used_then(host, monkeypatch, capsys):
+def test_optional_files_come_by_one_command_and_are_used_then(host, capsys):
     """The committed outputs were made without them, so a run does not fetch them."""
     late = host.add(
         "results/gpt4_rel_detailed.json",
@@ -356,20 +329,14 @@ def test_optional_files_come_by_one_command_and_are_used_then(host, monkeypatch,
     )
     declared = {"benchmarks": ["openmeva"], "optional": ["replay:geval/gpt-4"]}
     asked, sources, _ = host.resolve(declared)
-    assert sorted(asked) == sorted(str(entry.location) for entry in host.registered[:2])
-    assert sources == ["real", "absent"]
-    assert not nj.data.available("geval/gpt-4")
-    with Upstream(host.mirror) as server, monkeypatch.context() as patch:
-        for name, value in server.environment(host.cache).items():
-            patch.setenv(name, value)
+    assert str(late.location) not in asked and sources == ["real", "absent"]
+    with host.serving() as server:
         assert main(["data", "fetch", "summeval"]) == 0
         assert "1 more files are optional" in capsys.readouterr().out
-        assert str(late.location) not in server.asked
         before = len(server.asked)
         assert main(["data", "fetch", "--optional"]) == 0
         assert server.asked[before:] == [str(late.location)]
     assert host.resolve(declared)[:2] == ([], ["real", "real"])
-    assert nj.data.available("geval/gpt-4")
 
 
 # The merged ledger.
@@ -406,15 +373,11 @@ def test_the_report_ends_with_the_cells_that_differ(small):
     assert not verdicts.was_run(rows).any()
 
 
-def test_the_report_lists_cells_that_gained_a_value_and_how_they_compare(small):
+def test_the_report_lists_cells_that_gained_a_value(small):
     part("one", "ROUGE-1")
     said, _ = built(small, commit=True)
     (table,) = [line for line in said if "ledger lacks" in line]
     assert table.startswith("10 cells have a value, or better evidence, that the committed")
-    *_, heads, _, row = [line.split() for line in table.splitlines()]
-    # Of the eight cells and their two averages one is at most 0.01 from the 0.25 that stands for all of them.
-    assert heads == ["cells", "mean", "largest", "differs", "close"]
-    assert row[:5] == ["geval", "table1", "ROUGE-1", "recomputed", "10"] and row[-2:] == ["9", "1"]
     assert not [line for line in built(small)[0] if "ledger lacks" in line]
 
 
@@ -446,7 +409,7 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     path = small / "build" / "executed" / "one.ipynb"
     executed = nbformat.read(path, as_version=4)
     outputs = executed.cells[2].outputs
-    outputs += [new_output("stream", name="stdout", text=text) for text in ("a", "b")]
+    outputs.append(new_output("stream", name="stdout", text="a"))
     shown = {"image/png": {"width": 300}, "papermill": 1}
     outputs.append(new_output("display_data", {"text/plain": "x"}, metadata=shown))
     nbformat.write(executed, path)
@@ -469,7 +432,7 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     assert not (small / "figures" / "two.svg").exists()
     book = nbformat.read(small / "notebooks" / "one.ipynb", as_version=4)
     stream, picture = book.cells[2].outputs
-    assert stream["text"] == "ab" and picture["metadata"] == {"image/png": {"width": 300}}
+    assert stream["text"] == "a" and picture["metadata"] == {"image/png": {"width": 300}}
     assert book.metadata["nlgjudge"]["data"] == {"data_one": ["real", "digest"]}
     text = readmes[0].read_text(encoding="utf-8")
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
@@ -477,6 +440,3 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     again = []
     workflow.refresh(again.append)
     assert again == [left_out]
-    readmes[0].write_text(workflow.BEGIN, encoding="utf-8")
-    with pytest.raises(ValueError, match="expected the lines"):
-        workflow.refresh(again.append)

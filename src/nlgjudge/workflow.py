@@ -58,9 +58,8 @@ def source_digest(name: str) -> str:
 def refreshed_digest(name: str) -> str:
     """Digest of what a notebook reads of the files that `make refresh` writes.
 
-    The rows of its own tables in the committed ledger, since a table shows what other notebooks computed, and the
-    findings that it names, with their figures. A notebook that reads any of these files by name depends on all of
-    them, and one that lists the notebooks on all headings too. Lists of the site are added by name.
+    These are its own tables' rows of the committed ledger, and the findings that it names, with their figures. A
+    notebook that reads such files by name depends on all of them, one that lists the notebooks on all headings.
     """
     source = "".join(chain.from_iterable(cell["source"] for cell in read_notebook(name)["cells"]))
     named = re.findall(r"Finding\(\s*\"(\w+)\"", source)
@@ -86,10 +85,8 @@ def _is_of(name, paper, artefact):
 def _refreshed():
     """Tables that `make refresh` writes."""
     tables = root() / "paper_tables"
-    return [
-        tables / "ledger.csv",
-        *(path for place in WRITTEN for path in sorted((tables / place).glob("*"))),
-    ]
+    written = [path for place in WRITTEN for path in sorted((tables / place).glob("*"))]
+    return [tables / "ledger.csv", *written]
 
 
 def _digest_of(files):
@@ -103,10 +100,9 @@ def _digest_of(files):
 def needs(name: str) -> list[str]:
     """What a notebook's metadata declares, as ``summeval``, ``replay:alttest`` or ``upstream:geval/*``."""
     declared = _metadata(name)
-    prefixed = [
-        f"{prefix}{one}" for kind, prefix in _DECLARED.items() for one in declared.get(kind, [])
+    return [
+        f"{prefix}{need}" for kind, prefix in _DECLARED.items() for need in declared.get(kind, [])
     ]
-    return list(dict.fromkeys(prefixed))
 
 
 def optional(name: str) -> list[str]:
@@ -115,10 +111,7 @@ def optional(name: str) -> list[str]:
 
 
 def data(name: str) -> dict[str, list[str]]:
-    """What a notebook's needs resolved to when data were last fetched.
-
-    By need, ``real``, ``sample`` or ``absent``, and a digest of the data.
-    """
+    """By need of a notebook, ``real``, ``sample`` or ``absent`` when data were last fetched, and the data's digest."""
     path = root() / "build" / "sources.json"
     sources = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return {need: sources.get(need, ["absent", ""]) for need in needs(name)}
@@ -151,8 +144,12 @@ def files_of(need: str) -> list[Entry]:
 def fetch_declared(say: Callable[[str], object] = print) -> dict[str, list[str]]:
     """Fetch the files that the notebooks declare, and record in `build/sources.json` what each need resolves to.
 
-    Optional files are not fetched; those that are here are used. `DataUnavailable` if a code host answers but does not
-    deliver a file that a notebook needs; fetched files are kept.
+    Optional files are not fetched.
+
+    Raises
+    ------
+    DataUnavailable
+        If a code host answers but does not deliver a file that a notebook needs; fetched files are kept.
     """
     files = {
         need: [entry for entry in files_of(need) if not entry.optional]
@@ -207,14 +204,7 @@ def _resolved(need):
 
 
 def check_parameters(path: Path, parameters: Iterable[str]) -> None:
-    """Refuse parameters that a notebook does not have.
-
-    Examples
-    --------
-    >>> check_parameters(root() / "notebooks" / "00_tour.ipynb", {"sede": 1})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: 00_tour.ipynb: no parameter 'sede': did you mean 'seed'? There are ...seed
-    """
+    """Raise `ValueError` for a parameter that a notebook does not have."""
     import papermill
 
     names = papermill.inspect_notebook(str(path))
@@ -224,10 +214,9 @@ def check_parameters(path: Path, parameters: Iterable[str]) -> None:
 
 
 def build_ledger(say: Callable[[str], object] = print) -> None:
-    """Merge the notebooks' parts into this run's ledger and report how it differs from the committed one.
+    """Merge the notebooks' parts into `build/results/ledger.csv` and report how it differs from the committed one.
 
-    Writes `build/results/ledger.csv` and `build/results/differences.csv`. A cell whose notebook lacked data keeps its
-    committed value. The last line of the report counts the cells.
+    A cell whose notebook lacked data keeps its committed value. The last line of the report counts the cells.
     """
     lacking = _lacking()
     before = ledger.committed()
@@ -241,21 +230,20 @@ def build_ledger(say: Callable[[str], object] = print) -> None:
         ledger.save(unieval[ledger.COLUMNS], results() / "reruns" / "unieval.csv")
     counts = ledger.cell_counts(rows)
     say(counts.to_string())
-    others = [target for source, target in _copies(lacking) if not _same(source, target)]
-    for target in others:
+    other_files = [target for source, target in _copies(lacking) if not _same(source, target)]
+    for target in other_files:
         say(f"{target.relative_to(root())}: differs from the committed file")
     if kept:
         missing = ", ".join(sorted({need for name in kept for need in lacking[name]}))
-        say(
-            f"{sum(kept.values()):,} cells keep their committed value, because data are missing: {missing}"
-        )
+        number = f"{sum(kept.values()):,}"
+        say(f"{number} cells keep their committed value, because data are missing: {missing}")
     sources = [source for name in notebooks() for source, digest in data(name).values() if digest]
     if "real" not in sources:
         say(f"The notebooks used {SAMPLE_NOTICE}.")
-    _say_changes(before, rows, counts["cells"].sum(), len(others), say)
+    _say_changes(before, rows, counts["cells"].sum(), len(other_files), say)
 
 
-def _say_changes(before, rows, cells, others, say):
+def _say_changes(before, rows, cells, other_files, say):
     """Report the cells that differ from the committed ledger, and those that gained a value."""
     changed = ledger.changes(before, rows)
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
@@ -269,7 +257,8 @@ def _say_changes(before, rows, cells, others, say):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")
     outcome = [f"{len(changed):,} differ from the committed ledger"] if len(changed) else []
-    outcome += [f"{others} figures and tables differ from the committed ones"] if others else []
+    if other_files:
+        outcome.append(f"{other_files} figures and tables differ from the committed ones")
     outcome = " and ".join(outcome) or "all as committed"
     say(f"{cells:,} published and {len(rows) - cells} empty cells: {outcome}")
 
@@ -361,9 +350,9 @@ def _with_outputs(name):
         cell.outputs = ran.outputs
         cell.execution_count = ran.execution_count
         for output in cell.outputs:
-            if "metadata" in output:  # the width of a picture stays
-                kept = {key: value for key, value in output.metadata.items() if key == "image/png"}
-                output.metadata = nbformat.from_dict(kept)
+            if "metadata" in output:
+                width = {k: value for k, value in output.metadata.items() if k == "image/png"}
+                output.metadata = nbformat.from_dict(width)
         _describe(cell)
     book.metadata["nlgjudge"]["data"] = data(name)
     return (nbformat.writes(book) + "\n").encode()
@@ -385,34 +374,17 @@ def _write(path, content, say):
 
 
 def notebooks_of(paper: str, artefacts: Sequence[str]) -> list[str]:
-    """Notebooks of some tables of a paper, by their names.
-
-    Examples
-    --------
-    >>> notebooks_of("geval", ["table2"])
-    ['geval_table2_topical_chat']
-    """
+    """Notebooks of some tables of a paper, by their names."""
     return [name for name in notebooks() if any(_is_of(name, paper, one) for one in artefacts)]
 
 
 def run_notebook(
     name: str, parameters: dict[str, Any], folder: Path, first: Sequence[str] = ()
 ) -> Path:
-    """Execute a notebook with other parameters, and write its page.
+    """Execute a notebook with other parameters, and return the executed copy.
 
-    Parameters
-    ----------
-    name
-    parameters
-        A `ValueError` for one that the notebook does not have.
-    folder
-        Results go there, the executed copy and its page to `executed/` below it.
-    first
-        What comes first on the page, before the committed result.
-
-    Returns
-    -------
-    The executed copy.
+    It is in `executed/` below `folder`, next to its page, which begins with the paragraphs `first`. Results go to
+    `folder`.
     """
     import nbformat
     import papermill
@@ -426,14 +398,8 @@ def run_notebook(
     executed = folder / "executed" / path.name
     executed.parent.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, NLGJUDGE_OUT=str(folder)):
-        papermill.execute_notebook(
-            book,
-            str(executed),
-            parameters,
-            cwd=str(path.parent),
-            kernel_name="python3",
-            progress_bar=False,
-        )
+        options = {"cwd": str(path.parent), "kernel_name": "python3", "progress_bar": False}
+        papermill.execute_notebook(book, str(executed), parameters, **options)
     export(executed, executed.with_suffix(".html"))
     return executed
 

@@ -66,9 +66,9 @@ def fetch_data(benchmarks, declared, optional):
         return 0
     registered = entries_of(benchmarks)
     wanted = [entry for entry in registered if entry.optional == optional]
-    if not optional and len(wanted) < len(registered):
-        others = len(registered) - len(wanted)
-        click.echo(f"{others} more files are optional: `data fetch --optional`")
+    left_out = len(registered) - len(wanted)
+    if left_out and not optional:
+        click.echo(f"{left_out} more files are optional: `data fetch --optional`")
     terms = {(entry.licence, entry.citation, entry.repository) for entry in wanted}
     for licence, citation, repository in sorted(terms):
         click.echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
@@ -85,15 +85,14 @@ def verify_data(benchmarks):
     """Check the files that are here against their git blob ids."""
     registered = entries_of(benchmarks)
     paths = {entry: path for entry in registered if (path := files.local(entry))}
-    problems = {path: files.check(entry, path.read_bytes()) for entry, path in paths.items()}
-    problems = {path: problem for path, problem in problems.items() if problem}
-    for path, problem in problems.items():
-        click.echo(f"{path} {problem}", err=True)
-    click.echo(
-        f"{len(paths) - len(problems)} files verified, {len(problems)} bad, "
-        f"{len(registered) - len(paths)} not here"
-    )
-    return FAILED if problems or not paths else 0
+    bad = 0
+    for entry, path in paths.items():
+        if problem := files.check(entry, path.read_bytes()):
+            bad += 1
+            click.echo(f"{path} {problem}", err=True)
+    absent = len(registered) - len(paths)
+    click.echo(f"{len(paths) - bad} files verified, {bad} bad, {absent} not here")
+    return FAILED if bad or not paths else 0
 
 
 def entries_of(benchmarks):
@@ -200,14 +199,14 @@ def drop_replies(model, prompt, reason, yes, store):
     dropped = []
     counts = Counter()
     with open_store(store) as opened:
-        for key, sample, asked, reply in opened.rows(model=model):
-            why = reason_of(asked["reading"], reply)
-            name = asked["prompt"]
-            if prompt and not (name.startswith(prompt) or asked["digest"] == prompt):
+        for key, sample, request, reply in opened.rows(model=model):
+            why = reason_of(request["reading"], reply)
+            name = request["prompt"]
+            if prompt and not (name.startswith(prompt) or request["digest"] == prompt):
                 continue
             if not reason or why == reason:
                 dropped.append((key, sample))
-                counts[asked["request"]["model"], name or "no prompt", why or "rated"] += 1
+                counts[request["request"]["model"], name or "no prompt", why or "rated"] += 1
         if yes:
             opened.drop(dropped)
     for kind, number in counts.most_common():

@@ -44,7 +44,6 @@ from nlgjudge.judging.scoring import reply_counts
 )
 @click.option("--aspect", help="What a text of your own asks about.")
 @click.option("--scale", type=(float, float), metavar="LOW HIGH", help="Its ratings.  [1 5]")
-@click.option("--form", help="How replies to it are read: form, stars, number, yes_no or json.")
 @click.option("--samples", type=click.IntRange(1), default=1, help="Replies an item.  [1]")
 @click.option(
     "--logprobs", is_flag=True, help="Weigh ratings by token probability (G-Eval, eq. 1)."
@@ -61,44 +60,44 @@ def rate(benchmark, judge, prompts, output, limit, source, plan, store, pattern,
     if rated.is_sample and refuse_sample(source, plan, [judge]):
         return FAILED
     items = nj.data.first(rated.items, limit)
-    own = {name: options.pop(name) for name in ("aspect", "scale", "form")}
-    asked = {one.name: one for given in prompts for one in read_prompts(given, rated.aspects, own)}
-    asked = [one._replace(pattern=pattern or one.pattern) for one in asked.values()]
-    for one in asked:
-        library.check_fit(one, items, task(benchmark))
+    own = {name: value for name in ("aspect", "scale") if (value := options.pop(name)) is not None}
+    prompts = [prompt for text in prompts for prompt in read_prompts(text, rated.aspects, own)]
+    prompts = {prompt.name: prompt for prompt in prompts}.values()
+    prompts = [prompt._replace(pattern=pattern or prompt.pattern) for prompt in prompts]
+    for prompt in prompts:
+        library.check_fit(prompt, items, task(benchmark))
     names = ("samples", "temperature", "max_tokens", "logprobs", "sampling")
     request = {name: options.pop(name) for name in names}
     with open_store(store) as opened_store:
         judges, budget = open_judges([judge], opened_store, items=items, **options)
-        plans = nj.judge_items(items, asked, judges[judge], **request, plan=True)
+        plans = nj.judge_items(items, prompts, judges[judge], **request, plan=True)
         report_plan(plans.reset_index(), judges, budget)
         if plan:
             return 0
         # Every batch is submitted before one is waited for.
         parts = all_or_waiting(
-            partial(nj.judge_items, items, one, judges[judge], **request) for one in asked
+            partial(nj.judge_items, items, prompt, judges[judge], **request) for prompt in prompts
         )
-    by_prompt = {one.name: part for one, part in zip(asked, parts)}
+    by_prompt = {prompt.name: part for prompt, part in zip(prompts, parts)}
     responses = pd.concat(by_prompt, names=["prompt"]).reset_index(level="prompt")
     if output:
         responses.to_csv(output, index=False)
-    status = report_run(judges[judge], responses, rated.notice, options["price"])
-    report_agreement(rated, asked, by_prompt)
+    status = report_run(judges[judge], responses, options["price"])
+    report_agreement(rated, prompts, by_prompt)
     return status
 
 
-def read_prompts(given, aspects, own):
-    """Prompts of a name, of a folder of names, or of a text or file, which takes its own aspect, scale and form."""
-    if given.endswith("/"):
-        return [nj.prompt(name) for name in library.names() if name.startswith(given)] or [
-            nj.prompt(given)
-        ]
-    is_file = "{{" not in given and Path(given).is_file()
-    text = Path(given).read_text(encoding="utf-8") if is_file else given
-    own = {name: value for name, value in own.items() if value is not None}
-    if not is_file and "{{" not in text:
+def read_prompts(text, aspects, own):
+    """Prompts of a name, of a folder of names, or of a text or file, which takes its own aspect and scale."""
+    if text.endswith("/"):
+        names = [name for name in library.names() if name.startswith(text)]
+        return [nj.prompt(name) for name in names or [text]]
+    is_file = "{{" not in text and Path(text).is_file()
+    if is_file:
+        text = Path(text).read_text(encoding="utf-8")
+    elif "{{" not in text:
         if own:
-            raise ValueError(f"--{' and --'.join(own)}: prompt {given} has its own; leave it out")
+            raise ValueError(f"--{' and --'.join(own)}: prompt {text} has its own; leave it out")
         return [nj.prompt(text)]
     if own.get("aspect") not in aspects:
         listed = unknown("aspect", own.get("aspect", ""), aspects)
@@ -106,9 +105,9 @@ def read_prompts(given, aspects, own):
     return [nj.judging.as_prompt(text, **own)]
 
 
-def report_run(judge, responses, notice, price):
+def report_run(judge, responses, price):
     """Print what came of a run, and what it took; the exit status."""
-    click.echo(f"{reply_counts(responses, examples=3)} {notice}".strip())
+    click.echo(reply_counts(responses, examples=3))
     if judge.spent:
         amounts = [f"{name} {value:.0f}" for name, value in judge.spent.items()]
         amounts += [f"cost {judge.cost:.4f}"] * bool(price)
@@ -116,21 +115,20 @@ def report_run(judge, responses, notice, price):
     return report_end([judge], "" if responses["score"].notna().any() else UNREAD)
 
 
-def report_agreement(benchmark, prompts, responses):
+def report_agreement(benchmark, prompts, by_prompt):
     """Print how well each prompt's scores agree with people's, where people rated its aspect."""
-    frame = benchmark.with_scores(nj.item_scores(responses))
-    frame = frame[frame["item_id"].isin(responses[prompts[0].name]["item_id"])]
+    frame = benchmark.with_scores(nj.item_scores(by_prompt))
+    frame = frame[frame["item_id"].isin(by_prompt[prompts[0].name]["item_id"])]
     tables = [
-        nj.agreement(frame, [one.name], [one.aspect], levels=("sample", "dataset"))
-        for one in prompts
-        if one.aspect in benchmark.aspects
+        nj.agreement(frame, [prompt.name], [prompt.aspect], levels=("sample", "dataset"))
+        for prompt in prompts
+        if prompt.aspect in benchmark.aspects
     ]
     if not tables:
         click.echo(f"{benchmark.name} has no ratings of these aspects")
         return
-    table = (
-        pd.concat(tables).drop(columns=["metric", "dataset"]).rename(columns={"judge": "prompt"})
-    )
+    table = pd.concat(tables).rename(columns={"judge": "prompt"})
+    table = table.drop(columns=["metric", "dataset"])
     click.echo(table.to_string(index=False, float_format="{:.3f}".format))
 
 

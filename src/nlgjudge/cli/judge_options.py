@@ -1,10 +1,6 @@
 """What `judge` and `rerun` share: options of a request and of its cost, the judges, the plan and the end of a run."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,20 +12,14 @@ from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.served import FALLBACK_SAMPLES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from nlgjudge.judging.judge import Judge
-    from nlgjudge.judging.store import Store
-
 UNREAD = "no reply could be read; where they hold ratings, say with --pattern how these are written"
 POSITIVE = click.FloatRange(0, min_open=True)
 
 
-def request_parameters(context, option, given: Iterable[str]) -> dict:
+def request_parameters(context, option, texts):
     """Parameters of a request from ``KEY=VALUE``; a value that is JSON is read as such."""
     parameters = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise click.BadParameter(f"expected KEY=VALUE, as seed=1; got {text!r}")
@@ -40,7 +30,7 @@ def request_parameters(context, option, given: Iterable[str]) -> dict:
     return parameters
 
 
-def checked_pattern(context, option, pattern: str | None) -> str | None:
+def checked_pattern(context, option, pattern):
     """A regular expression for ratings; ValueError for one without a group, or none at all."""
     Reading(pattern=pattern or "").read("")
     return pattern
@@ -91,40 +81,25 @@ OPTIONS = (
 )
 
 
-def judge_options(function: Callable) -> Callable:
+def judge_options(function):
     """Add the options of a command that asks a judge."""
     for option in reversed(OPTIONS):
         function = option(function)
     return function
 
 
-def open_judges(
-    names: Iterable[str],
-    store: Store,
-    *,
-    max_cost: float | None,
-    max_calls: int | None,
-    price: tuple[float, float] | None,
-    items: pd.DataFrame | None = None,
-    **live,
-) -> tuple[dict[str, Judge], Budget]:
+def open_judges(names, store, *, max_cost, max_calls, price, items=None, **live):
     """Make the judges that a command names, each once, with one budget for all; `live` is for served ones."""
     budget = Budget(max_cost, max_calls)
-    live["progress"] = True
-    judges: dict[str, Judge] = {}
-    for name in names:
-        judges[name] = judges.get(name) or nj.get_judge(
-            name,
-            items=items,
-            store=store,
-            price=price,
-            budget=budget,
-            **(live if "openai:" in name else {}),
-        )
+    common = {"items": items, "store": store, "price": price, "budget": budget}
+    judges = {}
+    for name in dict.fromkeys(names):
+        served = {"progress": True, **live} if "openai:" in name else {}
+        judges[name] = nj.get_judge(name, **common, **served)
     return judges, budget
 
 
-def refuse_sample(source: str, planned: bool, names: Iterable[str]) -> bool:
+def refuse_sample(source, planned, names):
     """Say that only the sample is here, and whether a served judge may not be asked about it."""
     click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
     is_served = any("openai:" in name or "batch:" in name for name in names)
@@ -135,19 +110,18 @@ def refuse_sample(source: str, planned: bool, names: Iterable[str]) -> bool:
     return refused
 
 
-def report_plan(plan: pd.DataFrame, judges: dict[str, Judge], budget: Budget) -> None:
+def report_plan(plan, judges, budget):
     """Print what each prompt or row takes, and all together; refuse a batch that would go over the budget."""
     if not len(plan) or not any(judge.asks for judge in judges.values()):
         click.echo(f"plan: {', '.join(judges)} takes no call")
         return
     total = plan.select_dtypes("number").sum()
-    cost = total.get("cost")
-    shown = plan[[name for name in plan if name != "judge" and not name.endswith("_logprobs")]]
-    click.echo(shown.to_string(index=False, formatters={"cost": "{:.4f}".format}))
+    columns = [name for name in plan if name != "judge" and not name.endswith("_logprobs")]
+    click.echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
     click.echo(
         f"plan: {total['calls']:,.0f} calls, {total['prompt_tokens']:,.0f} prompt tokens, "
         f"{total['completion_tokens']:,.0f} completion tokens, {total['cached']:,.0f} of "
-        f"{total['samples']:,.0f} replies stored already or shared, {_cost(cost)}"
+        f"{total['samples']:,.0f} replies stored already or shared, {_cost(total.get('cost'))}"
     )
     if "tokens_without_logprobs" in total:
         click.echo(
@@ -156,19 +130,19 @@ def report_plan(plan: pd.DataFrame, judges: dict[str, Judge], budget: Budget) ->
             f"{_cost(total.get('cost_without_logprobs'))}"
         )
     if any("batch:" in name for name in judges):
-        budget.refuse(total["calls"], cost)
+        budget.refuse(total["calls"], total.get("cost"))
 
 
 def _cost(cost):
     return "cost unknown (give --price)" if cost is None else f"cost {cost:.4f}"
 
 
-def report_end(judges: Iterable[Judge], unread: str = "") -> int:
+def report_end(judges, unread=""):
     """Print why a run is not complete; the exit status."""
-    messages = [unread] * bool(unread)
+    messages = [unread] if unread else []
     for judge in judges:
         if judge.failures:
-            most, _ = judge.reasons.most_common(1)[0]
+            ((most, _),) = judge.reasons.most_common(1)
             messages.append(
                 f"{judge.name}: {judge.failures} requests failed, most often with: {most}; the same command "
                 "asks for them again"

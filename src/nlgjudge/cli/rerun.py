@@ -52,13 +52,13 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     ones. All tables of all papers by default. Results go to build/reruns/JUDGE/; runs of the same
     judge add up. --limit 20 is a cheap rehearsal.
     """
-    request = {name: options.pop(name) for name in ("samples", "temperature", "max_tokens")}
-    request |= {name: options.pop(name) or None for name in ("pattern", "sampling")}
+    names = ("samples", "temperature", "max_tokens", "pattern", "sampling")
+    request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
-    request = {name: value for name, value in request.items() if value is not None}
+    request = {name: value for name, value in request.items() if value not in (None, {}, "")}
     if "dhp" in targets:
-        _refuse_for_dhp(targets, judges, store=store, plan=plan, keep=keep, **options)
-        return rerun_dhp(judges, request, limit, source, options)
+        options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
+        return rerun_dhp(targets, judges, request, **options)
     tables = rerun_requests.tables_of_targets(targets)
     named = rerun_requests.judges_by_row(judges, tables)
     tables, is_sample = available(tables, named, source)
@@ -82,10 +82,8 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
-        plans = pd.concat({paper: ask(paper, plan_only=True).plan for paper in tables})
-        report_plan(
-            plans.rename_axis(["paper", *plans.index.names[1:]]).reset_index(), opened, budget
-        )
+        plans = {paper: ask(paper, plan_only=True).plan for paper in tables}
+        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened, budget)
         if plan:
             return 0
         runs = {}
@@ -116,33 +114,25 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     return keep_run(runs, folder) if keep and status == 0 else status
 
 
-def _refuse_for_dhp(targets, judges, *, plan, **given):
-    """Refuse what DHP's notebook does not have."""
-    if len(targets) > 1:
+def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **options):
+    """Run DHP's discernment with judges, on the page of their other results too."""
+    if len(targets) > 1 or any("=" in judge for judge in judges):
         raise ValueError(
-            "dhp has no table of correlations: rerun it alone, and the others after it"
+            "dhp has no table of correlations: rerun it alone, and give the judge without a row"
         )
-    if any("=" in judge for judge in judges):
-        raise ValueError("--judge ROW=JUDGE: dhp has no rows of a table; give the judge alone")
-    if plan:
+    if options["plan"]:
         raise ValueError(
-            "dhp has no --plan: its notebook perturbs the texts first, and shows the plan for any model without a "
-            "judge (papermill notebooks/dhp_discernment.ipynb out.ipynb --cwd notebooks). Start with --limit 5"
+            "dhp has no --plan: its notebook perturbs the texts first. Start with --limit 5"
         )
     for name in ("store", "keep", "max_calls"):
-        if given[name]:
-            option = name.replace("_", "-")
-            raise ValueError(f"--{option}: dhp's notebook does not have it; leave it out")
-
-
-def rerun_dhp(judges, request, limit, source, options):
-    """Run DHP's discernment with judges, on the page of their other results too."""
+        if options[name]:
+            raise ValueError(f"--{name.replace('_', '-')}: dhp's notebook does not have it")
     datasets = nj.paper("dhp").method["tasks"]
     is_sample = source != "real" and all(nj.load(name, source).is_sample for name in datasets)
     if is_sample and refuse_sample(source, False, judges):
         return FAILED
     settings = {"judge": [*judges], "options": request, "source": source, "limit": limit}
-    settings |= {"price": [*(options["price"] or ())], "max_cost": options["max_cost"]}
+    settings |= {"price": [*(price or ())], "max_cost": max_cost}
     settings = {name: value for name, value in settings.items() if value}
     folder = reruns.place(judges, request, limit, is_sample)
     workflow.run_notebook("dhp_discernment", settings, folder)
@@ -162,9 +152,8 @@ def available(tables, named, source):
     samples = {}
     absent = []
     for paper, artefacts in tables.items():
-        parts = [
-            part for part in rerun_requests.parts_of(paper, artefacts) if part.row.row in named
-        ]
+        parts = rerun_requests.parts_of(paper, artefacts)
+        parts = [part for part in parts if part.row.row in named]
         if not parts:
             continue
         try:
@@ -191,7 +180,7 @@ def run_notebooks(tables, named, settings, folder):
         for name in workflow.notebooks_of(paper, artefacts):
             own = [table for table in artefacts if table in name.split("_")]
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
-            sentences = [one for table in own for one in results.sentences(paper, table)]
+            sentences = [text for table in own for text in results.sentences(paper, table)]
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             click.echo(f"ran {name}")
 
