@@ -17,7 +17,7 @@ import nbformat
 import papermill
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.printed import published
 from prose_numbers import MARKUP, retold, shown, stated
 
 NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?"
@@ -213,7 +213,7 @@ def run(name, parameters, folder):
 def check(name, folder):
     """Faults of a notebook's sentences as committed, under changed parameters, and on the sample."""
     book = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
-    known = SIZES | shown(" ".join(all_published()["printed"]))
+    known = SIZES | shown(" ".join(published()["printed"]))
     runs = {"changed": changed(book)}
     if "source" in "".join(
         c.source for c in book.cells if c.metadata.get("tags") == ["parameters"]

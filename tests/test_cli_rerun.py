@@ -454,7 +454,7 @@ def test_a_whole_run_is_kept_beside_another_judges(house, monkeypatch):
         asked[name] = nj.rerun("geval", "table2", judge, notebook="rerun")
         assert asked[name].enters and set(asked[name].cells["evidence"]) == {"rejudged"}
         ledger.keep(name, asked[name].cells)
-    kept = ledger.kept_cells()
+    kept = ledger.committed("reruns")
     assert kept.groupby("judge")["ours"].mean().round(2).to_dict() == {"one": 1.0, "two": -1.0}
     taken = ledger.by_rank(kept)
     assert len(taken) == 40 and (taken["ours"] > 0.9).all()  # as many cells each: the first by name

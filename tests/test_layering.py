@@ -188,7 +188,9 @@ def test_every_public_name_is_there_and_documented():
             assert module or name.isupper() or (callable(value) and value.__doc__), (
                 f"{space.__name__}.{name}"
             )
-            is_file = (Path(space.__file__).parent / f"{name}.py").exists()
+            is_file = (
+                hasattr(space, "__path__") and (Path(space.__file__).parent / f"{name}.py").exists()
+            )
             assert module or not is_file, f"{space.__name__}.{name} is a module and a function"
         assert set(getattr(space, "__all__", ())) <= set(dir(space))
     with pytest.raises(AttributeError, match="lode"):

@@ -9,7 +9,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import all_published, tables
+from nlgjudge.ledger.printed import published, tables
 from prose_numbers import shown, unshown
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
@@ -25,7 +25,7 @@ def notebook(request):
 @pytest.fixture(scope="module")
 def printed():
     """Printed magnitudes; below 0.01 a number in a notebook is a tolerance, not a quotation."""
-    return {abs(v) for v in all_published()["value"].dropna() if abs(v) >= 0.01}
+    return {abs(v) for v in published()["value"].dropna() if abs(v) >= 0.01}
 
 
 def of(notebook, kind):

@@ -117,7 +117,7 @@ print(finding.answer)
 finding.check({"size": size}, kept=1)
 finding.write()"""
 LISTING = """import nlgjudge as nj
-print({name: nj.Finding(name).answer for name in nj.ledger.notebooks() if nj.Finding(name).values})"""
+print({name: nj.Finding(name).answer for name in nj.Finding.notebooks() if nj.Finding(name).values})"""
 ENDLESS = """import os
 from nlgjudge.data.paths import out
 (out() / "settings").mkdir(parents=True, exist_ok=True)
@@ -248,7 +248,7 @@ def test_a_changed_finding_runs_the_notebooks_that_read_it(small):
     codes = {
         "one": 'nj.Finding("one").answer',
         "two": 'nj.Finding("two").figure',
-        "list": "nj.ledger.notebooks()",
+        "list": "nj.Finding.notebooks()",
         "neither": "1",
     }
     for name, code in codes.items():

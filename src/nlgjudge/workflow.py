@@ -68,7 +68,7 @@ def refreshed_digest(name: str) -> str:
     files += [root() / "site" / one for one in re.findall(r"\bsite\b[\"/ ]+(\w+\.csv)\"", source)]
     lines = (root() / "paper_tables" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if _is_of(name, *line.split(",")[:2]) or f",{name}," in line]
-    if re.search(r"committed\(|kept_cells\(|notebooks\(|\b(settings|reproducibility)[\"/]", source):
+    if re.search(r"committed\(|notebooks\(|\b(settings|reproducibility)[\"/]", source):
         files += _refreshed()
     else:
         files += [root() / "paper_tables" / "findings" / f"{one}.csv" for one in named]
@@ -231,7 +231,7 @@ def build_ledger(say: Callable[[str], object] = print) -> None:
     """
     lacking = _lacking()
     before = ledger.committed()
-    rows = ledger.merge(_parts(), ledger.by_rank(ledger.kept_cells()))
+    rows = ledger.merge(_parts(), ledger.by_rank(ledger.committed("reruns")))
     rows, kept = ledger.keep_committed(rows, before, lacking)
     ledger.save(rows, results() / "ledger.csv")
     rows = ledger.read(results() / "ledger.csv")

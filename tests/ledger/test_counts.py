@@ -114,9 +114,9 @@ def test_the_index_links_every_notebook_and_names_every_published_table():
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
     text = "".join(output.get("data", {}).get("text/markdown", "") for output in outputs)
     linked = set(re.findall(r"\]\((\w+)\.ipynb\)", text))
-    assert linked | {"00_index"} == set(nj.ledger.notebooks())
+    assert linked | {"00_index"} == set(nj.Finding.notebooks())
     listed = nj.papers.artefacts()
     rows = committed()
     tables = set(zip(rows["paper"].str.removesuffix("_v1"), rows["artefact"]))
     assert tables <= set(zip(listed["paper"], listed["artefact"]))
-    assert set(listed["notebook"]) <= set(nj.ledger.notebooks())
+    assert set(listed["notebook"]) <= set(nj.Finding.notebooks())

@@ -9,7 +9,7 @@ from nlgjudge.ledger import ledger
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
 from nlgjudge.ledger.ledger import CELL, write
-from nlgjudge.ledger.printed import KEY, all_published, published
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
 from nlgjudge.stats import correlation_table, interval_table
 
@@ -240,7 +240,7 @@ def part(folder, name, evidence, ours, rows=("ROUGE-1",)):
 
 def test_merge_without_parts_has_every_published_cell_and_says_what_each_needs():
     rows = ledger.merge([])
-    cells = all_published()
+    cells = published()
     assert list(rows.columns) == [*COLUMNS, "group"]
     assert rows[[*CELL, "published"]].values.tolist() == cells[[*CELL, "printed"]].values.tolist()
     assert set(rows["verdict"]) == {"not_run", MISPRINT} and set(rows["evidence"]) == {"none"}
@@ -295,25 +295,25 @@ def test_changes_name_what_differs_first(tmp_path):
 def test_kept_reruns_accumulate_by_table_and_the_widest_live_judge_enters(tmp_path, monkeypatch):
     cells = ledger.committed().query("paper == 'geval'")[COLUMNS].assign(evidence="rejudged")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
-    assert ledger.kept_cells().empty and ledger.by_rank(ledger.kept_cells()).empty
+    assert ledger.committed("reruns").empty and ledger.by_rank(ledger.committed("reruns")).empty
     first = cells.query("artefact == 'table1'").assign(ours=0.1)
     for rows in (first, cells.query("artefact == 'table2'").assign(ours=0.2), first):
         ledger.keep("wide", rows)
     ledger.keep("narrow", first.assign(ours=0.3))
     ledger.keep("recorded", cells.assign(ours=0.4, evidence="substitute_judge"))
-    kept = ledger.kept_cells()
+    kept = ledger.committed("reruns")
     assert kept.groupby("judge").size().to_dict()["wide"] == kept.query("ours < 0.25").shape[0]
     entering = ledger.by_rank(kept)
     assert len(entering) == len(cells.query("artefact in ['table1', 'table2']"))
     assert set(entering["ours"]) == {0.1, 0.2}
     path = ledger.keep("twice", pd.concat([first, first]))
     with pytest.raises(ValueError, match=f"{path.name} has {len(first)} cells twice"):
-        ledger.kept_cells()
+        ledger.committed("reruns")
 
 
 def test_the_committed_ledger_is_complete_and_explains_itself():
     rows = ledger.committed()
-    cells = all_published()
+    cells = published()
     assert rows[[*CELL, "published"]].values.tolist() == cells[[*CELL, "printed"]].values.tolist()
     assert set(rows["verdict"]) <= set(VERDICTS) and set(rows["evidence"]) <= set(EVIDENCE)
     silent = ~rows["verdict"].isin(["exact", "close"]) & (rows["note"].str.strip() == "")

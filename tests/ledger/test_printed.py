@@ -9,7 +9,7 @@ import nlgjudge as nj
 from nlgjudge.data import fetch, registry
 from nlgjudge.data.recordings import recording_files
 from nlgjudge.ledger.comparison import compare, verdict
-from nlgjudge.ledger.printed import KEY, all_published, published, tables
+from nlgjudge.ledger.printed import KEY, published, tables, third_party
 from nlgjudge.ledger.verdicts import of_others
 
 CELL = ["aspect", "coefficient"]
@@ -43,7 +43,7 @@ def test_tables_are_in_reading_order_and_of_correlations_only(house):
     house("dhp_table1", "A,b,c,", header="row,column,printed,note")
     names = [f"{paper} {artefact}" for paper, artefact in tables()]
     assert names == ["geval table3", "geval_v1 table1", "coascore table2", "coascore table12"]
-    assert list(all_published().columns) == [*KEY, "printed", "note", "value", "paper", "artefact"]
+    assert list(published().columns) == [*KEY, "printed", "note", "value", "paper", "artefact"]
     assert list(published("dhp", "table1").columns) == ["row", "column", "printed", "note"]
 
 
@@ -60,7 +60,7 @@ def test_wrong_tables_are_refused(house):
     header = f"source,what,{','.join(KEY)},value,documents,place,note"
     house("geval_table1", line, line, header=header, folder="third_party")
     with pytest.raises(ValueError, match="geval_table1.csv repeats .'who', 'A', 'd', 'x'"):
-        nj.ledger.third_party("geval", "table1")
+        third_party("geval", "table1")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def sizes(tmp_path, monkeypatch):
 
 def test_settings_are_compared_as_texts(sizes, tmp_path):
     sizes.loc[sizes["row"] == "BAGEL", ["ours", "note"]] = ["405", "one more"]
-    found = nj.ledger.settings("coascore", sizes, notebook="mine")
+    found = nj.Table("coascore", "table1", notebook="mine").settings(sizes)
     by_row = found[found["column"] == "Size"].set_index("row")
     verdicts = by_row["verdict"].to_dict()
     same = dict.fromkeys(["SummEval", "TopicalChat", "OpenMEVA"], "same")
@@ -95,13 +95,13 @@ def test_settings_are_compared_as_texts(sizes, tmp_path):
 )
 def test_settings_that_do_not_fit_are_refused(sizes, change, message):
     with pytest.raises(ValueError, match=message):
-        nj.ledger.settings("coascore", change(sizes), notebook="mine")
+        nj.Table("coascore", "table1", notebook="mine").settings(change(sizes))
 
 
 @pytest.fixture
 def others():
     """Third-party numbers on G-Eval's Table 1 by source."""
-    table = nj.ledger.third_party("geval", "table1")
+    table = nj.Table("geval", "table1").third_party
     return {source: rows.set_index(CELL)["value"] for source, rows in table.groupby("source")}
 
 
@@ -156,7 +156,7 @@ def test_released_replies_give_what_others_computed_from_them(others):
     replies = nj.recording("geval/gpt-4", summaries.items)
     scores = nj.item_scores(nj.judging.responses(replies, scale=(1, 5), policy="leading_or_0"))
     frame = summaries.with_scores(nj.item_scores({"g": scores}))
-    table = nj.ledger.third_party("geval", "table1").query("source == 'benchclaw'")
+    table = nj.Table("geval", "table1").third_party.query("source == 'benchclaw'")
     documents = table.set_index(CELL)["documents"]
     for aspect in summaries.aspects:
         for coefficient in ("spearman", "kendall"):

@@ -5,7 +5,6 @@ The check needs the papers' tables alone: a contradiction found here is in the p
 
 import pandas as pd
 
-from nlgjudge.ledger.printed import all_published
 from nlgjudge.ledger.verdicts import MISPRINT
 
 LINE = ["paper", "artefact", "row", "level", "coefficient"]
@@ -14,7 +13,7 @@ SLACK = 1e-9  # a value on the rounding edge must not be lost to binary floats
 GIVEN_BY_DATA = ["exact", "relabelled"]
 
 
-def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
+def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
     """Check every published average against the mean of the published cells of its row.
 
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
@@ -24,7 +23,7 @@ def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
     Parameters
     ----------
     cells
-        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.published`.
+        As from `nlgjudge.published`.
 
     Returns
     -------
@@ -35,12 +34,10 @@ def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> found = printed_averages(all_published().query("paper == 'geval' and artefact == 'table1'"))
+    >>> found = printed_averages(published("geval", "table1"))
     >>> found.loc[found["row"] == "ROUGE-1", ["coefficient", "printed", "consistent"]].values.tolist()
     [['spearman', '0.192', True], ['kendall', '0.150', True]]
     """
-    if cells is None:
-        cells = all_published()
     line = [column for column in LINE if column in cells]
     decimals = cells["printed"].str.partition(".")[2].str.len()
     cells = cells.assign(half_unit=0.5 * 10.0**-decimals)
@@ -83,7 +80,6 @@ def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series
     --------
     The ChatGPT study publishes 0.092 as the average (Table 2) of four cells whose mean is 0.0395.
 
-    >>> from nlgjudge.ledger.printed import published
     >>> table = published("chatgpt", "table2")
     >>> rows = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["level"].eq("sample")]
     >>> rows = rows.assign(verdict="not_run", note="needs texts")

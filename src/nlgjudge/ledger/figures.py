@@ -24,6 +24,7 @@ from nlgjudge.papers.folders import titles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = ["LOOKS", "STYLE", "coloured", "comparison", "curves", "intervals", "overview", "save"]
 sns = optional("seaborn", "notebooks")
 
 # The tints of the tables as dots and lines need them; other verdicts are told by their marker.
@@ -371,6 +372,7 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
             axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
         figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
         mark_empty(figure)
+    check_drawn(figure)
     return figure
 
 

@@ -118,6 +118,11 @@ class Finding:
     conditions = property(lambda self: self._filled(self._texts[2], self.values))
     short = property(lambda self: self.sentences[0])
 
+    @staticmethod
+    def notebooks() -> list[str]:
+        """Names of the repository's notebooks, sorted."""
+        return notebooks()
+
     @property
     def title(self) -> str:
         """The notebook's heading, without its Markdown."""

@@ -1,11 +1,15 @@
 """The ledger as a file: parts written by notebooks, kept reruns, both merged, and what changed."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.printed import KEY, all_published
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
 from nlgjudge.papers.folders import paper
 
@@ -93,20 +97,27 @@ def read(path):
     return frame[[column for column in [*COLUMNS, "group"] if column in frame]]
 
 
-def committed():
-    """Read the committed ledger, `paper_tables/ledger.csv`.
+def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
+    """Read the committed ledger, or the kept reruns, `paper_tables/reruns/<judge>.csv`.
 
     Returns
     -------
     pandas.DataFrame
-        As from `read`.
+        The ledger's columns, and `group` (of the ledger) or `judge` (the name of a rerun's file).
+
+    Raises
+    ------
+    ValueError
+        If a rerun has a cell twice.
 
     Examples
     --------
     >>> committed().groupby(["paper", "group"]).size()["geval"].to_dict()
     {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 105, 'other': 103}
+    >>> sorted(committed("reruns")["judge"].unique())[-1]
+    'unieval'
     """
-    return read(use(root() / "paper_tables" / "ledger.csv"))
+    return _kept_cells() if what == "reruns" else read(use(root() / "paper_tables" / "ledger.csv"))
 
 
 def save(rows, path):
@@ -157,52 +168,8 @@ def keep(judge, cells):
     return path
 
 
-def write_rerun(judge, cells):
-    """Save a judge's cells with the results of a run; `make refresh` copies them to `paper_tables/reruns/`.
-
-    Parameters
-    ----------
-    judge : str
-        Name of the file without its ending.
-    cells : pandas.DataFrame
-        The ledger's columns.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Examples
-    --------
-    >>> import os
-    >>> from tempfile import TemporaryDirectory
-    >>> from unittest import mock
-    >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
-    ...     write_rerun("my-model", committed().head(1)[COLUMNS]).relative_to(made).as_posix()
-    'reruns/my-model.csv'
-    """
-    path = out() / "reruns" / f"{judge}.csv"
-    save(cells, path)
-    return path
-
-
-def kept_cells():
-    """Read all kept reruns, `paper_tables/reruns/<judge>.csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The ledger's columns and `judge`, the name of the file.
-
-    Raises
-    ------
-    ValueError
-        If a file has a cell twice.
-
-    Examples
-    --------
-    >>> sorted(kept_cells()["judge"].unique())[-1]
-    'unieval'
-    """
+def _kept_cells():
+    """The cells of all kept reruns, with their judge."""
     parts = []
     for path in sorted((root() / "paper_tables" / "reruns").glob("*.csv")):
         rows = read(use(path))
@@ -220,7 +187,7 @@ def by_rank(kept):
     Parameters
     ----------
     kept : pandas.DataFrame
-        From `kept_cells`.
+        As from ``committed("reruns")``.
 
     Returns
     -------
@@ -256,7 +223,7 @@ def merge(parts, kept=None):
     ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
     ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     ran = ran.drop_duplicates(CELL).drop(columns="published")
-    cells = all_published()
+    cells = published()
     printed = cells[[*CELL, "printed", "note"]]
     rows = printed.merge(ran, on=CELL, how="left", suffixes=("_printed", ""))
     absent = rows["verdict"].isna()

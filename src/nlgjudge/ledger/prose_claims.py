@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.printed import published
 from nlgjudge.stats.permutation import permutation_test
 from nlgjudge.stats.significance import holm
 
@@ -112,7 +112,7 @@ def claims(
     listed = _listed()
     if paper is not None:
         listed = listed[listed["paper"] == paper]
-    cells = all_published()
+    cells = published()
     results = [
         _judged(claim, cells, scores or {}, margin, options) for claim in listed.itertuples()
     ]

@@ -482,7 +482,7 @@ def _gaps(counts, absent):
 
 def _recorded_means(means):
     """Means of recorded and kept judges over the same cells, by line of `means`."""
-    kept = ledger.kept_cells().query("aspect != 'AVG'").dropna(subset="ours")
+    kept = ledger.committed("reruns").query("aspect != 'AVG'").dropna(subset="ours")
     recorded = kept.groupby([*LINE, "judge"])["ours"].agg(["mean", "size"]).reset_index()
     recorded = means[[*LINE, "aspects"]].merge(recorded, on=LINE)
     return recorded[recorded["size"] == recorded["aspects"]].drop(columns=["size", "aspects"])

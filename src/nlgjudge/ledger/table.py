@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
+from nlgjudge.data.paths import out
 from nlgjudge.ledger import figures, sentences
 from nlgjudge.ledger.average_audit import printed_averages
+from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, with_interval
-from nlgjudge.ledger.ledger import CELL, committed, write
-from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.ledger import CELL, committed, save, write
+from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
 from nlgjudge.ledger.reruns import Rerun, rerun
 from nlgjudge.ledger.variants import Search, search, summary
@@ -451,8 +453,79 @@ class Table:
         return wide.reindex(index=cells["row"].unique(), columns=order).fillna("")
 
     def averages(self) -> pd.DataFrame:
-        """Published averages beside the mean of their own cells (`nlgjudge.ledger.printed_averages`)."""
-        return printed_averages(self.published[self.paper, self.artefacts[0]])
+        """Published averages of the first table beside the mean of their own cells.
+
+        Cells that were each rounded to three digits, and a rounded average of them, may differ by 0.001. A larger
+        difference is an error in the row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per average: `paper, artefact, row, level, coefficient, printed` (as published), `value` (the same as
+            a number), `mean` (NaN if a cell is missing), `difference` (value - mean), `cells` (their number) and
+            `consistent` (missing without a mean).
+        """
+        artefact = self.artefacts[0]
+        cells = self.published[self.paper, artefact]
+        return printed_averages(cells.assign(paper=self.paper, artefact=artefact))
+
+    def corrections(self) -> pd.DataFrame:
+        """The published cells of these tables that contradict their source, and what to cite instead.
+
+        For an average that is not the mean of its cells it is this mean; for a cell with a wrong label, the same number
+        under the label that fits; for any other cell to which the paper's own texts, scores or replies give another
+        value, this value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of the committed ledger: `paper, artefact, row, dataset, aspect, level, coefficient, published, ours,
+            verdict`, `cite` (a number, the published one where only its label is wrong) and `why`.
+
+        Examples
+        --------
+        >>> found = Table("geval", "table1").corrections().query("row == 'G-EVAL-4'")
+        >>> found[["coefficient", "published", "cite", "why"]].round(4).values.tolist()[0]
+        ['spearman', '0.514', 0.5355, 'the mean of its cells']
+        """
+        return corrections(self.paper, self.artefacts)
+
+    @property
+    def third_party(self) -> pd.DataFrame:
+        """What others published about the first table: recomputations, and runs of their own.
+
+        Columns are `source`, `what` (what the numbers are computed from), the cell's key, `value`, `printed` (as they
+        give it), `documents` (number used at the sample level, NaN if not given), `place` and `note`. Raises
+        `FileNotFoundError` if nothing is known.
+        """
+        return third_party(self.paper, self.artefacts[0])
+
+    def settings(self, ours: pd.DataFrame, *, sample: bool = False) -> pd.DataFrame:
+        """Compare our values with tables of the paper that hold no correlations, and save the result.
+
+        Such tables list sizes, settings or scores of example cases.
+
+        Parameters
+        ----------
+        ours
+            `artefact, row, column, ours, note`, one row per published cell. An optional `verdict` overrides `same`
+            (equal strings) and `differs`: `within_range` of samples, `stand_in` for a rule in place of a model,
+            `not_run` (the note says what it needs).
+        sample
+            Whether ours comes from the sample; the result is then stored separately.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As saved in `settings/<notebook>.csv` of this run's results, in the published order.
+
+        Raises
+        ------
+        ValueError
+            If cells are missing, repeated or not published, a verdict is unknown, or one other than `same` has no
+            note.
+        """
+        return settings(self.paper, ours, notebook=self.notebook, sample=sample)
 
     def claims(self, scores: dict[str, pd.DataFrame] | None = None, **how: Any) -> pd.DataFrame:
         """What the paper's prose says about these tables alone, tested, by section (`nlgjudge.ledger.claims`)."""
@@ -484,15 +557,28 @@ class Table:
         figures.check_drawn(figure)
         return figure
 
-    def write(self, *others: Table) -> str:
+    def write(self, *others: Table, judge: str = "") -> str:
         """Save this run's part of the ledger, and the figure if `figure` drew one before.
 
-        Values without evidence are left out. `others` are tables of other papers, whose cells join the part.
+        Values without evidence are left out.
+
+        Parameters
+        ----------
+        *others
+            Tables of other papers, whose cells join the part.
+        judge
+            In place of the part, save the cells as a rerun of this judge; `make refresh` keeps it in
+            `paper_tables/reruns/`.
 
         Returns
         -------
-        As `check`.
+        str
+            As `check`.
         """
+        if judge:
+            cells = pd.concat([one.rows for one in (self, *others)], ignore_index=True)
+            save(cells, out() / "reruns" / f"{judge}.csv")
+            return self.check
         if hasattr(self, "_drawn"):
             drawn = self.figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
