@@ -183,7 +183,9 @@ def test_every_figure_is_checked(notebook):
         for cell in cells
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
-    checked = r"figures\.(save|check_drawn)\(|(table|result|run)\.figure\(|^finding\.(figure$|write\(figure)"
+    checked = (
+        r"figures\.(save|overview)\(|(table|result|run)\.figure\(|^finding\.(figure$|write\(figure)"
+    )
     assert all(re.search(checked, cell.source, re.M) for cell in shown)
 
 

@@ -256,15 +256,9 @@ def build_ledger(say: Callable[[str], object] = print) -> None:
 
 
 def _say_changes(before, rows, cells, others, say):
-    """Report the cells that differ from the committed ledger, and those that gained a value."""
+    """Report the cells that differ from the committed ledger."""
     changed = ledger.changes(before, rows)
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
-    gained = ledger.gained(before, rows)
-    if len(gained):
-        say(
-            f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed "
-            f"ledger lacks:\n{gained.to_string()}"
-        )
     if len(changed):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")

@@ -96,19 +96,6 @@ def test_the_summary_figure_has_a_bar_for_each_group_and_keeps_others_apart(pape
     plt.close(figure)
 
 
-def test_the_summary_figure_draws_a_cell_of_two_versions_once():
-    rows = committed().query("paper in ('geval', 'geval_v1')")
-    figure = overview(rows, title="Paper")
-    *panels, bars = figure.axes
-    assert [bar.get_width() for bar in bars.patches] == cell_counts(rows).iloc[
-        :, 1:6
-    ].values.ravel().tolist()
-    drawn = sum(len(c.get_offsets()) for axis in panels for c in axis.collections[1::2])
-    compared = rows[rows["ours"].notna() & (rows["published"] != "")]
-    assert compared.query("paper == 'geval'").shape[0] < drawn < len(compared)
-    plt.close(figure)
-
-
 def test_the_index_links_every_notebook_and_names_every_published_table():
     book = nbformat.read(root() / "notebooks" / "00_index.ipynb", as_version=4)
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]

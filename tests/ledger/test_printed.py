@@ -8,9 +8,8 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data import fetch, registry
 from nlgjudge.data.recordings import recording_files
-from nlgjudge.ledger.comparison import compare, verdict
+from nlgjudge.ledger.comparison import verdict
 from nlgjudge.ledger.printed import KEY, published, tables, third_party
-from nlgjudge.ledger.verdicts import of_others
 
 CELL = ["aspect", "coefficient"]
 HEADER = "row,dataset,aspect,level,coefficient,printed,note"
@@ -112,28 +111,12 @@ def test_a_third_party_average_is_the_mean_of_its_cells(others):
         assert (values.drop("AVG").mean() - values.loc["AVG"]).abs().max() < 0.001
 
 
-def test_two_recomputations_agree_where_they_parse_alike(others):
-    one, other = others["benchclaw"], others["K010TE"]
-    for cell in one.drop(["AVG", "consistency"], level="aspect").index:
-        assert verdict(f"{one[cell]:.3f}", other[cell]) == "exact"
-    cell = ("consistency", "spearman")
-    assert verdict(f"{one[cell]:.3f}", other[cell]) == "close"
-
-
 def test_one_third_party_run_equals_the_first_version(others):
     """Table 1 of arXiv v1: coherence 0.582, consistency 0.507, fluency 0.455, relevance 0.547."""
     table = nj.published("geval_v1", "table1").query("row == 'G-EVAL-4' and aspect != 'AVG'")
     theirs = others["promptflow, original prompts"]
     values = table.set_index(CELL)["value"].loc[theirs.index]
     assert len(theirs) == 4 and (theirs - values).abs().max() == 0
-
-
-def test_a_third_party_value_is_no_reproduction_even_with_the_same_digits():
-    table = nj.published("geval", "table1")
-    fluency = table.query("row == 'G-EVAL-4' and aspect == 'fluency'")
-    ours = fluency[[*KEY, "value"]].rename(columns={"value": "ours"})
-    rows = compare("geval", "table1", table, ours, evidence="third_party", notebook="dossier")
-    assert rows["verdict"].tolist() == ["close", "close"] and of_others(rows).all()
 
 
 # SHA-256 of the released files as two other projects have them.

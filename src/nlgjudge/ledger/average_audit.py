@@ -18,22 +18,11 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
 
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
     unit of the last digit of the average plus the mean half unit of the cells. A larger difference is an error
-    in the row, and the average is inconsistent.
-
-    Parameters
-    ----------
-    cells
-        As from `nlgjudge.published`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per average: `paper, artefact` (where `cells` has them), `row, level, coefficient, printed` (as
-        published), `value` (the same as a number), `mean` (NaN if a cell is missing), `difference` (value - mean),
-        `cells` (their number) and `consistent` (missing without a mean).
+    in the row, and the average is inconsistent. The columns are those of `Table.averages`, where `cells` have them.
 
     Examples
     --------
+    >>> from nlgjudge.ledger.printed import published
     >>> found = printed_averages(published("geval", "table1"))
     >>> found.loc[found["row"] == "ROUGE-1", ["coefficient", "printed", "consistent"]].values.tolist()
     [['spearman', '0.192', True], ['kendall', '0.150', True]]
@@ -61,25 +50,17 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series) -> pd.DataFrame:
-    """Give published averages that contradict their own row the verdict `misprint`.
+    """Give published averages that contradict their own row the verdict `misprint`, and a note.
 
     This needs no value of ours, so it applies to averages that nobody ran as well. If our own values reproduce
     the average to the published digits, it keeps its verdict: then one of the row's published cells is wrong.
-
-    Parameters
-    ----------
-    rows
-        Of the ledger: `row, aspect, level, coefficient, verdict, note`, and `paper` and `artefact` if `cells`
-        has them. Their `verdict` and `note` change.
-    cells
-        As for `printed_averages`.
-    of_others
-        Which rows hold no value of ours, from `nlgjudge.ledger.verdicts.of_others`.
+    `of_others` says which of the rows hold no value of ours.
 
     Examples
     --------
     The ChatGPT study publishes 0.092 as the average (Table 2) of four cells whose mean is 0.0395.
 
+    >>> from nlgjudge.ledger.printed import published
     >>> table = published("chatgpt", "table2")
     >>> rows = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["level"].eq("sample")]
     >>> rows = rows.assign(verdict="not_run", note="needs texts")

@@ -1,6 +1,5 @@
 """What to cite in the place of published cells that contradict their source."""
 
-
 from nlgjudge.ledger.average_audit import LINE, printed_averages
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import KEY, published

@@ -72,10 +72,7 @@ def compare(
     table
         From `nlgjudge.published`.
     ours
-        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, ci_reason, n, n_skipped,
-        variant, evidence, note`, `judge` (the name of the judge whose replies replace the paper's, required for such
-        evidence), and `relabelled`, true where `ours` is another coefficient than the column's label says. Averages
-        are added if it has none.
+        As for `Table.put`; `judge` is required for another model's evidence. Averages are added if it has none.
     evidence
         Of rows without their own.
     notebook
@@ -85,7 +82,8 @@ def compare(
 
     Returns
     -------
-    The ledger's columns and `sample`, one row per published cell that has a value of ours.
+    pandas.DataFrame
+        The ledger's columns and `sample`, one row per published cell that has a value of ours.
 
     Raises
     ------
@@ -189,16 +187,6 @@ def averages(table, ours, frames=None, **options):
     A published average is the mean of the row's cells at its level and coefficient. QAGS averages over its two parts.
     With `frames`, scores by dataset, each has an interval of `nlgjudge.stats.mean_interval`, which takes the options;
     `ours` then needs the column `metric` too.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["aspect"].ne("AVG")
-    >>> ours = table.loc[cells, [*KEY, "value"]].rename(columns={"value": "ours"})
-    >>> means = averages(table, ours)
-    >>> dict(zip(means["coefficient"], means["ours"].round(3)))
-    {'spearman': 0.192, 'kendall': 0.15}
     """
     line = ["row", "level", "coefficient"]
     cells = table.loc[table["aspect"] != "AVG", KEY].merge(ours, on=KEY, how="left")
@@ -245,25 +233,6 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     ends = zip(rows[f"{bounds}_low"], rows[f"{bounds}_high"])
     bounds_text = ["" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]" for low, high in ends]
     return texts + pd.Series(bounds_text, index=rows.index, dtype=object)
-
-
-def side_by_side(rows):
-    """Lay a comparison out like the paper's table: ``0.014 (0.014)``, our value before the published one.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    >>> ours = table.loc[cells, KEY].assign(ours=0.13)
-    >>> rows = compare("geval", "table1", table, ours, evidence="recomputed", notebook="geval_table1")
-    >>> side_by_side(rows).loc["ROUGE-1", "coherence"]
-    '0.130 (0.126)'
-    """
-    published = rows["published"].replace("", "-")
-    rows = rows.assign(cell=with_interval(rows, digits=3) + " (" + published + ")")
-    several_tables = rows.duplicated(KEY).any()
-    return laid_out(rows, "cell", ["artefact", *KEY[1:]] if several_tables else KEY[1:])
 
 
 def laid_out(cells, values, heads):

@@ -63,20 +63,16 @@ class Finding:
         The notebook's.
     question, answer, conditions
         Templates: ``{key:.2f}`` is a value in a format of Python, ``{key:.2f[]}`` adds its interval. The key says in
-        words what was measured. The conditions are shown below the table: level, coefficient, judge, what the
-        intervals are for. Without an answer, as in a notebook's first cell, they are the committed ones. The table
-        has the values with an interval or units, and those that no template names.
+        words what was measured. The conditions are level, coefficient, judge, and what the intervals are for. Without
+        an answer, as in a notebook's first cell, they are the committed ones. The table has the values with an interval
+        or units, and those that no template names.
 
     Attributes
     ----------
     question, answer, conditions
         With the committed values.
-    sentences
-        Of the answer.
-    short
-        The first of them.
-    title
-        The notebook's heading.
+    sentences, short
+        Of the answer, and the first of them.
     values
         The committed values, by key.
 
@@ -154,16 +150,16 @@ class Finding:
         ----------
         values
             All values of the templates, and others for the table: numbers, texts, ``(value, low, high)`` or
-            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return. A run that is not
-            comparable may lack some.
+            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return.
         *benchmarks
         **settings
             Parameters that the values depend on. With others than the committed ones, or with other data, the run is
-            not comparable.
+            not comparable, and may lack values.
 
         Returns
         -------
-        That all is as committed; for a run that is not comparable, why, and its answer.
+        Markdown
+            That all is as committed; for a run that is not comparable, why, and its answer.
 
         Raises
         ------
@@ -201,9 +197,9 @@ class Finding:
         return Markdown(f"{said}\n\n{self._shown(self._run, 'this run')}")
 
     def write(self, figure: Figure | None = None) -> None:
-        """Write what `check` was given to `findings/NAME.csv` in the folder of this run's results, and save a figure.
+        """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.
 
-        If the run is the committed one, `figure` of the first cell shows the figure already, so it is closed.
+        If the run is the committed one, the first cell shows the figure already, so it is closed.
         """
         folder = out(self._sample) / "findings"
         folder.mkdir(parents=True, exist_ok=True)
@@ -284,16 +280,11 @@ class Finding:
 def signature(*benchmarks: Benchmark, **settings: object) -> dict:
     """Record what a result was computed from, for a notebook's last cell.
 
-    Parameters
-    ----------
-    *benchmarks
-    **settings
-        Parameters and policies that the result depends on.
-
     Returns
     -------
-    `data` (by benchmark its source, number of files, a digest of their git blob ids, and the optional files that were
-    not used), `settings` and `versions`.
+    dict
+        `data` (by benchmark its source, number of files, a digest of their git blob ids, and the optional files that
+        were not used), `settings` (parameters and policies that the result depends on) and `versions`.
 
     Examples
     --------

@@ -54,13 +54,13 @@ def claims(
     """Test what a paper says about its tables, in print and, where there are scores, on data.
 
     `paper_tables/claims.csv` lists the claims, each with its section and a test: rows `a` against rows `b`, in
-    which cells, and the relation that should hold between both values. Published averages count only in claims
-    about averages. Dashes do not count, nor do values that are missing or uncertain in our copy of the text.
+    which cells, and the relation that should hold between both values. Averages count only in claims about averages;
+    dashes do not, nor do values that are missing or uncertain in our copy of the text.
 
-    A claim compares two values x and y in each cell (artefact, dataset, aspect, level, coefficient). `match` pairs
-    them: `each` row of `a` with each row of `b`; `pairs` of rows in the order listed; the `best` of `a` with the best
-    of `b`. A cell supports the claim if x is `higher` or `lower` than y, `much higher` (by at least `margin`),
-    `as high` (at most `margin` below), `close` (at most `margin` apart) or `equal` (to three digits).
+    A claim compares two values x and y in each cell. `match` pairs them: `each` row of `a` with each row of `b`;
+    `pairs` of rows in the order listed; the `best` of `a` with the best of `b`. A cell supports the claim if x is
+    `higher` or `lower` than y, `much higher` (by at least `margin`), `as high` (at most `margin` below), `close` (at
+    most `margin` apart) or `equal` (to three digits).
 
     The wording decides, for all papers: no quantifier, every cell; "generally", most cells; "several", some;
     "substantially", "large margin", "significantly", much higher; "competitive", as high; "similar", close. A method
@@ -68,14 +68,9 @@ def claims(
     "Good" and "well" mean above 0.5, "weak", "low" and "poor" below 0.5, "high" and "very strong" above 0.7 (the
     bounds are Mukaka's, 2012, cited by two of the papers).
 
-    On data, a cell of a claim that one row is higher or lower than another is tested if both rows have scores:
-    a one-sided paired permutation test at 5%, adjusted after Holm over the claim's tested cells. The best row of `a`
-    that has scores stands for the best. The cell supports the claim if our difference satisfies the relation
-    and is significant.
-
-    Verdicts: `cannot be tested`, no test or no cell with both values; `does not hold`, fewer published cells
-    support it than it says; `holds`, enough published cells support it and enough of the tested ones, at least
-    one; `holds only in print`, otherwise.
+    On data, a cell of a claim that one row is higher or lower than another is tested if both rows have scores: a
+    one-sided paired permutation test at 5%, adjusted after Holm over the claim's tested cells. The best row of `a`
+    that has scores stands for the best. A significant difference that satisfies the relation supports the claim.
 
     Parameters
     ----------
@@ -92,10 +87,9 @@ def claims(
     -------
     pandas.DataFrame
         A row per claim: `paper, artefacts` (several with ``|``), `section, claim, in_print` (as ``7 of 8``),
-        `counterexample` (the worst cell), `verdict_in_print, tested, verdict, note`, and the claim's test: `a, b` (row
-        labels with ``|`` and ``*``, ``!`` for all others, ``A minus B`` for the best of A minus the best of B; `b` may
-        be numbers), `match`, `scope, scope_b` (``aspect=AVG; level=sample``), `relation` (or ``none``) and `cells`
-        (``every``, ``most`` or ``some``).
+        `counterexample` (the worst cell), `verdict_in_print, tested, verdict, note`, and the claim's test as listed.
+        `verdict` is `cannot be tested`, `does not hold` (in print), `holds` (also in enough tested cells) or `holds
+        only in print`.
 
     Raises
     ------
@@ -105,8 +99,7 @@ def claims(
 
     Examples
     --------
-    >>> found = claims("geval")
-    >>> found.loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
+    >>> claims("geval").loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
     ['outperforming all previous methods by a large margin', '0 of 1', 'does not hold']
     """
     listed = _listed()
@@ -131,9 +124,8 @@ def _listed():
     path = use(root() / "paper_tables" / "claims.csv")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     for column, names in KNOWN.items():
-        for odd in table[~table[column].isin(names)].itertuples():
-            value = getattr(odd, column)
-            raise ValueError(f"claim {odd.claim!r}: {column} {value!r}, expected one of {names}")
+        for value in table.loc[~table[column].isin(names), column]:
+            raise ValueError(f"claims.csv: {column} {value!r}, expected one of {names}")
     silent = table[(table["relation"] == "none") & (table["note"] == "")]
     if len(silent):
         raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")

@@ -166,11 +166,6 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
     """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; all without a target.
 
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
-
-    Examples
-    --------
-    >>> tables_of_targets(["geval_v1", "chatgpt/table6"])
-    {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
     """
     by_version = {version: paper for paper, one in PAPERS.items() for version in one.versions}
     tables: dict[str, list[str]] = {}
@@ -191,11 +186,6 @@ def judges_by_row(judges: Iterable[str], tables: dict[str, list[str]]) -> dict[s
     """The judge's name for each row, from ``JUDGE`` for all rows and ``ROW=JUDGE`` for one.
 
     Raises a `ValueError` for a row that the tables do not publish.
-
-    Examples
-    --------
-    >>> judges_by_row(["G-EVAL-4=openai:MODEL"], {"geval": ["table2"]})
-    {'G-EVAL-4': 'openai:MODEL'}
     """
     rows = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
     names: dict[str, str] = {}

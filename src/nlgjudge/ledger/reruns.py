@@ -1,4 +1,4 @@
-"""A rerun: published rows of a model, asked of another judge under the paper's protocol, and its folder of results."""
+"""A rerun: published rows of a model asked of another judge, and its folder of results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import available
 from nlgjudge.judging.judge import Budget
-from nlgjudge.judging.planning import COUNTS
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
 from nlgjudge.ledger import ledger, sentences
-from nlgjudge.ledger.comparison import averages, compare, side_by_side
+from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
     import matplotlib.figure
 
-    from nlgjudge.judging.store import Store
-
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
 MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
@@ -59,26 +56,22 @@ class Rerun(NamedTuple):
     cells
         The ledger's columns; a line for each published cell that the judge reaches, in every version of the paper.
     means
-        By table, row and dataset, the mean over the aspects in one coefficient: `paper, artefact, row, dataset, level,
-        coefficient, aspects`, `ours` with `ci_low, ci_high`, and `published` by the paper's `model`. `difference` with
-        `difference_low, difference_high` is from the scores that the published row rests on, where these are released.
-        `reading` is `higher`, `lower` or `within chance` (empty without an interval), by the difference or else by
-        where the published mean lies. `rule` is what the rule-based judge `surface` reaches, `ceiling` a single rater
-        with the mean of the others.
+        By table, row and dataset, the mean over aspects in one coefficient: `ours` with `ci_low, ci_high`, and
+        `published` by the paper's `model`; `difference`, with bounds, from the released scores of the published row;
+        `reading`, `higher`, `lower` or `within chance` (empty without an interval); `rule`, what a rule-based judge
+        reaches; `ceiling`, a single rater with the mean of the others.
     counts
         By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (without a rating), `missing` (not
         asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper `left open`.
     plan
-        By row, dataset and tables, what had to be asked when the run began: `judge`, the columns of
-        `nlgjudge.judging.planning.COUNTS`, and `cost` where a price is given. If a row weighs ratings by token
-        probability, also `tokens_without_logprobs` and `cost_without_logprobs`, if the server gives none.
+        By row, dataset and tables, what had to be asked when the run began; `_without_logprobs` if the server gives no
+        token probabilities.
     enters
         Whether the cells may enter the ledger.
     notice
         How many replies were parsed, why the cells may not enter, and what is left out.
     scores
-        By row, dataset and tables: `item_id, doc_id, system_id`, people's ratings in a column for each aspect as
-        published, and the judge's in a column ``judge:aspect``.
+        By row, dataset and tables, people's ratings by aspect as published, and the judge's as ``judge:aspect``.
     prompts
         Digests of the prompts, by name.
     responses
@@ -100,15 +93,6 @@ class Rerun(NamedTuple):
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
     discernment: pd.DataFrame = pd.DataFrame(columns=["judge", "dataset"])
-
-    def table(self) -> pd.DataFrame:
-        """Our cells beside the published ones of the first version; without cells, the plan by row."""
-        if not len(self.cells):
-            amounts = [name for name in (*COUNTS, "cost") if name in self.plan]
-            amounts = [name for name in amounts if name not in ("samples", "cached")]
-            return self.plan.groupby(["row"], sort=False)[amounts].sum()
-        version = self.cells["paper"].iloc[0]
-        return side_by_side(self.cells[self.cells["paper"] == version]).T
 
     def sentences(self, paper: str = "", artefact: str = "") -> list[str]:
         """Say what the judge gives in each table, or in one, beside the published value."""
@@ -170,7 +154,6 @@ def rerun(
     notebook: str = "",
     plan_only: bool = False,
     report: Callable[[str], object] | None = None,
-    store: Store | None = None,
 ) -> Rerun:
     """Rerun the rows of a model in published tables with another judge.
 
@@ -181,8 +164,8 @@ def rerun(
     artefacts
         As ``"table1"``. Tables that share replies are asked once.
     judge
-        A judge for all rows, or a dict with one for each row by its published label; each as for
-        `nlgjudge.judge_items`, a list for the mean of several. Empty asks nobody and gives the plan.
+        As for `nlgjudge.judge_items`, for all rows, or a dict with one for each row by its published label. Empty asks
+        nobody and gives the plan.
     source
         As for `nlgjudge.load`. With ``auto`` a served judge is not asked about the sample.
     limit
@@ -192,18 +175,16 @@ def rerun(
     max_cost
         What all judges may spend together, in the price's currency; of a batch, by its plan.
     options
-        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`, and any other
-        parameters of the request in a dict `sampling`; and `pattern`, a regular expression for ratings that are
-        not read otherwise (`nlgjudge.judging.Reading`). ``{"logprobs": False}`` is for a model without token
-        probabilities; G-Eval then estimates them from twenty samples (section 2).
+        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, other parameters of the request in
+        a dict `sampling`, and `pattern`, a regular expression for ratings that are not read otherwise
+        (`nlgjudge.judging.Reading`). ``{"logprobs": False}`` is for a model without token probabilities, which G-Eval
+        then estimates from twenty samples (section 2).
     notebook
         Written into the cells.
     plan_only
         Ask nothing.
     report
         Called with a line after each row on each dataset.
-    store
-        Where replies of a judge that is given by its name are kept.
 
     Raises
     ------
@@ -223,7 +204,7 @@ def rerun(
         check_known("option", name, OPTIONS)
     options = {name: value for name, value in (options or {}).items() if value is not None}
     budget = Budget(max_cost)
-    limits = {"price": price, "budget": budget, "store": store}
+    limits = {"price": price, "budget": budget}
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
@@ -357,7 +338,7 @@ def _labels(part, judge, options):
 
 def _means(paper, parts, scores, items, benchmarks):
     """The mean over aspects of each row and dataset, by table; a later version only where it publishes other values."""
-    lines, before, measured, ceilings = [], {}, {}, {}
+    lines, before, measured = [], {}, {}
     for version, artefact in versions(paper, _artefacts(parts)):
         table = published(version, artefact)
         for part in [part for part in parts if artefact in part.artefacts]:
@@ -376,14 +357,10 @@ def _means(paper, parts, scores, items, benchmarks):
             if (part.key, place) not in measured:
                 mean = _measured(paper, part, list(cells["aspect"]), how, frame, *about)
                 measured[part.key, place] = mean
-            if (part.scope.dataset, place) not in ceilings:
-                ceiling = _ceiling(part, list(cells["aspect"]), how, *about)
-                ceilings[part.scope.dataset, place] = ceiling
             line = {"paper": version, "artefact": artefact, "row": part.row.row, **how}
             line |= {"dataset": part.scope.dataset, "aspects": len(cells), "model": part.row.model}
             line |= {"published": cells["value"].mean(), **measured[part.key, place]}
-            line |= {"reading": _reading(line), "ceiling": ceilings[part.scope.dataset, place]}
-            lines.append(line)
+            lines.append(line | {"reading": _reading(line)})
     return pd.DataFrame(lines, columns=MEANS)
 
 
@@ -398,7 +375,7 @@ def _in_one_coefficient(cells, frame):
 
 
 def _measured(paper, part, aspects, how, frame, benchmark, items):
-    """A judge's mean, its difference from the released scores, and the mean of a rule."""
+    """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
         triples = [(frame, f"{name}:{one}", one) for name, _ in signs for one in aspects]
@@ -407,6 +384,7 @@ def _measured(paper, part, aspects, how, frame, benchmark, items):
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
+    line["ceiling"] = _ceiling(part, aspects, how, benchmark, items)
     released = None if benchmark.is_sample else _released(paper, part, frame, items)
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
@@ -501,10 +479,7 @@ def place(names: Sequence[str], options: dict, limit: int, sample: bool) -> Path
 
 
 def save(runs: dict[str, Rerun], folder: Path) -> None:
-    """Add runs, by paper, to a judge's folder as from `place`.
-
-    Rows of a table that was run before are replaced, calls and cost added up.
-    """
+    """Add runs, by paper, to a judge's folder: rows that were run before are replaced, calls and cost added up."""
     folder.mkdir(parents=True, exist_ok=True)
     cells = pd.concat([one.cells for one in runs.values()], ignore_index=True)
     means = pd.concat([one.means for one in runs.values()], ignore_index=True)

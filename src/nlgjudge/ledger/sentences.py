@@ -124,19 +124,7 @@ def _grouped(rows, kinds):
 
 
 def of_judge(means, counts):
-    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`.
-
-    Examples
-    --------
-    >>> means = pd.DataFrame([{"paper": "geval", "artefact": "table2", "row": "G-EVAL-4", "dataset": "topical_chat",
-    ...     "level": "dataset", "coefficient": "spearman", "aspects": 4, "ours": 0.51, "ci_low": 0.46, "ci_high": 0.55,
-    ...     "published": 0.588, "model": "GPT-4", "difference_low": None, "reading": "lower"}])
-    >>> counts = pd.DataFrame([{"judge": "openai:m", "replies": 24100, "unread": 480, "missing": 100, "calls": 1200,
-    ...     "cost": 0.12}])
-    >>> print(*of_judge(means, counts).split(". ")[1:], sep="\\n")
-    The published value is above the interval, so openai:m is lower
-    Of 24,000 replies 480 hold no rating (2.0%), and 100 more are missing; 1,200 calls, cost 0.12.
-    """
+    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`."""
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
     datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
@@ -210,18 +198,7 @@ def _spent(counts):
 
 
 def of_discernment(lines):
-    """Say which of DHP's perturbations one judge notices on one dataset.
-
-    `lines` has `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
-
-    Examples
-    --------
-    >>> lines = pd.DataFrame({"judge": "openai:m", "dataset": "SummEval", "perturbation": ["typos", "deletions"],
-    ...                       "value": [0.2, 3.1], "ci_low": [0.1, 2.0], "ci_high": [0.6, 4.0]})
-    >>> print(*of_discernment(lines).split(": ")[1].split(". "), sep="\\n")
-    openai:m is surely above D = 1 in 1 of 2 perturbations and surely below in 1
-    The lowest D is 0.20 [0.10, 0.60] (typos).
-    """
+    """Say which of DHP's perturbations one judge notices on one dataset, from lines of `Rerun.discernment`."""
     first = lines.iloc[0]
     above, below = (lines["ci_low"] > 1).sum(), (lines["ci_high"] < 1).sum()
     lowest = lines.sort_values("value").head(1)

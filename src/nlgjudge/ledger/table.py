@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Fill(NamedTuple):
-    """Candidates of a row on one dataset: their columns, correlations and scores, and what the caller says of them."""
+    """Candidates of a row on one dataset, and what the caller says of them."""
 
     columns: list
     values: pd.DataFrame
@@ -68,7 +68,6 @@ class Table:
 
     Attributes
     ----------
-    claim
     reran
         What the judge of `rerun` gave; None without one.
 
@@ -115,7 +114,7 @@ class Table:
         """Write published numbers into a text.
 
         ``{ROW, ASPECT, COEFFICIENT}`` becomes the number of the one cell of the first table whose key has these parts;
-        ``|`` separates them where a name has a comma. A `ValueError` says if they name no cell, or several.
+        ``|`` separates them where a name has a comma.
         """
         table = self.published[self.paper, self.artefacts[0]]
 
@@ -151,12 +150,11 @@ class Table:
         benchmark
             Its name is the published dataset's.
         scores
-            `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`, of the items to
-            correlate. Columns of a judge may be named ``NAME:ASPECT``.
+            `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`. Columns of a
+            judge may be named ``NAME:ASPECT``.
         rows
-            By published row, its column or all candidates. The one is taken that fits the row in all of its published
-            cells, on all datasets (`search`). Columns that are not there are left out, and so are rows without a
-            column.
+            By published row, its column or all candidates, of which the one is taken that fits all of the row's
+            published cells, on all datasets (`search`). Columns and rows that are not there are left out.
         evidence
             What the values rest on ([evidence](../glossary.md)); ``none`` for values that are only shown. A row that
             is filled twice keeps the better evidence.
@@ -169,7 +167,7 @@ class Table:
         constant
             As for `nlgjudge.correlation`.
         explained_only
-            Leave out the rows that no column explains, where it is not known which of several rows scores belong to.
+            Leave out the rows that no column explains, where it is not known which row the scores belong to.
         """
         cells = self._cells(self.paper)
         check_known(f"dataset of {self.paper}'s tables", benchmark.name, set(cells["dataset"]))
@@ -206,12 +204,12 @@ class Table:
         values
             `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
         cells
-            In the place of the table's cells, as to try the search out; `variants` shows only what was searched
-            without them. The table's are those of the datasets that have values.
+            In the place of the table's cells, to try the search out; `variants` does not show it.
 
         Returns
         -------
-        By row, what was found; `fill` takes its `explanation` as `variant` and its `note`.
+        dict
+            By row, what was found; `fill` takes its `explanation` as `variant` and its `note`.
         """
         if cells is not None:
             return {one.row: one for one in search(cells, rows, values)}
@@ -231,9 +229,8 @@ class Table:
         artefact
         cells
             `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, ci_reason, n, n_skipped,
-            variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient than the
-            column's label says. Cells that the table does not publish are left out; averages are added if there are
-            none.
+            variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient than the label
+            says. Cells that the table does not publish are left out; averages are added if there are none.
         evidence
             Of rows without their own.
         sample
@@ -403,20 +400,24 @@ class Table:
         Parameters
         ----------
         judge, **how
-            As for `nlgjudge.rerun`: `source, limit, price, max_cost, options`.
+            As for `nlgjudge.rerun`.
         artefacts
             Of this notebook's tables, those whose rows are asked; all by default.
 
         Returns
         -------
-        Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
+        Table or pandas.DataFrame
+            Itself, so that a notebook shows the judge's rows; without a judge, the plan by row.
         """
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:
             print(self.reran.notice)
-            return self.reran.table()
+            amounts = self.reran.plan.groupby("row", sort=False).sum(numeric_only=True)
+            return amounts.filter(
+                ["requests", "calls", "prompt_tokens", "completion_tokens", "cost"]
+            )
         return self
 
     def variants(self) -> pd.DataFrame:
@@ -433,15 +434,9 @@ class Table:
         columns: str | list[str] = "aspect",
         artefact: str | None = None,
     ) -> pd.DataFrame:
-        """Our values with their 95% intervals, for one coefficient, as text.
+        """Our values of a table (the first by default) with their 95% intervals, for one coefficient, as text.
 
-        Parameters
-        ----------
-        coefficient
-        columns
-            What the columns are, of the parts of a cell's key.
-        artefact
-            The first table by default.
+        `columns` are of the parts of a cell's key.
         """
         cells = self[artefact or self.artefacts[0]].cells
         cells = cells[cells["ours"].notna() & (cells["coefficient"] == coefficient)]
@@ -528,7 +523,7 @@ class Table:
         return settings(self.paper, ours, notebook=self.notebook, sample=sample)
 
     def claims(self, scores: dict[str, pd.DataFrame] | None = None, **how: Any) -> pd.DataFrame:
-        """What the paper's prose says about these tables alone, tested, by section (`nlgjudge.ledger.claims`)."""
+        """What the paper's prose says about these tables alone, by section, as from `nlgjudge.ledger.claims`."""
         tested = claims(self.paper, scores, **how)
         own = tested["artefacts"].map(lambda names: set(names.split("|")) <= {*self.artefacts})
         return tested[own].set_index("section")
@@ -536,16 +531,10 @@ class Table:
     def figure(self, title: str = "", artefacts: Sequence[str] | None = None) -> Figure:
         """Draw published values and ours, and the differences; `write` saves a figure like it.
 
-        Parameters
-        ----------
-        title
-            Paper and table by default.
-        artefacts
-            The first table by default.
+        By default it shows the first table, with paper and table as `title`.
         """
         names = artefacts or self.artefacts[:1]
-        default = f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
-        title = title or default
+        title = title or f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
         self._drawn = title, names
         # A rehearsal has no verdict to draw.
         judged = None if self.reran is None else self.reran.cells.query("verdict != ''")

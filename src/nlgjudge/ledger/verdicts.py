@@ -87,8 +87,6 @@ def titled(key: object) -> str:
 
 def of_others(rows: pd.DataFrame) -> pd.Series:
     """Which rows of a ledger rest on another model than the paper's, or on another run of the metric."""
-    if "evidence" not in rows:
-        return pd.Series(False, rows.index)
     return rows["evidence"].isin(OF_OTHERS)
 
 
