@@ -1,7 +1,5 @@
 """The answer that a table gives, in a few sentences made from its cells."""
 
-import pandas as pd
-
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, titled
@@ -137,36 +135,19 @@ def of_judge(means, counts):
             f"{where}: {judge} has no correlation, for its ratings are all alike. {_spent(counts)}."
         )
     if len(means) == 1:
-        ours = with_interval(means).iloc[0]
-        said = f"{judge} in the place of {first['row']} reaches {ours}, where the paper publishes "
-        said += f"{first['published']:.3g} with {first['model']}"
-        reading = _reading_of(first, judge)
+        rows, ours = first["row"], with_interval(means).iloc[0]
     else:
-        said = f"{judge} in the place of {len(means)} rows reaches {_range(means['ours'])}, where the paper publishes "
-        said += _range(means["published"])
-        reading = _readings(means)
-    return f"{where}: {said} ({what}). {reading}. {_spent(counts)}."
+        rows, ours = f"{len(means)} rows", _range(means["ours"])
+    published = _range(means["published"])
+    return (
+        f"{where}: {judge} in the place of {rows} reaches {ours}, where the paper publishes {published} ({what}). "
+        f"{_readings(means)}. {_spent(counts)}."
+    )
 
 
 def _range(values):
     low, high = f"{values.min():.2f}", f"{values.max():.2f}"
     return low if low == high else f"{low} to {high}"
-
-
-def _reading_of(line, judge):
-    """Whether a judge is higher or lower than one published row, and by what that is known."""
-    if not line["reading"]:
-        return "No interval is valid here, so the difference is not judged"
-    so = (
-        "the difference is within chance"
-        if line["reading"] == CHANCE
-        else f"{judge} is {line['reading']}"
-    )
-    if pd.notna(line["difference_low"]):
-        bounds = f"[{line['difference_low']:.2f}, {line['difference_high']:.2f}]"
-        return f"On the texts of its released replies, the difference is {line['difference']:+.2f} {bounds}, so {so}"
-    side = {"higher": "below", "lower": "above", CHANCE: "inside"}[line["reading"]]
-    return f"The published value is {side} the interval, so {so}"
 
 
 def _readings(means):

@@ -522,9 +522,9 @@ class Table:
         """
         return settings(self.paper, ours, notebook=self.notebook, sample=sample)
 
-    def claims(self, scores: dict[str, pd.DataFrame] | None = None, **how: Any) -> pd.DataFrame:
+    def claims(self) -> pd.DataFrame:
         """What the paper's prose says about these tables alone, by section, as from `nlgjudge.ledger.claims`."""
-        tested = claims(self.paper, scores, **how)
+        tested = claims(self.paper)
         own = tested["artefacts"].map(lambda names: set(names.split("|")) <= {*self.artefacts})
         return tested[own].set_index("section")
 
