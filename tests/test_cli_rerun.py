@@ -180,18 +180,6 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     assert any(same in text for text in shown)
 
 
-def test_a_jury_reruns_a_table_and_asks_each_of_its_judges(house, run):
-    """Two judges that say the same have the cells of one of them."""
-    texts, expected = people(["chatgpt/table6"])
-    with answering(texts) as server:
-        found = run(server, "chatgpt/table6 --judge openai:a+openai:b --without-notebooks")
-        asked = [json.loads(request)["model"] for request in server.requests]
-    assert found.returncode == 0, found.stderr
-    assert asked.count("a") == asked.count("b") == len(texts)
-    cells = ledger.read(folder_of(house) / "cells.csv")
-    assert values(cells) == pytest.approx(values(expected), nan_ok=True)
-
-
 def test_a_store_of_its_own_leaves_the_notebooks_out(house, run, tmp_path):
     """They would not find its replies, and ask for them again."""
     texts, _ = people(["geval/table2"])

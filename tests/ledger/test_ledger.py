@@ -82,23 +82,6 @@ def test_compare_adds_averages_and_judges_each_cell():
     assert found.loc[("A", "AVG"), "difference"] == pytest.approx(0.0202)
 
 
-def test_evidence_variant_note_and_interval_of_a_row():
-    ours = ours_of(A_x=0.15, B_x=-0.3).assign(
-        evidence=["released_scores", None],
-        variant=["recall", "f"],
-        note=["why", ""],
-        ci_low=[0.05, -0.4],
-        ci_high=[0.2, -0.2],
-        n=[100, 99],
-    )
-    found = against(ours).set_index("row")
-    shown = found[["evidence", "verdict", "variant", "n"]].values.tolist()
-    assert shown == [
-        ["released_scores", "within_ci", "recall", 100],
-        ["recomputed", "exact", "f", 99],
-    ]
-
-
 def test_a_cell_without_a_published_value_says_why_and_whose_value_a_judges_is():
     """The note of a metric is about the published digits of its row, which this cell lacks."""
     ours = ours_of(A_x=0.1, B_y=0.5).assign(note="in the place of GPT-4", judge="gpt-4o-mini")

@@ -157,8 +157,3 @@ def test_the_papers_claims(paper, claim, in_print, counterexample):
     (found,) = listed[listed["claim"].str.contains(claim, regex=False)].itertuples()
     assert found.in_print == in_print and found.counterexample.startswith(counterexample)
     assert (found.counterexample == "") == (counterexample == "")
-
-
-def test_counts_of_verdicts():
-    counts = all_claims()["verdict_in_print"].value_counts().to_dict()
-    assert counts == {HOLDS: 76, FAILS: 59, UNTESTABLE: 30}
