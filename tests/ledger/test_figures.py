@@ -19,8 +19,7 @@ from nlgjudge.ledger.figures import (
     mark_empty,
     save,
 )
-from nlgjudge.ledger.verdicts import VERDICTS
-from nlgjudge.ledger.whole_table import TINTS
+from nlgjudge.ledger.whole_table import SHOWN, TINTS
 
 COLUMNS = ["row", "aspect", "coefficient", "published", "ours", "verdict", "evidence"]
 ROWS = pd.DataFrame(
@@ -67,7 +66,7 @@ def test_a_comparison_shows_the_values_of_the_ledger():
     assert [label.get_text() for label in spearman.get_yticklabels()] == ["A", "B"]
     expected = [COLOURS["exact"], COLOURS["close"], COLOURS["sign_flipped"], ANOTHER["color"]]
     assert sorted(colours) == sorted(expected)  # the cell of another model is grey
-    assert set(COLOURS) == set(VERDICTS) == set(MARKERS)
+    assert set(COLOURS) == set(filter(None, SHOWN)) == set(MARKERS)
 
 
 def test_nothing_is_shown_by_colour_alone():

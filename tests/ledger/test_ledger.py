@@ -10,7 +10,8 @@ from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import compare, verdict
 from nlgjudge.ledger.ledger import CELL, write
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, of_others, was_run
+from nlgjudge.ledger.whole_table import SHOWN
 
 NONE = (np.nan, np.nan)
 
@@ -247,7 +248,7 @@ def test_the_committed_ledger_is_complete_and_explains_itself():
     rows = ledger.committed()
     cells = published()
     assert rows[[*CELL, "published"]].values.tolist() == cells[[*CELL, "printed"]].values.tolist()
-    assert set(rows["verdict"]) <= set(VERDICTS) and set(rows["evidence"]) <= set(EVIDENCE)
+    assert set(rows["verdict"]) <= set(SHOWN) and set(rows["evidence"]) <= set(EVIDENCE)
     silent = ~rows["verdict"].isin(["exact", "close"]) & (rows["note"].str.strip() == "")
     assert not silent.any(), rows.loc[silent, CELL].head().values.tolist()
     judged = with_misprints(rows, cells, of_others(rows))

@@ -144,7 +144,7 @@ class Ablation:
     def notes(self) -> list[str]:
         """Lines below the table: replies, unstable and missing intervals, what judges could not do."""
         lines = [f"{label}: {reply_counts(replies)}" for label, replies in self.replies.items()]
-        where = {}
+        where: dict[str, list[str]] = {}
         for column in self.table.filter(regex="notice$|reason$"):
             name, _, kind = column.rpartition("_")
             start = "interval" if kind == "notice" else "no interval" if name else "no p"

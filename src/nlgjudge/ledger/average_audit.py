@@ -41,12 +41,12 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
         )
     )
     averages = cells[is_average & cells["value"].notna()]
-    found = averages.merge(means, on=line, how="left")
-    found["difference"] = found["value"] - found["mean"]
-    allowed = found["half_unit"] + found["rounding"] + SLACK
-    consistent = (found["difference"].abs() <= allowed).astype("boolean")
-    found["consistent"] = consistent.mask(found["mean"].isna())
-    return found[[*line, "printed", "value", "mean", "difference", "cells", "consistent"]]
+    audited = averages.merge(means, on=line, how="left")
+    audited["difference"] = audited["value"] - audited["mean"]
+    allowed = audited["half_unit"] + audited["rounding"] + SLACK
+    consistent = (audited["difference"].abs() <= allowed).astype("boolean")
+    audited["consistent"] = consistent.mask(audited["mean"].isna())
+    return audited[[*line, "printed", "value", "mean", "difference", "cells", "consistent"]]
 
 
 def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series) -> pd.DataFrame:
@@ -77,8 +77,8 @@ def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series
     chosen &= rows["verdict"] != MISPRINT
     rows = rows.copy()
     for label, key in zip(rows.index[chosen], keys[chosen]):
-        found = wrong.loc[key]
-        averages_to = f"average to {found['mean']:.4f}, not {found['printed']}"
+        average = wrong.loc[key]
+        averages_to = f"average to {average['mean']:.4f}, not {average['printed']}"
         what = f"the printed cells of the row {averages_to}: no rounding gives that"
         note = rows.loc[label, "note"]
         rows.loc[label, "note"] = f"{what}; {note}" if note else what

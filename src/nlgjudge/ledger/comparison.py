@@ -201,7 +201,9 @@ def averages(table, ours, frames=None, **options):
             alike = part[name].nunique(dropna=False) == 1
             mean[name] = part[name].iloc[0] if alike else None
         if frames is not None:
-            triples = [(frames[one.dataset], one.metric, one.aspect) for one in part.itertuples()]
+            triples = [
+                (frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()
+            ]
             how = {"level": average["level"], "coefficient": average["coefficient"]}
             interval = mean_interval(triples, **how, **options)
             mean |= {"ci_low": interval.low, "ci_high": interval.high, "ci_reason": interval.reason}

@@ -169,7 +169,7 @@ class Finding:
         from IPython.display import Markdown
 
         self._run = {key: _value(value) for key, value in values.items()}
-        self._sample = any(one.is_sample for one in benchmarks)
+        self._sample = any(benchmark.is_sample for benchmark in benchmarks)
         record = signature(*benchmarks, **settings)
         record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
         self._record = json.loads(json.dumps(record, default=str))
@@ -180,21 +180,21 @@ class Finding:
                 f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
             )
         if self._basis is None:
-            said = NOT_COMMITTED.format(self.name)
+            notice = NOT_COMMITTED.format(self.name)
         elif not self._comparable:
-            said = (
+            notice = (
                 f"**This run is not comparable with the committed one**: {self._other_settings()}."
             )
         elif not (differences := self._differences()):
             return Markdown(f"All {len(self._run)} values are as committed.")
         elif os.environ.get("NLGJUDGE_REFRESH"):
-            said = f"Other than committed: {'; '.join(differences)}."
+            notice = f"Other than committed: {'; '.join(differences)}."
         else:
             raise ValueError(
                 f"{self.name}: {len(differences)} differ from {_path(self.name).relative_to(root())}: "
                 f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
             )
-        return Markdown(f"{said}\n\n{self._shown(self._run, 'this run')}")
+        return Markdown(f"{notice}\n\n{self._shown(self._run, 'this run')}")
 
     def write(self, figure: Figure | None = None) -> None:
         """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.
@@ -222,8 +222,8 @@ class Finding:
                 figures.plt.close(figure)
 
     def _repr_mimebundle_(self, **_):
-        said = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
-        text = f"{self._shown(self.values, 'committed')}\n\n{said}" if self._texts[1] else said
+        notice = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
+        text = f"{self._shown(self.values, 'committed')}\n\n{notice}" if self._texts[1] else notice
         return {"text/markdown": text, "text/plain": text}
 
     def _shown(self, values, head):
@@ -269,12 +269,12 @@ class Finding:
     def _differences(self):
         """What differs from the committed values and templates, a text for each."""
         texts = zip(TEXTS, self._before, self._texts)
-        found = [f"the template of the {key}" for key, before, now in texts if before != now]
+        differences = [f"the template of the {key}" for key, before, now in texts if before != now]
         for key in {**self.values, **self._run}:
             before, now = self.values.get(key), self._run.get(key)
             if not _same(before, now):
-                found.append(f"{key} is {_plain(now)}, committed {_plain(before)}")
-        return found
+                differences.append(f"{key} is {_plain(now)}, committed {_plain(before)}")
+        return differences
 
 
 def signature(*benchmarks: Benchmark, **settings: object) -> dict:
@@ -294,10 +294,14 @@ def signature(*benchmarks: Benchmark, **settings: object) -> dict:
     ('sample', {'level': 'sample'})
     """
     data: dict[str, dict] = {}
-    for one in benchmarks:
-        data[one.name] = {"source": one.source, "files": len(one.files), "digest": one.digest}
-        if one.left_out:
-            data[one.name]["without"] = sorted(one.left_out)
+    for benchmark in benchmarks:
+        data[benchmark.name] = {
+            "source": benchmark.source,
+            "files": len(benchmark.files),
+            "digest": benchmark.digest,
+        }
+        if benchmark.left_out:
+            data[benchmark.name]["without"] = sorted(benchmark.left_out)
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):  # a wheel without the extra `metrics`

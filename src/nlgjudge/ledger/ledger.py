@@ -198,10 +198,10 @@ def keep_committed(
     # A cell whose published value was corrected has no committed value to keep.
     before = rows[[*CELL, "published"]].merge(committed, on=[*CELL, "published"], how="left")
     lost = ~was_run(rows) & before["notebook"].isin([*names])
-    kept = before.loc[lost, rows.columns]
-    if len(kept):
-        rows = pd.concat([rows[~lost], kept]).sort_index()
-    return rows, kept["notebook"].value_counts().to_dict()
+    restored = before.loc[lost, rows.columns]
+    if len(restored):
+        rows = pd.concat([rows[~lost], restored]).sort_index()
+    return rows, restored["notebook"].value_counts().to_dict()
 
 
 def changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:

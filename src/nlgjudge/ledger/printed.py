@@ -124,8 +124,10 @@ def _read(folder, paper, artefact, key):
     """A table as text; its cells must not repeat."""
     path = _folder(folder) / f"{paper}_{artefact}.csv"
     if not path.is_file():
-        known = sorted(other.stem for other in path.parent.glob("*.csv"))
-        raise FileNotFoundError(f"no table {path.stem} in {folder}; there are {', '.join(known)}")
+        available = sorted(other.stem for other in path.parent.glob("*.csv"))
+        raise FileNotFoundError(
+            f"no table {path.stem} in {folder}; there are {', '.join(available)}"
+        )
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if "coefficient" in table and table.duplicated(key).any():
         repeated = table.loc[table.duplicated(key), key].iloc[0].tolist()

@@ -14,7 +14,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
-from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, requests, sampling_settings
+from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
 from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
@@ -55,7 +55,7 @@ class Part(NamedTuple):
     @property
     def prompts(self) -> dict[str, Prompt]:
         """By aspect as published, the prompt."""
-        return {name: self._prompt(asked) for name, (asked, _) in self.aspects.items()}
+        return {name: self._prompt(aspect) for name, (aspect, _) in self.aspects.items()}
 
     def _prompt(self, aspect):
         name = self.row.prompt.format(task=self.scope.task, aspect=aspect)
@@ -95,24 +95,14 @@ class Part(NamedTuple):
         notes = [text for text in (self.row.note, self.scope.note, *judge.notices) if text]
         return ", ".join(own_words), notes
 
-    def count(self, items, counter, options):
-        """Count with a `Count` what `ask` would ask for."""
-        if self.row.scoring in CHAINS:  # its later requests show earlier replies
-            self.ask(items, counter, options)
-            return
-        samples, sampling = self.sent(options)
-        prompts = list(self.prompts.values())
-        for tasks in requests(items, prompts, samples=samples, settings=sampling):
-            counter.count(tasks)
-
     def ask(self, items, judge, options):
         """Replies of a judge; scores are high where people's rating should be high."""
         if len(judge.judges) > 1:
             return judge.each(lambda one: self.ask(items, one, options))
         if self.row.scoring in CHAINS:
             chains = [
-                self._ask_chain(items, judge, asked, options).assign(aspect=aspect)
-                for aspect, (asked, _) in self.aspects.items()
+                self._ask_chain(items, judge, target, options).assign(aspect=aspect)
+                for aspect, (target, _) in self.aspects.items()
             ]
             responses = pd.concat(chains, ignore_index=True)
         else:
@@ -128,11 +118,11 @@ class Part(NamedTuple):
         prompts = self.prompts
         if "pattern" in options:
             own = options["pattern"]
-            prompts = {name: one._replace(pattern=own) for name, one in prompts.items()}
+            prompts = {name: prompt._replace(pattern=own) for name, prompt in prompts.items()}
         responses = judge_items(
             items, list(prompts.values()), judge, samples=samples, sampling=sampling
         )
-        published = {one.aspect: name for name, one in prompts.items()}
+        published = {prompt.aspect: name for name, prompt in prompts.items()}
         return responses.assign(aspect=responses["aspect"].map(published))
 
     def _ask_chain(self, items, judge, aspect, options):
@@ -167,7 +157,7 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
 
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
     """
-    by_version = {version: paper for paper, one in PAPERS.items() for version in one.versions}
+    by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
     tables: dict[str, list[str]] = {}
     for target in targets or PAPERS:
         version, _, artefact = target.partition("/")
@@ -242,8 +232,8 @@ def benchmarks_of(
             unavailable = error
     if not loaded:
         raise unavailable
-    if not all(one.is_sample for one in loaded.values()):
-        loaded = {name: one for name, one in loaded.items() if not one.is_sample}
+    if not all(benchmark.is_sample for benchmark in loaded.values()):
+        loaded = {name: benchmark for name, benchmark in loaded.items() if not benchmark.is_sample}
     return loaded, [name for name in names if name not in loaded]
 
 
@@ -259,7 +249,7 @@ def plan_of(parts, items, judges, options, price):
             continue  # takes no call
         counter = counters.setdefault(id(judge), Count(judge))
         before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
-        part.count(items[part.key], counter, options)
+        part.ask(items[part.key], counter, options)
         line = {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
         lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}

@@ -286,11 +286,13 @@ def _cells(paper, parts, scores, judges, options, notebook, sample):
         table = published(version, artefact)
         ours = []
         for row in dict.fromkeys(part.row.row for part in parts):
-            here = [one for one in parts if one.row.row == row and artefact in one.artefacts]
-            if here:
-                cells = pd.concat([own[part.key] for part in here]).merge(table[KEY], on=KEY)
-                frames = {part.scope.dataset: scores[part.key] for part in here}
-                policy = {"constant": here[0].scope.constant}
+            own_parts = [
+                part for part in parts if part.row.row == row and artefact in part.artefacts
+            ]
+            if own_parts:
+                cells = pd.concat([own[part.key] for part in own_parts]).merge(table[KEY], on=KEY)
+                frames = {part.scope.dataset: scores[part.key] for part in own_parts}
+                policy = {"constant": own_parts[0].scope.constant}
                 ours += [cells, averages(table[table["row"] == row], cells, frames, **policy)]
         ours = pd.concat(ours, ignore_index=True)
         ours = ours.drop(columns=["metric", "reason"], errors="ignore")
@@ -367,9 +369,9 @@ def _means(paper, parts, scores, items, benchmarks):
 def _in_one_coefficient(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
-    rated = [one for one in cells["aspect"] if frame[f"judge:{one}"].notna().any()]
+    rated = [aspect for aspect in cells["aspect"] if frame[f"judge:{aspect}"].notna().any()]
     cells = cells[cells["aspect"].isin(rated)]
-    first = cells.sort_values("coefficient", key=lambda one: one != "spearman", kind="stable")
+    first = cells.sort_values("coefficient", key=lambda names: names != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
 
@@ -378,7 +380,7 @@ def _measured(paper, part, aspects, how, frame, benchmark, items):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        triples = [(frame, f"{name}:{one}", one) for name, _ in signs for one in aspects]
+        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
@@ -411,8 +413,8 @@ def _released(paper, part, frame, items):
     if not name or not available(name):
         return None
     both = _with_scores(frame, responses(name, items=items), "released")
-    columns = [f"{who}:{one}" for who in ("judge", "released") for one in part.aspects]
-    return both.dropna(subset=[one for one in columns if both[one].notna().any()])
+    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
+    return both.dropna(subset=[column for column in columns if both[column].notna().any()])
 
 
 def _ceiling(part, aspects, how, benchmark, items):
@@ -420,15 +422,17 @@ def _ceiling(part, aspects, how, benchmark, items):
     from nlgjudge.stats.rater_agreement import ceiling  # a plan needs no statistics
 
     ratings = benchmark.ratings.merge(items[["item_id", "doc_id", "system_id"]], on="item_id")
-    each = [ratings[ratings["aspect"] == part.aspects[one][1]] for one in aspects]
-    if any(one["rater"].nunique() < 2 for one in each):
+    each = [ratings[ratings["aspect"] == part.aspects[aspect][1]] for aspect in aspects]
+    if any(rated["rater"].nunique() < 2 for rated in each):
         return np.nan
-    return float(np.mean([ceiling(one, constant=part.scope.constant, **how).value for one in each]))
+    return float(
+        np.mean([ceiling(rated, constant=part.scope.constant, **how).value for rated in each])
+    )
 
 
 def _objections(judges, counts, options, sample, limit):
     """Why cells may not enter the ledger."""
-    for name in dict.fromkeys(one.name for one in judges.values() if not one.is_model):
+    for name in dict.fromkeys(judge.name for judge in judges.values() if not judge.is_model):
         yield f"{name} is not a language model: it enters no ledger"
     if sample:
         yield "the items are the sample's, not the papers'"
@@ -460,8 +464,8 @@ def _gaps(counts, absent):
 
 def _recorded_means(means):
     """Means of recorded and kept judges over the same cells, by line of `means`."""
-    kept = ledger.committed("reruns").query("aspect != 'AVG'").dropna(subset="ours")
-    recorded = kept.groupby([*LINE, "judge"])["ours"].agg(["mean", "size"]).reset_index()
+    reruns = ledger.committed("reruns").query("aspect != 'AVG'").dropna(subset="ours")
+    recorded = reruns.groupby([*LINE, "judge"])["ours"].agg(["mean", "size"]).reset_index()
     recorded = means[[*LINE, "aspects"]].merge(recorded, on=LINE)
     return recorded[recorded["size"] == recorded["aspects"]].drop(columns=["size", "aspects"])
 
@@ -481,9 +485,9 @@ def place(names: Sequence[str], options: dict, limit: int, sample: bool) -> Path
 def save(runs: dict[str, Rerun], folder: Path) -> None:
     """Add runs, by paper, to a judge's folder: rows that were run before are replaced, calls and cost added up."""
     folder.mkdir(parents=True, exist_ok=True)
-    cells = pd.concat([one.cells for one in runs.values()], ignore_index=True)
-    means = pd.concat([one.means for one in runs.values()], ignore_index=True)
-    counts = pd.concat({name: one.counts for name, one in runs.items()}, names=["paper"])
+    cells = pd.concat([run.cells for run in runs.values()], ignore_index=True)
+    means = pd.concat([run.means for run in runs.values()], ignore_index=True)
+    counts = pd.concat({name: run.counts for name, run in runs.items()}, names=["paper"])
     counts = counts.reset_index()
     if (folder / "cells.csv").exists():
         before = read_rerun(folder)

@@ -168,14 +168,14 @@ def _readings(means):
 def _spent(counts):
     """How many replies could be read, and what they took."""
     counts = counts.sum(numeric_only=True)
-    given, unread = counts["replies"] - counts["missing"], counts["unread"]
-    said = f"Of {given:,.0f} replies "
-    said += (
-        f"{unread:,.0f} hold no rating ({unread / given:.1%})" if unread else "all hold a rating"
+    answered, unread = counts["replies"] - counts["missing"], counts["unread"]
+    text = f"Of {answered:,.0f} replies "
+    text += (
+        f"{unread:,.0f} hold no rating ({unread / answered:.1%})" if unread else "all hold a rating"
     )
-    said += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
-    said += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
-    return said + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
+    text += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
+    text += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
+    return text + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
 
 
 def of_discernment(lines):

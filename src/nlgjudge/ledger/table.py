@@ -212,10 +212,10 @@ class Table:
             By row, what was found; `fill` takes its `explanation` as `variant` and its `note`.
         """
         if cells is not None:
-            return {one.row: one for one in search(cells, rows, values)}
+            return {result.row: result for result in search(cells, rows, values)}
         cells = self._cells(self.paper)
         cells = cells[cells["dataset"].isin(values["dataset"])]
-        searches = {one.row: one for one in search(cells, rows, values)}
+        searches = {result.row: result for result in search(cells, rows, values)}
         self._searches |= searches
         return searches
 
@@ -269,7 +269,7 @@ class Table:
         cells = self._cells(version).query("row == @row and dataset in @fills")
         first = next(iter(fills.values()))
         names = [
-            one for one in first.columns if all(one in fill.columns for fill in fills.values())
+            name for name in first.columns if all(name in fill.columns for fill in fills.values())
         ]
         values = pd.concat([fill.values for fill in fills.values()], ignore_index=True)
         searched = None
@@ -539,9 +539,9 @@ class Table:
         # A rehearsal has no verdict to draw.
         judged = None if self.reran is None else self.reran.cells.query("verdict != ''")
         shown = [paper_table(self.rows, self.paper, name, judge=judged) for name in names]
-        cells = pd.concat([one.cells for one in shown], ignore_index=True)
+        cells = pd.concat([table.cells for table in shown], ignore_index=True)
         here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
-        notice = max(one.notice for one in shown)
+        notice = max(table.notice for table in shown)
         figure = figures.comparison(here, title=title, notice=notice)
         figures.check_drawn(figure)
         return figure
@@ -565,14 +565,14 @@ class Table:
             As `check`.
         """
         if judge:
-            cells = pd.concat([one.rows for one in (self, *others)], ignore_index=True)
+            cells = pd.concat([table.rows for table in (self, *others)], ignore_index=True)
             save(cells, out() / "reruns" / f"{judge}.csv")
             return self.check
         if hasattr(self, "_drawn"):
             drawn = self.figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
             plt.close(drawn)
-        parts = [one.rows for one in (self, *others) if one._has_own]
+        parts = [table.rows for table in (self, *others) if table._has_own]
         if parts:
             rows = pd.concat(parts, ignore_index=True)
             shown_only = rows["evidence"].eq("none") & rows["ours"].notna() & ~rows["sample"]
@@ -604,7 +604,9 @@ def _correlations(frame, names, cells, constant):
     how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}
     tables = [pd.DataFrame(columns=[*KEY[1:], "metric", "column", "ours"])]
     for name in names:
-        of_aspect = {f"{name}:{one}": [one] for one in aspects if f"{name}:{one}" in frame}
+        of_aspect = {
+            f"{name}:{aspect}": [aspect] for aspect in aspects if f"{name}:{aspect}" in frame
+        }
         for column, of in (of_aspect or ({name: aspects} if name in frame else {})).items():
             table = correlation_table(frame, [column], of, **how)
             tables.append(table.assign(metric=name, column=column))

@@ -142,7 +142,7 @@ def search(table, rows, values):
 def summary(searches):
     """A line for each search: the fields of `Search` by row, `family` and `rivals` as numbers of variants."""
     frame = pd.DataFrame(searches).drop(columns="values")
-    names = [one.explanation.removeprefix("nearest: ") for one in searches]
+    names = [search.explanation.removeprefix("nearest: ") for search in searches]
     frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
     frame["family"] = frame["family"].map(len)
     frame["rivals"] = frame["rivals"].map(len)

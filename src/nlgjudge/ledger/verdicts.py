@@ -24,16 +24,6 @@ COLUMNS = [
     "note",
 ]
 MISPRINT = "misprint"  # seen in the print alone
-VERDICTS = [
-    "exact",
-    "close",
-    "within_ci",
-    "differs",
-    "sign_flipped",
-    "relabelled",
-    MISPRINT,
-    "not_run",
-]
 EVIDENCE = [
     "recomputed",
     "released_scores",
