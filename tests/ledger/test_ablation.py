@@ -15,7 +15,6 @@ from loopback import completion
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
 from nlgjudge.judging.judge import Jury, Waiting
-from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger.setups import SETUP
 
@@ -184,22 +183,6 @@ def test_a_change_is_all_that_differs_in_what_is_sent(change, differs, chats, se
     assert len(sent) == 20 and len(base) == 10
 
 
-def test_heads_of_token_probabilities_by_hand(chats, serve):
-    """Ratings 1, 2 and 3 have 0.5, 0.1 and 0.4: expected 1.9, mode 1."""
-    top = [
-        {"token": str(1 + i), "logprob": float(np.log(p))} for i, p in enumerate((0.5, 0.1, 0.4))
-    ]
-    given = {"content": [{"token": "1", "logprob": top[0]["logprob"], "top_logprobs": top}]}
-    server = serve(lambda *_: completion(["1"], logprobs=given))
-    base = SERVED | {"options": {"logprobs": True}}
-    found = compared(chats, base, {"estimator": "mode"}, price=[1, 1])
-    assert found.plan["calls"].tolist() == [50, 0]  # the same replies, weighed in two ways
-    assert found.plan["completion_tokens_without_logprobs"].tolist() == [20 * 5 * 50, 0]
-    found.ask()
-    assert set(found.scores["base:coherence"].round(9)) == {1.9} and len(server.requests) == 50
-    assert set(found.scores["variant:coherence"]) == {1}
-
-
 def test_a_server_is_planned_then_asked_once(chats, served):
     found = compared(chats, SERVED, {"samples": 2}, limit=3, price=[2.0, 10.0])
     assert found.table is None and not served.requests
@@ -281,18 +264,6 @@ def test_a_mistake_is_refused_before_anything_is_asked(change, message, chats):
 def test_a_mistake_in_how_to_compare_is_refused_first(how, message, chats):
     with pytest.raises(ValueError, match=message):
         compared(chats, {"judge": Refuses()}, {"samples": 2}, **how)
-
-
-def test_a_recording_refuses_before_the_other_judge_is_asked(chats, served):
-    replies = [(item, "coherence", 0, "2") for item in chats.items["item_id"]]
-    recording = pd.DataFrame(replies, columns=["item_id", "aspect", "sample_index", "text"])
-    judge = Replay(recording, "mine")
-    with pytest.raises(
-        ValueError, match="replay:mine holds .* asked was prompt geval/dialogue/coherence"
-    ):
-        compared(chats, SERVED, {"judge": judge})
-    found = compared(chats, SERVED, {"judge": judge, "prompt": ""})  # its own prompt
-    assert found.plan["calls"].tolist() == [50, 0] and not served.requests
 
 
 def test_a_new_scale_warns_while_the_prompt_describes_the_old_one(chats):

@@ -114,10 +114,8 @@ def test_a_cell_that_differs_says_why_it_has_no_interval():
     "changed, options, message",
     [
         ({}, {"evidence": "guess"}, "guess"),
-        ({"row": "C"}, {}, "no printed row 'C'|'C'.*A, B"),
-        ({"aspect": ["x", "z"]}, {}, "does not p.*'z'"),
         ({}, {"evidence": "rejudged"}, "name the judge"),
-        ({"row": ["A", "A"], "aspect": "x"}, {}, "two values"),
+        ({"row": ["A", "A"], "aspect": "x"}, {}, "not a one-to-one merge"),
     ],
 )
 def test_compare_refuses(changed, options, message):
