@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -36,11 +36,14 @@ PLACE = ["row", "dataset", "tables"]  # of a part
 
 
 class Part(NamedTuple):
-    """A published row on one dataset, in all tables that publish it there."""
+    """A published row on one dataset, in all tables that publish it there; once loaded, with the items to ask about."""
 
+    paper: str
     row: Protocol
     scope: Scope
     artefacts: tuple[str, ...]
+    benchmark: Any = None
+    items: Any = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -63,10 +66,11 @@ class Part(NamedTuple):
             return stage_prompt(name.split("/")[1], self.scope.task, aspect)
         return prompt(name)
 
-    def items(self, benchmark, limit=0):
-        """The items to ask about, of the first `limit` documents; 0 is all."""
+    def loaded(self, benchmark, limit=0):
+        """With the items to ask about, of the first `limit` documents; 0 is all."""
         items = benchmark.items
-        return first(items[~items["system_id"].isin(self.scope.left_out)], limit)
+        items = first(items[~items["system_id"].isin(self.scope.left_out)], limit)
+        return self._replace(benchmark=benchmark, items=items)
 
     def sent(self, options, changes=()):
         """Samples and sampling parameters of a request; `changes` is what a server was sent instead."""
@@ -95,24 +99,24 @@ class Part(NamedTuple):
         notes = [text for text in (self.row.note, self.scope.note, *judge.notices) if text]
         return ", ".join(own_words), notes
 
-    def ask(self, items, judge, options):
+    def ask(self, judge, options):
         """Replies of a judge; scores are high where people's rating should be high."""
         if len(judge.judges) > 1:
-            return judge.each(lambda one: self.ask(items, one, options))
+            return judge.each(lambda member: self.ask(member, options))
         if self.row.scoring in CHAINS:
             chains = [
-                self._ask_chain(items, judge, target, options).assign(aspect=aspect)
+                self._ask_chain(judge, target, options).assign(aspect=aspect)
                 for aspect, (target, _) in self.aspects.items()
             ]
             responses = pd.concat(chains, ignore_index=True)
         else:
-            responses = self._ask_once(items, judge, options)
+            responses = self._ask_once(judge, options)
         if self.scope.reversed:
             low, high = next(iter(self.prompts.values())).scale or (0, 1)
             responses["score"] = low + high - responses["score"]
         return responses
 
-    def _ask_once(self, items, judge, options):
+    def _ask_once(self, judge, options):
         """Replies to all prompts in one call, so that each batch is submitted before one is waited for."""
         samples, sampling = self.sent(options)
         prompts = self.prompts
@@ -120,12 +124,12 @@ class Part(NamedTuple):
             own = options["pattern"]
             prompts = {name: prompt._replace(pattern=own) for name, prompt in prompts.items()}
         responses = judge_items(
-            items, list(prompts.values()), judge, samples=samples, sampling=sampling
+            self.items, list(prompts.values()), judge, samples=samples, sampling=sampling
         )
         published = {prompt.aspect: name for name, prompt in prompts.items()}
         return responses.assign(aspect=responses["aspect"].map(published))
 
-    def _ask_chain(self, items, judge, aspect, options):
+    def _ask_chain(self, judge, aspect, options):
         """A chain of relevant aspects: one reply for each step."""
         samples, sampling = self.sent(options)
         if samples != 1:
@@ -133,7 +137,7 @@ class Part(NamedTuple):
                 f"{self.row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
             )
         chain = coascore(
-            items,
+            self.items,
             judge,
             self.scope.task,
             aspect,
@@ -205,18 +209,13 @@ def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
         for row in PAPERS[paper].rows.values():
             both = {*scope.artefacts} & {*row.artefacts}
             if tables := tuple(name for name in artefacts if name in both):
-                parts.append(Part(row, scope, tables))
+                parts.append(Part(paper, row, scope, tables))
     return parts
 
 
 def rows_of(paper: str, artefacts: str | Iterable[str]) -> list[str]:
     """Labels of the rows of a model in some tables, in the paper's order."""
     return list(dict.fromkeys(part.row.row for part in parts_of(paper, artefacts)))
-
-
-def versions(paper, artefacts):
-    """Tables in all published versions of a paper, as pairs of paper key and table."""
-    return [(version, artefact) for version in PAPERS[paper].versions for artefact in artefacts]
 
 
 def benchmarks_of(
@@ -237,7 +236,7 @@ def benchmarks_of(
     return loaded, [name for name in names if name not in loaded]
 
 
-def plan_of(parts, items, judges, options, price):
+def plan_of(parts, judges, options, price):
     """What is to be asked, part by part, also if the servers give no token probabilities.
 
     A request that two parts share counts with the first.
@@ -249,7 +248,7 @@ def plan_of(parts, items, judges, options, price):
             continue  # takes no call
         counter = counters.setdefault(id(judge), Count(judge))
         before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
-        part.ask(items[part.key], counter, options)
+        part.ask(counter, options)
         line = {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
         lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
@@ -288,7 +287,7 @@ def judges_of_rows(paper, artefacts, judge, limits):
     return judges
 
 
-def ask_all(parts, items, judges, options, report):
+def ask_all(parts, judges, options, report):
     """Replies and counts by part, and why the run stopped early; every batch is submitted before one is waited for."""
     stopped, replies, counts = [], {}, {}
 
@@ -298,14 +297,14 @@ def ask_all(parts, items, judges, options, report):
         judge = judges[part.row.row]
         calls, cost = judge.spent["calls"], judge.cost
         try:
-            _try_out(part, items[part.key], judge, options)
+            _try_out(part, judge, options)
         except Unreadable as error:
             stopped.append(str(error))
             return
-        responses = part.ask(items[part.key], judge, options)
+        responses = part.ask(judge, options)
         spent = judge.spent["calls"] - calls, judge.cost - cost
         replies[part.key] = responses
-        counts[part.key] = _count_replies(part, items[part.key], responses, judge, spent, options)
+        counts[part.key] = _count_replies(part, responses, judge, spent, options)
         if report:
             read = counts[part.key]["read"]
             report(
@@ -320,13 +319,13 @@ class Unreadable(ValueError):
     """Most of the first replies to a row hold no rating, so nothing more is asked."""
 
 
-def _try_out(part, items, judge, options):
+def _try_out(part, judge, options):
     """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
     samples, _ = part.sent(options)
-    few = items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
-    if not judge.asks or "batch:" in judge.name or len(few) == len(items):
+    few = part.items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
+    if not judge.asks or "batch:" in judge.name or len(few) == len(part.items):
         return
-    responses = part.ask(few, judge, options)
+    responses = part._replace(items=few).ask(judge, options)
     answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
     unread = answered[answered["score"].isna()]
     if 2 * len(unread) <= len(answered):
@@ -340,10 +339,17 @@ def _try_out(part, items, judge, options):
     )
 
 
-def _count_replies(part, items, responses, judge, spent, options):
+def _count_replies(part, responses, judge, spent, options):
     """A part's line of the counts."""
     read = responses["score"].notna().sum()
     missing = responses["reason"].isin([NOT_ASKED, NOT_ANSWERED]).sum()
     sent, left_open = part.departures(judge, options)
-    line = [judge.name, len(items), len(responses), read, len(responses) - read - missing, missing]
+    line = [
+        judge.name,
+        len(part.items),
+        len(responses),
+        read,
+        len(responses) - read - missing,
+        missing,
+    ]
     return dict(zip(REPLIES, [*line, *spent, sent, "; ".join(left_open)]))

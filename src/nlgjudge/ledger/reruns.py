@@ -31,7 +31,6 @@ from nlgjudge.ledger.rerun_requests import (
     judges_of_rows,
     parts_of,
     plan_of,
-    versions,
 )
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
@@ -208,10 +207,13 @@ def rerun(
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
-    parts = [part for part in parts if part.scope.benchmark in benchmarks]
-    items = {part.key: part.items(benchmarks[part.scope.benchmark], limit) for part in parts}
-    plan = plan_of(parts, items, judges, options, price)
-    prompts = {one.name: one.digest for part in parts for one in part.prompts.values()}
+    parts = [
+        part.loaded(benchmarks[part.scope.benchmark], limit)
+        for part in parts
+        if part.scope.benchmark in benchmarks
+    ]
+    plan = plan_of(parts, judges, options, price)
+    prompts = {prompt.name: prompt.digest for part in parts for prompt in part.prompts.values()}
     if any("batch:" in name for name in plan["judge"]):
         budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
@@ -219,21 +221,19 @@ def rerun(
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
         return Rerun(*empty, plan, notice=notice, prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
-    if sample and source == "auto" and any(one.asks for one in judges.values()):
+    if sample and source == "auto" and any(asked.asks for asked in judges.values()):
         raise ValueError(
             "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
             "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
         )
-    replies, counts, stopped = ask_all(parts, items, judges, options, report)
+    replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
-    scores = {
-        part.key: _scores(part, replies[part.key], items[part.key], benchmarks) for part in parts
-    }
+    scores = {part.key: _scores(part, replies[part.key]) for part in parts}
     rarely_rated = _rarely_rated(scores)
-    cells = _cells(paper, parts, scores, judges, options, notebook, sample)
+    cells = _cells(parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
-    means = _means(paper, parts, scores, items, benchmarks)
+    means = _means(parts, scores)
     objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
     notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
@@ -244,10 +244,10 @@ def rerun(
     )
 
 
-def _scores(part, responses, items, benchmarks):
+def _scores(part, responses):
     """People's ratings under the aspects' published names, and next to them the judge's."""
-    people = benchmarks[part.scope.benchmark].human()
-    people = people[people["item_id"].isin(items["item_id"])]
+    people = part.benchmark.human()
+    people = people[people["item_id"].isin(part.items["item_id"])]
     frame = people[["item_id", "doc_id", "system_id"]]
     ratings = {aspect: people[rated] for aspect, (_, rated) in part.aspects.items()}
     return _with_scores(frame.assign(**ratings), responses, "judge")
@@ -275,14 +275,14 @@ def _rarely_rated(scores):
     return texts
 
 
-def _cells(paper, parts, scores, judges, options, notebook, sample):
+def _cells(parts, scores, judges, options, notebook, sample):
     """Our cells next to each published table, with averages."""
     own = {}
     for part in parts:
-        cells = _correlations(paper, part, scores[part.key])
+        cells = _correlations(part, scores[part.key])
         own[part.key] = cells.assign(**_labels(part, judges[part.row.row], options))
     tables = []
-    for version, artefact in versions(paper, _artefacts(parts)):
+    for version, artefact in _versions(parts):
         table = published(version, artefact)
         ours = []
         for row in dict.fromkeys(part.row.row for part in parts):
@@ -302,13 +302,16 @@ def _cells(paper, parts, scores, judges, options, notebook, sample):
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
 
 
-def _artefacts(parts):
-    return dict.fromkeys(name for part in parts for name in part.artefacts)
+def _versions(parts):
+    """Tables of some parts in all published versions of their paper, as pairs of version and table."""
+    artefacts = dict.fromkeys(name for part in parts for name in part.artefacts)
+    keys = [version for part in parts[:1] for version in PAPERS[part.paper].versions]
+    return [(version, artefact) for version in keys for artefact in artefacts]
 
 
-def _correlations(paper, part, frame):
+def _correlations(part, frame):
     """Every published correlation of a part, with its interval."""
-    cells = pd.concat([_cells_of(part, published(*key)) for key in versions(paper, part.artefacts)])
+    cells = pd.concat([_cells_of(part, published(*key)) for key in _versions([part])])
     policy = {"constant": part.scope.constant}
     tables = []
     for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
@@ -338,10 +341,10 @@ def _labels(part, judge, options):
     }
 
 
-def _means(paper, parts, scores, items, benchmarks):
+def _means(parts, scores):
     """The mean over aspects of each row and dataset, by table; a later version only where it publishes other values."""
     lines, before, measured = [], {}, {}
-    for version, artefact in versions(paper, _artefacts(parts)):
+    for version, artefact in _versions(parts):
         table = published(version, artefact)
         for part in [part for part in parts if artefact in part.artefacts]:
             cells = _cells_of(part, table)
@@ -353,12 +356,10 @@ def _means(paper, parts, scores, items, benchmarks):
             cells = _in_one_coefficient(cells, frame)
             if cells.empty:
                 continue
-            about = benchmarks[part.scope.benchmark], items[part.key]
             how = cells.loc[0, ["level", "coefficient"]].to_dict()
             place = *cells["aspect"], *how.values()
             if (part.key, place) not in measured:
-                mean = _measured(paper, part, list(cells["aspect"]), how, frame, *about)
-                measured[part.key, place] = mean
+                measured[part.key, place] = _measured(part, list(cells["aspect"]), how, frame)
             line = {"paper": version, "artefact": artefact, "row": part.row.row, **how}
             line |= {"dataset": part.scope.dataset, "aspects": len(cells), "model": part.row.model}
             line |= {"published": cells["value"].mean(), **measured[part.key, place]}
@@ -376,7 +377,7 @@ def _in_one_coefficient(cells, frame):
     return cells.merge(how, on=["level", "coefficient"])
 
 
-def _measured(paper, part, aspects, how, frame, benchmark, items):
+def _measured(part, aspects, how, frame):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
@@ -386,13 +387,13 @@ def _measured(paper, part, aspects, how, frame, benchmark, items):
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
-    line["ceiling"] = _ceiling(part, aspects, how, benchmark, items)
-    released = None if benchmark.is_sample else _released(paper, part, frame, items)
+    line["ceiling"] = _ceiling(part, aspects, how)
+    released = None if part.benchmark.is_sample else _released(part, frame)
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
-        by_rule = part.ask(items, get_judge("surface"), {"samples": 1})
+        by_rule = part.ask(get_judge("surface"), {"samples": 1})
         line["rule"] = mean_of(_with_scores(frame, by_rule, "rule"), ("rule", 1)).value
     return line
 
@@ -407,21 +408,23 @@ def _reading(line):
     return "higher" if zero < low else "lower" if zero > high else sentences.CHANCE
 
 
-def _released(paper, part, frame, items):
+def _released(part, frame):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
-    name = PAPERS[paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
+    name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
     if not name or not available(name):
         return None
-    both = _with_scores(frame, responses(name, items=items), "released")
+    both = _with_scores(frame, responses(name, items=part.items), "released")
     columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
     return both.dropna(subset=[column for column in columns if both[column].notna().any()])
 
 
-def _ceiling(part, aspects, how, benchmark, items):
+def _ceiling(part, aspects, how):
     """Mean over aspects of a single rater's agreement with the others; NaN without single raters."""
     from nlgjudge.stats.rater_agreement import ceiling  # a plan needs no statistics
 
-    ratings = benchmark.ratings.merge(items[["item_id", "doc_id", "system_id"]], on="item_id")
+    ratings = part.benchmark.ratings.merge(
+        part.items[["item_id", "doc_id", "system_id"]], on="item_id"
+    )
     each = [ratings[ratings["aspect"] == part.aspects[aspect][1]] for aspect in aspects]
     if any(rated["rater"].nunique() < 2 for rated in each):
         return np.nan
