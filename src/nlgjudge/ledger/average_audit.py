@@ -55,18 +55,6 @@ def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series
     This needs no value of ours, so it applies to averages that nobody ran as well. If our own values reproduce
     the average to the published digits, it keeps its verdict: then one of the row's published cells is wrong.
     `of_others` says which of the rows hold no value of ours.
-
-    Examples
-    --------
-    The ChatGPT study publishes 0.092 as the average (Table 2) of four cells whose mean is 0.0395.
-
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("chatgpt", "table2")
-    >>> rows = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["level"].eq("sample")]
-    >>> rows = rows.assign(verdict="not_run", note="needs texts")
-    >>> found = with_misprints(rows, table, of_others=rows["row"].eq(""))
-    >>> found.loc[found["aspect"] == "AVG", ["verdict", "note"]].values.tolist()
-    [['misprint', 'the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; needs texts']]
     """
     line = [column for column in LINE if column in cells]
     averages = printed_averages(cells)

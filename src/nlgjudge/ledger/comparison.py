@@ -63,32 +63,12 @@ def compare(
 ) -> pd.DataFrame:
     """Compare our values with a published table.
 
+    The result has the ledger's columns and `sample`, and a row for each cell with a value of ours.
+
+    `ours` is as for `Table.put`, and `evidence` that of rows without their own; averages are added if it has none.
     A cell from another run of the metric, or computed by others, is at best `close`, because we did not reproduce it.
-    A published average that contradicts its own row is a `misprint` (`with_misprints`) unless ours is `exact`.
-
-    Parameters
-    ----------
-    paper, artefact
-    table
-        From `nlgjudge.published`.
-    ours
-        As for `Table.put`; `judge` is required for another model's evidence. Averages are added if it has none.
-    evidence
-        Of rows without their own.
-    notebook
-        Name of the calling notebook.
-    sample
-        Whether the values come from the sample; they then stay out of the ledger.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The ledger's columns and `sample`, one row per published cell that has a value of ours.
-
-    Raises
-    ------
-    ValueError
-        If cells repeat, the evidence is unknown, or the judge of another model's cells is missing.
+    A published average that contradicts its own row is a `misprint` (`with_misprints`) unless ours is `exact`. Values
+    of the `sample` stay out of the ledger. A `ValueError` if cells repeat, or another model's judge has no name.
 
     Examples
     --------

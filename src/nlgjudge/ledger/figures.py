@@ -236,14 +236,6 @@ def intervals(
         As for `comparison`.
     lines
         By panel, a reference value, drawn as a dashed line.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"label": ["BLEU", "METEOR"], "value": [0.2, 0.3], "ci_low": [0.1, 0.2],
-    ...                       "ci_high": [0.3, 0.4], "group": "metric", "aspect": "fluency"})
-    >>> figure = intervals(frame, column="aspect", title="Two metrics")
-    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    ['BLEU', 'METEOR']
     """
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())

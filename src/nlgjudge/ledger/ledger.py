@@ -233,17 +233,6 @@ def group(rows):
 
     A cell that rests on another model, on another run of the metric or on a third party is never ``exact`` or
     ``close``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({
-    ...     "published": ["0.167", "0.167", "", ""],
-    ...     "verdict": ["exact", "exact", "not_run", "not_run"],
-    ...     "evidence": ["recomputed", "other_run", "none", "recomputed"],
-    ...     "note": ["", "", "printed as a dash", "lost in extraction"],
-    ... })
-    >>> group(rows).tolist()
-    ['exact', 'other', 'dash', 'lost']
     """
     groups = rows["verdict"].str.replace("_", " ")
     groups = groups.where(groups.isin(PUBLISHED), "other")

@@ -195,7 +195,9 @@ class Table:
         values: pd.DataFrame,
         cells: pd.DataFrame | None = None,
     ) -> dict[str, Search]:
-        """Find the variant of each row among correlations that were computed already.
+        """Find the variant of each row among correlations that were computed already; returns a `Search` by row.
+
+        `fill` takes its `explanation` as `variant` and its `note`.
 
         Parameters
         ----------
@@ -205,11 +207,6 @@ class Table:
             `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
         cells
             In the place of the table's cells, to try the search out; `variants` does not show it.
-
-        Returns
-        -------
-        dict
-            By row, what was found; `fill` takes its `explanation` as `variant` and its `note`.
         """
         if cells is not None:
             return {result.row: result for result in search(cells, rows, values)}
@@ -498,7 +495,8 @@ class Table:
     def settings(self, ours: pd.DataFrame, *, sample: bool = False) -> pd.DataFrame:
         """Compare our values with tables of the paper that hold no correlations, and save the result.
 
-        Such tables list sizes, settings or scores of example cases.
+        Such tables list sizes, settings or scores of example cases. The result is `settings/<notebook>.csv` of this
+        run's results, in the published order; that of the sample is stored separately.
 
         Parameters
         ----------
@@ -507,18 +505,11 @@ class Table:
             (equal strings) and `differs`: `within_range` of samples, `stand_in` for a rule in place of a model,
             `not_run` (the note says what it needs).
         sample
-            Whether ours comes from the sample; the result is then stored separately.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As saved in `settings/<notebook>.csv` of this run's results, in the published order.
 
         Raises
         ------
         ValueError
-            If cells are missing, repeated or not published, a verdict is unknown, or one other than `same` has no
-            note.
+            If cells are missing, repeated or not published, or a verdict other than `same` is unknown or has no note.
         """
         return settings(self.paper, ours, notebook=self.notebook, sample=sample)
 
