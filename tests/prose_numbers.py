@@ -64,17 +64,9 @@ def stated(prose):
 
 
 def unshown(cells, outputs, printed=frozenset()):
-    """Stated numbers that no source, output or printed table holds.
+    """Pairs of a stated number that no source, output or published table holds, and its surroundings.
 
-    Parameters
-    ----------
-    cells : list of nbformat cells of one notebook.
-    outputs : callable, the visible text of a code cell's outputs.
-    printed : set of str, the printed tables' numbers as `bare` gives them.
-
-    Returns
-    -------
-    list of (number, surroundings).
+    `outputs` gives the visible text of a code cell's outputs, `printed` are the tables' numbers as `bare` gives them.
     """
     known = set(printed)
     for cell in cells:

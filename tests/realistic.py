@@ -1,19 +1,14 @@
 """Made-up files in the layouts that upstream has and the mirror lacks, with what a reader must survive.
 
 The items are those of the mirror's files, the scores and replies are drawn from a seed. Among them are
-numpy scalars, torch tensors of one element, missing keys, NaN, infinite and missing numbers, numbers
+numpy scalars, missing keys, NaN, infinite and missing numbers, numbers
 written as text, empty replies and replies with reasons. `register` makes a registry that knows them.
 """
 
 import csv
-import io
 import json
 import pickle
 import random
-import struct
-import sys
-import types
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +19,8 @@ from nlgjudge.data.benchmarks import bartscore
 from nlgjudge.data.registry import Entry, blob_id, entries
 from nlgjudge.data.safe_pickle import unpickle
 
-# Benchmarks that BARTScore packs, with the numbers in their score files; with one reference some are torch's tensors.
+# Benchmarks that BARTScore packs.
 PACKED = ("summeval", "realsumm", "bagel", "newsroom", "qags_cnn", "qags_xsum")
-SINGLE_REFERENCE = ("newsroom", "qags_cnn", "qags_xsum")
 METRICS = ("bert_score_f", "mover_score", "prism_src_hypo", "bart_score_cnn_src_hypo")
 ODD = ("n/a", None, float("nan"), float("inf"), "0.25")  # the last one can be read as a number
 REPLIES = (
@@ -42,96 +36,12 @@ REPLIES = (
 ASPECTS = {"coh": "coherence", "con": "consistency", "flu": "fluency", "rel": "relevance"}
 
 
-class Tensor:
-    """What pickle writes for a torch tensor with one element, without torch."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __reduce__(self):
-        utils = sys.modules["torch._utils"]
-        return utils._rebuild_tensor_v2, (Storage([0.0, self.value]), 1, (), (), False, {})
-
-
-class Storage:
-    """The elements that a tensor lies in, in torch's old format."""
-
-    def __init__(self, elements):
-        self.elements = elements
-
-    def __reduce__(self):
-        return sys.modules["torch.storage"]._load_from_bytes, (saved(self.elements),)
-
-
-def saved(elements, kind="FloatStorage", code="<f"):
-    """Bytes of `torch.save(storage, file, _use_new_zipfile_serialization=False)`."""
-
-    class Pickler(pickle.Pickler):
-        def persistent_id(self, found):
-            if isinstance(found, Storage):
-                return (
-                    "storage",
-                    getattr(sys.modules["torch"], kind),
-                    "93",
-                    "cpu",
-                    len(elements),
-                    None,
-                )
-            return None
-
-    out = io.BytesIO()
-    sizes = {
-        "protocol_version": 1001,
-        "little_endian": True,
-        "type_sizes": {"short": 2, "int": 4, "long": 4},
-    }
-    for part in (0x1950A86A20F9469CFC6C, 1001, sizes):
-        pickle.dump(part, out, 2)
-    Pickler(out, 2).dump(Storage(elements))
-    pickle.dump(["93"], out, 2)
-    raw = b"".join(struct.pack(code, element) for element in elements)
-    return out.getvalue() + struct.pack("<q", len(elements)) + raw
-
-
-@contextmanager
-def torch_names():
-    """Let pickle write torch's names."""
-    made = {name: types.ModuleType(name) for name in ("torch", "torch._utils", "torch.storage")}
-    for module, name in (
-        ("torch._utils", "_rebuild_tensor_v2"),
-        ("torch.storage", "_load_from_bytes"),
-    ):
-        setattr(made[module], name, _function(module, name))
-    for name in ("FloatStorage", "ComplexFloatStorage"):
-        setattr(made["torch"], name, type(name, (), {"__module__": "torch", "__qualname__": name}))
-    made["torch"]._utils, made["torch"].storage = made["torch._utils"], made["torch.storage"]
-    before = {name: sys.modules.get(name) for name in made}
-    sys.modules.update(made)
-    try:
-        yield
-    finally:
-        for name, module in before.items():
-            sys.modules.pop(name)
-            if module:
-                sys.modules[name] = module
-
-
-def _function(module, name):
-    def stand_in(*_):
-        raise AssertionError("only its name is written")
-
-    stand_in.__module__, stand_in.__name__, stand_in.__qualname__ = module, name, name
-    return stand_in
-
-
 def write(folder, seed=0):
     """Fill a folder, laid out owner/repository/commit/path; returns the registry's rows with their new blob ids."""
     rng = random.Random(seed)
     made = {}
     for name in PACKED:
-        kind = Tensor if name in SINGLE_REFERENCE else np.float64
-        with torch_names():
-            made[_entry(name, "/final_p.pkl")] = pickle.dumps(_scored(name, rng, kind), 3)
+        made[_entry(name, "/final_p.pkl")] = pickle.dumps(_scored(name, rng, np.float64), 3)
     for name in ("summeval", "bagel"):
         stars = [f"chatgpt_{aspect}" for aspect in bartscore.ASPECTS[name]]
         scored = _scored(name, rng, float, stars)

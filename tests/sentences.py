@@ -17,10 +17,9 @@ import nbformat
 import papermill
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import all_published
+from nlgjudge.ledger.printed import published
 from prose_numbers import MARKUP, retold, shown, stated
 
-NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?"
 UP = "rises?|rose|gains?|adds?|higher|above|improves?"
 DOWN = "falls?|fell|loses?|lost|lower|below|drops?"
 # What no printed sentence may have: a pattern, and what is wrong with it.
@@ -31,14 +30,6 @@ SENSELESS = {
     rf"\b(?:{UP})\b[^.;:]{{0,20}} by [-−]\d": "a rise by a negative number",
     rf"\b(?:{DOWN})\b[^.;:]{{0,20}} by \+\d": "a fall by a positive number",
 }
-LARGE = re.compile(
-    r"\b(?:much of|strongly|greatly|far (?:more|less|above|below|better|worse))\b", re.I
-)
-MUCH = 0.1  # of a correlation, at least, where a sentence with signed differences says so
-BROKEN = re.compile(rf"\b(?:do|does|did) not(?: keep[^:.]*)?:? ({NUMBER})%")
-KEPT = re.compile(rf"\bkeeps? (?:the|its|their) promise:? ({NUMBER})%")
-PROMISED = re.compile(rf"\b(?:promise\w*|keep) (?:of )?({NUMBER})%")
-NOTED = 2  # percentage points by which a kept promise may be missed
 # Sizes of the papers' data, not results.
 SIZES = {"100", "16", "1600", "12", "300", "60", "6"}
 RERUNS = re.compile(r'nj\.(rerun|Table)\("coascore"')
@@ -102,43 +93,12 @@ def paragraphs(book):
 
 
 def contradictions(paragraph):
-    """Find where a printed paragraph is senseless or its words contradict its numbers.
-
-    Parameters
-    ----------
-    paragraph : str
-        Markdown.
-
-    Returns
-    -------
-    list of (str, str)
-        What is wrong, and the text around it.
-    """
+    """Pairs of what is wrong with a printed paragraph of Markdown, and the text around it."""
     text = MARKUP.sub("x", paragraph)
-    found = [
+    return [
         (fault, around(text, match))
         for pattern, fault in SENSELESS.items()
         for match in re.finditer(pattern, text)
-    ]
-    signed = [float(one) for one in re.findall(r"(?<![\w.])[-+]\d*\.\d+", text.replace("−", "-"))]
-    if signed and max(map(abs, signed)) < MUCH:
-        found += [
-            ("a large word for small differences", around(text, m)) for m in LARGE.finditer(text)
-        ]
-    return found + promises(text)
-
-
-def promises(text):
-    """Find a kept promise that is said to be broken, and the reverse; the promise is the first that the text names."""
-    promised = PROMISED.search(text)
-    if not promised:
-        return []
-    level = float(promised[1])
-    kept = [match for match in BROKEN.finditer(text) if float(match[1]) >= level]
-    broken = [match for match in KEPT.finditer(text) if float(match[1]) < level - NOTED]
-    return [
-        *(("a promise that is kept", around(text, match)) for match in kept),
-        *(("a promise that is not kept", around(text, match)) for match in broken),
     ]
 
 
@@ -147,16 +107,9 @@ def around(text, match):
 
 
 def typed(book):
-    """Find numbers that are typed into the f-strings of a notebook.
+    """Pairs of a number that is typed into an f-string of a notebook, and the text around it.
 
-    Parameters
-    ----------
-    book : nbformat.NotebookNode
-
-    Returns
-    -------
-    list of (str, str)
-        Number, and the text around it. Zero, one and the sizes of the papers' data are no results.
+    Zero, one and the sizes of the papers' data are no results.
     """
     found = []
     for cell in book.cells:
@@ -174,18 +127,9 @@ def typed(book):
 
 
 def stale(committed, ran, known=frozenset()):
-    """Find sentences whose numbers moved without them.
+    """Pairs of a number that moved without its sentence, and the text around it.
 
-    Parameters
-    ----------
-    committed, ran : nbformat.NotebookNode
-    known : set of str
-        Numbers that don't move: published ones and sizes of the data.
-
-    Returns
-    -------
-    list of (str, str)
-        Number, and the text around it.
+    `known` numbers don't move: published ones and sizes of the data.
     """
     moved = numbers(committed) - numbers(ran) - known
     before = set(paragraphs(committed))
@@ -213,7 +157,7 @@ def run(name, parameters, folder):
 def check(name, folder):
     """Faults of a notebook's sentences as committed, under changed parameters, and on the sample."""
     book = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
-    known = SIZES | shown(" ".join(all_published()["printed"]))
+    known = SIZES | shown(" ".join(published()["printed"]))
     runs = {"changed": changed(book)}
     if "source" in "".join(
         c.source for c in book.cells if c.metadata.get("tags") == ["parameters"]

@@ -10,7 +10,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import workflow
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import all_published, tables
+from nlgjudge.ledger.printed import published, tables
 from prose_numbers import shown, unshown
 
 NOTEBOOKS = sorted((root() / "notebooks").glob("*.ipynb"))
@@ -26,7 +26,7 @@ def notebook(request):
 @pytest.fixture(scope="module")
 def printed():
     """Printed magnitudes; below 0.01 a number in a notebook is a tolerance, not a quotation."""
-    return {abs(v) for v in all_published()["value"].dropna() if abs(v) >= 0.01}
+    return {abs(v) for v in published()["value"].dropna() if abs(v) >= 0.01}
 
 
 def of(notebook, kind):
@@ -184,7 +184,9 @@ def test_every_figure_is_checked(notebook):
         for cell in of(notebook, "code")
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
-    checked = r"figures\.(save|check_drawn)\(|(table|result|run)\.figure\(|^finding\.(figure$|write\(figure)"
+    checked = (
+        r"figures\.(save|overview)\(|(table|result|run)\.figure\(|^finding\.(figure$|write\(figure)"
+    )
     assert all(re.search(checked, cell.source, re.M) for cell in shown)
 
 

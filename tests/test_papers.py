@@ -11,7 +11,7 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.printed import KEY, all_published, published, tables
+from nlgjudge.ledger.printed import KEY, published, tables
 from nlgjudge.papers import folders
 
 SUMMEVAL = ["coherence", "consistency", "fluency", "relevance"]
@@ -192,7 +192,7 @@ SHORT = {"closer_look"}  # papers that print 0.6 for 0.600
 
 def checked(without=()):
     """The cells of the papers of which rows are given above."""
-    cells = all_published()
+    cells = published()
     return cells[cells["paper"].isin(CHECKED - {*without})]
 
 
@@ -218,7 +218,7 @@ def general_rules(cells):
 
 
 def test_every_paper_keeps_the_general_rules():
-    general_rules(all_published())
+    general_rules(published())
 
 
 FURTHER = """
@@ -263,14 +263,14 @@ def further(tmp_path, monkeypatch):
 
 def test_a_further_papers_table_breaks_nothing(further):
     """Two decimals, a dash, a perfect correlation and one without its zero: as a paper may print them."""
-    before = len(all_published())
+    before = len(published())
     further(
         "Overlap,headlines,clarity,system,pearson,0.41,",
         "Overlap,headlines,clarity,system,kendall,,printed as a dash",
         "Judge,headlines,clarity,system,pearson,1.0,",
         "Judge,headlines,clarity,system,kendall,-.5,",
     )
-    cells = all_published()
+    cells = published()
     assert len(cells) == before + 4 and ("further", "table1") in tables()
     general_rules(cells)
     assert nj.papers.titles()["further"] == "A further paper"
@@ -297,7 +297,7 @@ def test_a_further_papers_table_breaks_nothing(further):
 def test_the_general_rules_hold_for_a_further_paper_too(further, line):
     further(line)
     with pytest.raises(AssertionError):
-        general_rules(all_published())
+        general_rules(published())
 
 
 def test_rows_as_the_paper_prints_them():

@@ -67,7 +67,7 @@ def refreshed_digest(name: str) -> str:
     files += [root() / "site" / one for one in re.findall(r"\bsite\b[\"/ ]+(\w+\.csv)\"", source)]
     lines = (root() / "paper_tables" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if _is_of(name, *line.split(",")[:2]) or f",{name}," in line]
-    if re.search(r"committed\(|kept_cells\(|notebooks\(|\b(settings|reproducibility)[\"/]", source):
+    if re.search(r"committed\(|notebooks\(|\b(settings|reproducibility)[\"/]", source):
         files += _refreshed()
     else:
         files += [root() / "paper_tables" / "findings" / f"{one}.csv" for one in named]
@@ -220,7 +220,7 @@ def build_ledger(say: Callable[[str], object] = print) -> None:
     """
     lacking = _lacking()
     before = ledger.committed()
-    rows = ledger.merge(_parts(), ledger.by_rank(ledger.kept_cells()))
+    rows = ledger.merge(_parts(), ledger.by_rank(ledger.committed("reruns")))
     rows, kept = ledger.keep_committed(rows, before, lacking)
     ledger.save(rows, results() / "ledger.csv")
     rows = ledger.read(results() / "ledger.csv")
@@ -244,15 +244,9 @@ def build_ledger(say: Callable[[str], object] = print) -> None:
 
 
 def _say_changes(before, rows, cells, other_files, say):
-    """Report the cells that differ from the committed ledger, and those that gained a value."""
+    """Report the cells that differ from the committed ledger."""
     changed = ledger.changes(before, rows)
     changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
-    gained = ledger.gained(before, rows)
-    if len(gained):
-        say(
-            f"{gained['cells'].sum():,} cells have a value, or better evidence, that the committed "
-            f"ledger lacks:\n{gained.to_string()}"
-        )
     if len(changed):
         say(changed.head(20).to_string(index=False, max_colwidth=40))
         say("All differences are in build/results/differences.csv.")

@@ -15,7 +15,6 @@ from loopback import completion
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
 from nlgjudge.judging.judge import Jury, Waiting
-from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger.setups import SETUP
 
@@ -138,7 +137,6 @@ def test_both_correlations_are_over_the_items_with_both_scores(chats):
         ({"aggregation": "mode"}, 1),
         ({"samples": 3}, 5 / 3),
         ({"policy": "store_3", "samples": 4}, 2),  # of "a text"
-        ({"average": ["coherence", "fluency"], "samples": 3}, 5 / 3),
     ],
 )
 def test_what_becomes_of_replies_by_hand(change, expected, chats):
@@ -172,14 +170,6 @@ def test_an_average_is_the_mean_of_its_aspects_for_every_aspect(chats):
     "change, differs",
     [
         ({"options": {"temperature": 0}}, lambda body: body | {"temperature": 0}),
-        ({"samples": 3}, lambda body: body | {"n": 2}),  # of the first there is one already
-        (
-            {"system": "Be strict."},
-            lambda body: (
-                body
-                | {"messages": [{"role": "system", "content": "Be strict."}, *body["messages"]]}
-            ),
-        ),
         (
             {"words": {"carefully": "with care"}},
             lambda body: json.loads(json.dumps(body).replace("carefully", "with care")),
@@ -191,34 +181,6 @@ def test_a_change_is_all_that_differs_in_what_is_sent(change, differs, chats, se
     sent = sorted(bodies(served), key=json.dumps)
     base = [body for body in sent if differs(body) in sent and differs(body) != body]
     assert len(sent) == 20 and len(base) == 10
-
-
-def test_perturbed_texts_and_another_prompt_are_sent(chats, served):
-    own = {"prompt": "Is this {aspect} (1 to 3)? {{hypothesis}}", "scale": [1, 3]}
-    found = compared(chats, SERVED | own, {"perturb": ["typos", "", 2]}, limit=2).ask()
-    texts = [
-        body["messages"][0]["content"].removeprefix("Is this coherence (1 to 3)? ")
-        for body in bodies(served)
-    ]
-    original = list(chats.items["hypothesis"][:10])
-    assert sorted(text for text in texts if text in original) == sorted(original)
-    assert len(texts) == 20 and found.table.loc["coherence", "n"] == 10
-
-
-def test_heads_of_token_probabilities_by_hand(chats, serve):
-    """Ratings 1, 2 and 3 have 0.5, 0.1 and 0.4: expected 1.9, mode 1."""
-    top = [
-        {"token": str(1 + i), "logprob": float(np.log(p))} for i, p in enumerate((0.5, 0.1, 0.4))
-    ]
-    given = {"content": [{"token": "1", "logprob": top[0]["logprob"], "top_logprobs": top}]}
-    server = serve(lambda *_: completion(["1"], logprobs=given))
-    base = SERVED | {"options": {"logprobs": True}}
-    found = compared(chats, base, {"estimator": "mode"}, price=[1, 1])
-    assert found.plan["calls"].tolist() == [50, 0]  # the same replies, weighed in two ways
-    assert found.plan["completion_tokens_without_logprobs"].tolist() == [20 * 5 * 50, 0]
-    found.ask()
-    assert set(found.scores["base:coherence"].round(9)) == {1.9} and len(server.requests) == 50
-    assert set(found.scores["variant:coherence"]) == {1}
 
 
 def test_a_server_is_planned_then_asked_once(chats, served):
@@ -242,13 +204,6 @@ def test_a_server_is_planned_then_asked_once(chats, served):
     assert "spent by these judges" in repr(found) and "cost: base, variant" in repr(found)
 
 
-def test_what_both_ask_for_is_planned_once(chats, served):
-    found = compared(chats, SERVED | {"samples": 4}, {"aggregation": "median"}, limit=2)
-    assert found.plan["calls"].tolist() == [10, 0] and "cost" not in found.plan
-    found.ask()
-    assert len(served.requests) == 10
-
-
 def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
     """A call costs 10 prompt and 2 completion tokens, 0.000012 at these prices."""
     how = {"price": [1, 1], "max_cost": 0.00006, "limit": 2}
@@ -257,17 +212,6 @@ def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
         found.ask()
     assert len(served.requests) == 5
     assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
-
-
-def test_a_limit_that_a_judge_would_not_keep_is_refused(chats, served, store):
-    judge = nj.get_judge("openai:m", store=store, price=[1, 1])
-    change = {"judge": judge, **PROMPT}
-    with pytest.raises(
-        TypeError, match="max_cost is an option of a judge that is given by its name"
-    ):
-        compared(chats, SURFACE, change, max_cost=1, price=[1, 1])
-    found = compared(chats, {"judge": lambda item: 3}, change, price=[1, 1])
-    assert found.plan["cost"].gt(0).tolist() == [False, True] and not served.requests
 
 
 def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):
@@ -279,19 +223,6 @@ def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):
     for name in list(api.batches):
         api.finish(name)
     assert found.ask().table.loc["coherence", "n"] == 10 and len(api.batches) == 2
-
-
-def test_what_the_server_does_not_do_is_said(chats, serve):
-    def answer(_, __, body):
-        if "temperature" in json.loads(body):
-            return 400, {"error": {"message": "no", "param": "temperature"}}
-        return completion([str(1 + len(body) % 3)])
-
-    serve(answer)
-    found = compared(chats, SERVED, {"options": {"temperature": 0}}, limit=2)
-    with pytest.warns(UserWarning, match="rejects temperature"):
-        found.ask()
-    assert "openai:m: the server rejects temperature: left out" in found._repr_html_()
 
 
 class Refuses:
@@ -307,19 +238,12 @@ class Refuses:
     "change, message",
     [
         ({"judge": "surfce"}, "did you mean 'surface'"),
-        ({"prompt": "geval/dialoge/{aspect}"}, "no prompt .* did you mean 'geval/dialogue/"),
         ({"prompt": "Rate {{hypothesis}}: {{Reply}}"}, "no slot '{{Reply}}'"),
-        ({"prompt": "Rate it from 1 to 9: {{hypothesis}}"}, "states a scale from 1 to 9"),
-        ({"words": {"four stars": "five"}}, "has no 'four stars' to replace"),
         ({"scale": [5, 5]}, "expected two different ratings"),
+        ({"words": {"four stars": "five"}}, "has no 'four stars': replace"),
         ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),
         ({"words": ["a"]}, r"words=\['a'\]: expected a dict, as {'carefully': 'with care'}"),
         ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),
-        ({"samples": 0}, "samples=0: expected a whole number of at least 1"),
-        ({"policy": "drp"}, "no policy 'drp': did you mean 'drop'"),
-        ({"estimator": "expcted"}, "no estimator 'expcted': did you mean 'expected'"),
-        ({"options": {"temperature": "0"}}, "temperature='0': expected a number"),
-        ({"system": 3}, "system=3: expected the text"),
         ({"aggregation": "men"}, "no aggregation 'men': did you mean 'mean'"),
         ({"sample": 2}, "no entry of a set-up 'sample': did you mean 'samples'"),
         ({"samples": 1}, "expected another value than the base has, of one of judge, prompt"),
@@ -335,27 +259,13 @@ def test_a_mistake_is_refused_before_anything_is_asked(change, message, chats):
     "how, message",
     [
         ({"aspects": ["coherance"]}, "no aspect 'coherance': did you mean 'coherence'"),
-        ({"aspects": "coherance"}, "no aspect 'coherance': did you mean 'coherence'"),
         ({"level": "datset"}, "no level 'datset': did you mean 'dataset'"),
         ({"permutations": 0}, "permutations=0"),
-        ({"limit": -1}, "limit=-1"),
     ],
 )
 def test_a_mistake_in_how_to_compare_is_refused_first(how, message, chats):
     with pytest.raises(ValueError, match=message):
         compared(chats, {"judge": Refuses()}, {"samples": 2}, **how)
-
-
-def test_a_recording_refuses_before_the_other_judge_is_asked(chats, served):
-    replies = [(item, "coherence", 0, "2") for item in chats.items["item_id"]]
-    recording = pd.DataFrame(replies, columns=["item_id", "aspect", "sample_index", "text"])
-    judge = Replay(recording, "mine")
-    with pytest.raises(
-        ValueError, match="replay:mine holds .* asked was prompt geval/dialogue/coherence"
-    ):
-        compared(chats, SERVED, {"judge": judge})
-    found = compared(chats, SERVED, {"judge": judge, "prompt": ""})  # its own prompt
-    assert found.plan["calls"].tolist() == [50, 0] and not served.requests
 
 
 def test_a_new_scale_warns_while_the_prompt_describes_the_old_one(chats):
@@ -384,9 +294,6 @@ def test_an_unstable_interval_and_a_missing_one_are_said(turned):
     }
     found = compared(turned, exact, turns, ["style"], level="sample")
     assert found.table.loc["style", ["base", "variant"]].tolist() == [1, 0.8]
-    assert (
-        found.table.loc["style", "variant_notice"] == found.table.loc["style", "difference_notice"]
-    )
     for shown in (repr(found), found._repr_html_()):
         assert "interval: one of 10 documents has 90% of the variance" in shown
         assert "(style difference, style variant)" in shown
@@ -397,21 +304,14 @@ def test_an_unstable_interval_and_a_missing_one_are_said(turned):
 
 def test_the_answer_comes_first_and_begins_with_the_samples_notice(chats):
     found = compared(chats, SURFACE, {"perturb": ["typos", "", 5]}, price=[1, 1])
-    most = found.table["difference"].iloc[0]
     assert found.sentence.startswith(
         f"{SAMPLE_NOTICE}. With perturb typos 5, the correlation with people"
     )
-    assert f"most for coherence: {most:.2f} [" in found.sentence
+    assert f"most for coherence: {found.table['difference'].iloc[0]:.2f} [" in found.sentence
     assert repr(found).startswith(f"Answer: {found.sentence}\n")
     assert found._repr_html_().startswith(f"<p><strong>Answer:</strong> {found.sentence}</p><table")
     assert "variant: replies: 50 parsed" in repr(found)
     assert found.table[["base_cost", "variant_cost"]].eq(0).all(axis=None)  # a rule costs nothing
-
-
-def test_a_change_without_effect_is_said_to_have_none(chats):
-    found = compared(chats, SURFACE, {"samples": 2})
-    said = "falls in 0 and rises in 0 of 1 aspect. The paired test finds a difference for no aspect"
-    assert said in found.sentence and found.moved().loc["coherence", "rho"] == "1.00"
 
 
 def test_how_the_scores_moved_by_hand(turned):

@@ -93,8 +93,6 @@ def test_the_check_passes_the_same_run_and_rounding_errors(folder):
             {"gain": (0.19, 0.1, 0.26)},
             r"1 differ from .*gain is 0.19 \[0.1, 0.26\], committed 0.18",
         ),
-        ({"gain": (0.18, 0.1, 0.27)}, r"gain is 0.18 \[0.1, 0.27\]"),
-        ({"gain": (float("nan"), 0.1, 0.26)}, "gain is nan"),
         ({"best way": "ratings"}, "best way is 'ratings', committed 'reasons, then rating'"),
         ({"pairs": 1601, "replies": 19}, "2 differ.*replies is 19.*pairs is 1601.*make refresh"),
         ({"another": 1}, "another is 1, committed None"),
@@ -122,8 +120,6 @@ def test_other_settings_and_the_sample_are_not_comparable_and_show_this_run(fold
     said = finding().check(changed, **SETTINGS | {"seed": 1}).data
     assert said.startswith("**This run is not comparable with the committed one**: seed 1, com")
     assert "**Answer:** +0.30 [0.20, 0.40] in Spearman" in said and "| gain | +0.30" in said
-    said = finding().check({"best way": "ratings"}, **SETTINGS | {"seed": 1}).data
-    assert "**Answer:** … in Spearman, most with ratings." in said
 
 
 def test_the_sample_is_not_comparable_and_has_its_own_folder(folder, monkeypatch):

@@ -14,65 +14,6 @@ RECORDING = "closer_look/geval"
 ASPECTS = ("naturalness", "coherence", "engagingness", "groundedness")
 
 
-def cells(chats, responses):
-    """Every coefficient of every aspect, over the judged responses."""
-    scores = nj.item_scores(responses)
-    frame = chats.with_scores(nj.item_scores({"judge": scores}))
-    frame = frame[frame["item_id"].isin(scores["item_id"])]
-    return [
-        nj.correlation_table(frame, [f"judge:{aspect}"], [aspect], levels=("dataset",))[
-            "ours"
-        ].tolist()
-        for aspect in ASPECTS
-    ]
-
-
-def test_a_server_of_recorded_replies_gives_the_recordings_numbers_cell_for_cell(
-    tmp_path, monkeypatch
-):
-    """A-Closer-Look's prompts and its twenty replies an item (Chiang and Lee 2023), through one request with `n`."""
-    if not nj.data.available(RECORDING):
-        pytest.skip(f"{RECORDING} is not here")
-    chats = nj.load("topical_chat")
-    held = recording_spec(RECORDING)
-    asked = {"samples": held.samples, **held.sampling}
-    prompts = [nj.prompt(held.prompt.format(aspect=aspect)) for aspect in ASPECTS]
-    # Equal texts are one request to a server, and were asked apart in the recording; some items were not recorded.
-    items = chats.items.drop_duplicates(["source", "hypothesis"]).head(60)
-    replay = nj.get_judge(f"replay:{RECORDING}", items=chats.items, missing="keep")
-    replayed = nj.judge_items(items, prompts, replay, **asked)
-    missing = set(replayed.loc[replayed["reason"] == "not recorded", "item_id"])
-    items = items[~items["item_id"].isin(missing)]
-    replayed = replayed[~replayed["item_id"].isin(missing)]
-    assert len(items) > 40
-    replies = {
-        key: part.sort_values("sample_index")["text"].tolist()
-        for key, part in replayed.groupby(["item_id", "aspect"])
-    }
-    said = {
-        task.text: replies[task.item_id, task.aspect]
-        for one in prompts
-        for task in Tasks(items, one)
-    }
-
-    def answer(number, where, body):
-        request = json.loads(body)
-        return completion(said[request["messages"][-1]["content"]][: request["n"]], model="m")
-
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Loopback(answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        live = nj.judge_items(
-            items, prompts, "openai:m", store=Store(tmp_path / "replies.sqlite"), **asked
-        )
-        sent = [json.loads(body) for body in server.requests]
-    assert len(sent) == len(said)
-    assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
-    assert cells(chats, live) == cells(chats, replayed)
-    assert live["score"].isna().sum() == replayed["score"].isna().sum()
-
-
 def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recording(
     tmp_path, monkeypatch
 ):
@@ -104,9 +45,8 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
         found = nj.rerun(
             "closer_look",
             "table4",
-            {row.row: "openai:m"},
+            {row.row: nj.get_judge("openai:m", store=Store(tmp_path / "replies.sqlite"))},
             limit=5,
-            store=Store(tmp_path / "replies.sqlite"),
         )
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)

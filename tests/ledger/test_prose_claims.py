@@ -1,4 +1,4 @@
-"""Claims on hand-made tables with known answers, on the papers' own, and on simulated scores."""
+"""Claims on hand-made tables with known answers, and on the papers' own."""
 
 from functools import cache
 
@@ -9,8 +9,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 
-HOLDS, PRINT_ONLY = "holds", "holds only in print"
-FAILS, UNTESTABLE = "does not hold", "cannot be tested"
+HOLDS, FAILS, UNTESTABLE = "holds", "does not hold", "cannot be tested"
 VALUES = {
     ("table1", "sample"): {
         "A": (0.50, 0.60, 0.70),
@@ -45,13 +44,13 @@ def judge(tmp_path, monkeypatch):
     folder = tmp_path / "paper_tables"
     (folder / "published").mkdir(parents=True)
 
-    def result(relation, a="A", b="B", printed=CELLS, margin=0.05, scores=None, how=None, **claim):
+    def result(relation, a="A", b="B", printed=CELLS, margin=0.05, **claim):
         for artefact, table in printed.groupby("artefact"):
             table = table.drop(columns="artefact")
             table.to_csv(folder / "published" / f"coascore_{artefact}.csv", index=False)
         listed = pd.DataFrame([CLAIM | {"a": a, "b": b, "relation": relation} | claim])
         listed.to_csv(folder / "claims.csv", index=False)
-        return nj.ledger.claims(scores=scores, margin=margin, **(how or {})).iloc[0]
+        return nj.ledger.claims(margin=margin).iloc[0]
 
     return result
 
@@ -91,7 +90,6 @@ ELSEWHERE = {"match": "pairs", "scope_b": "artefact=table2; level=*"}
 def test_relations_matches_and_quantifiers_by_hand(judge, relation, options, in_print, verdict):
     found = judge(relation, **options)
     assert (found["in_print"], found["verdict_in_print"]) == (in_print, verdict)
-    assert found["verdict"] == (PRINT_ONLY if verdict == HOLDS else verdict)  # no scores
 
 
 def test_the_counterexample_is_the_worst_cell(judge):
@@ -101,9 +99,11 @@ def test_the_counterexample_is_the_worst_cell(judge):
 
 
 def test_what_cannot_be_tested(judge):
-    assert judge("none", "", "", match="", cells="", note="no numbers").verdict == UNTESTABLE
+    assert (
+        judge("none", "", "", match="", cells="", note="no numbers").verdict_in_print == UNTESTABLE
+    )
     lost = judge("higher", "C", "A", scope="artefact=table1; aspect=z")
-    assert (lost.verdict, lost.in_print) == (UNTESTABLE, "") and "lost" in lost.note
+    assert (lost.verdict_in_print, lost.in_print) == (UNTESTABLE, "") and "lost" in lost.note
     doubtful = CELLS.assign(note=np.where(CELLS["aspect"] == "z", "UNCERTAIN: two values", ""))
     assert judge("higher", printed=doubtful).in_print == "2 of 2"
 
@@ -119,34 +119,6 @@ def test_what_cannot_be_tested(judge):
 def test_errors_say_what_is_wrong(judge, relation, claim, message):
     with pytest.raises(ValueError, match=message):
         judge(relation, **claim)
-
-
-def test_a_planted_difference_is_found_and_noise_is_not(judge, monkeypatch):
-    """Ratings x, y, z of 40 documents and 8 systems; A follows all three, B none, C is A's x."""
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"doc_id": np.repeat(range(40), 8), "system_id": np.tile(range(8), 40)})
-    for aspect in "xyz":
-        frame[aspect] = rng.normal(size=320)
-        frame[f"A:{aspect}"] = frame[aspect] + rng.normal(size=320)
-    frame = frame.assign(B=rng.normal(size=320), C=frame["A:x"])
-
-    def run(relation, a, b, scope="artefact=table1; aspect=x|y", **options):
-        how = {"resamples": 499}
-        return judge(relation, a, b, scope=scope, scores={"d": frame}, how=how, **options)
-
-    planted = run("higher", "A", "B")
-    assert (planted.tested, planted.verdict) == ("2 of 2 tested, 0 untested", HOLDS)
-    noise = run("higher", "B", "C", scope="artefact=table1; aspect=y")  # neither follows y
-    assert (noise.tested, noise.verdict) == ("0 of 1 tested, 0 untested", PRINT_ONLY)
-    assert run("lower", "B", "A").verdict == HOLDS
-    # A+ has no scores: the best that has them is tested; of each, half the cells stay untested.
-    assert run("higher", "A*", "B", match="best").tested == "2 of 2 tested, 0 untested"
-    assert run("higher", "A*", "B", cells="most").tested == "2 of 2 tested, 2 untested"
-    assert run("as high", "A", "B").tested == ""
-    seen = []
-    monkeypatch.setattr("nlgjudge.ledger.prose_claims.holm", lambda p: seen.append(len(p)) or p)
-    run("higher", "A", "B|C", scope="artefact=table1")
-    assert seen == [5]  # adjusted over x, y, z against B; x and y against C, whose z is missing
 
 
 def test_the_listed_claims_point_to_typed_tables():
@@ -169,25 +141,13 @@ def all_claims():
     [
         ("geval", "previous methods by a large margin", "0 of 1", "G-EVAL-4 0.514, UniEval 0.474"),
         ("geval", "UniEval predicts scores that are", "7 of 8", "UniEval 0.430 (engagingness,"),
-        ("geval", "On average, G-EVAL-4 outperforms", "3 of 3", ""),
-        (
-            "geval",
-            "large margin on QAGS-Xsum",
-            "2 of 3",
-            "G-EVAL-4 0.537 (spearman), UniEval 0.488",
-        ),
         ("geval", "achieved much higher human", "8 of 8", ""),
         ("geval_v1", "achieved much higher human", "6 of 8", "G-EVAL-4 0.455 (fluency, spearman)"),
-        ("geval", "especially for fluency", "6 of 6", ""),
-        ("geval", "especially for open-ended", "2 of 2", ""),
         ("chatgpt", "in terms of all correlations", "6 of 6", ""),
-        ("chatgpt", "achieves 0.195 sample-level Spearman", "1 of 1", ""),
         ("coascore", "outperforms our self-designed", "61 of 72", "CoAScore(n=5) 0.295 (openmeva,"),
         ("coascore", "In most cases, CoAScore", "7 of 9", "CoAScore (AC=5) 0.295 (pearson)"),
         ("coascore", "two approaches", "7 of 10", "CoAScore(n=10) minus CoAScore_inter -0.059"),
         ("dhp", "GPT4-Turbo, which demonstrates", "", ""),
-        ("closer_look", "a lower Pearson's r for fluency", "1 of 1", ""),
-        ("closer_look", "auto CoT even drastically", "0 of 2", "score only (3.1) 0.582"),
         ("closer_look", "always achieve a higher correlation", "24 of 24", ""),
         ("closer_look", "G-Eval significantly drop", "7 of 8", "auto CoT, score only 0.319"),
     ],
@@ -197,8 +157,3 @@ def test_the_papers_claims(paper, claim, in_print, counterexample):
     (found,) = listed[listed["claim"].str.contains(claim, regex=False)].itertuples()
     assert found.in_print == in_print and found.counterexample.startswith(counterexample)
     assert (found.counterexample == "") == (counterexample == "")
-
-
-def test_counts_of_verdicts():
-    counts = all_claims()["verdict_in_print"].value_counts().to_dict()
-    assert counts == {HOLDS: 76, FAILS: 59, UNTESTABLE: 30}

@@ -1,221 +1,98 @@
-"""The ChatGPT study's score files, which few checkouts have, reach the ledger through the notebooks.
+"""The ChatGPT study's scores, which few checkouts have, reach the ledger through the notebook of their table.
 
-A whole checkout of random texts, ratings and scores in upstream's layout; some printed rows are
-replaced by the correlations of known columns, so that the notebooks have a truth to find.
+Some published values are replaced by the correlations of known columns, so that the notebook has a truth to find.
 """
 
-import csv
-import json
-import pickle
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-import nlgjudge as nj
-from nlgjudge.data import registry
+from nlgjudge.data import paths
+from nlgjudge.data.schema import Benchmark
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
-ASPECTS = {
-    "bagel": ("informativeness", "naturalness", "quality"),
+# By published row, the column behind it.
+ROWS = {
+    "BERTScore": "chatgpt:bert_score_p",
+    "BARTScore": "chatgpt:bart_score_ref_hypo",
+    "ChatGPT (Stars w/ ref)": "chatgpt:chatgpt",
 }
-WORDS = [
-    "the",
-    "council",
-    "votes",
-    "bridge",
-    "river",
-    "closes",
-    "opens",
-    "on",
-    "June",
-    "rain",
-    ".",
-    "again",
-]
+OTHERS = [f"prism_{way}" for way in ("ref_hypo", "avg")]
+OTHERS += [f"bart_score{kind}_avg_f" for kind in ("", "_cnn", "_para")]
+OTHERS += ["bert_score_r", "bert_score_f", "mover_score"]
 
 
-def text(rng):
-    return " ".join(rng.choice(WORDS, 6))
-
-
-def scored(rng, aspects, way):
-    """Ratings, and metrics that know them up to noise: the keys of the study's script, and others."""
-    rating = {a: float(rng.integers(1, 6)) for a in aspects}
-    mean = sum(rating.values()) / len(rating)
-    keys = [
-        "bert_score_p",
-        "bert_score_r",
-        "bert_score_f",
-        "mover_score",
-        "rouge1_f",
-        f"prism_{way}",
-        "prism_avg",
-        *[f"bart_score{kind}_{w}" for kind in ("", "_cnn", "_para") for w in (way, "avg_f")],
-    ]
-    metrics = {k: mean + float(rng.normal(0, 1 + 0.2 * i)) for i, k in enumerate(keys)}
-    stars = {
-        f"chatgpt_{a}": float(np.clip(round(r + rng.normal()), 1, 5)) for a, r in rating.items()
+def scores_of(sentences):
+    """Metrics and stars that know people's ratings up to noise."""
+    rng = np.random.default_rng(1)
+    human = sentences.human().set_index("item_id")[sentences.aspects]
+    metrics = [f"chatgpt:{name}" for name in OTHERS] + list(ROWS.values())[:2]
+    scores = {
+        name: human.mean(axis=1) + rng.normal(0, 1 + 0.2 * nth, len(human))
+        for nth, name in enumerate(metrics)
     }
-    return rating, {**rating, **metrics, **stars}
+    for aspect in human:
+        stars = (human[aspect] + rng.normal(size=len(human))).round().clip(1, 5)
+        scores[f"chatgpt:chatgpt:{aspect}"] = stars
+    return pd.DataFrame(scores).reset_index()
 
 
-def bagel(rng):
-    data, scores = {}, {}
-    for n in range(404):
-        output = {
-            "src": f"inform({n % 202})",
-            "sys_summ": text(rng),
-            "ref_summs": [text(rng), text(rng)],
-        }
-        rating, given = scored(rng, ASPECTS["bagel"], "ref_hypo")
-        data[n], scores[str(n)] = {**output, "scores": rating}, {**output, "scores": given}
-    return data, scores
-
-
-def frame(scores):
-    """One row per output: `doc`, and its ratings and metrics."""
-    return pd.DataFrame(
-        [
-            {"doc": name, **output["scores"]}
-            for name, document in scores.items()
-            for output in document.get("sys_summs", {"": document}).values()
-        ]
-    )
-
-
-def correlated(found, column, aspect, level, coefficient):
-    """The study's own arithmetic: all outputs at once, or the mean over documents that vary."""
-    groups = (
-        [found]
-        if level == "dataset"
-        else [
-            g
-            for _, g in found.groupby("doc")
-            if g[column].nunique() > 1 and g[aspect].nunique() > 1
-        ]
-    )
-    return np.mean([TESTS[coefficient](g[column], g[aspect])[0] for g in groups])
+def with_planted(cells, scores, sentences):
+    """The published table, in which the rows have their columns' values."""
+    frame = scores.merge(sentences.human(), on="item_id")
+    for place, cell in cells[cells["row"].isin(ROWS) & (cells["printed"] != "")].iterrows():
+        column, values = ROWS[cell["row"]], []
+        for aspect in sentences.aspects if cell["aspect"] == "AVG" else [cell["aspect"]]:
+            own = f"{column}:{aspect}" if column == "chatgpt:chatgpt" else column
+            values.append(TESTS[cell["coefficient"]](frame[own], frame[aspect])[0])
+        cells.loc[place, "printed"] = f"{np.mean(values):.3f}"
+    return cells
 
 
 @pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    """Make a checkout with one benchmark's files and replaced printed rows; returns where results go."""
+def run(house, real, run_cells, tmp_path, monkeypatch):
+    """The notebook's cells by these scores, with the rows planted or as published."""
+    sentences = real("bagel")
+    scores = scores_of(sentences)
+    tables = house / "paper_tables" / "published"
+    tables.unlink()
+    shutil.copytree(paths.root() / "paper_tables" / "published", tables)
+    for name, value in {"MIRROR": paths.mirror(), "CACHE": paths.cache(), "OUT": tmp_path}.items():
+        monkeypatch.setenv(f"NLGJUDGE_{name}", str(value))
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(house))
+    monkeypatch.chdir(house / "notebooks")
+    monkeypatch.setattr(Benchmark, "released", lambda self: scores)
 
-    def make(name, tables, data, scores, rows, rule):
-        root = tmp_path / "checkout"
-        shutil.copytree(REPOSITORY / "data" / "sample", root / "data" / "sample")
-        shutil.copytree(REPOSITORY / "paper_tables", root / "paper_tables")
-        (root / "notebooks").mkdir()
-        monkeypatch.chdir(root / "notebooks")
-        with open(root / "data" / "registry.csv", "w", newline="") as handle:
-            out = csv.writer(handle)
-            out.writerow(registry.Entry._fields)
-            for path, role, content in (
-                (f"{name}/data.pkl", "data", pickle.dumps(data)),
-                (f"{name}/final_p.pkl", "scores", None),
-                (f"data/{name}.json", "scores", json.dumps(scores).encode()),
-                ("x_result.json", "scores", None),
-            ):
-                entry = registry.Entry(
-                    name,
-                    role,
-                    "owner/name",
-                    "c0ffee",
-                    path,
-                    registry.blob_id(content or b"elsewhere"),
-                    "",
-                    "",
-                    "",
-                )
-                out.writerow(entry)
-                if content:
-                    target = root / "data" / "cache" / entry.location
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_bytes(content)
-        monkeypatch.delenv(
-            "NLGJUDGE_CACHE", raising=False
-        )  # the files lie in the checkout of this test
-        for variable, value in {
-            "ROOT": root,
-            "MIRROR": "",
-            "OFFLINE": "1",
-            "OUT": tmp_path,
-        }.items():
-            monkeypatch.setenv(f"NLGJUDGE_{variable}", str(value))
-        found = frame(scores)
-        items = nj.load(name, "real").items
-        for metric, variant, values in nj.metrics.rouge_variants(
-            items, stemmers=(rule.split(", ")[2],)
-        ):
-            if f"{variant}, period".startswith(rule):
-                found[metric] = values["score"].to_numpy()
-        for table in tables:
-            path = root / "paper_tables" / "published" / f"chatgpt_{table}.csv"
-            print_ = pd.read_csv(path, dtype=str, keep_default_na=False)
-            for i, cell in print_[print_["row"].isin(rows) & (print_["printed"] != "")].iterrows():
-                over = ASPECTS[name] if cell["aspect"] == "AVG" else [cell["aspect"]]
-                value = np.mean(
-                    [
-                        correlated(
-                            found,
-                            rows[cell["row"]].replace("*", aspect),
-                            aspect,
-                            cell["level"],
-                            cell["coefficient"],
-                        )
-                        for aspect in over
-                    ]
-                )
-                print_.loc[i, "printed"] = f"{value:.3f}"
-            print_.to_csv(path, index=False)
-        return tmp_path
+    def rows(planted):
+        path = tables / "chatgpt_table7.csv"
+        if planted:
+            cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+            with_planted(cells, scores, sentences).to_csv(path, index=False)
+        notebook = run_cells("chatgpt_table7_bagel", until="way", stemmers=["porter"])
+        return notebook["table"].rows
 
-    return make
+    return rows
 
 
-ROUGE = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}
-CASES = {  # notebook, tables, writer, the rule of its ROUGE rows, and the columns behind planted rows
-    "bagel": (
-        "chatgpt_table7_bagel",
-        ("table7",),
-        bagel,
-        "p, max, porter, period",
-        {
-            "BERTScore": "bert_score_p",
-            "BARTScore": "bart_score_ref_hypo",
-            "ChatGPT (Stars w/ ref)": "chatgpt_*",
-        },
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_released_scores_fill_their_rows_and_no_other(checkout, run_cells, name):
-    notebook, tables, write, rule, rows = CASES[name]
-    checkout(name, tables, *write(np.random.default_rng(1)), ROUGE | rows, rule)
-    made = run_cells(notebook, until="changes", stemmers=[rule.split(", ")[2]])["table"].rows
-    planted = made[made["row"].isin(rows)]
-    assert set(planted["row"]) == set(rows) and set(planted["artefact"]) == set(tables)
+def test_released_scores_fill_their_rows_and_no_other(run):
+    cells = run(planted=True)
+    planted = cells[cells["row"].isin(ROWS)]
+    assert set(planted["row"]) == set(ROWS)
     assert set(planted["verdict"]) == {"exact"} and set(planted["evidence"]) == {"released_scores"}
     columns = planted.groupby("row")["variant"].unique().map(list).to_dict()
-    assert columns == {
-        row: ["released ratings" if "*" in c else f"chatgpt:{c}"] for row, c in rows.items()
-    }
-    chatgpt = {row for row in made["row"] if row.startswith("ChatGPT")}
-    assert chatgpt == {row for row in rows if "*" in rows[row]}  # neither others nor the rule
-    others = made[~made["row"].isin([*rows, *ROUGE])]  # still the paper's print: no column fits it
-    assert len(set(others["row"])) == 4 and others["variant"].str.startswith("nearest: ").all()
+    stars = {"ChatGPT (Stars w/ ref)": "released ratings"}
+    assert columns == {row: [name] for row, name in (ROWS | stars).items()}
+    chatgpt = cells[cells["row"].str.startswith("ChatGPT")]
+    assert set(chatgpt["row"]) == set(stars)  # of the four rows only the one that fits
+    others = cells[~cells["row"].isin(ROWS) & ~cells["row"].str.startswith("ROUGE")]
+    assert others["row"].nunique() == 4 and others["variant"].str.startswith("nearest: ").all()
     assert not (others["verdict"] == "exact").all()
 
 
-def test_released_ratings_that_fit_no_printed_row_are_left_out(checkout, run_cells):
-    notebook, tables, write, rule, _ = CASES["bagel"]
-    checkout("bagel", tables, *write(np.random.default_rng(2)), ROUGE, rule)
-    made = run_cells(notebook, until="changes", stemmers=["porter"])["table"].rows
-    assert not made["row"].str.startswith("ChatGPT").any()
-    assert len(set(made["row"])) == 3 + 6
+def test_released_ratings_that_fit_no_published_row_are_left_out(run):
+    cells = run(planted=False)
+    assert not cells["row"].str.startswith("ChatGPT").any()
+    assert cells["row"].nunique() == 3 + 6

@@ -31,10 +31,10 @@ def values_of(matrix, index, names=None):
     )
 
 
-def find(printed, matrix, index, names=None, **options):
+def find(printed, matrix, index, names=None):
     values = values_of(matrix, index, names)
     rows = {"METRIC": list(values["metric"].unique())}
-    (result,) = search(table_of(printed, index), rows, values, **options)
+    (result,) = search(table_of(printed, index), rows, values)
     return result
 
 
@@ -93,8 +93,6 @@ def test_equivalent_variants_are_named_together():
     assert found.rivals == ("m: f, mean, script", "m: f, z")  # within 0.002, the nearest first
     assert "2 of them fit and the published digits cannot distinguish them" in found.note
     assert found.note.endswith("also within the tolerance: m: f, z")
-    narrow = find(printed, matrix, cells(8), names, tolerance=0.001)
-    assert narrow.rivals == ("m: f, mean, script",) and narrow.explained
     cell = found.ours
     assert set(cell["variant"]) == {"m: f, mean, (porter or script)"}
     assert set(cell["metric"]) == {"m: f, mean, porter"}
@@ -107,12 +105,7 @@ def test_equivalent_variants_are_named_together():
     "names, name",
     [
         (["rouge1: r", "rouge1: r"], "rouge1: r"),
-        (
-            ["rouge2: f, cut, five decimals", "rouge2: f, script"],
-            "rouge2: f, (cut, five decimals or script)",
-        ),
         (["p, max, porter", "p, porter"], "p (or with max), porter"),
-        (["p, a", "p, a, b", "p, a, c"], "p, a (or with b or c)"),
         (["m: f, x | all | P", "m: f, y | all | P"], "m: f, (x or y) | all | P"),
         (["m: x | all | P", "m: y | all | S"], "m: (x | all | P or y | all | S)"),
     ],
@@ -144,25 +137,11 @@ def test_a_foreign_row_is_hardly_ever_explained(draw):
     assert explained / SEEDS <= CHANCE
 
 
-def test_a_row_mixed_from_two_variants_is_not_explained():
-    for seed in range(10):
-        matrix = np.random.default_rng(seed).uniform(0, 0.5, (6, 8))
-        mixed = np.where(np.arange(8) < 4, matrix[0], matrix[1])
-        assert not find(mixed, matrix, cells(8)).explained
-
-
 def test_one_variant_is_no_choice():
     found = find([0.1, 0.2], [[0.1001, 0.2002]], cells(2))
     assert (found.explained, found.chance, found.tried) == (True, 0, 1)
     assert np.isnan(found.runner_up)
     assert found.note == "one score, no variant to choose; at most 0.0002 away"
-
-
-def test_equal_variants_prefer_the_first():
-    matrix = np.random.default_rng(0).uniform(0, 0.5, (4, 8))
-    found = find(matrix[3], np.vstack([matrix, matrix[3]]), cells(8))
-    assert (found.variant, found.explained) == ("v3", True)
-    assert found.runner_up > 0.01  # the copy is no runner-up
 
 
 @pytest.mark.parametrize(

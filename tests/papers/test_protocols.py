@@ -31,7 +31,7 @@ def own_checkout():
 
 @pytest.mark.parametrize("version", PAPERS)
 def test_every_printed_row_of_a_model_has_a_complete_protocol(version):
-    cells, rows = nj.ledger.all_published(), nj.paper(version).rows
+    cells, rows = nj.published(), nj.paper(version).rows
     for artefact, table in cells[cells["paper"] == version].groupby("artefact"):
         of_models = {row for row in table["row"] if is_asked(version, row)}
         listed = {key for key, row in rows.items() if artefact in row.artefacts}
@@ -68,7 +68,7 @@ def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
                 keys = cells[KEY].itertuples(index=False)
                 covered += [(version, artefact, *key) for key in keys if paper.key in MODELS]
     assert len(covered) == len(set(covered))
-    printed = nj.ledger.all_published()
+    printed = nj.published()
     asked = [is_asked(*pair) for pair in zip(printed["paper"], printed["row"])]
     own = printed[pd.Series(asked, printed.index) & (printed["aspect"] != "AVG")]
     # The ChatGPT study, section 4.5: no informativeness without a reference; the table has a dash.

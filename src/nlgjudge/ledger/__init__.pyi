@@ -1,15 +1,5 @@
 from . import figures as figures
-from .average_audit import printed_averages as printed_averages
-from .citations import corrections as corrections
 from .comparison import with_interval as with_interval
-from .finding import notebooks as notebooks
-from .ledger import cell_counts as cell_counts
 from .ledger import committed as committed
-from .ledger import kept_cells as kept_cells
-from .ledger import write_rerun as write_rerun
-from .printed import all_published as all_published
-from .printed import settings as settings
-from .printed import third_party as third_party
 from .prose_claims import claims as claims
 from .reruns import read_rerun as read_rerun
-from .verdicts import titled as titled

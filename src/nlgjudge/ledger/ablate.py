@@ -1,7 +1,11 @@
 """An ablation in one call: two set-ups of a judge, what asking costs, and which agrees better with people."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from html import escape
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,10 +20,15 @@ from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
-from nlgjudge.stats.correlations import LEVELS, PAIR
+from nlgjudge.stats.correlations import LEVELS, PAIR, Level
 from nlgjudge.stats.intervals import interval
 from nlgjudge.stats.judge_agreement import pair_agreement
 from nlgjudge.stats.significance import BOUNDS, paired_tests
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nlgjudge.data.schema import Benchmark
 
 _BOUNDS = {name: f"difference_{name.removeprefix('ci_')}" for name in BOUNDS}
 _UNITS = {"sample": "documents", "dataset": "items", "system": "systems", "pair": "documents"}
@@ -30,15 +39,15 @@ class Ablation:
 
     Attributes
     ----------
-    setups : dict of str to nlgjudge.ledger.setups.Setup
+    setups
         ``base`` and ``variant``, each with its `judge` and `prompts`.
-    plan : pandas.DataFrame
+    plan
         By set-up, calls, tokens and cost of what was not stored yet. What both ask for counts once.
-    replies : dict of str to pandas.DataFrame
+    replies
         By set-up, as from `nlgjudge.judge_items`.
-    scores : pandas.DataFrame
+    scores
         As from `Benchmark.with_scores`, in the columns ``base:ASPECT`` and ``variant:ASPECT``; None before `ask`.
-    table : pandas.DataFrame
+    table
         By aspect, `base`, `variant` and `difference` with `_low`, `_high`, `_reason` and `_notice` of their intervals,
         the columns of `nlgjudge.paired_tests`, and `_unread` and `_cost` of both; None before `ask`.
     """
@@ -51,24 +60,16 @@ class Ablation:
         if not self.plan["calls"].any():
             self.ask()
 
-    def ask(self):
-        """Ask both set-ups and compare them; what is stored costs nothing.
+    def ask(self) -> Ablation:
+        """Ask both set-ups, compare them, and return itself; what is stored costs nothing.
 
-        Returns
-        -------
-        Ablation
-            Itself.
-
-        Raises
-        ------
-        Waiting
-            While a batch is open; another `ask` collects it.
+        `Waiting` is raised while a batch is open; another `ask` collects it.
         """
-        found = all_or_waiting(one.ask for one in self.setups.values())
-        self.replies = dict(zip(self.setups, found))
+        replies = all_or_waiting(setup.ask for setup in self.setups.values())
+        self.replies = dict(zip(self.setups, replies))
         columns = [
-            one.scores(self.replies[label]).add_prefix(f"{label}:")
-            for label, one in self.setups.items()
+            setup.scores(self.replies[label]).add_prefix(f"{label}:")
+            for label, setup in self.setups.items()
         ]
         columns = pd.concat(columns, axis=1).rename_axis("item_id").reset_index()
         self.scores = self.benchmark.with_scores(columns)
@@ -80,22 +81,22 @@ class Ablation:
 
     def _side(self, label):
         """By aspect, a set-up's correlation where both have a score, its interval, unread replies and cost."""
-        found = []
+        intervals = []
         for aspect in self.aspects:
             both = self.scores.dropna(subset=[f"base:{aspect}", f"variant:{aspect}", aspect])
-            found.append(interval(both, f"{label}:{aspect}", aspect, **self._measure))
-        found = pd.DataFrame(found, pd.Index(self.aspects, name="aspect")).drop(columns="n")
-        found = found.join(self.setups[label].usage(self.replies[label], self.price))
-        return found.add_prefix(f"{label}_").rename(columns={f"{label}_value": label})
+            intervals.append(interval(both, f"{label}:{aspect}", aspect, **self._measure))
+        side = pd.DataFrame(intervals, pd.Index(self.aspects, name="aspect")).drop(columns="n")
+        side = side.join(self.setups[label].usage(self.replies[label], self.price))
+        return side.add_prefix(f"{label}_").rename(columns={f"{label}_value": label})
 
     @property
     def _measure(self):
         return {name: self.how[name] for name in ("level", "coefficient")}
 
     @property
-    def change(self):
+    def change(self) -> str:
         """What differs, in words."""
-        base, variant = (one.given for one in self.setups.values())
+        base, variant = (setup.entries for setup in self.setups.values())
         parts = [
             f"{name} {in_words(variant[name])} in place of {in_words(old)}"
             for name, old in base.items()
@@ -104,7 +105,7 @@ class Ablation:
         return listed([part.removesuffix(" in place of none") for part in parts])
 
     @property
-    def sentence(self):
+    def sentence(self) -> str:
         """The answer, or what asking would take; on the sample its notice comes first."""
         notice = f"{self.benchmark.notice}. " if self.benchmark.notice else ""
         change = shorten(self.change, 200)
@@ -123,52 +124,49 @@ class Ablation:
         largest = f", most for {most.index[0]}: {size}" if falls or rises else ""
         clear = listed(list(table.index[table["holm_items"] < 0.05]) or ["no aspect"])
         level, n, aspects = self.how["level"], table["n"].min(), len(table)
+        of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
         measure, swapped = f"the correlation with people (Spearman, {level} level)", "items"
         if level == PAIR:
             measure, swapped = "the accuracy in pairs (both orders)", "documents"
-        of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
         return (
-            f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. "
-            f"The paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over "
-            f"{aspects}); n is {n:,} {_UNITS[level]} or more."
+            f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. The "
+            f"paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over {aspects}); "
+            f"n is {n:,} {_UNITS[level]} or more."
         )
 
     @property
-    def shown(self):
+    def shown(self) -> pd.DataFrame:
         """The table as text."""
         table = self.table
-        found = {name: with_interval(table, name) for name in ("base", "variant", "difference")}
+        texts = {name: with_interval(table, name) for name in ("base", "variant", "difference")}
         systems = ("p_systems", "holm_systems") if self.how["level"] != PAIR else ()
         for name in ("p_items", "holm_items", *systems):
-            found[name] = table[name].map("{:.3g}".format)
-        found["n"] = table["n"]
+            texts[name] = table[name].map("{:.3g}".format)
+        texts["n"] = table["n"]
         for name, digits in {"unread": "{:.1%}", "cost": "{:.3f}"}.items():
             both = table[[f"base_{name}", f"variant_{name}"]]
             if both.notna().any(axis=None):
-                found[f"{name}: base, variant"] = both.map(digits.format).agg(", ".join, axis=1)
-        return pd.DataFrame(found).join(self._in_both_orders())
+                texts[f"{name}: base, variant"] = both.map(digits.format).agg(", ".join, axis=1)
+        return pd.DataFrame(texts).join(self._in_both_orders())
 
     def _in_both_orders(self):
         """Of pairs, by aspect: how often both orders agree, and how often the text shown first is chosen."""
         if self.how["level"] != PAIR:
             return pd.DataFrame(index=self.table.index)
         shares = pair_agreement(self.scores, list(self.setups), self.aspects)
-        shares["text"] = with_interval(
-            shares.rename(columns={"low": "ci_low", "high": "ci_high"}), "value"
-        )
-        ratings = shares["measure"].eq("first") & shares["value"].gt(
-            1
-        )  # no choice between two texts
+        bounds = shares.rename(columns={"low": "ci_low", "high": "ci_high"})
+        shares["text"] = with_interval(bounds, "value")
+        ratings = shares["measure"].eq("first") & shares["value"].gt(1)  # no choice of a text
         shares = shares[shares["measure"].isin(["agreement", "first"]) & ~ratings]
         names = {"agreement": "orders agree", "first": "first chosen"}
         shares["name"] = shares["measure"].map(names) + ": " + shares["judge"]
         return shares.pivot(index="aspect", columns="name", values="text").reindex(self.table.index)
 
     @property
-    def notes(self):
+    def notes(self) -> list[str]:
         """Lines below the table: replies, unstable and missing intervals, what judges could not do."""
-        found = [f"{label}: {reply_counts(replies)}" for label, replies in self.replies.items()]
-        where = {}
+        lines = [f"{label}: {reply_counts(replies)}" for label, replies in self.replies.items()]
+        where: dict[str, list[str]] = {}
         for column in self.table.filter(regex="notice$|reason$"):
             name, _, kind = column.rpartition("_")
             start = "interval" if kind == "notice" else "no interval" if name else "no p"
@@ -176,21 +174,15 @@ class Ablation:
                 continue  # pairs have no systems
             for aspect, text in self.table[column].items():
                 where.setdefault(text and f"{start}: {text}", []).append(f"{aspect} {name}".strip())
-        found += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]
-        judges = dict.fromkeys(one.judge for one in self.setups.values())
-        found += [
-            f"{one.name}: {said}" for one in judges for said in [*one.notices, one.stopped] if said
-        ]
-        spent = sum(one.cost for one in judges)
-        return [*found, f"spent by these judges: {spent:.4f}"] if spent else found
+        lines += [f"{text} ({', '.join(cells)})" for text, cells in where.items() if text]
+        judges = dict.fromkeys(setup.judge for setup in self.setups.values())
+        for judge in judges:
+            lines += [f"{judge.name}: {text}" for text in [*judge.notices, judge.stopped] if text]
+        spent = sum(judge.cost for judge in judges)
+        return [*lines, f"spent by these judges: {spent:.4f}"] if spent else lines
 
-    def figure(self):
-        """Draw the differences with their intervals, a panel for each aspect.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-        """
+    def figure(self) -> Figure:
+        """Draw the differences with their intervals, a panel for each aspect."""
         names = {"difference": "value", "difference_low": "ci_low", "difference_high": "ci_high"}
         drawn = self.table.reset_index().rename(columns=names)
         group = f"Spearman, {self.how['level']} level, 95% interval for these systems"
@@ -206,13 +198,8 @@ class Ablation:
         figures.check_drawn(figure)
         return figure
 
-    def write(self, name):
-        """Save the table as `ablation/NAME.csv`, which a sweep joins, and the figure, with this run's results.
-
-        Parameters
-        ----------
-        name : str
-        """
+    def write(self, name: str) -> None:
+        """Save the table as `ablation/NAME.csv`, which a sweep joins, and the figure, with this run's results."""
         sample = self.benchmark.is_sample
         path = out(sample) / "ablation" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,15 +208,12 @@ class Ablation:
         figures.save(drawn, name, sample=sample)
         plt.close(drawn)
 
-    def moved(self):
-        """Show how far the scores moved.
+    def moved(self) -> pd.DataFrame:
+        """Show how far the scores moved, by aspect.
 
-        Returns
-        -------
-        pandas.DataFrame
-            By aspect: `items`; the mean score of `base` and `variant`; `shift`, the mean difference within a document,
-            and `rho`, the rank correlation of both, with 95% intervals for other documents; `changed`, the share of
-            items whose score moved; `base_values` and `variant_values`, the numbers of distinct scores.
+        `items`; the mean score of `base` and `variant`; `shift`, the mean difference within a document, and `rho`, the
+        rank correlation of both, with 95% intervals for other documents; `changed`, the share of items whose score
+        moved; `base_values` and `variant_values`, the numbers of distinct scores.
         """
         rows, scores = {}, self.scores.drop(columns=self.aspects)
         for aspect in self.aspects:
@@ -250,13 +234,14 @@ class Ablation:
         return pd.DataFrame.from_dict(rows, orient="index").round(2)
 
     @property
-    def settings(self):
+    def settings(self) -> dict:
         """What the result depends on, for `nlgjudge.signature`."""
-        found = {}
-        for label, one in self.setups.items():
-            prompts = {prompt.aspect: f"{prompt.name} {prompt.digest}" for prompt in one.prompts}
-            found[label] = one.given | {"judge": in_words(one.given["judge"]), "prompts": prompts}
-        return found | self.how
+        settings = {}
+        for label, setup in self.setups.items():
+            prompts = {prompt.aspect: f"{prompt.name} {prompt.digest}" for prompt in setup.prompts}
+            judge = in_words(setup.entries["judge"])
+            settings[label] = setup.entries | {"judge": judge, "prompts": prompts}
+        return settings | self.how
 
     def __repr__(self):
         if self.table is None:
@@ -276,19 +261,19 @@ def _span(value, low, high):
 
 
 def ablation(
-    benchmark,
-    base,
-    change,
-    aspects=None,
+    benchmark: Benchmark,
+    base: dict,
+    change: dict,
+    aspects: Sequence[str] | None = None,
     *,
-    items=None,
-    level=None,
-    limit=0,
-    price=None,
-    max_cost=None,
-    permutations=9999,
-    seed=0,
-):
+    items: pd.DataFrame | None = None,
+    level: Level | None = None,
+    limit: int = 0,
+    price: Sequence[float] | None = None,
+    max_cost: float | None = None,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> Ablation:
     """Compare two set-ups of a judge in their agreement with people.
 
     A recording, a rule and a function are asked at once, and so is a server whose replies are all stored, because that
@@ -296,40 +281,36 @@ def ablation(
 
     Parameters
     ----------
-    benchmark : nlgjudge.data.schema.Benchmark
-    base, change : dict
+    benchmark
+    base, change
         A set-up, and what differs in the variant:
 
         - `judge`, as `nlgjudge.judge_items` takes it; by default ``surface``.
-        - `prompt`, a name or a text, in which ``{aspect}`` becomes the aspect and ``{aspect:.3}`` its first three
-          letters. Empty, it is a recording's own, and a function's numbers are taken as they are.
-        - `words`, a dict of old to new wording of the prompt; `scale`, its lowest and highest rating; `system`, a
+        - `prompt`, a name, a text or a list of messages, in which ``{aspect}`` becomes the aspect and ``{aspect:.3}``
+          its first three letters. Empty, it is a recording's own, and a function's numbers are taken as they are.
+        - `words`, a dict of old to new wording of the prompt; `scale`, its worst and best rating; `system`, a
           message before it.
         - `average`, aspects whose scores are averaged in the place of each aspect's own score.
         - `perturb`, name, degree and number of edits of one of DHP's perturbations, as ``["typos", "", 5]``.
+        - `examples`, names of items that are shown with people's ratings, and judged by neither set-up.
         - `samples`, replies an item; `options`, sampling parameters, as ``{"temperature": 1}``.
         - `policy` and `estimator`, as for `nlgjudge.judge_items`; `aggregation`, ``mean``, ``median`` or ``mode``
           of the replies to an item.
-    aspects : list of str, optional
+    aspects
         The benchmark's by default.
-    items : pandas.DataFrame, optional
+    items
         Some of the benchmark's items.
-    level : {"dataset", "sample", "system", "pair"}, optional
+    level
         As for `nlgjudge.correlation`; by default ``pair`` for a benchmark of pairs (`nlgjudge.data.pairs`), whose
         measure is the accuracy, and else ``dataset``.
-    limit : int
+    limit
         Documents, the first ones; 0 for all.
-    price : (float, float), optional
+    price
         Of a million prompt and a million completion tokens.
-    max_cost : float, optional
+    max_cost
         What both set-ups together may spend.
-    permutations, seed : int
+    permutations, seed
         As for `nlgjudge.paired_tests`.
-
-    Returns
-    -------
-    Ablation
-        Displays itself, in a notebook and as text.
 
     Raises
     ------
@@ -341,11 +322,11 @@ def ablation(
     >>> import nlgjudge as nj
     >>> chats = nj.load("topical_chat", "sample")
     >>> base = {"judge": "surface", "prompt": "geval/dialogue/{aspect}"}
-    >>> found = nj.ablation(chats, base, {"perturb": ["typos", "", 5]}, ["coherence"], permutations=99)
-    >>> found.change
+    >>> result = nj.ablation(chats, base, {"perturb": ["typos", "", 5]}, ["coherence"], permutations=99)
+    >>> result.change
     'perturb typos 5'
-    >>> found.table.loc["coherence", ["base", "variant", "difference"]].astype(float).round(2).tolist()
-    [0.31, 0.36, 0.05]
+    >>> round(float(result.table.loc["coherence", "difference"]), 2)
+    0.05
     """
     level = level or (PAIR if "other" in benchmark.items else "dataset")
     check_known("level", level, [*LEVELS, PAIR])
@@ -356,6 +337,6 @@ def ablation(
     price = price or None
     items = first(benchmark.items if items is None else items, limit)
     setups = setups_of(base, change, benchmark, items, aspects, price, max_cost)
-    how = {"level": level, "coefficient": "accuracy" if level == PAIR else "spearman"}
-    how |= {"permutations": permutations, "seed": seed}
+    coefficient = "accuracy" if level == PAIR else "spearman"
+    how = {"level": level, "coefficient": coefficient, "permutations": permutations, "seed": seed}
     return Ablation(benchmark, setups, aspects, price, how)

@@ -5,7 +5,6 @@ The check needs the papers' tables alone: a contradiction found here is in the p
 
 import pandas as pd
 
-from nlgjudge.ledger.printed import all_published
 from nlgjudge.ledger.verdicts import MISPRINT
 
 LINE = ["paper", "artefact", "row", "level", "coefficient"]
@@ -14,33 +13,20 @@ SLACK = 1e-9  # a value on the rounding edge must not be lost to binary floats
 GIVEN_BY_DATA = ["exact", "relabelled"]
 
 
-def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
+def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
     """Check every published average against the mean of the published cells of its row.
 
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
     unit of the last digit of the average plus the mean half unit of the cells. A larger difference is an error
-    in the row, and the average is inconsistent.
-
-    Parameters
-    ----------
-    cells
-        As from `nlgjudge.ledger.all_published` (the default) or `nlgjudge.published`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per average: `paper, artefact` (where `cells` has them), `row, level, coefficient, printed` (as
-        published), `value` (the same as a number), `mean` (NaN if a cell is missing), `difference` (value - mean),
-        `cells` (their number) and `consistent` (missing without a mean).
+    in the row, and the average is inconsistent. The columns are those of `Table.averages`, where `cells` have them.
 
     Examples
     --------
-    >>> found = printed_averages(all_published().query("paper == 'geval' and artefact == 'table1'"))
+    >>> from nlgjudge.ledger.printed import published
+    >>> found = printed_averages(published("geval", "table1"))
     >>> found.loc[found["row"] == "ROUGE-1", ["coefficient", "printed", "consistent"]].values.tolist()
     [['spearman', '0.192', True], ['kendall', '0.150', True]]
     """
-    if cells is None:
-        cells = all_published()
     line = [column for column in LINE if column in cells]
     decimals = cells["printed"].str.partition(".")[2].str.len()
     cells = cells.assign(half_unit=0.5 * 10.0**-decimals)
@@ -55,41 +41,20 @@ def printed_averages(cells: pd.DataFrame | None = None) -> pd.DataFrame:
         )
     )
     averages = cells[is_average & cells["value"].notna()]
-    found = averages.merge(means, on=line, how="left")
-    found["difference"] = found["value"] - found["mean"]
-    allowed = found["half_unit"] + found["rounding"] + SLACK
-    consistent = (found["difference"].abs() <= allowed).astype("boolean")
-    found["consistent"] = consistent.mask(found["mean"].isna())
-    return found[[*line, "printed", "value", "mean", "difference", "cells", "consistent"]]
+    audited = averages.merge(means, on=line, how="left")
+    audited["difference"] = audited["value"] - audited["mean"]
+    allowed = audited["half_unit"] + audited["rounding"] + SLACK
+    consistent = (audited["difference"].abs() <= allowed).astype("boolean")
+    audited["consistent"] = consistent.mask(audited["mean"].isna())
+    return audited[[*line, "printed", "value", "mean", "difference", "cells", "consistent"]]
 
 
 def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series) -> pd.DataFrame:
-    """Give published averages that contradict their own row the verdict `misprint`.
+    """Give published averages that contradict their own row the verdict `misprint`, and a note.
 
     This needs no value of ours, so it applies to averages that nobody ran as well. If our own values reproduce
     the average to the published digits, it keeps its verdict: then one of the row's published cells is wrong.
-
-    Parameters
-    ----------
-    rows
-        Of the ledger: `row, aspect, level, coefficient, verdict, note`, and `paper` and `artefact` if `cells`
-        has them. Their `verdict` and `note` change.
-    cells
-        As for `printed_averages`.
-    of_others
-        Which rows hold no value of ours, from `nlgjudge.ledger.verdicts.of_others`.
-
-    Examples
-    --------
-    The ChatGPT study publishes 0.092 as the average (Table 2) of four cells whose mean is 0.0395.
-
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("chatgpt", "table2")
-    >>> rows = table[table["row"].eq("ROUGE-2") & table["coefficient"].eq("kendall") & table["level"].eq("sample")]
-    >>> rows = rows.assign(verdict="not_run", note="needs texts")
-    >>> found = with_misprints(rows, table, of_others=rows["row"].eq(""))
-    >>> found.loc[found["aspect"] == "AVG", ["verdict", "note"]].values.tolist()
-    [['misprint', 'the printed cells of the row average to 0.0395, not 0.092: no rounding gives that; needs texts']]
+    `of_others` says which of the rows hold no value of ours.
     """
     line = [column for column in LINE if column in cells]
     averages = printed_averages(cells)
@@ -100,8 +65,8 @@ def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series
     chosen &= rows["verdict"] != MISPRINT
     rows = rows.copy()
     for label, key in zip(rows.index[chosen], keys[chosen]):
-        found = wrong.loc[key]
-        averages_to = f"average to {found['mean']:.4f}, not {found['printed']}"
+        average = wrong.loc[key]
+        averages_to = f"average to {average['mean']:.4f}, not {average['printed']}"
         what = f"the printed cells of the row {averages_to}: no rounding gives that"
         note = rows.loc[label, "note"]
         rows.loc[label, "note"] = f"{what}; {note}" if note else what

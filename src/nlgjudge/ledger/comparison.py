@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.checks import check_known, unknown
+from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY
@@ -63,35 +63,12 @@ def compare(
 ) -> pd.DataFrame:
     """Compare our values with a published table.
 
+    The result has the ledger's columns and `sample`, and a row for each cell with a value of ours.
+
+    `ours` is as for `Table.put`, and `evidence` that of rows without their own; averages are added if it has none.
     A cell from another run of the metric, or computed by others, is at best `close`, because we did not reproduce it.
-    A published average that contradicts its own row is a `misprint` (`with_misprints`) unless ours is `exact`.
-
-    Parameters
-    ----------
-    paper, artefact
-    table
-        From `nlgjudge.published`.
-    ours
-        `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, ci_reason, n, n_skipped,
-        variant, evidence, note`, `judge` (the name of the judge whose replies replace the paper's, required for such
-        evidence), and `relabelled`, true where `ours` is another coefficient than the column's label says. Averages
-        are added if it has none.
-    evidence
-        Of rows without their own.
-    notebook
-        Name of the calling notebook.
-    sample
-        Whether the values come from the sample; they then stay out of the ledger.
-
-    Returns
-    -------
-    The ledger's columns and `sample`, one row per published cell that has a value of ours.
-
-    Raises
-    ------
-    ValueError
-        If cells repeat, the table does not publish a row or cell, the evidence is unknown, or the judge of another
-        model's cells is missing.
+    A published average that contradicts its own row is a `misprint` (`with_misprints`) unless ours is `exact`. Values
+    of the `sample` stay out of the ledger. A `ValueError` if cells repeat, or another model's judge has no name.
 
     Examples
     --------
@@ -104,7 +81,7 @@ def compare(
     [['coherence', '0.126', 0.13, 'close'], ['consistency', '0.130', 0.13, 'exact']]
     """
     ours = ours.assign(evidence=_filled(ours, "evidence", evidence))
-    _check(paper, artefact, table, ours)
+    _check(ours)
     another = ours["evidence"].isin(ANOTHER_MODEL)
     variants = _filled(ours, "variant", "")
     unnamed = another & (variants == "")
@@ -127,26 +104,14 @@ def compare(
     return rows.assign(sample=bool(sample))[[*COLUMNS, "sample"]]
 
 
-def _check(paper, artefact, table, ours):
-    """Each of our cells occurs once, and in the published table; evidence is known, and another model's judge named."""
+def _check(ours):
+    """Refuse unknown evidence, and cells of another model without the name of the judge."""
     for evidence in ours["evidence"].unique():
         check_known("evidence", evidence, EVIDENCE)
     nameless = ours["evidence"].isin(ANOTHER_MODEL) & (_filled(ours, "judge", "") == "")
     if nameless.any():
-        raise ValueError(
-            f"evidence {ours.loc[nameless, 'evidence'].iloc[0]}: name the judge that gave the replies (`judge`)"
-        )
-    if (repeated := ours.duplicated(KEY)).any():
-        raise ValueError(f"two values for {ours.loc[repeated, KEY].iloc[0].tolist()}")
-    rows = list(table["row"].unique())
-    for row in set(ours["row"]).difference(rows):
-        raise ValueError(f"{paper}, {artefact}: {unknown('published row', row, rows)}")
-    joined = ours[KEY].merge(table[KEY], how="left", indicator=True)
-    extra = joined.loc[joined["_merge"] == "left_only", KEY]
-    if len(extra):
-        raise ValueError(
-            f"{len(extra)} cells that the table does not publish, first {extra.iloc[0].tolist()}"
-        )
+        evidence = ours.loc[nameless, "evidence"].iloc[0]
+        raise ValueError(f"evidence {evidence}: name the judge that gave the replies (`judge`)")
 
 
 def _without_interval(rows):
@@ -189,16 +154,6 @@ def averages(table, ours, frames=None, **options):
     A published average is the mean of the row's cells at its level and coefficient. QAGS averages over its two parts.
     With `frames`, scores by dataset, each has an interval of `nlgjudge.stats.mean_interval`, which takes the options;
     `ours` then needs the column `metric` too.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["aspect"].ne("AVG")
-    >>> ours = table.loc[cells, [*KEY, "value"]].rename(columns={"value": "ours"})
-    >>> means = averages(table, ours)
-    >>> dict(zip(means["coefficient"], means["ours"].round(3)))
-    {'spearman': 0.192, 'kendall': 0.15}
     """
     line = ["row", "level", "coefficient"]
     cells = table.loc[table["aspect"] != "AVG", KEY].merge(ours, on=KEY, how="left")
@@ -213,7 +168,9 @@ def averages(table, ours, frames=None, **options):
             alike = part[name].nunique(dropna=False) == 1
             mean[name] = part[name].iloc[0] if alike else None
         if frames is not None:
-            triples = [(frames[one.dataset], one.metric, one.aspect) for one in part.itertuples()]
+            triples = [
+                (frames[cell.dataset], cell.metric, cell.aspect) for cell in part.itertuples()
+            ]
             how = {"level": average["level"], "coefficient": average["coefficient"]}
             interval = mean_interval(triples, **how, **options)
             mean |= {"ci_low": interval.low, "ci_high": interval.high, "ci_reason": interval.reason}
@@ -245,25 +202,6 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     ends = zip(rows[f"{bounds}_low"], rows[f"{bounds}_high"])
     bounds_text = ["" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]" for low, high in ends]
     return texts + pd.Series(bounds_text, index=rows.index, dtype=object)
-
-
-def side_by_side(rows):
-    """Lay a comparison out like the paper's table: ``0.014 (0.014)``, our value before the published one.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    >>> ours = table.loc[cells, KEY].assign(ours=0.13)
-    >>> rows = compare("geval", "table1", table, ours, evidence="recomputed", notebook="geval_table1")
-    >>> side_by_side(rows).loc["ROUGE-1", "coherence"]
-    '0.130 (0.126)'
-    """
-    published = rows["published"].replace("", "-")
-    rows = rows.assign(cell=with_interval(rows, digits=3) + " (" + published + ")")
-    several_tables = rows.duplicated(KEY).any()
-    return laid_out(rows, "cell", ["artefact", *KEY[1:]] if several_tables else KEY[1:])
 
 
 def laid_out(cells, values, heads):

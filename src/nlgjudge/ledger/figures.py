@@ -24,6 +24,7 @@ from nlgjudge.papers.folders import titles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = ["LOOKS", "STYLE", "coloured", "comparison", "curves", "intervals", "overview", "save"]
 sns = optional("seaborn", "notebooks")
 
 # The tints of the tables as dots and lines need them; other verdicts are told by their marker.
@@ -69,10 +70,9 @@ LOOKS = {
 def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
     """Plot published values against ours, and the differences.
 
-    One panel per coefficient: published values (large and hollow) and ours (small and filled) by row; marker, colour
-    and height show the aspect. On the right: ours minus published in thousandths, on a scale that is linear up to one
-    and logarithmic beyond; marker and colour show the verdict, and grey diamonds cells of another model or another run
-    of the metric. Each level has its own line of panels.
+    One panel per level and coefficient: published values (large and hollow) and ours (small and filled) by row; marker,
+    colour and height show the aspect. On the right: ours minus published in thousandths, on a scale that is linear up
+    to one and logarithmic beyond, by verdict; grey diamonds are cells of another model or another run of the metric.
 
     Parameters
     ----------
@@ -80,14 +80,6 @@ def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
         With the ledger's columns. Averages are left out.
     title, notice
         The notice is added to the title if the values come from the sample.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.ledger import committed
-    >>> rows = committed().query("paper == 'geval' and artefact == 'table1'")
-    >>> figure = comparison(rows, title="G-Eval, Table 1")
-    >>> [axis.get_xlabel().split(",")[0] for axis in figure.axes]
-    ['Spearman', 'Kendall', 'ours − published']
     """
     rows = rows[(rows["aspect"] != "AVG") & (rows["published"] != "")]
     if rows.empty:
@@ -206,14 +198,6 @@ def curves(
         Columns of the frame.
     title, notice
         As for `comparison`.
-
-    Examples
-    --------
-    >>> draws = pd.DataFrame({"samples": [1, 2, 1, 2], "rho": [0.2, 0.3, 0.4, 0.5], "judge": "a",
-    ...                       "aspect": ["fluency", "fluency", "coherence", "coherence"]})
-    >>> figure = curves(draws, x="samples", y="rho", hue="judge", column="aspect", title="Two panels")
-    >>> [axis.get_title() for axis in figure.axes]
-    ['fluency', 'coherence']
     """
     values = list(frame[column].unique())
     colours, markers = [dict(zip(frame[hue].unique(), one)) for one in (LOOKS, LOOKS.values())]
@@ -252,14 +236,6 @@ def intervals(
         As for `comparison`.
     lines
         By panel, a reference value, drawn as a dashed line.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"label": ["BLEU", "METEOR"], "value": [0.2, 0.3], "ci_low": [0.1, 0.2],
-    ...                       "ci_high": [0.3, 0.4], "group": "metric", "aspect": "fluency"})
-    >>> figure = intervals(frame, column="aspect", title="Two metrics")
-    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    ['BLEU', 'METEOR']
     """
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())
@@ -330,18 +306,12 @@ def _draw_judged(axis, lines, recorded):
 
 
 def overview(rows: pd.DataFrame, *, title: str) -> Figure:
-    """Draw the ledger's cells of a paper.
+    """Draw the ledger's cells of a paper, given in one or several versions.
 
-    Published value (x) against ours (y) with its 95% interval, a colour and a marker for each verdict. In a second
-    panel, where there are any, the values of other models, other runs of a metric and third parties. On the right, the
-    published cells of each version by `group`.
-
-    Parameters
-    ----------
-    rows
-        The paper's rows of the ledger, in one or several versions. A cell that is the same in several is drawn once.
-    title
-        Followed by the number of cells that reproduce.
+    Published value against ours with its 95% interval, by verdict; in a second panel, where there are any, the values
+    of other models, other runs of a metric and third parties. On the right, the published cells of each version by
+    `group`. The number of cells that reproduce follows the title. A cell that is the same in several versions is drawn
+    once.
     """
     compared = rows[was_run(rows)]
     compared = compared.drop_duplicates(["artefact", *KEY, "published", "ours"])
@@ -371,6 +341,7 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
             axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
         figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
         mark_empty(figure)
+    check_drawn(figure)
     return figure
 
 
@@ -407,14 +378,7 @@ def _draw_bars(axis, rows):
 
 
 def coloured(cells: pd.DataFrame, *, title: str) -> Figure:
-    """Draw a published table with its tints: the published value above ours, with the mark of its verdict.
-
-    Parameters
-    ----------
-    cells
-        Of one `Table`.
-    title
-    """
+    """Draw the cells of one `Table` with its tints: the published value above ours, with the mark of its verdict."""
     rows = [*cells["row"].unique()]
     heads = [*(cells["aspect"] + "\n" + cells["coefficient"]).unique()]
     size = 10, 0.36 * len(rows) + 1
@@ -456,17 +420,6 @@ def check_drawn(figure: Figure) -> None:
     Raises a `ValueError` for a point, line, interval or bar that is not inside its axes, and for a panel that has
     neither data nor a text that says why. Lines and bands across a panel (`axhline`, `axvspan`, `axline`) and texts are
     not data.
-
-    Examples
-    --------
-    >>> figure, axis = plt.subplots()
-    >>> _ = axis.plot([0.2, 0.9])
-    >>> _ = axis.set_ylim(0.5, 1)
-    >>> check_drawn(figure)
-    Traceback (most recent call last):
-    ...
-    ValueError: panel 1: expected all data inside its axes; got some outside. Widen the limits or leave them out.
-    >>> plt.close(figure)
     """
     for number, axis in enumerate(figure.axes, 1):
         # Asking for limits sets those that are to fit the data.
@@ -508,16 +461,7 @@ def _ends(artist):
 
 
 def save(figure: Figure, name: str, *, sample: bool = False) -> None:
-    """Save a figure as `figures/<name>.svg` and `.png` in the folder of this run's results, as `check_drawn` allows.
-
-    Parameters
-    ----------
-    figure
-    name
-        The notebook's.
-    sample
-        Whether it shows the sample; it is then stored separately, in `sample/figures/`.
-    """
+    """Save a figure as `figures/<name>.svg` and `.png` of this run's results, as `check_drawn` allows."""
     check_drawn(figure)
     folder = out(sample) / "figures"
     folder.mkdir(parents=True, exist_ok=True)

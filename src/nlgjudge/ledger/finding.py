@@ -63,20 +63,16 @@ class Finding:
         The notebook's.
     question, answer, conditions
         Templates: ``{key:.2f}`` is a value in a format of Python, ``{key:.2f[]}`` adds its interval. The key says in
-        words what was measured. The conditions are shown below the table: level, coefficient, judge, what the
-        intervals are for. Without an answer, as in a notebook's first cell, they are the committed ones. The table
-        has the values with an interval or units, and those that no template names.
+        words what was measured. The conditions are level, coefficient, judge, and what the intervals are for. Without
+        an answer, as in a notebook's first cell, they are the committed ones. The table has the values with an interval
+        or units, and those that no template names.
 
     Attributes
     ----------
     question, answer, conditions
         With the committed values.
-    sentences
-        Of the answer.
-    short
-        The first of them.
-    title
-        The notebook's heading.
+    sentences, short
+        Of the answer, and the first of them.
     values
         The committed values, by key.
 
@@ -118,6 +114,11 @@ class Finding:
     conditions = property(lambda self: self._filled(self._texts[2], self.values))
     short = property(lambda self: self.sentences[0])
 
+    @staticmethod
+    def notebooks() -> list[str]:
+        """Names of the repository's notebooks, sorted."""
+        return notebooks()
+
     @property
     def title(self) -> str:
         """The notebook's heading, without its Markdown."""
@@ -149,16 +150,16 @@ class Finding:
         ----------
         values
             All values of the templates, and others for the table: numbers, texts, ``(value, low, high)`` or
-            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return. A run that is not
-            comparable may lack some.
+            ``(value, low, high, n)``, or what `nlgjudge.interval` and `nlgjudge.correlation` return.
         *benchmarks
         **settings
             Parameters that the values depend on. With others than the committed ones, or with other data, the run is
-            not comparable.
+            not comparable, and may lack values.
 
         Returns
         -------
-        That all is as committed; for a run that is not comparable, why, and its answer.
+        Markdown
+            That all is as committed; for a run that is not comparable, why, and its answer.
 
         Raises
         ------
@@ -168,7 +169,7 @@ class Finding:
         from IPython.display import Markdown
 
         self._run = {key: _value(value) for key, value in values.items()}
-        self._sample = any(one.is_sample for one in benchmarks)
+        self._sample = any(benchmark.is_sample for benchmark in benchmarks)
         record = signature(*benchmarks, **settings)
         record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
         self._record = json.loads(json.dumps(record, default=str))
@@ -179,26 +180,26 @@ class Finding:
                 f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
             )
         if self._basis is None:
-            said = NOT_COMMITTED.format(self.name)
+            notice = NOT_COMMITTED.format(self.name)
         elif not self._comparable:
-            said = (
+            notice = (
                 f"**This run is not comparable with the committed one**: {self._other_settings()}."
             )
         elif not (differences := self._differences()):
             return Markdown(f"All {len(self._run)} values are as committed.")
         elif os.environ.get("NLGJUDGE_REFRESH"):
-            said = f"Other than committed: {'; '.join(differences)}."
+            notice = f"Other than committed: {'; '.join(differences)}."
         else:
             raise ValueError(
                 f"{self.name}: {len(differences)} differ from {_path(self.name).relative_to(root())}: "
                 f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
             )
-        return Markdown(f"{said}\n\n{self._shown(self._run, 'this run')}")
+        return Markdown(f"{notice}\n\n{self._shown(self._run, 'this run')}")
 
     def write(self, figure: Figure | None = None) -> None:
-        """Write what `check` was given to `findings/NAME.csv` in the folder of this run's results, and save a figure.
+        """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.
 
-        If the run is the committed one, `figure` of the first cell shows the figure already, so it is closed.
+        If the run is the committed one, the first cell shows the figure already, so it is closed.
         """
         folder = out(self._sample) / "findings"
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,8 +222,8 @@ class Finding:
                 figures.plt.close(figure)
 
     def _repr_mimebundle_(self, **_):
-        said = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
-        text = f"{self._shown(self.values, 'committed')}\n\n{said}" if self._texts[1] else said
+        notice = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
+        text = f"{self._shown(self.values, 'committed')}\n\n{notice}" if self._texts[1] else notice
         return {"text/markdown": text, "text/plain": text}
 
     def _shown(self, values, head):
@@ -268,27 +269,22 @@ class Finding:
     def _differences(self):
         """What differs from the committed values and templates, a text for each."""
         texts = zip(TEXTS, self._before, self._texts)
-        found = [f"the template of the {key}" for key, before, now in texts if before != now]
+        differences = [f"the template of the {key}" for key, before, now in texts if before != now]
         for key in {**self.values, **self._run}:
             before, now = self.values.get(key), self._run.get(key)
             if not _same(before, now):
-                found.append(f"{key} is {_plain(now)}, committed {_plain(before)}")
-        return found
+                differences.append(f"{key} is {_plain(now)}, committed {_plain(before)}")
+        return differences
 
 
 def signature(*benchmarks: Benchmark, **settings: object) -> dict:
     """Record what a result was computed from, for a notebook's last cell.
 
-    Parameters
-    ----------
-    *benchmarks
-    **settings
-        Parameters and policies that the result depends on.
-
     Returns
     -------
-    `data` (by benchmark its source, number of files, a digest of their git blob ids, and the optional files that were
-    not used), `settings` and `versions`.
+    dict
+        `data` (by benchmark its source, number of files, a digest of their git blob ids, and the optional files that
+        were not used), `settings` (parameters and policies that the result depends on) and `versions`.
 
     Examples
     --------
@@ -298,10 +294,14 @@ def signature(*benchmarks: Benchmark, **settings: object) -> dict:
     ('sample', {'level': 'sample'})
     """
     data: dict[str, dict] = {}
-    for one in benchmarks:
-        data[one.name] = {"source": one.source, "files": len(one.files), "digest": one.digest}
-        if one.left_out:
-            data[one.name]["without"] = sorted(one.left_out)
+    for benchmark in benchmarks:
+        data[benchmark.name] = {
+            "source": benchmark.source,
+            "files": len(benchmark.files),
+            "digest": benchmark.digest,
+        }
+        if benchmark.left_out:
+            data[benchmark.name]["without"] = sorted(benchmark.left_out)
     versions = {"nlgjudge": version("nlgjudge"), "python": platform.python_version()}
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):  # a wheel without the extra `metrics`

@@ -1,13 +1,21 @@
 """The ledger as a file: parts written by notebooks, kept reruns, both merged, and what changed."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.ledger.average_audit import with_misprints
-from nlgjudge.ledger.printed import KEY, all_published
+from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
 from nlgjudge.papers.folders import paper
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
 
 CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
@@ -18,40 +26,11 @@ PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
 UNPUBLISHED = ["dash", "lost"]
 
 
-def write(rows):
-    """Save a notebook's part of the ledger.
+def write(rows: pd.DataFrame) -> Path:
+    """Save a notebook's part of the ledger, from `compare`, of one or several tables.
 
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        From `compare`, of one or several tables, by one notebook.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    ValueError
-        If a cell that is neither exact nor close has no note, or if the column `sample` is missing.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.comparison import compare
-    >>> from nlgjudge.ledger.printed import published
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    >>> ours = table.loc[cells, KEY].assign(ours=0.3)
-    >>> rows = compare("geval", "table1", table, ours, evidence="recomputed", notebook="geval_table1")
-    >>> write(rows)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: 5 cells are neither exact nor close and have no note, ... Give a note for their row.
+    A `ValueError` for a cell that is neither exact nor close and has no note.
     """
-    if "sample" not in rows:
-        raise ValueError(
-            "expected the column `sample`, which says whether the values come from the sample. "
-            "Give all columns that `compare` returned."
-        )
     agrees = rows["verdict"].isin(["exact", "close"])
     silent = rows[~agrees & (rows["note"].str.strip() == "")]
     if len(silent):
@@ -69,19 +48,8 @@ def write(rows):
     return path
 
 
-def read(path):
-    """Read the ledger, a notebook's part of it, or a kept rerun.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-
-    Returns
-    -------
-    pandas.DataFrame
-        The ledger's columns, `published` as a string and a missing note as an empty one. Only the ledger itself has
-        the last column, `group`.
-    """
+def read(path: Path) -> pd.DataFrame:
+    """Read the ledger (whose last column is `group`), a notebook's part of it, or a kept rerun."""
     numbers = [*VALUES, *COUNTS]
     # A row or an aspect may be called "NA", so that only numbers can be missing.
     frame = pd.read_csv(
@@ -93,31 +61,31 @@ def read(path):
     return frame[[column for column in [*COLUMNS, "group"] if column in frame]]
 
 
-def committed():
-    """Read the committed ledger, `paper_tables/ledger.csv`.
+def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
+    """Read the committed ledger, or the kept reruns, `paper_tables/reruns/<judge>.csv`.
 
     Returns
     -------
     pandas.DataFrame
-        As from `read`.
+        The ledger's columns, and `group` (of the ledger) or `judge` (the name of a rerun's file).
+
+    Raises
+    ------
+    ValueError
+        If a rerun has a cell twice.
 
     Examples
     --------
     >>> committed().groupby(["paper", "group"]).size()["geval"].to_dict()
     {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 105, 'other': 103}
+    >>> sorted(committed("reruns")["judge"].unique())[-1]
+    'unieval'
     """
-    return read(use(root() / "paper_tables" / "ledger.csv"))
+    return _kept_cells() if what == "reruns" else read(use(root() / "paper_tables" / "ledger.csv"))
 
 
-def save(rows, path):
-    """Write the ledger, a part of it, or a kept rerun, without values of the sample.
-
-    Parameters
-    ----------
-    rows : pandas.DataFrame
-        A part has the column `sample`.
-    path : pathlib.Path
-    """
+def save(rows: pd.DataFrame, path: Path) -> None:
+    """Write the ledger, a part of it (with the column `sample`), or a rerun, without values of the sample."""
     rows = rows.copy()
     for column in VALUES:
         rounded = pd.to_numeric(rows[column]).round(DIGITS)
@@ -132,20 +100,8 @@ def save(rows, path):
     rows.to_csv(path, index=False, lineterminator="\n")
 
 
-def keep(judge, cells):
-    """Save a judge's cells in `paper_tables/reruns/`; its cells of other tables stay.
-
-    Parameters
-    ----------
-    judge : str
-        Name of the file without its ending.
-    cells : pandas.DataFrame
-        The ledger's columns.
-
-    Returns
-    -------
-    pathlib.Path
-    """
+def keep(judge: str, cells: pd.DataFrame) -> Path:
+    """Save a judge's cells in `paper_tables/reruns/`; its cells of other tables stay."""
     path = workplace() / "paper_tables" / "reruns" / f"{judge}.csv"
     if path.is_file():
         before = read(path)
@@ -157,52 +113,8 @@ def keep(judge, cells):
     return path
 
 
-def write_rerun(judge, cells):
-    """Save a judge's cells with the results of a run; `make refresh` copies them to `paper_tables/reruns/`.
-
-    Parameters
-    ----------
-    judge : str
-        Name of the file without its ending.
-    cells : pandas.DataFrame
-        The ledger's columns.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Examples
-    --------
-    >>> import os
-    >>> from tempfile import TemporaryDirectory
-    >>> from unittest import mock
-    >>> with TemporaryDirectory() as made, mock.patch.dict(os.environ, NLGJUDGE_OUT=made):
-    ...     write_rerun("my-model", committed().head(1)[COLUMNS]).relative_to(made).as_posix()
-    'reruns/my-model.csv'
-    """
-    path = out() / "reruns" / f"{judge}.csv"
-    save(cells, path)
-    return path
-
-
-def kept_cells():
-    """Read all kept reruns, `paper_tables/reruns/<judge>.csv`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The ledger's columns and `judge`, the name of the file.
-
-    Raises
-    ------
-    ValueError
-        If a file has a cell twice.
-
-    Examples
-    --------
-    >>> sorted(kept_cells()["judge"].unique())[-1]
-    'unieval'
-    """
+def _kept_cells():
+    """The cells of all kept reruns, with their judge."""
     parts = []
     for path in sorted((root() / "paper_tables" / "reruns").glob("*.csv")):
         rows = read(use(path))
@@ -214,19 +126,11 @@ def kept_cells():
     return pd.concat(parts, ignore_index=True)
 
 
-def by_rank(kept):
-    """Choose the kept cells that may enter the ledger.
+def by_rank(kept: pd.DataFrame) -> pd.DataFrame:
+    """Choose the cells of kept reruns that may enter the ledger.
 
-    Parameters
-    ----------
-    kept : pandas.DataFrame
-        From `kept_cells`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cells asked of a live model (evidence `rejudged`), each from the judge that reaches the most cells. Recorded
-        replies enter through the notebook of their table.
+    Cells asked of a live model (evidence `rejudged`), each from the judge that reaches the most cells. Recorded replies
+    enter through the notebook of their table.
     """
     live = kept[kept["evidence"] == "rejudged"]
     reached = live.groupby("judge")["ours"].transform("count")
@@ -234,21 +138,16 @@ def by_rank(kept):
     return order.drop_duplicates(CELL)[COLUMNS]
 
 
-def merge(parts, kept=None):
-    """Join the notebooks' parts and kept reruns with the cells that nobody ran.
+def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Join the notebooks' parts and kept reruns (from `by_rank`) with the cells that nobody ran.
 
-    Parameters
-    ----------
-    parts : list of pathlib.Path
-        From `write`. If two notebooks ran a cell, it keeps the better evidence, in the order of `EVIDENCE`.
-    kept : pandas.DataFrame, optional
-        From `by_rank`.
+    If two ran a cell, it keeps the better evidence, in the order of `EVIDENCE`. A published average that the cells of
+    its own row contradict is a `misprint`, also if nobody ran it.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each cell of the published tables, in the papers' order, with its `group`. A published average that
-        the cells of its own row contradict is a `misprint`, also if nobody ran it.
+        A row for each cell of the published tables, in the papers' order, with its `group`.
     """
     ran = [read(path) for path in parts]
     if kept is not None and len(kept):
@@ -256,7 +155,7 @@ def merge(parts, kept=None):
     ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
     ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
     ran = ran.drop_duplicates(CELL).drop(columns="published")
-    cells = all_published()
+    cells = published()
     printed = cells[[*CELL, "printed", "note"]]
     rows = printed.merge(ran, on=CELL, how="left", suffixes=("_printed", ""))
     absent = rows["verdict"].isna()
@@ -268,20 +167,11 @@ def merge(parts, kept=None):
     return rows.assign(group=group(rows))
 
 
-def needs_of(cells, what="needs"):
-    """Say what each cell that nobody ran needs, from the papers' `[[needs]]`.
+def needs_of(cells: pd.DataFrame, what: Literal["needs", "missing"] = "needs") -> list[str]:
+    """Say what each cell that nobody ran needs: the first of its paper's `[[needs]]` that covers it.
 
-    Parameters
-    ----------
-    cells : pandas.DataFrame
-        `paper, artefact, row, printed`, and `note_printed`, which says why nothing is printed.
-    what : {"needs", "missing"}
-        ``missing`` is short and names no file.
-
-    Returns
-    -------
-    list of str
-        The first rule that covers the table and the beginning of the row's name.
+    `cells` have `paper, artefact, row, printed`, and `note_printed`, which says why nothing is printed. ``missing`` is
+    short and names no file.
     """
     return [_need(cell, what) for cell in cells.itertuples()]
 
@@ -298,44 +188,30 @@ def _need(cell, what):
     )
 
 
-def keep_committed(rows, committed, names):
-    """Keep the committed value of cells that their notebook could not compute here.
+def keep_committed(
+    rows: pd.DataFrame, committed: pd.DataFrame, names: Collection[str]
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Keep the committed value of cells that their notebook, one of `names`, could not compute here.
 
-    Parameters
-    ----------
-    rows, committed : pandas.DataFrame
-        The ledger of this run, and the one in `paper_tables/`.
-    names : collection of str
-        Notebooks that lacked some of their data.
-
-    Returns
-    -------
-    rows : pandas.DataFrame
-    kept : dict of str to int
-        By notebook, how many cells were kept.
+    Returns the ledger of this run with them, and by notebook how many there are.
     """
     # A cell whose published value was corrected has no committed value to keep.
     before = rows[[*CELL, "published"]].merge(committed, on=[*CELL, "published"], how="left")
     lost = ~was_run(rows) & before["notebook"].isin([*names])
-    kept = before.loc[lost, rows.columns]
-    if len(kept):
-        rows = pd.concat([rows[~lost], kept]).sort_index()
-    return rows, kept["notebook"].value_counts().to_dict()
+    restored = before.loc[lost, rows.columns]
+    if len(restored):
+        rows = pd.concat([rows[~lost], restored]).sort_index()
+    return rows, restored["notebook"].value_counts().to_dict()
 
 
-def changes(before, after):
-    """List the cells in which two ledgers differ.
-
-    Parameters
-    ----------
-    before, after : pandas.DataFrame
-        From `read`.
+def changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """List the cells in which two ledgers differ, other verdicts first, then other values, then other columns.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each cell, other verdicts first, then other values, then other columns: `paper, artefact` and the
-        cell's key, `what` differs, `committed` and `here`, which are ``absent`` for a cell that one ledger lacks.
+        `paper, artefact` and the cell's key, `what` differs, `committed` and `here`, which are ``absent`` for a cell
+        that one ledger lacks.
     """
     first = ["verdict", "ours"]
     order = [*first, *(column for column in after if column not in [*CELL, *first])]
@@ -343,32 +219,6 @@ def changes(before, after):
     both = both.fillna("absent").reset_index()
     both = both[both["committed"] != both["here"]]
     return both.drop_duplicates(CELL).reset_index(drop=True)
-
-
-def gained(before, after):
-    """Count, row by row, the cells that have a value or better evidence that another ledger lacks.
-
-    Parameters
-    ----------
-    before, after : pandas.DataFrame
-        From `read`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By `paper, artefact, row, evidence`: how many `cells`, how they compare with the print (a column for
-        each verdict), and the `mean` and `largest` distance from it.
-    """
-    known = before.loc[before["ours"].notna(), [*CELL, "evidence"]]
-    both = after[after["ours"].notna()].merge(known, on=CELL, how="left", suffixes=("", "_before"))
-    rank = both["evidence_before"].map(EVIDENCE.index, na_action="ignore").fillna(len(EVIDENCE))
-    both = both[both["evidence"].map(EVIDENCE.index) < rank]
-    away = both["difference"].abs()
-    by_row = [both[column] for column in ("paper", "artefact", "row", "evidence")]
-    verdicts = both["verdict"].groupby(by_row, sort=False).value_counts().unstack(fill_value=0)
-    distances = away.groupby(by_row, sort=False).agg(["size", "mean", "max"]).round(3)
-    distances = distances.rename(columns={"size": "cells", "max": "largest"})
-    return distances.join(verdicts)
 
 
 def _long(rows, columns):
@@ -383,17 +233,6 @@ def group(rows):
 
     A cell that rests on another model, on another run of the metric or on a third party is never ``exact`` or
     ``close``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({
-    ...     "published": ["0.167", "0.167", "0.5", "", ""],
-    ...     "verdict": ["exact", "exact", "within_ci", "not_run", "not_run"],
-    ...     "evidence": ["recomputed", "other_run", "recomputed", "none", "recomputed"],
-    ...     "note": ["", "", "why", "printed as a dash", "lost in extraction"],
-    ... })
-    >>> group(rows).tolist()
-    ['exact', 'other', 'other', 'dash', 'lost']
     """
     groups = rows["verdict"].str.replace("_", " ")
     groups = groups.where(groups.isin(PUBLISHED), "other")
@@ -404,18 +243,9 @@ def group(rows):
 
 
 def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:
-    """Count the ledger's cells, a line for each value of some columns.
+    """Count the ledger's cells by group, a line for each value of some columns.
 
-    Returns
-    -------
-    `cells`, the published cells; `exact, close, other, misprint, not run`, which sum to `cells`; and `dash, lost`,
-    which are not in `cells`.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"paper": ["a", "a", "b"], "row": "x", "group": ["exact", "dash", "not run"]})
-    >>> cell_counts(rows)["cells"].to_dict()
-    {'a': 1, 'b': 1}
+    `cells` are the published cells: the sum of `exact, close, other, misprint, not run`; `dash, lost` are not in it.
     """
     table = rows.pivot_table(
         index=by, columns="group", values="row", aggfunc="size", fill_value=0, sort=False

@@ -23,18 +23,7 @@ SETTINGS_VERDICTS = ("same", "within_range", "differs", "stand_in", "not_run")
 
 
 def tables() -> list[tuple[str, str]]:
-    """List the published tables of correlations: paper and artefact, in reading order.
-
-    Raises
-    ------
-    ValueError
-        If a table belongs to a paper without a `paper.toml`.
-
-    Examples
-    --------
-    >>> tables()[:2]
-    [('geval', 'table1'), ('geval', 'table2')]
-    """
+    """List the published tables of correlations: paper and artefact, in reading order."""
     keys = []
     for path in _folder("published").glob("*_table*.csv"):
         header = path.read_text(encoding="utf-8").partition("\n")[0]
@@ -54,15 +43,15 @@ def _number(artefact):
     return int(re.sub(r"\D", "", artefact))
 
 
-def published(paper: str, artefact: str) -> pd.DataFrame:
-    """Read one published table, as ``published("chatgpt", "table6")``.
+def published(paper: str = "", artefact: str = "") -> pd.DataFrame:
+    """Read one published table, as ``published("chatgpt", "table6")``, or all of correlations where none is named.
 
     Returns
     -------
     pandas.DataFrame
         For correlations `row, dataset, aspect, level, coefficient, printed` (text as published, empty
-        for a dash or an unreadable cell), `note` and `value` (float, NaN where empty). Other tables
-        have `row, column, printed, note`.
+        for a dash or an unreadable cell), `note` and `value` (float, NaN where empty); of all tables, also
+        `paper` and `artefact`. Other tables have `row, column, printed, note`.
 
     Raises
     ------
@@ -77,50 +66,17 @@ def published(paper: str, artefact: str) -> pd.DataFrame:
     >>> table.loc[0, ["row", "aspect", "coefficient", "printed"]].tolist(), float(table.loc[0, "value"])
     (['ROUGE-1', 'coherence', 'spearman', '0.167'], 0.167)
     """
+    if not paper:
+        parts = [published(*key).assign(paper=key[0], artefact=key[1]) for key in tables()]
+        return pd.concat(parts, ignore_index=True)
     table = _read("published", paper, artefact, KEY)
     if "coefficient" in table:
         table["value"] = pd.to_numeric(table["printed"])
     return table
 
 
-def all_published() -> pd.DataFrame:
-    """Stack every published correlation, as from `published`, with `paper` and `artefact` as last columns.
-
-    Examples
-    --------
-    >>> all_published().loc[0, ["paper", "artefact", "row", "printed"]].tolist()
-    ['geval', 'table1', 'ROUGE-1', '0.167']
-    """
-    parts = [
-        published(paper, artefact).assign(paper=paper, artefact=artefact)
-        for paper, artefact in tables()
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def third_party(paper: str, artefact: str) -> pd.DataFrame:
-    """Read what others published about a table: recomputations, and runs of their own.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `source`, `what` (what the numbers are computed from), `row, dataset, aspect, level,
-        coefficient`, `value` (float), `printed` (as they give it), `documents` (number of documents
-        used at the sample level, NaN if not given), `place` and `note`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is known for the table; the message lists the others.
-    ValueError
-        If a source gives a cell twice.
-
-    Examples
-    --------
-    >>> table = third_party("geval", "table1")
-    >>> table.loc[0, ["source", "aspect", "coefficient", "printed"]].tolist()
-    ['benchclaw', 'coherence', 'spearman', '0.571']
-    """
+def third_party(paper, artefact):
+    """Read the lines of `Table.third_party`."""
     table = _read("third_party", paper, artefact, ["source", *KEY])
     return table.assign(
         printed=table["value"],
@@ -129,35 +85,8 @@ def third_party(paper: str, artefact: str) -> pd.DataFrame:
     )
 
 
-def settings(
-    paper: str, ours: pd.DataFrame, *, notebook: str, sample: bool = False
-) -> pd.DataFrame:
-    """Compare our values with published tables that hold no correlations, and save the result.
-
-    Such tables list sizes, settings or scores of example cases.
-
-    Parameters
-    ----------
-    paper
-    ours
-        `artefact, row, column, ours, note`, one row per published cell. An optional `verdict`
-        overrides `same` (equal strings) and `differs`: `within_range` of samples, `stand_in` for a
-        rule in place of a model, `not_run` (the note says what it needs).
-    notebook
-    sample
-        Whether ours comes from the sample; the result is then stored separately.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As saved in `settings/<notebook>.csv` of this run's results, in the published order.
-
-    Raises
-    ------
-    ValueError
-        If cells are missing, repeated or not published, a verdict is unknown, or one other than
-        `same` has no note.
-    """
+def settings(paper, ours, notebook, sample):
+    """Compare and save the lines of `Table.settings`."""
     key = ["artefact", "row", "column"]
     printed = pd.concat(
         [published(paper, name).assign(artefact=name) for name in ours["artefact"].unique()]
@@ -195,8 +124,10 @@ def _read(folder, paper, artefact, key):
     """A table as text; its cells must not repeat."""
     path = _folder(folder) / f"{paper}_{artefact}.csv"
     if not path.is_file():
-        known = sorted(other.stem for other in path.parent.glob("*.csv"))
-        raise FileNotFoundError(f"no table {path.stem} in {folder}; there are {', '.join(known)}")
+        available = sorted(other.stem for other in path.parent.glob("*.csv"))
+        raise FileNotFoundError(
+            f"no table {path.stem} in {folder}; there are {', '.join(available)}"
+        )
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if "coefficient" in table and table.duplicated(key).any():
         repeated = table.loc[table.duplicated(key), key].iloc[0].tolist()

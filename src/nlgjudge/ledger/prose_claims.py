@@ -1,24 +1,19 @@
-"""Test the sentences of the papers on the papers' own tables and, where there are scores, on data."""
+"""Test the sentences of the papers on the papers' own tables."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import root, use
-from nlgjudge.ledger.printed import all_published
-from nlgjudge.stats.permutation import permutation_test
-from nlgjudge.stats.significance import holm
+from nlgjudge.ledger.printed import published
 
 CELL = ["artefact", "dataset", "aspect", "level", "coefficient"]
 HOLDS = "holds"
-ONLY_IN_PRINT = "holds only in print"
 DOES_NOT_HOLD = "does not hold"
 UNTESTED = "cannot be tested"
-ALPHA = 0.05
 MINUS = " minus "  # in a side that names the difference of two rows
 EPSILON = 1e-9
 # How far x is on the claim's side of y; `margin` is what "much" and "close" mean.
@@ -30,7 +25,6 @@ RELATIONS = {
     "close": lambda x, y, margin: margin - np.abs(x - y),
     "equal": lambda x, y, margin: 0.0005 - np.abs(x - y),
 }
-ALTERNATIVES = {"higher": "greater", "much higher": "greater", "lower": "less"}
 # How many of n cells must support the claim.
 QUANTIFIERS = {
     "every": lambda n: n,
@@ -44,23 +38,17 @@ KNOWN = {
 }
 
 
-def claims(
-    paper: str | None = None,
-    scores: dict[str, pd.DataFrame] | None = None,
-    *,
-    margin: float = 0.05,
-    **options: Any,
-) -> pd.DataFrame:
-    """Test what a paper says about its tables, in print and, where there are scores, on data.
+def claims(paper: str | None = None, *, margin: float = 0.05) -> pd.DataFrame:
+    """Test what a paper says about its tables on the published numbers.
 
     `paper_tables/claims.csv` lists the claims, each with its section and a test: rows `a` against rows `b`, in
-    which cells, and the relation that should hold between both values. Published averages count only in claims
-    about averages. Dashes do not count, nor do values that are missing or uncertain in our copy of the text.
+    which cells, and the relation that should hold between both values. Averages count only in claims about averages;
+    dashes do not, nor do values that are missing or uncertain in our copy of the text.
 
-    A claim compares two values x and y in each cell (artefact, dataset, aspect, level, coefficient). `match` pairs
-    them: `each` row of `a` with each row of `b`; `pairs` of rows in the order listed; the `best` of `a` with the best
-    of `b`. A cell supports the claim if x is `higher` or `lower` than y, `much higher` (by at least `margin`),
-    `as high` (at most `margin` below), `close` (at most `margin` apart) or `equal` (to three digits).
+    A claim compares two values x and y in each cell. `match` pairs them: `each` row of `a` with each row of `b`;
+    `pairs` of rows in the order listed; the `best` of `a` with the best of `b`. A cell supports the claim if x is
+    `higher` or `lower` than y, `much higher` (by at least `margin`), `as high` (at most `margin` below), `close` (at
+    most `margin` apart) or `equal` (to three digits).
 
     The wording decides, for all papers: no quantifier, every cell; "generally", most cells; "several", some;
     "substantially", "large margin", "significantly", much higher; "competitive", as high; "similar", close. A method
@@ -68,34 +56,19 @@ def claims(
     "Good" and "well" mean above 0.5, "weak", "low" and "poor" below 0.5, "high" and "very strong" above 0.7 (the
     bounds are Mukaka's, 2012, cited by two of the papers).
 
-    On data, a cell of a claim that one row is higher or lower than another is tested if both rows have scores:
-    a one-sided paired permutation test at 5%, adjusted after Holm over the claim's tested cells. The best row of `a`
-    that has scores stands for the best. The cell supports the claim if our difference satisfies the relation
-    and is significant.
-
-    Verdicts: `cannot be tested`, no test or no cell with both values; `does not hold`, fewer published cells
-    support it than it says; `holds`, enough published cells support it and enough of the tested ones, at least
-    one; `holds only in print`, otherwise.
-
     Parameters
     ----------
     paper
         A published version; all papers by default.
-    scores
-        By dataset, as from `Benchmark.with_scores`, metrics named as their row, or ``ROW:ASPECT``.
     margin
         In correlation, above 0.
-    **options
-        Of `permutation_test`: `seed, units, resamples, constant, kendall`.
 
     Returns
     -------
     pandas.DataFrame
         A row per claim: `paper, artefacts` (several with ``|``), `section, claim, in_print` (as ``7 of 8``),
-        `counterexample` (the worst cell), `verdict_in_print, tested, verdict, note`, and the claim's test: `a, b` (row
-        labels with ``|`` and ``*``, ``!`` for all others, ``A minus B`` for the best of A minus the best of B; `b` may
-        be numbers), `match`, `scope, scope_b` (``aspect=AVG; level=sample``), `relation` (or ``none``) and `cells`
-        (``every``, ``most`` or ``some``).
+        `counterexample` (the worst cell), `verdict_in_print` (`holds`, `does not hold` or `cannot be tested`), `note`,
+        and the claim's test as listed.
 
     Raises
     ------
@@ -105,24 +78,18 @@ def claims(
 
     Examples
     --------
-    >>> found = claims("geval")
-    >>> found.loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
+    >>> claims("geval").loc[1, ["claim", "in_print", "verdict_in_print"]].tolist()
     ['outperforming all previous methods by a large margin', '0 of 1', 'does not hold']
     """
     listed = _listed()
     if paper is not None:
         listed = listed[listed["paper"] == paper]
-    cells = all_published()
-    results = [
-        _judged(claim, cells, scores or {}, margin, options) for claim in listed.itertuples()
-    ]
+    cells = published()
+    results = [_judged(claim, cells, margin) for claim in listed.itertuples()]
+    columns = ["in_print", "counterexample", "verdict_in_print", "note"]
+    results = pd.DataFrame(results, index=listed.index, columns=columns)
     what = listed[["paper", "artefacts", "section", "claim"]]
     test = listed[["a", "b", "match", "scope", "scope_b", "relation", "cells"]]
-    results = pd.DataFrame(
-        results,
-        index=listed.index,
-        columns=["in_print", "counterexample", "verdict_in_print", "tested", "verdict", "note"],
-    )
     return pd.concat([what, results, test], axis=1).reset_index(drop=True)
 
 
@@ -131,42 +98,27 @@ def _listed():
     path = use(root() / "paper_tables" / "claims.csv")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     for column, names in KNOWN.items():
-        for odd in table[~table[column].isin(names)].itertuples():
-            value = getattr(odd, column)
-            raise ValueError(f"claim {odd.claim!r}: {column} {value!r}, expected one of {names}")
+        for value in table.loc[~table[column].isin(names), column]:
+            raise ValueError(f"claims.csv: {column} {value!r}, expected one of {names}")
     silent = table[(table["relation"] == "none") & (table["note"] == "")]
     if len(silent):
         raise ValueError(f"claim {silent['claim'].iloc[0]!r} has no test and no note why not")
     return table.assign(paper=table["paper"].str.split("|")).explode("paper", ignore_index=True)
 
 
-def _judged(claim, cells, scores, margin, options):
-    """Counts, counterexample and verdicts of a claim."""
-    untested = {"in_print": "", "counterexample": "", "verdict_in_print": UNTESTED, "tested": ""}
-    untested |= {"verdict": UNTESTED, "note": claim.note}
+def _judged(claim, cells, margin):
+    """How many cells support a claim, the worst counterexample, the verdict and the note."""
     if claim.relation == "none":
-        return untested
-    side_a, side_b = _sides(claim, cells)
-    cases = _cases(claim, side_a, side_b)
+        return "", "", UNTESTED, claim.note
+    cases = _cases(claim, *_sides(claim, cells))
     if not len(cases):
         lost = "the cells that it is about are lost in the text at hand"
-        return untested | {"note": claim.note or lost}
-    relation = RELATIONS[claim.relation]
-    needed = QUANTIFIERS[claim.cells]
-    room = relation(cases["value"], cases["value_b"], margin)
+        return "", "", UNTESTED, claim.note or lost
+    room = RELATIONS[claim.relation](cases["value"], cases["value_b"], margin)
     good = (room > -EPSILON).sum()
-    tests = _tests(claim, side_a, side_b, scores, options)
-    supporting = sum(relation(d, 0, margin) > -EPSILON and p < ALPHA for d, p in tests)
-    in_print = HOLDS if good >= needed(len(cases)) else DOES_NOT_HOLD
-    confirmed = bool(tests) and supporting >= needed(len(tests))
-    rest = len(cases) - len(tests)
-    return untested | {
-        "in_print": f"{good} of {len(cases)}",
-        "counterexample": _worst(cases.loc[room.idxmin()], cases) if good < len(cases) else "",
-        "verdict_in_print": in_print,
-        "tested": f"{supporting} of {len(tests)} tested, {rest} untested" if tests else "",
-        "verdict": ONLY_IN_PRINT if in_print == HOLDS and not confirmed else in_print,
-    }
+    worst = _worst(cases.loc[room.idxmin()], cases) if good < len(cases) else ""
+    verdict = HOLDS if good >= QUANTIFIERS[claim.cells](len(cases)) else DOES_NOT_HOLD
+    return f"{good} of {len(cases)}", worst, verdict, claim.note
 
 
 def _sides(claim, cells):
@@ -257,41 +209,3 @@ def _worst(case, cases):
 
 def _bracketed(names):
     return f" ({', '.join(names)})" if names else ""
-
-
-def _tests(claim, side_a, side_b, scores, options):
-    """Difference and adjusted p of each cell whose two rows have scores."""
-    if claim.relation not in ALTERNATIVES or claim.scope_b:
-        return []
-    scored = [
-        _score_column(scores, cell.dataset, cell.row, cell.aspect) is not None
-        for cell in side_a.itertuples()
-    ]
-    tests = []
-    for case in _cases(claim, side_a[scored], side_b).itertuples():
-        column_b = _score_column(scores, case.dataset, case.row_b, case.aspect)
-        if column_b is None:
-            continue
-        test = permutation_test(
-            scores[case.dataset],
-            _score_column(scores, case.dataset, case.row, case.aspect),
-            column_b,
-            case.aspect,
-            level=case.level,
-            coefficient=case.coefficient,
-            alternative=ALTERNATIVES[claim.relation],
-            **options,
-        )
-        if not np.isnan([test.difference, test.p]).any():
-            tests.append(test)
-    adjusted = holm([test.p for test in tests])
-    return [(test.difference, p) for test, p in zip(tests, adjusted)]
-
-
-def _score_column(scores, dataset, row, aspect):
-    """The column with a row's scores for an aspect, or None."""
-    frame = scores.get(dataset, ())
-    for name in (f"{row}:{aspect}", row):
-        if aspect in frame and name in frame:
-            return name
-    return None

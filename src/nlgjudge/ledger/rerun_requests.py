@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
-from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, requests, sampling_settings
+from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
 from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
@@ -36,11 +36,14 @@ PLACE = ["row", "dataset", "tables"]  # of a part
 
 
 class Part(NamedTuple):
-    """A published row on one dataset, in all tables that publish it there."""
+    """A published row on one dataset, in all tables that publish it there; once loaded, with the items to ask about."""
 
+    paper: str
     row: Protocol
     scope: Scope
     artefacts: tuple[str, ...]
+    benchmark: Any = None
+    items: Any = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -55,7 +58,7 @@ class Part(NamedTuple):
     @property
     def prompts(self) -> dict[str, Prompt]:
         """By aspect as published, the prompt."""
-        return {name: self._prompt(asked) for name, (asked, _) in self.aspects.items()}
+        return {name: self._prompt(aspect) for name, (aspect, _) in self.aspects.items()}
 
     def _prompt(self, aspect):
         name = self.row.prompt.format(task=self.scope.task, aspect=aspect)
@@ -63,10 +66,11 @@ class Part(NamedTuple):
             return stage_prompt(name.split("/")[1], self.scope.task, aspect)
         return prompt(name)
 
-    def items(self, benchmark, limit=0):
-        """The items to ask about, of the first `limit` documents; 0 is all."""
+    def loaded(self, benchmark, limit=0):
+        """With the items to ask about, of the first `limit` documents; 0 is all."""
         items = benchmark.items
-        return first(items[~items["system_id"].isin(self.scope.left_out)], limit)
+        items = first(items[~items["system_id"].isin(self.scope.left_out)], limit)
+        return self._replace(benchmark=benchmark, items=items)
 
     def sent(self, options, changes=()):
         """Samples and sampling parameters of a request; `changes` is what a server was sent instead."""
@@ -95,47 +99,37 @@ class Part(NamedTuple):
         notes = [text for text in (self.row.note, self.scope.note, *judge.notices) if text]
         return ", ".join(own_words), notes
 
-    def count(self, items, counter, options):
-        """Count with a `Count` what `ask` would ask for."""
-        if self.row.scoring in CHAINS:  # its later requests show earlier replies
-            self.ask(items, counter, options)
-            return
-        samples, sampling = self.sent(options)
-        prompts = list(self.prompts.values())
-        for tasks in requests(items, prompts, samples=samples, settings=sampling):
-            counter.count(tasks)
-
-    def ask(self, items, judge, options):
+    def ask(self, judge, options):
         """Replies of a judge; scores are high where people's rating should be high."""
         if len(judge.judges) > 1:
-            return judge.each(lambda one: self.ask(items, one, options))
+            return judge.each(lambda member: self.ask(member, options))
         if self.row.scoring in CHAINS:
             chains = [
-                self._ask_chain(items, judge, asked, options).assign(aspect=aspect)
-                for aspect, (asked, _) in self.aspects.items()
+                self._ask_chain(judge, target, options).assign(aspect=aspect)
+                for aspect, (target, _) in self.aspects.items()
             ]
             responses = pd.concat(chains, ignore_index=True)
         else:
-            responses = self._ask_once(items, judge, options)
+            responses = self._ask_once(judge, options)
         if self.scope.reversed:
             low, high = next(iter(self.prompts.values())).scale or (0, 1)
             responses["score"] = low + high - responses["score"]
         return responses
 
-    def _ask_once(self, items, judge, options):
+    def _ask_once(self, judge, options):
         """Replies to all prompts in one call, so that each batch is submitted before one is waited for."""
         samples, sampling = self.sent(options)
         prompts = self.prompts
         if "pattern" in options:
             own = options["pattern"]
-            prompts = {name: one._replace(pattern=own) for name, one in prompts.items()}
+            prompts = {name: prompt._replace(pattern=own) for name, prompt in prompts.items()}
         responses = judge_items(
-            items, list(prompts.values()), judge, samples=samples, sampling=sampling
+            self.items, list(prompts.values()), judge, samples=samples, sampling=sampling
         )
-        published = {one.aspect: name for name, one in prompts.items()}
+        published = {prompt.aspect: name for name, prompt in prompts.items()}
         return responses.assign(aspect=responses["aspect"].map(published))
 
-    def _ask_chain(self, items, judge, aspect, options):
+    def _ask_chain(self, judge, aspect, options):
         """A chain of relevant aspects: one reply for each step."""
         samples, sampling = self.sent(options)
         if samples != 1:
@@ -143,7 +137,7 @@ class Part(NamedTuple):
                 f"{self.row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
             )
         chain = coascore(
-            items,
+            self.items,
             judge,
             self.scope.task,
             aspect,
@@ -166,13 +160,8 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
     """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; all without a target.
 
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
-
-    Examples
-    --------
-    >>> tables_of_targets(["geval_v1", "chatgpt/table6"])
-    {'geval': ['table1', 'table2', 'table3'], 'chatgpt': ['table6']}
     """
-    by_version = {version: paper for paper, one in PAPERS.items() for version in one.versions}
+    by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
     tables: dict[str, list[str]] = {}
     for target in targets or PAPERS:
         version, _, artefact = target.partition("/")
@@ -191,11 +180,6 @@ def judges_by_row(judges: Iterable[str], tables: dict[str, list[str]]) -> dict[s
     """The judge's name for each row, from ``JUDGE`` for all rows and ``ROW=JUDGE`` for one.
 
     Raises a `ValueError` for a row that the tables do not publish.
-
-    Examples
-    --------
-    >>> judges_by_row(["G-EVAL-4=openai:MODEL"], {"geval": ["table2"]})
-    {'G-EVAL-4': 'openai:MODEL'}
     """
     rows = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
     names: dict[str, str] = {}
@@ -225,18 +209,13 @@ def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
         for row in PAPERS[paper].rows.values():
             both = {*scope.artefacts} & {*row.artefacts}
             if tables := tuple(name for name in artefacts if name in both):
-                parts.append(Part(row, scope, tables))
+                parts.append(Part(paper, row, scope, tables))
     return parts
 
 
 def rows_of(paper: str, artefacts: str | Iterable[str]) -> list[str]:
     """Labels of the rows of a model in some tables, in the paper's order."""
     return list(dict.fromkeys(part.row.row for part in parts_of(paper, artefacts)))
-
-
-def versions(paper, artefacts):
-    """Tables in all published versions of a paper, as pairs of paper key and table."""
-    return [(version, artefact) for version in PAPERS[paper].versions for artefact in artefacts]
 
 
 def benchmarks_of(
@@ -252,12 +231,12 @@ def benchmarks_of(
             unavailable = error
     if not loaded:
         raise unavailable
-    if not all(one.is_sample for one in loaded.values()):
-        loaded = {name: one for name, one in loaded.items() if not one.is_sample}
+    if not all(benchmark.is_sample for benchmark in loaded.values()):
+        loaded = {name: benchmark for name, benchmark in loaded.items() if not benchmark.is_sample}
     return loaded, [name for name in names if name not in loaded]
 
 
-def plan_of(parts, items, judges, options, price):
+def plan_of(parts, judges, options, price):
     """What is to be asked, part by part, also if the servers give no token probabilities.
 
     A request that two parts share counts with the first.
@@ -269,7 +248,7 @@ def plan_of(parts, items, judges, options, price):
             continue  # takes no call
         counter = counters.setdefault(id(judge), Count(judge))
         before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
-        part.count(items[part.key], counter, options)
+        part.ask(counter, options)
         line = {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
         lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
@@ -308,7 +287,7 @@ def judges_of_rows(paper, artefacts, judge, limits):
     return judges
 
 
-def ask_all(parts, items, judges, options, report):
+def ask_all(parts, judges, options, report):
     """Replies and counts by part, and why the run stopped early; every batch is submitted before one is waited for."""
     stopped, replies, counts = [], {}, {}
 
@@ -318,14 +297,14 @@ def ask_all(parts, items, judges, options, report):
         judge = judges[part.row.row]
         calls, cost = judge.spent["calls"], judge.cost
         try:
-            _try_out(part, items[part.key], judge, options)
+            _try_out(part, judge, options)
         except Unreadable as error:
             stopped.append(str(error))
             return
-        responses = part.ask(items[part.key], judge, options)
+        responses = part.ask(judge, options)
         spent = judge.spent["calls"] - calls, judge.cost - cost
         replies[part.key] = responses
-        counts[part.key] = _count_replies(part, items[part.key], responses, judge, spent, options)
+        counts[part.key] = _count_replies(part, responses, judge, spent, options)
         if report:
             read = counts[part.key]["read"]
             report(
@@ -340,13 +319,13 @@ class Unreadable(ValueError):
     """Most of the first replies to a row hold no rating, so nothing more is asked."""
 
 
-def _try_out(part, items, judge, options):
+def _try_out(part, judge, options):
     """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
     samples, _ = part.sent(options)
-    few = items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
-    if not judge.asks or "batch:" in judge.name or len(few) == len(items):
+    few = part.items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
+    if not judge.asks or "batch:" in judge.name or len(few) == len(part.items):
         return
-    responses = part.ask(few, judge, options)
+    responses = part._replace(items=few).ask(judge, options)
     answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
     unread = answered[answered["score"].isna()]
     if 2 * len(unread) <= len(answered):
@@ -360,10 +339,17 @@ def _try_out(part, items, judge, options):
     )
 
 
-def _count_replies(part, items, responses, judge, spent, options):
+def _count_replies(part, responses, judge, spent, options):
     """A part's line of the counts."""
     read = responses["score"].notna().sum()
     missing = responses["reason"].isin([NOT_ASKED, NOT_ANSWERED]).sum()
     sent, left_open = part.departures(judge, options)
-    line = [judge.name, len(items), len(responses), read, len(responses) - read - missing, missing]
+    line = [
+        judge.name,
+        len(part.items),
+        len(responses),
+        read,
+        len(responses) - read - missing,
+        missing,
+    ]
     return dict(zip(REPLIES, [*line, *spent, sent, "; ".join(left_open)]))

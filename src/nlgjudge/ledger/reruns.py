@@ -1,4 +1,4 @@
-"""A rerun: published rows of a model, asked of another judge under the paper's protocol, and its folder of results."""
+"""A rerun: published rows of a model asked of another judge, and its folder of results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import available
 from nlgjudge.judging.judge import Budget
-from nlgjudge.judging.planning import COUNTS
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
 from nlgjudge.ledger import ledger, sentences
-from nlgjudge.ledger.comparison import averages, compare, side_by_side
+from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
@@ -32,7 +31,6 @@ from nlgjudge.ledger.rerun_requests import (
     judges_of_rows,
     parts_of,
     plan_of,
-    versions,
 )
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import matplotlib.figure
-
-    from nlgjudge.judging.store import Store
 
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
@@ -59,26 +55,22 @@ class Rerun(NamedTuple):
     cells
         The ledger's columns; a line for each published cell that the judge reaches, in every version of the paper.
     means
-        By table, row and dataset, the mean over the aspects in one coefficient: `paper, artefact, row, dataset, level,
-        coefficient, aspects`, `ours` with `ci_low, ci_high`, and `published` by the paper's `model`. `difference` with
-        `difference_low, difference_high` is from the scores that the published row rests on, where these are released.
-        `reading` is `higher`, `lower` or `within chance` (empty without an interval), by the difference or else by
-        where the published mean lies. `rule` is what the rule-based judge `surface` reaches, `ceiling` a single rater
-        with the mean of the others.
+        By table, row and dataset, the mean over aspects in one coefficient: `ours` with `ci_low, ci_high`, and
+        `published` by the paper's `model`; `difference`, with bounds, from the released scores of the published row;
+        `reading`, `higher`, `lower` or `within chance` (empty without an interval); `rule`, what a rule-based judge
+        reaches; `ceiling`, a single rater with the mean of the others.
     counts
         By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (without a rating), `missing` (not
         asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper `left open`.
     plan
-        By row, dataset and tables, what had to be asked when the run began: `judge`, the columns of
-        `nlgjudge.judging.planning.COUNTS`, and `cost` where a price is given. If a row weighs ratings by token
-        probability, also `tokens_without_logprobs` and `cost_without_logprobs`, if the server gives none.
+        By row, dataset and tables, what had to be asked when the run began; `_without_logprobs` if the server gives no
+        token probabilities.
     enters
         Whether the cells may enter the ledger.
     notice
         How many replies were parsed, why the cells may not enter, and what is left out.
     scores
-        By row, dataset and tables: `item_id, doc_id, system_id`, people's ratings in a column for each aspect as
-        published, and the judge's in a column ``judge:aspect``.
+        By row, dataset and tables, people's ratings by aspect as published, and the judge's as ``judge:aspect``.
     prompts
         Digests of the prompts, by name.
     responses
@@ -100,15 +92,6 @@ class Rerun(NamedTuple):
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
     discernment: pd.DataFrame = pd.DataFrame(columns=["judge", "dataset"])
-
-    def table(self) -> pd.DataFrame:
-        """Our cells beside the published ones of the first version; without cells, the plan by row."""
-        if not len(self.cells):
-            amounts = [name for name in (*COUNTS, "cost") if name in self.plan]
-            amounts = [name for name in amounts if name not in ("samples", "cached")]
-            return self.plan.groupby(["row"], sort=False)[amounts].sum()
-        version = self.cells["paper"].iloc[0]
-        return side_by_side(self.cells[self.cells["paper"] == version]).T
 
     def sentences(self, paper: str = "", artefact: str = "") -> list[str]:
         """Say what the judge gives in each table, or in one, beside the published value."""
@@ -170,7 +153,6 @@ def rerun(
     notebook: str = "",
     plan_only: bool = False,
     report: Callable[[str], object] | None = None,
-    store: Store | None = None,
 ) -> Rerun:
     """Rerun the rows of a model in published tables with another judge.
 
@@ -181,8 +163,8 @@ def rerun(
     artefacts
         As ``"table1"``. Tables that share replies are asked once.
     judge
-        A judge for all rows, or a dict with one for each row by its published label; each as for
-        `nlgjudge.judge_items`, a list for the mean of several. Empty asks nobody and gives the plan.
+        As for `nlgjudge.judge_items`, for all rows, or a dict with one for each row by its published label. Empty asks
+        nobody and gives the plan.
     source
         As for `nlgjudge.load`. With ``auto`` a served judge is not asked about the sample.
     limit
@@ -192,18 +174,16 @@ def rerun(
     max_cost
         What all judges may spend together, in the price's currency; of a batch, by its plan.
     options
-        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, `logprobs`, and any other
-        parameters of the request in a dict `sampling`; and `pattern`, a regular expression for ratings that are
-        not read otherwise (`nlgjudge.judging.Reading`). ``{"logprobs": False}`` is for a model without token
-        probabilities; G-Eval then estimates them from twenty samples (section 2).
+        In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, other parameters of the request in
+        a dict `sampling`, and `pattern`, a regular expression for ratings that are not read otherwise
+        (`nlgjudge.judging.Reading`). ``{"logprobs": False}`` is for a model without token probabilities, which G-Eval
+        then estimates from twenty samples (section 2).
     notebook
         Written into the cells.
     plan_only
         Ask nothing.
     report
         Called with a line after each row on each dataset.
-    store
-        Where replies of a judge that is given by its name are kept.
 
     Raises
     ------
@@ -223,14 +203,17 @@ def rerun(
         check_known("option", name, OPTIONS)
     options = {name: value for name, value in (options or {}).items() if value is not None}
     budget = Budget(max_cost)
-    limits = {"price": price, "budget": budget, "store": store}
+    limits = {"price": price, "budget": budget}
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
-    parts = [part for part in parts if part.scope.benchmark in benchmarks]
-    items = {part.key: part.items(benchmarks[part.scope.benchmark], limit) for part in parts}
-    plan = plan_of(parts, items, judges, options, price)
-    prompts = {one.name: one.digest for part in parts for one in part.prompts.values()}
+    parts = [
+        part.loaded(benchmarks[part.scope.benchmark], limit)
+        for part in parts
+        if part.scope.benchmark in benchmarks
+    ]
+    plan = plan_of(parts, judges, options, price)
+    prompts = {prompt.name: prompt.digest for part in parts for prompt in part.prompts.values()}
     if any("batch:" in name for name in plan["judge"]):
         budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
@@ -238,21 +221,19 @@ def rerun(
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
         return Rerun(*empty, plan, notice=notice, prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
-    if sample and source == "auto" and any(one.asks for one in judges.values()):
+    if sample and source == "auto" and any(asked.asks for asked in judges.values()):
         raise ValueError(
             "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
             "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
         )
-    replies, counts, stopped = ask_all(parts, items, judges, options, report)
+    replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
-    scores = {
-        part.key: _scores(part, replies[part.key], items[part.key], benchmarks) for part in parts
-    }
+    scores = {part.key: _scores(part, replies[part.key]) for part in parts}
     rarely_rated = _rarely_rated(scores)
-    cells = _cells(paper, parts, scores, judges, options, notebook, sample)
+    cells = _cells(parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
-    means = _means(paper, parts, scores, items, benchmarks)
+    means = _means(parts, scores)
     objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
     notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
@@ -263,10 +244,10 @@ def rerun(
     )
 
 
-def _scores(part, responses, items, benchmarks):
+def _scores(part, responses):
     """People's ratings under the aspects' published names, and next to them the judge's."""
-    people = benchmarks[part.scope.benchmark].human()
-    people = people[people["item_id"].isin(items["item_id"])]
+    people = part.benchmark.human()
+    people = people[people["item_id"].isin(part.items["item_id"])]
     frame = people[["item_id", "doc_id", "system_id"]]
     ratings = {aspect: people[rated] for aspect, (_, rated) in part.aspects.items()}
     return _with_scores(frame.assign(**ratings), responses, "judge")
@@ -294,22 +275,24 @@ def _rarely_rated(scores):
     return texts
 
 
-def _cells(paper, parts, scores, judges, options, notebook, sample):
+def _cells(parts, scores, judges, options, notebook, sample):
     """Our cells next to each published table, with averages."""
     own = {}
     for part in parts:
-        cells = _correlations(paper, part, scores[part.key])
+        cells = _correlations(part, scores[part.key])
         own[part.key] = cells.assign(**_labels(part, judges[part.row.row], options))
     tables = []
-    for version, artefact in versions(paper, _artefacts(parts)):
+    for version, artefact in _versions(parts):
         table = published(version, artefact)
         ours = []
         for row in dict.fromkeys(part.row.row for part in parts):
-            here = [one for one in parts if one.row.row == row and artefact in one.artefacts]
-            if here:
-                cells = pd.concat([own[part.key] for part in here]).merge(table[KEY], on=KEY)
-                frames = {part.scope.dataset: scores[part.key] for part in here}
-                policy = {"constant": here[0].scope.constant}
+            own_parts = [
+                part for part in parts if part.row.row == row and artefact in part.artefacts
+            ]
+            if own_parts:
+                cells = pd.concat([own[part.key] for part in own_parts]).merge(table[KEY], on=KEY)
+                frames = {part.scope.dataset: scores[part.key] for part in own_parts}
+                policy = {"constant": own_parts[0].scope.constant}
                 ours += [cells, averages(table[table["row"] == row], cells, frames, **policy)]
         ours = pd.concat(ours, ignore_index=True)
         ours = ours.drop(columns=["metric", "reason"], errors="ignore")
@@ -319,13 +302,16 @@ def _cells(paper, parts, scores, judges, options, notebook, sample):
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
 
 
-def _artefacts(parts):
-    return dict.fromkeys(name for part in parts for name in part.artefacts)
+def _versions(parts):
+    """Tables of some parts in all published versions of their paper, as pairs of version and table."""
+    artefacts = dict.fromkeys(name for part in parts for name in part.artefacts)
+    keys = [version for part in parts[:1] for version in PAPERS[part.paper].versions]
+    return [(version, artefact) for version in keys for artefact in artefacts]
 
 
-def _correlations(paper, part, frame):
+def _correlations(part, frame):
     """Every published correlation of a part, with its interval."""
-    cells = pd.concat([_cells_of(part, published(*key)) for key in versions(paper, part.artefacts)])
+    cells = pd.concat([_cells_of(part, published(*key)) for key in _versions([part])])
     policy = {"constant": part.scope.constant}
     tables = []
     for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
@@ -355,10 +341,10 @@ def _labels(part, judge, options):
     }
 
 
-def _means(paper, parts, scores, items, benchmarks):
+def _means(parts, scores):
     """The mean over aspects of each row and dataset, by table; a later version only where it publishes other values."""
-    lines, before, measured, ceilings = [], {}, {}, {}
-    for version, artefact in versions(paper, _artefacts(parts)):
+    lines, before, measured = [], {}, {}
+    for version, artefact in _versions(parts):
         table = published(version, artefact)
         for part in [part for part in parts if artefact in part.artefacts]:
             cells = _cells_of(part, table)
@@ -370,49 +356,44 @@ def _means(paper, parts, scores, items, benchmarks):
             cells = _in_one_coefficient(cells, frame)
             if cells.empty:
                 continue
-            about = benchmarks[part.scope.benchmark], items[part.key]
             how = cells.loc[0, ["level", "coefficient"]].to_dict()
             place = *cells["aspect"], *how.values()
             if (part.key, place) not in measured:
-                mean = _measured(paper, part, list(cells["aspect"]), how, frame, *about)
-                measured[part.key, place] = mean
-            if (part.scope.dataset, place) not in ceilings:
-                ceiling = _ceiling(part, list(cells["aspect"]), how, *about)
-                ceilings[part.scope.dataset, place] = ceiling
+                measured[part.key, place] = _measured(part, list(cells["aspect"]), how, frame)
             line = {"paper": version, "artefact": artefact, "row": part.row.row, **how}
             line |= {"dataset": part.scope.dataset, "aspects": len(cells), "model": part.row.model}
             line |= {"published": cells["value"].mean(), **measured[part.key, place]}
-            line |= {"reading": _reading(line), "ceiling": ceilings[part.scope.dataset, place]}
-            lines.append(line)
+            lines.append(line | {"reading": _reading(line)})
     return pd.DataFrame(lines, columns=MEANS)
 
 
 def _in_one_coefficient(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
-    rated = [one for one in cells["aspect"] if frame[f"judge:{one}"].notna().any()]
+    rated = [aspect for aspect in cells["aspect"] if frame[f"judge:{aspect}"].notna().any()]
     cells = cells[cells["aspect"].isin(rated)]
-    first = cells.sort_values("coefficient", key=lambda one: one != "spearman", kind="stable")
+    first = cells.sort_values("coefficient", key=lambda names: names != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
 
 
-def _measured(paper, part, aspects, how, frame, benchmark, items):
-    """A judge's mean, its difference from the released scores, and the mean of a rule."""
+def _measured(part, aspects, how, frame):
+    """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        triples = [(frame, f"{name}:{one}", one) for name, _ in signs for one in aspects]
+        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
-    released = None if benchmark.is_sample else _released(paper, part, frame, items)
+    line["ceiling"] = _ceiling(part, aspects, how)
+    released = None if part.benchmark.is_sample else _released(part, frame)
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
-        by_rule = part.ask(items, get_judge("surface"), {"samples": 1})
+        by_rule = part.ask(get_judge("surface"), {"samples": 1})
         line["rule"] = mean_of(_with_scores(frame, by_rule, "rule"), ("rule", 1)).value
     return line
 
@@ -427,30 +408,34 @@ def _reading(line):
     return "higher" if zero < low else "lower" if zero > high else sentences.CHANCE
 
 
-def _released(paper, part, frame, items):
+def _released(part, frame):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
-    name = PAPERS[paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
+    name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
     if not name or not available(name):
         return None
-    both = _with_scores(frame, responses(name, items=items), "released")
-    columns = [f"{who}:{one}" for who in ("judge", "released") for one in part.aspects]
-    return both.dropna(subset=[one for one in columns if both[one].notna().any()])
+    both = _with_scores(frame, responses(name, items=part.items), "released")
+    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
+    return both.dropna(subset=[column for column in columns if both[column].notna().any()])
 
 
-def _ceiling(part, aspects, how, benchmark, items):
+def _ceiling(part, aspects, how):
     """Mean over aspects of a single rater's agreement with the others; NaN without single raters."""
     from nlgjudge.stats.rater_agreement import ceiling  # a plan needs no statistics
 
-    ratings = benchmark.ratings.merge(items[["item_id", "doc_id", "system_id"]], on="item_id")
-    each = [ratings[ratings["aspect"] == part.aspects[one][1]] for one in aspects]
-    if any(one["rater"].nunique() < 2 for one in each):
+    ratings = part.benchmark.ratings.merge(
+        part.items[["item_id", "doc_id", "system_id"]], on="item_id"
+    )
+    each = [ratings[ratings["aspect"] == part.aspects[aspect][1]] for aspect in aspects]
+    if any(rated["rater"].nunique() < 2 for rated in each):
         return np.nan
-    return float(np.mean([ceiling(one, constant=part.scope.constant, **how).value for one in each]))
+    return float(
+        np.mean([ceiling(rated, constant=part.scope.constant, **how).value for rated in each])
+    )
 
 
 def _objections(judges, counts, options, sample, limit):
     """Why cells may not enter the ledger."""
-    for name in dict.fromkeys(one.name for one in judges.values() if not one.is_model):
+    for name in dict.fromkeys(judge.name for judge in judges.values() if not judge.is_model):
         yield f"{name} is not a language model: it enters no ledger"
     if sample:
         yield "the items are the sample's, not the papers'"
@@ -482,8 +467,8 @@ def _gaps(counts, absent):
 
 def _recorded_means(means):
     """Means of recorded and kept judges over the same cells, by line of `means`."""
-    kept = ledger.kept_cells().query("aspect != 'AVG'").dropna(subset="ours")
-    recorded = kept.groupby([*LINE, "judge"])["ours"].agg(["mean", "size"]).reset_index()
+    reruns = ledger.committed("reruns").query("aspect != 'AVG'").dropna(subset="ours")
+    recorded = reruns.groupby([*LINE, "judge"])["ours"].agg(["mean", "size"]).reset_index()
     recorded = means[[*LINE, "aspects"]].merge(recorded, on=LINE)
     return recorded[recorded["size"] == recorded["aspects"]].drop(columns=["size", "aspects"])
 
@@ -501,14 +486,11 @@ def place(names: Sequence[str], options: dict, limit: int, sample: bool) -> Path
 
 
 def save(runs: dict[str, Rerun], folder: Path) -> None:
-    """Add runs, by paper, to a judge's folder as from `place`.
-
-    Rows of a table that was run before are replaced, calls and cost added up.
-    """
+    """Add runs, by paper, to a judge's folder: rows that were run before are replaced, calls and cost added up."""
     folder.mkdir(parents=True, exist_ok=True)
-    cells = pd.concat([one.cells for one in runs.values()], ignore_index=True)
-    means = pd.concat([one.means for one in runs.values()], ignore_index=True)
-    counts = pd.concat({name: one.counts for name, one in runs.items()}, names=["paper"])
+    cells = pd.concat([run.cells for run in runs.values()], ignore_index=True)
+    means = pd.concat([run.means for run in runs.values()], ignore_index=True)
+    counts = pd.concat({name: run.counts for name, run in runs.items()}, names=["paper"])
     counts = counts.reset_index()
     if (folder / "cells.csv").exists():
         before = read_rerun(folder)

@@ -1,7 +1,5 @@
 """The answer that a table gives, in a few sentences made from its cells."""
 
-import pandas as pd
-
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, titled
@@ -124,19 +122,7 @@ def _grouped(rows, kinds):
 
 
 def of_judge(means, counts):
-    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`.
-
-    Examples
-    --------
-    >>> means = pd.DataFrame([{"paper": "geval", "artefact": "table2", "row": "G-EVAL-4", "dataset": "topical_chat",
-    ...     "level": "dataset", "coefficient": "spearman", "aspects": 4, "ours": 0.51, "ci_low": 0.46, "ci_high": 0.55,
-    ...     "published": 0.588, "model": "GPT-4", "difference_low": None, "reading": "lower"}])
-    >>> counts = pd.DataFrame([{"judge": "openai:m", "replies": 24100, "unread": 480, "missing": 100, "calls": 1200,
-    ...     "cost": 0.12}])
-    >>> print(*of_judge(means, counts).split(". ")[1:], sep="\\n")
-    The published value is above the interval, so openai:m is lower
-    Of 24,000 replies 480 hold no rating (2.0%), and 100 more are missing; 1,200 calls, cost 0.12.
-    """
+    """Say what a judge gives in one table, beside the published values, from lines of a `Rerun`."""
     first = means.iloc[0]
     judge = listed(list(dict.fromkeys(counts["judge"])))
     datasets = listed([titled(one) for one in dict.fromkeys(means["dataset"])])
@@ -149,36 +135,19 @@ def of_judge(means, counts):
             f"{where}: {judge} has no correlation, for its ratings are all alike. {_spent(counts)}."
         )
     if len(means) == 1:
-        ours = with_interval(means).iloc[0]
-        said = f"{judge} in the place of {first['row']} reaches {ours}, where the paper publishes "
-        said += f"{first['published']:.3g} with {first['model']}"
-        reading = _reading_of(first, judge)
+        rows, ours = first["row"], with_interval(means).iloc[0]
     else:
-        said = f"{judge} in the place of {len(means)} rows reaches {_range(means['ours'])}, where the paper publishes "
-        said += _range(means["published"])
-        reading = _readings(means)
-    return f"{where}: {said} ({what}). {reading}. {_spent(counts)}."
+        rows, ours = f"{len(means)} rows", _range(means["ours"])
+    published = _range(means["published"])
+    return (
+        f"{where}: {judge} in the place of {rows} reaches {ours}, where the paper publishes {published} ({what}). "
+        f"{_readings(means)}. {_spent(counts)}."
+    )
 
 
 def _range(values):
     low, high = f"{values.min():.2f}", f"{values.max():.2f}"
     return low if low == high else f"{low} to {high}"
-
-
-def _reading_of(line, judge):
-    """Whether a judge is higher or lower than one published row, and by what that is known."""
-    if not line["reading"]:
-        return "No interval is valid here, so the difference is not judged"
-    so = (
-        "the difference is within chance"
-        if line["reading"] == CHANCE
-        else f"{judge} is {line['reading']}"
-    )
-    if pd.notna(line["difference_low"]):
-        bounds = f"[{line['difference_low']:.2f}, {line['difference_high']:.2f}]"
-        return f"On the texts of its released replies, the difference is {line['difference']:+.2f} {bounds}, so {so}"
-    side = {"higher": "below", "lower": "above", CHANCE: "inside"}[line["reading"]]
-    return f"The published value is {side} the interval, so {so}"
 
 
 def _readings(means):
@@ -199,29 +168,18 @@ def _readings(means):
 def _spent(counts):
     """How many replies could be read, and what they took."""
     counts = counts.sum(numeric_only=True)
-    given, unread = counts["replies"] - counts["missing"], counts["unread"]
-    said = f"Of {given:,.0f} replies "
-    said += (
-        f"{unread:,.0f} hold no rating ({unread / given:.1%})" if unread else "all hold a rating"
+    answered, unread = counts["replies"] - counts["missing"], counts["unread"]
+    text = f"Of {answered:,.0f} replies "
+    text += (
+        f"{unread:,.0f} hold no rating ({unread / answered:.1%})" if unread else "all hold a rating"
     )
-    said += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
-    said += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
-    return said + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
+    text += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
+    text += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
+    return text + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
 
 
 def of_discernment(lines):
-    """Say which of DHP's perturbations one judge notices on one dataset.
-
-    `lines` has `judge, dataset, perturbation`, and D as `value` with `ci_low, ci_high`.
-
-    Examples
-    --------
-    >>> lines = pd.DataFrame({"judge": "openai:m", "dataset": "SummEval", "perturbation": ["typos", "deletions"],
-    ...                       "value": [0.2, 3.1], "ci_low": [0.1, 2.0], "ci_high": [0.6, 4.0]})
-    >>> print(*of_discernment(lines).split(": ")[1].split(". "), sep="\\n")
-    openai:m is surely above D = 1 in 1 of 2 perturbations and surely below in 1
-    The lowest D is 0.20 [0.10, 0.60] (typos).
-    """
+    """Say which of DHP's perturbations one judge notices on one dataset, from lines of `Rerun.discernment`."""
     first = lines.iloc[0]
     above, below = (lines["ci_low"] > 1).sum(), (lines["ci_high"] < 1).sum()
     lowest = lines.sort_values("value").head(1)

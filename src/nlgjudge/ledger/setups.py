@@ -14,7 +14,7 @@ from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items
 from nlgjudge.judging.tasks import MISSING, Tasks
-from nlgjudge.papers.dhp.perturbing import perturb
+from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 # Everything that a set-up can say, and what it says otherwise.
 SETUP: dict[str, Any] = {
@@ -44,51 +44,39 @@ _RANGE = re.compile(r"\d+(?: ?[-–] ?| to | or )(\d+)")
 
 
 class Setup:
-    """One side of an ablation, checked before anything is asked.
+    """One side of an ablation (`entries` of `SETUP`), checked before anything is asked.
 
-    Parameters
-    ----------
-    given : dict
-        All entries of `SETUP`.
-    judge : nlgjudge.judging.judge.Judge
-    items : pandas.DataFrame
-    aspects : list of str
-        That are compared.
-
-    Attributes
-    ----------
-    prompts : list of nlgjudge.judging.prompts.Prompt
-        One for each aspect that is asked about.
+    `prompts` has one for each aspect that is asked about; `aspects` are compared.
     """
 
-    def __init__(self, given, judge, items, aspects, examples=None):
-        check_known("aggregation", given["aggregation"], AGGREGATIONS)
+    def __init__(self, entries, judge, items, aspects, examples=None):
+        check_known("aggregation", entries["aggregation"], AGGREGATIONS)
         for name, like in _LIKE.items():
-            if given[name] and not isinstance(given[name], type(like)):
+            if entries[name] and not isinstance(entries[name], type(like)):
                 kind = type(like).__name__
-                raise ValueError(f"{name}={given[name]!r}: expected a {kind}, as {like}")
-        self.given, self.judge, self.aspects = given, judge, aspects
+                raise ValueError(f"{name}={entries[name]!r}: expected a {kind}, as {like}")
+        self.entries, self.judge, self.aspects = entries, judge, aspects
         self.examples = examples
-        self.prompts = [_prompt(given, judge, aspect) for aspect in given["average"] or aspects]
-        self.texts = _perturbed(items, given["perturb"]) if given["perturb"] else items
+        self.prompts = [_prompt(entries, judge, aspect) for aspect in entries["average"] or aspects]
+        self.texts = _perturbed(items, entries["perturb"]) if entries["perturb"] else items
         self.ask(plan=True)  # refuses what cannot be asked
-        if given["scale"]:
+        if entries["scale"]:
             _warn_of_another_scale(self.prompts)
 
     def ask(self, judge=None, plan=False):
         """Replies of the set-up's judge, or of another, as from `nlgjudge.judge_items`."""
-        how = {name: self.given[name] for name in ("samples", "system", "policy", "estimator")}
-        how |= {"sampling": self.given["options"], "plan": plan, "examples": self.examples}
+        how = {name: self.entries[name] for name in ("samples", "system", "policy", "estimator")}
+        how |= {"sampling": self.entries["options"], "plan": plan, "examples": self.examples}
         return judge_items(self.texts, self.prompts, judge or self.judge, **how)
 
     def scores(self, replies):
         """A score for each item, by aspect."""
         keys = ["item_id", "aspect"]
         each = replies.groupby(["judge", *keys] if "judge" in replies else keys, sort=False)
-        scores = each["score"].agg(AGGREGATIONS[self.given["aggregation"]])
+        scores = each["score"].agg(AGGREGATIONS[self.entries["aggregation"]])
         scores = scores.groupby(level=keys, sort=False).mean().unstack()
-        scores = scores.reindex(columns=self.given["average"] or self.aspects)
-        if not self.given["average"]:
+        scores = scores.reindex(columns=self.entries["average"] or self.aspects)
+        if not self.entries["average"]:
             return scores
         return pd.DataFrame(dict.fromkeys(self.aspects, scores.mean(axis=1, skipna=False)))
 
@@ -96,15 +84,19 @@ class Setup:
         """By aspect, the share of its replies without a rating, and what its replies cost at `price` from scratch."""
         replies = replies[~replies["reason"].isin(MISSING)]
         unread = replies["score"].isna() | replies["reason"].ne("")
-        given = set(zip(replies["item_id"], replies["aspect"]))
-        read = pd.Series(0, [one.aspect for one in self.prompts])
-        for one in self.prompts:
-            tasks = [task for task in Tasks(self.texts, one) if (task.item_id, one.aspect) in given]
-            read[one.aspect] = sum(map(prompt_tokens, tasks)) * len(self.judge.judges)
+        answered = set(zip(replies["item_id"], replies["aspect"]))
+        read = pd.Series(0, [prompt.aspect for prompt in self.prompts])
+        for prompt in self.prompts:
+            tasks = [
+                task
+                for task in Tasks(self.texts, prompt)
+                if (task.item_id, prompt.aspect) in answered
+            ]
+            read[prompt.aspect] = sum(map(prompt_tokens, tasks)) * len(self.judge.judges)
         written = (replies["text"].str.len() // CHARACTERS + 1).groupby(replies["aspect"]).sum()
         prices = price or (nan, nan) if self.judge.is_model else (0, 0)
         cost = (read * prices[0] + written * prices[1]) / 1e6
-        if self.given["average"]:
+        if self.entries["average"]:
             both = {"unread": unread.mean(), "cost": cost.sum(min_count=1)}
             return pd.DataFrame(both, self.aspects)
         return pd.DataFrame({"unread": unread.groupby(replies["aspect"]).mean(), "cost": cost})
@@ -114,21 +106,23 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
     """Both set-ups by label, with one judge where they name the same, and one budget."""
     for name in base | change:
         check_known("entry of a set-up", name, SETUP, most=len(SETUP))
-    given = {"base": SETUP | base, "variant": SETUP | base | change}
-    if given["base"] == given["variant"]:
+    entries = {"base": SETUP | base, "variant": SETUP | base | change}
+    if entries["base"] == entries["variant"]:
         raise ValueError(
             f"change={change}: expected another value than the base has, of one of {', '.join(SETUP)}"
         )
     limits = {"price": price, "max_cost": max_cost, "budget": Budget(max_cost)}
-    judges = {"base": _judge(given["base"]["judge"], items, limits)}
-    same = given["base"]["judge"] == given["variant"]["judge"]
-    judges["variant"] = judges["base"] if same else _judge(given["variant"]["judge"], items, limits)
-    examples = {label: _rated(benchmark, one["examples"]) for label, one in given.items()}
-    shown = [item for one in given.values() for item in one["examples"]]
+    judges = {"base": _judge(entries["base"]["judge"], items, limits)}
+    same = entries["base"]["judge"] == entries["variant"]["judge"]
+    judges["variant"] = (
+        judges["base"] if same else _judge(entries["variant"]["judge"], items, limits)
+    )
+    shown = [item for setup in entries.values() for item in setup["examples"]]
     items = items[~items["item_id"].isin(shown)]
+    rated = {label: _rated(benchmark, setup["examples"]) for label, setup in entries.items()}
     return {
-        label: Setup(given[label], judges[label], items, aspects, examples[label])
-        for label in given
+        label: Setup(setup, judges[label], items, aspects, rated[label])
+        for label, setup in entries.items()
     }
 
 
@@ -138,22 +132,21 @@ def _rated(benchmark, names):
         return None
     for name in names:
         check_known("item", name, benchmark.items["item_id"].tolist())
-    rated = benchmark.items.merge(
-        benchmark.human().drop(columns=["doc_id", "system_id"]), on="item_id"
-    )
-    return rated.set_index("item_id").loc[list(names)].reset_index()
+    ratings = benchmark.human().drop(columns=["doc_id", "system_id"])
+    rated = benchmark.items.merge(ratings, on="item_id").set_index("item_id")
+    return rated.loc[list(names)].reset_index()
 
 
 def plan_of(setups):
     """By set-up, calls, tokens and cost of what is not stored; what both ask for counts once."""
-    counters = {one.judge: Count(one.judge) for one in setups.values()}
-    with_logprobs = any(one.given["options"].get("logprobs") for one in setups.values())
+    counters = {setup.judge: Count(setup.judge) for setup in setups.values()}
+    with_logprobs = any(setup.entries["options"].get("logprobs") for setup in setups.values())
     rows = {}
-    for label, one in setups.items():
-        counter = counters[one.judge]
+    for label, setup in setups.items():
+        counter = counters[setup.judge]
         counted, estimated = dict(counter.counts), dict(counter.estimated)
-        if one.judge.asks:
-            one.ask(counter)
+        if setup.judge.asks:
+            setup.ask(counter)
         rows[label] = {name: number - counted[name] for name, number in counter.counts.items()}
         if with_logprobs:
             for name in sorted({"completion_tokens", "cost"} & counter.estimated.keys()):
@@ -171,24 +164,27 @@ def _judge(spec, items, limits):
     return get_judge(spec, **options)
 
 
-def _prompt(given, judge, aspect):
+def _prompt(entries, judge, aspect):
     """A set-up's prompt for an aspect."""
-    asked, scale = given["prompt"], given["scale"]
-    if isinstance(asked, str):
-        asked = _about(asked, aspect)
-    elif isinstance(asked, (list, tuple)):  # messages
-        asked = [message | {"content": _about(message["content"], aspect)} for message in asked]
-    if asked == "" and isinstance(judge, Replay):
-        one = judge.prompt(aspect)
-    elif asked == "" and not judge.asks:
-        one = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
+    spec, scale = entries["prompt"], entries["scale"]
+    if isinstance(spec, str):
+        spec = _about(spec, aspect)
+    elif isinstance(spec, (list, tuple)):  # messages
+        spec = [message | {"content": _about(message["content"], aspect)} for message in spec]
+    if spec == "" and isinstance(judge, Replay):
+        prompt = judge.prompt(aspect)
+    elif spec == "" and not judge.asks:
+        prompt = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
     else:
-        one = as_prompt(asked, scale=scale or (1, 5))
-    for old, new in given["words"].items():
-        if old not in one.body:
-            raise ValueError(f"prompt {one.name} has no {old!r} to replace: take words of its text")
-        one = one._replace(body=one.body.replace(old, new), exact=False)
-    return one._replace(aspect=aspect, scale=scale or one.scale)
+        prompt = as_prompt(spec, scale=scale or (1, 5))
+    body = prompt.body
+    for old, new in entries["words"].items():
+        if old not in body:
+            raise ValueError(f"prompt {prompt.name} has no {old!r}: replace words of its text")
+        body = body.replace(old, new)
+    if entries["words"]:
+        prompt = prompt._replace(body=body, exact=False)
+    return prompt._replace(aspect=aspect, scale=scale or prompt.scale)
 
 
 def _about(text, aspect):
@@ -196,30 +192,24 @@ def _about(text, aspect):
 
 
 def _perturbed(items, wanted):
-    made = perturb(items, [wanted]).items
+    made = perturb(items, [Perturbation(*wanted)]).items
     made = made[made["perturbation"] != "original"]
     return made.assign(item_id=made["original"])
 
 
 def _warn_of_another_scale(prompts):
     """A new scale needs new wording: of ranges as "1-5", and of anchors as "a score of 3"."""
-    for one in prompts:
-        anchors = [int(rating) for rating in re.findall(r"score of (\d+)", one.body)]
-        top = max(one.scale)
-        tops = {*map(int, _RANGE.findall(one.body)), max(anchors, default=top)}
+    for prompt in prompts:
+        anchors = [int(rating) for rating in re.findall(r"score of (\d+)", prompt.body)]
+        top = max(prompt.scale)
+        tops = {*map(int, _RANGE.findall(prompt.body)), max(anchors, default=top)}
         if tops != {top}:
-            said = f"prompt {one.name} describes another scale than {list(one.scale)}"
-            warnings.warn(f"{said}: change its wording too, by `words`", stacklevel=2)
+            fault = f"prompt {prompt.name} describes another scale than {list(prompt.scale)}"
+            warnings.warn(f"{fault}: change its wording too, by `words`", stacklevel=2)
 
 
 def in_words(value):
-    """Write a setting's value as a reader would say it; a prompt, judge or function by its name.
-
-    Examples
-    --------
-    >>> in_words(["typos", "", 5]), in_words({"samples": 1, "words": {"carefully": "with care"}}), in_words([])
-    ('typos 5', 'samples 1, carefully: with care', 'none')
-    """
+    """Write a setting's value as a reader would say it; a prompt, judge or function by its name."""
     if name := getattr(value, "name", getattr(value, "__name__", "")):
         return str(name)
     if value is None or (isinstance(value, (str, list, tuple, dict)) and not len(value)):

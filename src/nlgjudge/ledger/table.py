@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
+from nlgjudge.data.paths import out
 from nlgjudge.ledger import figures, sentences
 from nlgjudge.ledger.average_audit import printed_averages
+from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, with_interval
-from nlgjudge.ledger.ledger import CELL, committed, write
-from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.ledger import CELL, committed, save, write
+from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
 from nlgjudge.ledger.reruns import Rerun, rerun
 from nlgjudge.ledger.variants import Search, search, summary
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Fill(NamedTuple):
-    """Candidates of a row on one dataset: their columns, correlations and scores, and what the caller says of them."""
+    """Candidates of a row on one dataset, and what the caller says of them."""
 
     columns: list
     values: pd.DataFrame
@@ -66,7 +68,6 @@ class Table:
 
     Attributes
     ----------
-    claim
     reran
         What the judge of `rerun` gave; None without one.
 
@@ -113,7 +114,7 @@ class Table:
         """Write published numbers into a text.
 
         ``{ROW, ASPECT, COEFFICIENT}`` becomes the number of the one cell of the first table whose key has these parts;
-        ``|`` separates them where a name has a comma. A `ValueError` says if they name no cell, or several.
+        ``|`` separates them where a name has a comma.
         """
         table = self.published[self.paper, self.artefacts[0]]
 
@@ -149,12 +150,11 @@ class Table:
         benchmark
             Its name is the published dataset's.
         scores
-            `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`, of the items to
-            correlate. Columns of a judge may be named ``NAME:ASPECT``.
+            `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`. Columns of a
+            judge may be named ``NAME:ASPECT``.
         rows
-            By published row, its column or all candidates. The one is taken that fits the row in all of its published
-            cells, on all datasets (`search`). Columns that are not there are left out, and so are rows without a
-            column.
+            By published row, its column or all candidates, of which the one is taken that fits all of the row's
+            published cells, on all datasets (`search`). Columns and rows that are not there are left out.
         evidence
             What the values rest on ([evidence](../glossary.md)); ``none`` for values that are only shown. A row that
             is filled twice keeps the better evidence.
@@ -167,7 +167,7 @@ class Table:
         constant
             As for `nlgjudge.correlation`.
         explained_only
-            Leave out the rows that no column explains, where it is not known which of several rows scores belong to.
+            Leave out the rows that no column explains, where it is not known which row the scores belong to.
         """
         cells = self._cells(self.paper)
         check_known(f"dataset of {self.paper}'s tables", benchmark.name, set(cells["dataset"]))
@@ -195,7 +195,9 @@ class Table:
         values: pd.DataFrame,
         cells: pd.DataFrame | None = None,
     ) -> dict[str, Search]:
-        """Find the variant of each row among correlations that were computed already.
+        """Find the variant of each row among correlations that were computed already; returns a `Search` by row.
+
+        `fill` takes its `explanation` as `variant` and its `note`.
 
         Parameters
         ----------
@@ -204,18 +206,13 @@ class Table:
         values
             `metric` (the variant), `dataset, aspect, level, coefficient, ours, n, n_skipped`.
         cells
-            In the place of the table's cells, as to try the search out; `variants` shows only what was searched
-            without them. The table's are those of the datasets that have values.
-
-        Returns
-        -------
-        By row, what was found; `fill` takes its `explanation` as `variant` and its `note`.
+            In the place of the table's cells, to try the search out; `variants` does not show it.
         """
         if cells is not None:
-            return {one.row: one for one in search(cells, rows, values)}
+            return {result.row: result for result in search(cells, rows, values)}
         cells = self._cells(self.paper)
         cells = cells[cells["dataset"].isin(values["dataset"])]
-        searches = {one.row: one for one in search(cells, rows, values)}
+        searches = {result.row: result for result in search(cells, rows, values)}
         self._searches |= searches
         return searches
 
@@ -229,9 +226,8 @@ class Table:
         artefact
         cells
             `row, dataset, aspect, level, coefficient, ours`; optionally `ci_low, ci_high, ci_reason, n, n_skipped,
-            variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient than the
-            column's label says. Cells that the table does not publish are left out; averages are added if there are
-            none.
+            variant, evidence, note, judge`, and `relabelled`, true where `ours` is another coefficient than the label
+            says. Cells that the table does not publish are left out; averages are added if there are none.
         evidence
             Of rows without their own.
         sample
@@ -270,7 +266,7 @@ class Table:
         cells = self._cells(version).query("row == @row and dataset in @fills")
         first = next(iter(fills.values()))
         names = [
-            one for one in first.columns if all(one in fill.columns for fill in fills.values())
+            name for name in first.columns if all(name in fill.columns for fill in fills.values())
         ]
         values = pd.concat([fill.values for fill in fills.values()], ignore_index=True)
         searched = None
@@ -401,20 +397,24 @@ class Table:
         Parameters
         ----------
         judge, **how
-            As for `nlgjudge.rerun`: `source, limit, price, max_cost, options`.
+            As for `nlgjudge.rerun`.
         artefacts
             Of this notebook's tables, those whose rows are asked; all by default.
 
         Returns
         -------
-        Itself, so that a notebook shows the table with the judge's rows; without a judge, the plan by row.
+        Table or pandas.DataFrame
+            Itself, so that a notebook shows the judge's rows; without a judge, the plan by row.
         """
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
         self._forget()
         if self.reran.cells.empty:
             print(self.reran.notice)
-            return self.reran.table()
+            amounts = self.reran.plan.groupby("row", sort=False).sum(numeric_only=True)
+            return amounts.filter(
+                ["requests", "calls", "prompt_tokens", "completion_tokens", "cost"]
+            )
         return self
 
     def variants(self) -> pd.DataFrame:
@@ -431,15 +431,9 @@ class Table:
         columns: str | list[str] = "aspect",
         artefact: str | None = None,
     ) -> pd.DataFrame:
-        """Our values with their 95% intervals, for one coefficient, as text.
+        """Our values of a table (the first by default) with their 95% intervals, for one coefficient, as text.
 
-        Parameters
-        ----------
-        coefficient
-        columns
-            What the columns are, of the parts of a cell's key.
-        artefact
-            The first table by default.
+        `columns` are of the parts of a cell's key.
         """
         cells = self[artefact or self.artefacts[0]].cells
         cells = cells[cells["ours"].notna() & (cells["coefficient"] == coefficient)]
@@ -451,53 +445,125 @@ class Table:
         return wide.reindex(index=cells["row"].unique(), columns=order).fillna("")
 
     def averages(self) -> pd.DataFrame:
-        """Published averages beside the mean of their own cells (`nlgjudge.ledger.printed_averages`)."""
-        return printed_averages(self.published[self.paper, self.artefacts[0]])
+        """Published averages of the first table beside the mean of their own cells.
 
-    def claims(self, scores: dict[str, pd.DataFrame] | None = None, **how: Any) -> pd.DataFrame:
-        """What the paper's prose says about these tables alone, tested, by section (`nlgjudge.ledger.claims`)."""
-        tested = claims(self.paper, scores, **how)
+        Cells that were each rounded to three digits, and a rounded average of them, may differ by 0.001. A larger
+        difference is an error in the row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per average: `paper, artefact, row, level, coefficient, printed` (as published), `value` (the same as
+            a number), `mean` (NaN if a cell is missing), `difference` (value - mean), `cells` (their number) and
+            `consistent` (missing without a mean).
+        """
+        artefact = self.artefacts[0]
+        cells = self.published[self.paper, artefact]
+        return printed_averages(cells.assign(paper=self.paper, artefact=artefact))
+
+    def corrections(self) -> pd.DataFrame:
+        """The published cells of these tables that contradict their source, and what to cite instead.
+
+        For an average that is not the mean of its cells it is this mean; for a cell with a wrong label, the same number
+        under the label that fits; for any other cell to which the paper's own texts, scores or replies give another
+        value, this value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of the committed ledger: `paper, artefact, row, dataset, aspect, level, coefficient, published, ours,
+            verdict`, `cite` (a number, the published one where only its label is wrong) and `why`.
+
+        Examples
+        --------
+        >>> found = Table("geval", "table1").corrections().query("row == 'G-EVAL-4'")
+        >>> found[["coefficient", "published", "cite", "why"]].round(4).values.tolist()[0]
+        ['spearman', '0.514', 0.5355, 'the mean of its cells']
+        """
+        return corrections(self.paper, self.artefacts)
+
+    @property
+    def third_party(self) -> pd.DataFrame:
+        """What others published about the first table: recomputations, and runs of their own.
+
+        Columns are `source`, `what` (what the numbers are computed from), the cell's key, `value`, `printed` (as they
+        give it), `documents` (number used at the sample level, NaN if not given), `place` and `note`. Raises
+        `FileNotFoundError` if nothing is known.
+        """
+        return third_party(self.paper, self.artefacts[0])
+
+    def settings(self, ours: pd.DataFrame, *, sample: bool = False) -> pd.DataFrame:
+        """Compare our values with tables of the paper that hold no correlations, and save the result.
+
+        Such tables list sizes, settings or scores of example cases. The result is `settings/<notebook>.csv` of this
+        run's results, in the published order; that of the sample is stored separately.
+
+        Parameters
+        ----------
+        ours
+            `artefact, row, column, ours, note`, one row per published cell. An optional `verdict` overrides `same`
+            (equal strings) and `differs`: `within_range` of samples, `stand_in` for a rule in place of a model,
+            `not_run` (the note says what it needs).
+        sample
+
+        Raises
+        ------
+        ValueError
+            If cells are missing, repeated or not published, or a verdict other than `same` is unknown or has no note.
+        """
+        return settings(self.paper, ours, notebook=self.notebook, sample=sample)
+
+    def claims(self) -> pd.DataFrame:
+        """What the paper's prose says about these tables alone, by section, as from `nlgjudge.ledger.claims`."""
+        tested = claims(self.paper)
         own = tested["artefacts"].map(lambda names: set(names.split("|")) <= {*self.artefacts})
         return tested[own].set_index("section")
 
     def figure(self, title: str = "", artefacts: Sequence[str] | None = None) -> Figure:
         """Draw published values and ours, and the differences; `write` saves a figure like it.
 
-        Parameters
-        ----------
-        title
-            Paper and table by default.
-        artefacts
-            The first table by default.
+        By default it shows the first table, with paper and table as `title`.
         """
         names = artefacts or self.artefacts[:1]
-        default = f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
-        title = title or default
+        title = title or f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
         self._drawn = title, names
         # A rehearsal has no verdict to draw.
         judged = None if self.reran is None else self.reran.cells.query("verdict != ''")
         shown = [paper_table(self.rows, self.paper, name, judge=judged) for name in names]
-        cells = pd.concat([one.cells for one in shown], ignore_index=True)
+        cells = pd.concat([table.cells for table in shown], ignore_index=True)
         here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
-        notice = max(one.notice for one in shown)
+        notice = max(table.notice for table in shown)
         figure = figures.comparison(here, title=title, notice=notice)
         figures.check_drawn(figure)
         return figure
 
-    def write(self, *others: Table) -> str:
+    def write(self, *others: Table, judge: str = "") -> str:
         """Save this run's part of the ledger, and the figure if `figure` drew one before.
 
-        Values without evidence are left out. `others` are tables of other papers, whose cells join the part.
+        Values without evidence are left out.
+
+        Parameters
+        ----------
+        *others
+            Tables of other papers, whose cells join the part.
+        judge
+            In place of the part, save the cells as a rerun of this judge; `make refresh` keeps it in
+            `paper_tables/reruns/`.
 
         Returns
         -------
-        As `check`.
+        str
+            As `check`.
         """
+        if judge:
+            cells = pd.concat([table.rows for table in (self, *others)], ignore_index=True)
+            save(cells, out() / "reruns" / f"{judge}.csv")
+            return self.check
         if hasattr(self, "_drawn"):
             drawn = self.figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
             plt.close(drawn)
-        parts = [one.rows for one in (self, *others) if one._has_own]
+        parts = [table.rows for table in (self, *others) if table._has_own]
         if parts:
             rows = pd.concat(parts, ignore_index=True)
             shown_only = rows["evidence"].eq("none") & rows["ours"].notna() & ~rows["sample"]
@@ -529,7 +595,9 @@ def _correlations(frame, names, cells, constant):
     how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}
     tables = [pd.DataFrame(columns=[*KEY[1:], "metric", "column", "ours"])]
     for name in names:
-        of_aspect = {f"{name}:{one}": [one] for one in aspects if f"{name}:{one}" in frame}
+        of_aspect = {
+            f"{name}:{aspect}": [aspect] for aspect in aspects if f"{name}:{aspect}" in frame
+        }
         for column, of in (of_aspect or ({name: aspects} if name in frame else {})).items():
             table = correlation_table(frame, [column], of, **how)
             tables.append(table.assign(metric=name, column=column))

@@ -32,29 +32,24 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    row
     variant
         The nearest variant, whether or not it explains the row; its values go into the ledger.
     explained
         Every cell of the nearest variant rounds to the published digits, directly or via one more digit, and, if there
         was a choice, chance is improbable. Other variants may do the same: see `family`.
-    worst
-        Largest absolute difference of the nearest variant from the published row.
-    exact
-        Its cells that round directly to the published digits.
-    cells
-        Published cells that were compared.
+    worst, runner_up
+        Largest absolute difference of the nearest variant from the published row, and that of the next variant with
+        other values.
+    exact, cells
+        Cells of the nearest variant that round directly to the published digits, and published cells compared.
     tried
         Variants tried.
     chance
         Bound on the probability that any of them fits as closely by chance, in [0, 1]; 0 without a choice. It holds
         for rows that none of the variants made, not for equivalent variants.
-    runner_up
-        Largest absolute difference of the next variant with other values.
-    family
-        The variants that fit every cell, the nearest first. Empty if none fits.
-    rivals
-        Variants with other values whose every cell is within the tolerance, nearest first.
+    family, rivals
+        The variants that fit every cell, and those with other values whose every cell is within the tolerance, the
+        nearest first.
     values
         `dataset, aspect, level, coefficient, ours, n, n_skipped` of the nearest variant.
     """
@@ -114,19 +109,12 @@ class Search(NamedTuple):
         return text + beside
 
 
-def search(table, rows, values, *, tolerance=TOLERANCE):
+def search(table, rows, values):
     """Find the variants that reproduce each published row; returns a list of `Search`.
 
-    Parameters
-    ----------
-    table
-        Published cells, from `published`; averages and empty cells are left out.
-    rows, values
-        As for `Table.search`. A `ValueError` says if a row has no variant or no published cell, or a variant lacks a
-        published cell.
-    tolerance
-        Largest difference in any cell of a variant that is listed among the rivals. What explains a row does not
-        depend on it.
+    `table` has published cells, of which averages and empty ones are left out; `rows` and `values` are as for
+    `Table.search`. A `ValueError` says if a row has no variant or no published cell, or a variant lacks a published
+    cell.
 
     Examples
     --------
@@ -138,13 +126,13 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
     >>> values = pd.DataFrame([{"metric": m, "aspect": a, **cell, "ours": o, "n": 9, "n_skipped": 0}
     ...                        for m, a, o in (("recall", "x", 0.1203), ("recall", "y", 0.4798),
     ...                                        ("precision", "x", 0.21), ("precision", "y", 0.35))])
-    >>> found, = search(table, {"R": ["precision", "recall"]}, values)
-    >>> found.variant, found.explained, found.exact, found.rivals
-    ('recall', True, 2, ())
+    >>> (found,) = search(table, {"R": ["recall", "precision"]}, values)
+    >>> found.variant, found.exact, found.cells
+    ('recall', 2, 2)
     """
     searches = []
     for row, cells, ours in _by_row(table, rows, values):
-        nearest = _search(row, cells["value"], cells["unit"], ours, tolerance)
+        nearest = _search(row, cells["value"], cells["unit"], ours)
         chosen = values[values["metric"] == nearest.variant]
         chosen = chosen.drop(columns=["metric", "reason"], errors="ignore")
         searches.append(nearest._replace(values=chosen))
@@ -154,7 +142,7 @@ def search(table, rows, values, *, tolerance=TOLERANCE):
 def summary(searches):
     """A line for each search: the fields of `Search` by row, `family` and `rivals` as numbers of variants."""
     frame = pd.DataFrame(searches).drop(columns="values")
-    names = [one.explanation.removeprefix("nearest: ") for one in searches]
+    names = [search.explanation.removeprefix("nearest: ") for search in searches]
     frame["variant"] = [re.sub(r"^\w+: ", "", name) for name in names]
     frame["family"] = frame["family"].map(len)
     frame["rivals"] = frame["rivals"].map(len)
@@ -169,10 +157,6 @@ def family_name(names):
     --------
     >>> family_name(["rouge2: f, mean, porter", "rouge2: f, mean, script"])
     'rouge2: f, mean, (porter or script)'
-    >>> family_name(["rougeL: f, script", "rougeL: f, script, five decimals"])
-    'rougeL: f, script (or with five decimals)'
-    >>> family_name(["rouge1: r"])
-    'rouge1: r'
     """
     names = list(dict.fromkeys(names))
     if len(names) == 1:
@@ -220,7 +204,7 @@ def _by_row(table, rows, values):
         yield row, cells[cells["row"] == row].set_index(CELL), ours[computed]
 
 
-def _search(row, printed, unit, ours, tolerance):
+def _search(row, printed, unit, ours):
     """Search one row: its published cells, the unit of each cell's last digit, and ours by variant."""
     covered = ours.index[ours.notna().any(axis=1)]
     absent = printed.index.difference(covered)
@@ -250,7 +234,7 @@ def _search(row, printed, unit, ours, tolerance):
         chance=chance,
         runner_up=others.iloc[0] if len(others) else np.nan,
         family=tuple(fitting),
-        rivals=tuple(others.index[others <= tolerance + 1e-9]),
+        rivals=tuple(others.index[others <= TOLERANCE + 1e-9]),
         values=None,
     )
 

@@ -24,16 +24,6 @@ COLUMNS = [
     "note",
 ]
 MISPRINT = "misprint"  # seen in the print alone
-VERDICTS = [
-    "exact",
-    "close",
-    "within_ci",
-    "differs",
-    "sign_flipped",
-    "relabelled",
-    MISPRINT,
-    "not_run",
-]
 EVIDENCE = [
     "recomputed",
     "released_scores",
@@ -87,8 +77,6 @@ def titled(key: object) -> str:
 
 def of_others(rows: pd.DataFrame) -> pd.Series:
     """Which rows of a ledger rest on another model than the paper's, or on another run of the metric."""
-    if "evidence" not in rows:
-        return pd.Series(False, rows.index)
     return rows["evidence"].isin(OF_OTHERS)
 
 

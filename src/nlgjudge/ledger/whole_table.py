@@ -73,13 +73,6 @@ def tints(cells):
     """Tints of cells with the ledger's columns, keys of `TINTS`.
 
     Empty for a verdict that is only a mark, and for a value of another model, run or author.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"ours": [0.1, 0.1, None], "verdict": ["close", "close", "misprint"],
-    ...                       "evidence": ["recomputed", "other_run", "none"]})
-    >>> tints(cells).tolist()
-    ['reproduces', '', 'no value']
     """
     chosen = cells["verdict"].map(lambda verdict: SHOWN[verdict][1]).mask(of_others(cells), "")
     away = readings(cells)
@@ -164,17 +157,6 @@ def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
     taken from the committed ledger if another notebook computed it, but never next to values of the sample; without
     `elsewhere` not at all. `judge` has cells of a judge that was asked just now. They are shown before values of
     others, and never in the place of a value from the paper's own material.
-
-    Examples
-    --------
-    >>> from nlgjudge.ledger.comparison import compare
-    >>> table = published("geval", "table1")
-    >>> cells = table["row"].eq("ROUGE-1") & table["coefficient"].eq("kendall")
-    >>> rows = compare("geval", "table1", table, table.loc[cells, KEY].assign(ours=0.13),
-    ...                evidence="recomputed", notebook="geval_table1_summeval")
-    >>> whole = paper_table(rows, "geval", "table1")
-    >>> whole.cells.loc[cells, ["published", "ours", "verdict"]].values.tolist()[1]
-    ['0.130', 0.13, 'exact']
     """
     asked = judge is not None and len(judge) > 0
     rows = pd.concat([judge.assign(asked=True), rows]) if asked else rows
