@@ -11,7 +11,8 @@ from nlgjudge.ledger.comparison import averages, compare, side_by_side, verdict
 from nlgjudge.ledger.ledger import CELL, write
 from nlgjudge.ledger.printed import KEY, all_published, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, VERDICTS, of_others, was_run
-from nlgjudge.stats import correlation_table, interval_table
+from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.stats.intervals import interval_table
 
 NONE = (np.nan, np.nan)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import correlation, correlation_table, group_correlations
+from nlgjudge.stats.correlations import correlation, correlation_table, group_correlations
 
 COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
 

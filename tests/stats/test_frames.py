@@ -7,6 +7,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import stats
 from nlgjudge.stats.intervals import difference
+from nlgjudge.stats.permutation import permutation_test
 
 BY_ITEM = {
     "correlation": lambda f: nj.correlation(f, "a", "human"),
@@ -20,12 +21,13 @@ BY_ITEM = {
             columns=["metric", "aspect", "level", "coefficient"],
         ),
     ),
-    "mean_interval": lambda f: stats.mean_interval([(f, "a", "human")]),
-    "permutation_test": lambda f: nj.permutation_test(f, "a", "b", "human", resamples=9),
+    "mean": lambda f: nj.interval(f, ["a", "b"], ["human", "human"]),
     "paired_tests": lambda f: nj.paired_tests(f, [("a", "b")], ["human"], permutations=9),
     "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
     "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
-    "soft_pairwise_accuracy": lambda f: stats.soft_pairwise_accuracy(f, "a", "human", resamples=9),
+    "soft_pairwise_accuracy": lambda f: stats.pairwise_accuracy(
+        f, "a", "human", level="system", soft=True, resamples=9
+    ),
     "smallest_detectable": lambda f: stats.smallest_detectable(
         f, "a", "b", "human", documents=5, systems=4
     ),
@@ -122,8 +124,8 @@ def test_the_size_of_scores_changes_nothing(level, size):
         yield from nj.correlation(f, "a", "human", **how)
         yield from nj.interval(f, "a", "human", systems="other", **how)
         yield from difference(f, "a", "b", "human", systems="other", **how)
-        yield from stats.mean_interval([(f, "a", "human"), (f, "b", "human")], **how)
-        yield from nj.permutation_test(f, "a", "b", "human", units="systems", **how)
+        yield from nj.interval(f, ["a", "b"], ["human"] * 2, **how)
+        yield from permutation_test(f, "a", "b", "human", units="systems", **how)
         if level != "sample":
             yield from stats.williams_test(f, "a", "b", "human", **how)
 
@@ -209,18 +211,19 @@ FRAME, RATINGS = items(), ratings()
             lambda: nj.interval(FRAME, "a", "human", systems="all"),
             "systems='all': expected one of these, other",
         ),
-        (lambda: stats.mean_interval([]), "expected parts, as"),
         (
             lambda: stats.pairwise_accuracy(FRAME, "a", "human", epsilon=-0.1),
             "epsilon=-0.1: expected None",
         ),
         (
-            lambda: stats.soft_pairwise_accuracy(FRAME, "a", "human", resamples=0),
+            lambda: stats.pairwise_accuracy(
+                FRAME, "a", "human", level="system", soft=True, resamples=0
+            ),
             "resamples=0: expected a whole number",
         ),
         (
-            lambda: stats.soft_pairwise_accuracy(FRAME, "a", "human", seed=-1),
-            "seed=-1: expected a whole number",
+            lambda: stats.pairwise_accuracy(FRAME, "a", "human", soft=True),
+            "level='sample': expected one of system",
         ),
         (
             lambda: stats.alpha(RATINGS, "ratio"),

@@ -7,8 +7,8 @@ from scipy import stats
 
 import exact
 import nlgjudge as nj
-from nlgjudge.stats import interval_table, intervals, mean_interval
-from nlgjudge.stats.intervals import difference
+from nlgjudge.stats import interval_table, intervals
+from nlgjudge.stats.intervals import difference, mean_interval
 from pairwise import pairwise
 
 FUNCTIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}

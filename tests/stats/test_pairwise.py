@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import pairwise_accuracy, soft_pairwise_accuracy
+from nlgjudge.stats import pairwise_accuracy
 from nlgjudge.stats.correlations import LEVELS
+
+
+def soft_accuracy(frame, **options):
+    """Soft pairwise accuracy of f: value, and pairs with and without shared documents."""
+    return pairwise_accuracy(frame, "f", "h", level="system", soft=True, **options)
 
 
 def frame_of(x, y):
@@ -130,9 +135,9 @@ def test_soft_accuracy_by_hand():
     frame = frame_of([[3, 1], [2, 1], [4, 1]], [[1, 2], [3, 1], [2, 2]])
     # f differs by 2, 1, 3: only +++ reaches 6, so 1/8; h by -1, 2, 0: 1 is reached by the sums
     # 1 (+-), 3 (++), each a quarter: 1/2. Backwards: f always below 6 (sum >= -6): 1; h 3/4.
-    found = soft_pairwise_accuracy(frame, "f", "h", seed=0, resamples=40_000)
+    found = soft_accuracy(frame, seed=0, resamples=40_000)
     assert found.value == pytest.approx(1 - (3 / 8 + 1 / 4) / 2, abs=0.01)
-    assert found[1:] == (1, 0, "")
+    assert (*found[1:3], found.reason) == (1, 0, "")
 
 
 def soft_by_loop(frame, seed, resamples):
@@ -161,14 +166,14 @@ def soft_by_loop(frame, seed, resamples):
 @pytest.mark.parametrize("seed", range(4))
 def test_soft_accuracy_agrees_with_a_loop_over_ties_and_gaps(seed):
     frame = gappy(seed)
-    found = soft_pairwise_accuracy(frame, "f", "h", seed=9, resamples=50)
+    found = soft_accuracy(frame, seed=9, resamples=50)
     value, pairs = soft_by_loop(frame, 9, 50)
     assert found.value == pytest.approx(value) and found.n == pairs
     assert found.n + found.n_skipped == 10
     thirds = frame.assign(
         f=frame["f"] / 3, h=frame["h"] / 3
     )  # sums that are equal but for rounding
-    assert soft_pairwise_accuracy(thirds, "f", "h", seed=9, resamples=50) == found
+    assert soft_accuracy(thirds, seed=9, resamples=50)[:3] == found[:3]
 
 
 def test_documents_without_a_pair_and_frames_without_any():
@@ -178,12 +183,9 @@ def test_documents_without_a_pair_and_frames_without_any():
         assert (found.n, found.n_pairs) == (n, 0 if level == "sample" else 1)
     assert np.isnan(pairwise_accuracy(lone, "f", "h").value)
     assert pairwise_accuracy(lone, "f", "h").reason == "no pair of items has both scores"
-    soft = soft_pairwise_accuracy(lone, "f", "h", seed=0)
-    assert np.isnan(soft.value) and soft[1:] == (
-        0,
-        1,
-        "no two systems share a document with both scores",
-    )
+    soft = soft_accuracy(lone, seed=0)
+    assert np.isnan(soft.value) and soft[1:3] == (0, 1)
+    assert soft.reason == "no two systems share a document with both scores"
     empty = lone.assign(f=np.nan)
     for level, skipped in (("sample", 2), ("dataset", 4), ("system", 2)):
         found = pairwise_accuracy(empty, "f", "h", level=level)
@@ -192,4 +194,4 @@ def test_documents_without_a_pair_and_frames_without_any():
             skipped,
             0,
         )
-    assert soft_pairwise_accuracy(empty, "f", "h", seed=0).n_skipped == 1
+    assert soft_accuracy(empty, seed=0).n_skipped == 1

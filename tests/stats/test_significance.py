@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import nlgjudge as nj
-from nlgjudge.stats import family, holm, paired_table, paired_tests
+from nlgjudge.stats import family, holm, paired_table
 from nlgjudge.stats.intervals import difference
+from nlgjudge.stats.permutation import permutation_test
+from nlgjudge.stats.significance import paired_tests
 
 FEW = {"permutations": 199}
 
@@ -31,7 +32,7 @@ def test_is_the_permutation_test_of_both_questions():
     how = {"level": "dataset", "coefficient": "kendall", "constant": "nan", "kendall": "c"}
     (row,) = paired_tests(frame, [("a", "b")], ["fluency"], seed=5, **how, **FEW).to_dict("records")
     for swapped, units in (("items", "both"), ("systems", "systems")):
-        alone = nj.permutation_test(
+        alone = permutation_test(
             frame, "a:fluency", "b:fluency", "fluency", seed=5, units=units, resamples=199, **how
         )
         assert row[f"p_{swapped}"] == alone.p
@@ -109,7 +110,7 @@ def test_places_in_a_document_are_no_systems_and_its_items_stay_together():
         frame, [("a", "b")], ["fluency"], has_systems=False, interval=True, **options, **FEW
     )
     (row,) = tests.to_dict("records")
-    alone = nj.permutation_test(
+    alone = permutation_test(
         frame,
         "a:fluency",
         "b:fluency",
