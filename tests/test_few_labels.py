@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import combinations
 
 import nbformat
 import numpy as np
@@ -47,18 +48,13 @@ def judges(Y, seed=1):
 def frame(Y, F, labelled=None, **others):
     """A row per document and system; labels of the documents named in `labelled` only."""
     documents, systems = F.shape
-    made = pd.DataFrame(
-        {
-            "doc_id": np.repeat([f"d{d:04}" for d in range(documents)], systems),
-            "system_id": np.tile([f"s{s:02}" for s in range(systems)], documents),
-            "judge": F.ravel(),
-            "human": Y.ravel(),
-        }
-        | {name: values.ravel() for name, values in others.items()}
-    )
+    number = np.repeat(np.arange(documents), systems)
+    scores = {"judge": F, "human": Y} | others
+    made = pd.DataFrame({name: values.ravel() for name, values in scores.items()})
+    made["doc_id"] = [f"d{d:04}" for d in number]
+    made["system_id"] = [f"s{s:02}" for s in range(systems)] * documents
     if labelled is not None:
-        hidden = ~np.isin(np.repeat(np.arange(documents), systems), labelled)
-        made.loc[hidden, "human"] = np.nan
+        made.loc[~np.isin(number, labelled), "human"] = np.nan
     return made
 
 
@@ -69,25 +65,22 @@ def certify(Y, F, labelled=range(30), **options):
 
 def means_by_loops(Y, F, everything):
     """Means with a pooled weight, and their variances, from one document left out after another."""
+    mean_all, sd_all = everything.mean(axis=0), everything.std(axis=0)
+    n, systems = Y.shape
 
     def theta(rows):
-        mean_all, sd_all = everything.mean(axis=0), everything.std(axis=0)
-        rhos = []
-        for s in range(Y.shape[1]):
-            sd = np.std(Y[rows, s], ddof=1)
-            varies = sd > 1e-9 and sd_all[s] > 1e-9
-            rhos.append(np.cov(Y[rows, s], F[rows, s])[0, 1] / sd / sd_all[s] if varies else 0)
-        rho = min(max(np.mean(rhos), 0), 1)
-        values = []
-        for s in range(Y.shape[1]):
-            sd = np.std(Y[rows, s], ddof=1)
-            weight = rho * sd / sd_all[s] if sd > 1e-9 and sd_all[s] > 1e-9 else 0
-            values.append(Y[rows, s].mean() + weight * (mean_all[s] - F[rows, s].mean()))
-        return np.array(values)
+        sd = Y[rows].std(axis=0, ddof=1)
+        varies = [s for s in range(systems) if sd[s] > 1e-9 and sd_all[s] > 1e-9]
+        rhos = [np.cov(Y[rows, s], F[rows, s])[0, 1] / sd[s] / sd_all[s] for s in varies]
+        rho = min(max(sum(rhos) / systems, 0), 1)
+        values = Y[rows].mean(axis=0)
+        for s in varies:
+            values[s] += rho * sd[s] / sd_all[s] * (mean_all[s] - F[rows, s].mean())
+        return values
 
-    n, total = len(Y), len(everything)
     whole = theta(list(range(n)))
     pseudo = [n * whole - (n - 1) * theta([j for j in range(n) if j != i]) for i in range(n)]
+    total = len(everything)
     variance = (1 / n - 1 / total) * np.var(pseudo, axis=0, ddof=1) + Y.var(axis=0, ddof=1) / total
     return whole, variance
 
@@ -141,10 +134,10 @@ def test_labels_saved_by_hand():
 
 
 def test_planted_judges_cover_and_decide_rightly():
-    """40 draws of 25 of 100 documents, the population that is judged: the truth is known."""
+    """24 draws of 25 of 100 documents, the population that is judged: the truth is known."""
     Y, rng = world(systems=5), np.random.default_rng(3)
     truth, span = Y.mean(axis=0), 4
-    draws = [rng.permutation(100)[:25] for _ in range(40)]
+    draws = [rng.permutation(100)[:25] for _ in range(24)]
     for name, F in judges(Y).items():
         covered, false, missed, errors = [], 0, 0, []
         for drawn in draws:
@@ -158,7 +151,7 @@ def test_planted_judges_cover_and_decide_rightly():
             assert 0 <= found.cost <= span
         mine, alone = np.square(errors).sum(axis=(0, 2))
         assert np.mean(covered) > 0.9, name
-        assert false <= 5 and missed <= 5, name
+        assert false <= 3 and missed <= 3, name
         assert mine / alone < (0.4 if name == "perfect" else 1.05), name
 
 
@@ -166,10 +159,8 @@ def test_pairs_by_holm_are_t_tests_of_labels_for_a_constant_judge():
     Y = world(systems=4)
     found = certify(Y, np.full(Y.shape, 2.0), range(12)).pairs
     p = {}
-    for s, t in zip(*np.triu_indices(4, 1)):
-        up = Y[:12, s].mean() >= Y[:12, t].mean()
-        names = (f"s{s:02}", f"s{t:02}")
-        p[names if up else names[::-1]] = stats.ttest_rel(Y[:12, s], Y[:12, t]).pvalue
+    for s, t in combinations(np.argsort(-Y[:12].mean(axis=0)), 2):
+        p[f"s{s:02}", f"s{t:02}"] = stats.ttest_rel(Y[:12, s], Y[:12, t]).pvalue
     expected = nj.stats.holm(list(p.values()))
     found = found.set_index(["better", "worse"])["p"]
     # The constant judge is of no help, but the systems' noise of N documents is that of n of them.
@@ -179,8 +170,7 @@ def test_pairs_by_holm_are_t_tests_of_labels_for_a_constant_judge():
 def test_step_down_equals_a_plain_loop():
     Y = world(systems=3, seed=4)
     found = certify(Y, np.full(Y.shape, 2.0), range(24)).pairs
-    pairs = list(zip(*np.triu_indices(3, 1)))
-    D = np.array([Y[:24, s] - Y[:24, t] for s, t in pairs])
+    D = np.array([Y[:24, s] - Y[:24, t] for s, t in combinations(range(3), 2)])
 
     def t_of(rows):
         return abs(rows.mean()) / np.sqrt(rows.var(ddof=1) / len(rows))
@@ -408,53 +398,39 @@ def test_the_committed_long_run_keeps_its_promises():
 
 
 @pytest.mark.parametrize("documents, words", [(12, "fewer than 20"), (30, "20 or more")])
-@pytest.mark.parametrize(
-    "level, coefficient",
-    [("sample", "spearman"), ("dataset", "spearman"), ("system", "pearson")],
-)
-def test_the_certificate_quotes_the_coverage_of_the_committed_long_run(
-    level, coefficient, documents, words
-):
+@pytest.mark.parametrize("level", ["sample", "dataset", "system"])
+def test_the_certificate_quotes_the_coverage_of_the_committed_long_run(level, documents, words):
     """The lowest and highest share of draws of any judge and aspect, rounded outwards."""
     run = pd.read_csv(LONG_RUN).query("judge != 'all'")
     shares = run.loc[(run["n"] >= 20) == (documents >= 20), f"covered, {level}"]
     low, high = np.floor(100 * shares.min()), np.ceil(100 * shares.max())
     Y = world(systems=12)
     F = np.clip(judges(Y)["noisy"] + np.resize([1, 0, -1, 0, 1], 12), *SCALE)  # likes some systems
-    found = certify(Y, F, range(documents), level=level, coefficient=coefficient)
+    found = certify(Y, F, range(documents), level=level, coefficient="pearson")
     assert found.usable == documents and f"{level} level is" in found.paper
     quoted = f"With {words} documents, such intervals of 95% covered in {low:.0f} to {high:.0f}%"
     assert sum(sentence.startswith(quoted) for sentence in found.sentences) == 1
 
 
-def test_a_part_of_the_proof_with_an_independent_loop(real, method):
-    """gpt-4o on coherence, n = 20, the first draws of the long run: means, false yes and cost."""
-    summaries = real("summeval")
-    if not nj.data.available("alttest/gpt-4o"):
-        pytest.skip("needs the recorded judge")
-    scores = nj.item_scores(nj.judging.responses(nj.recording("alttest/gpt-4o")))
-    rated = summaries.with_scores(nj.item_scores({"gpt-4o": scores}))
-    Y, F = (
-        rated.pivot(index="doc_id", columns="system_id", values=column).to_numpy().round(9)
-        for column in ("coherence", "gpt-4o:coherence")
-    )
-    drawn, n = method["Draws"](100), 20
+def test_a_case_of_the_proof_is_the_certificate_of_each_draw(method):
+    """Twenty labels of 1,000 documents: means covered, pairs, a false yes, and what the winner costs."""
+    Y, n = world(), 20
+    Y[:90, 0] = 5
+    F = judges(Y)["noisy"]
+    drawn = method["Draws"](100)
+    drawn.signs[n] = signs_of(n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         shown = method["case"](Y, F, drawn, n, 4)
-    each = np.array([stats.spearmanr(a, b).statistic for a, b in zip(Y, F)])
-    for draw, index in enumerate(drawn.index[:6]):
-        labels, here = Y[index[:n]], F[index[:n]]
-        theta, variance = means_by_loops(labels, here, F[index])
-        half = stats.t.ppf(0.975, n - 1) * np.sqrt(variance)
-        given = n - stats.mode(labels).count >= 5
-        expected = np.where(given, np.abs(theta - Y.mean(axis=0)) <= half, np.nan)
+    truth = Y.mean(axis=0)
+    agreed = np.mean([stats.spearmanr(a, b).statistic for a, b in zip(Y, F)])
+    for draw, index in enumerate(drawn.index):
+        found = certify(Y[index], F[index], range(n), bar=agreed)
+        means = found.means
+        covered = means["ci_low"].le(truth) & means["ci_high"].ge(truth)
+        expected = np.where(means["judge"], covered, np.nan)
         assert np.array_equal(shown["covered"][draw], expected, equal_nan=True)
-        mine = each[index[:n]]
-        low = mine.mean() - stats.t.ppf(0.975, n - 1) * mine.std(ddof=1) / np.sqrt(n)
-        assert shown["false yes"][draw] == (low >= each.mean())
-        few = frame(Y[index], F[index], range(n))
-        found = nj.stats.few_labels(few, "judge", "human", scale=SCALE)
-        truth, winner = Y.mean(axis=0), F[index].mean(axis=0).argmax()
-        assert shown["cost missed"][draw] == (found.cost < truth.max() - truth[winner] - 1e-9)
-        assert found.pairs["decided"].sum() == pytest.approx(shown["decided"][draw].sum(), abs=12)
+        assert shown["decided"][draw].sum() == found.pairs["decided"].sum()
+        assert shown["false yes"][draw] == (found.verdict == "yes")
+        lacking = truth.max() - truth[F[index].mean(axis=0).argmax()]
+        assert shown["cost missed"][draw] == (found.cost < lacking - 1e-9)

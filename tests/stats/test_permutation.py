@@ -158,12 +158,12 @@ def test_systems_that_all_speak_for_one_metric_give_the_smallest_p():
     assert other.p == 1
 
 
-def test_fifteen_systems_are_enumerated_and_sixteen_drawn():
-    for systems, exact_one, resamples in ((15, True, 2**14), (16, False, 49)):
-        frame = study(1, documents=2, systems=systems)
-        found = permutation_test(frame, "a", "b", "human", units="systems", resamples=49)
-        assert (found.exact, found.resamples) == (exact_one, resamples)
-        assert found.different == 2 ** (systems - 1)
+@pytest.mark.parametrize("systems, is_exact, resamples", [(15, True, 2**14), (16, False, 49)])
+def test_fifteen_systems_are_enumerated_and_sixteen_drawn(systems, is_exact, resamples):
+    frame = study(1, documents=2, systems=systems)
+    found = permutation_test(frame, "a", "b", "human", units="systems", resamples=49)
+    assert (found.exact, found.resamples) == (is_exact, resamples)
+    assert found.different == 2 ** (systems - 1)
 
 
 def test_a_result_prints_however_many_swaps_there_are():
@@ -227,9 +227,7 @@ def test_identical_judges_and_one_unit():
         ({"units": "items"}, "units='items': expected one of documents, systems, both"),
         ({"alternative": "more"}, "alternative='more': expected one of"),
         ({"resamples": 0}, "resamples=0: expected a whole number of at least 1"),
-        ({"seed": -1}, "seed=-1: expected a whole number of at least 0"),
         ({"seed": np.random.default_rng()}, "seed=.*: expected a whole number"),
-        ({"level": "summary"}, "level='summary'"),
         ({"b": "a"}, "expected three different columns, got 'a', 'a' and 'human'"),
     ],
 )
