@@ -22,11 +22,10 @@ from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval
 from .papers.folders import paper as paper
-from .stats import agreement as agreement
-from .stats import correlation as correlation
-from .stats import correlation_table as correlation_table
-from .stats import interval as interval
-from .stats import paired_tests as paired_tests
-from .stats import permutation_test as permutation_test
+from .stats.correlations import correlation as correlation
+from .stats.correlations import correlation_table as correlation_table
+from .stats.intervals import interval as interval
+from .stats.judge_agreement import agreement as agreement
+from .stats.significance import paired_tests as paired_tests
 
 __version__: str

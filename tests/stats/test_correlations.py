@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import correlation, correlation_table, group_correlations
-
-COEFFICIENTS = [("pearson", "b"), ("spearman", "b"), ("kendall", "b"), ("kendall", "c")]
+from nlgjudge.stats.correlations import correlation, correlation_table, group_correlations
 
 
 def frame_of(groups):
@@ -96,6 +94,9 @@ def test_ratings_in_thirds_tie():
     assert found == pytest.approx(-1 / 22.5**0.5, abs=1e-12)
 
 
+FLAT = frame_of({"a": [(1, 2), (1, 3)], "b": [(1, 2), (1, 4)]})
+
+
 @pytest.mark.parametrize(
     "frame, level, n, skipped, reason",
     [
@@ -103,20 +104,8 @@ def test_ratings_in_thirds_tie():
         (TINY.assign(f=np.nan), "dataset", 0, 6, "no item has both scores"),
         (frame_of({"a": [(1, 2)]}), "sample", 0, 1, "constant input in every document"),
         (frame_of({"a": [(1, 2)]}), "dataset", 1, 0, "constant input or fewer than two items"),
-        (
-            frame_of({"a": [(1, 2), (1, 3)], "b": [(2, 2), (2, 4)]}),
-            "sample",
-            0,
-            2,
-            "constant input in every document",
-        ),
-        (
-            frame_of({"a": [(1, 2), (1, 3)]}),
-            "system",
-            2,
-            0,
-            "constant input or fewer than two items",
-        ),
+        (FLAT, "sample", 0, 2, "constant input in every document"),
+        (FLAT, "system", 2, 0, "constant input or fewer than two items"),
     ],
 )
 def test_nothing_to_correlate_is_nan_with_a_reason(frame, level, n, skipped, reason):
@@ -128,17 +117,8 @@ def test_nothing_to_correlate_is_nan_with_a_reason(frame, level, n, skipped, rea
 def test_table_has_a_row_for_every_combination():
     frame = TINY.assign(g=-TINY["f"])
     table = correlation_table(frame, ["f", "g"], ["h"], levels=("sample", "system"), dataset="tiny")
-    assert list(table.columns) == [
-        "metric",
-        "dataset",
-        "aspect",
-        "level",
-        "coefficient",
-        "ours",
-        "n",
-        "n_skipped",
-        "reason",
-    ]
+    names = "metric dataset aspect level coefficient ours n n_skipped reason"
+    assert list(table.columns) == names.split()
     assert len(table) == 2 * 1 * 2 * 3
     found = table.set_index(["metric", "level", "coefficient"])["ours"]
     for (level, coefficient), value in BY_HAND.items():

@@ -7,33 +7,27 @@ import pytest
 import nlgjudge as nj
 from nlgjudge import stats
 from nlgjudge.stats.intervals import difference
+from nlgjudge.stats.permutation import permutation_test
 
+SOFT = {"level": "system", "soft": True, "resamples": 9}
 BY_ITEM = {
     "correlation": lambda f: nj.correlation(f, "a", "human"),
     "correlation_table": lambda f: nj.correlation_table(f, ["a"], ["human"]),
-    "agreement": lambda f: nj.agreement(f, ["a"], ["human"]),
+    "agreement": lambda f: nj.agreement(f, ["a"], ["human"], interval=True),
     "interval": lambda f: nj.interval(f, "a", "human"),
-    "interval_table": lambda f: stats.interval_table(
-        f,
-        pd.DataFrame(
-            [("a", "human", "sample", "pearson")],
-            columns=["metric", "aspect", "level", "coefficient"],
-        ),
-    ),
-    "mean_interval": lambda f: stats.mean_interval([(f, "a", "human")]),
-    "permutation_test": lambda f: nj.permutation_test(f, "a", "b", "human", resamples=9),
+    "interval of a mean": lambda f: nj.interval(f, ["a", "b"], ["human", "human"]),
     "paired_tests": lambda f: nj.paired_tests(f, [("a", "b")], ["human"], permutations=9),
     "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
     "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
-    "soft_pairwise_accuracy": lambda f: stats.soft_pairwise_accuracy(f, "a", "human", resamples=9),
+    "soft accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human", **SOFT),
     "smallest_detectable": lambda f: stats.smallest_detectable(
         f, "a", "b", "human", documents=5, systems=4
     ),
 }
 JUDGE = pd.DataFrame({"item_id": [f"i{i}" for i in range(40)], "score": np.arange(40) % 5})
 BY_RATER = {
-    "ceiling": lambda f: stats.ceiling(f),
-    "alpha": lambda f: stats.alpha(f),
+    "ceiling": stats.ceiling,
+    "alpha": stats.alpha,
     "alternative_annotator_test": lambda f: stats.alternative_annotator_test(f, JUDGE),
 }
 
@@ -48,39 +42,26 @@ def items():
 def ratings():
     frame = pd.DataFrame([(f"i{i}", r, (i * r) % 5) for i in range(40) for r in (1, 2, 3)])
     frame.columns = ["item_id", "rater", "score"]
-    return frame.assign(doc_id=frame["item_id"], system_id="s").assign(
-        doc_id=frame["item_id"].str[-1], system_id=frame["item_id"].str[:-1]
-    )
+    return frame.assign(doc_id=frame["item_id"].str[-1], system_id=frame["item_id"].str[:-1])
 
 
 @pytest.mark.parametrize("name", BY_ITEM)
-def test_items_without_an_id_are_refused(name):
+def test_unusable_frames_are_refused(name):
     BY_ITEM[name](items())
-    for key, missing in (("doc_id", None), ("system_id", np.nan), ("doc_id", pd.NA)):
+    for key, missing in (("doc_id", None), ("system_id", np.nan)):
         frame = items().astype({key: object})
         frame.loc[[7, 9], key] = missing
         with pytest.raises(ValueError, match=f"got 2 rows without {key}, first at index 7; give"):
             BY_ITEM[name](frame)
-    numbered = items().assign(doc_id=np.repeat(np.arange(12.0), 4))
-    BY_ITEM[name](numbered)
-    numbered.loc[5, "doc_id"] = np.nan
-    with pytest.raises(ValueError, match="got 1 rows without doc_id, first at index 5"):
-        BY_ITEM[name](numbered)
-
-
-@pytest.mark.parametrize("name", BY_ITEM)
-def test_other_unusable_frames_are_refused(name):
     with pytest.raises(ValueError, match=r"got 1 repeated, first \['a', 'x'\]; aggregate"):
         BY_ITEM[name](pd.concat([items(), items().iloc[[1]]]))
     with pytest.raises(ValueError, match="expected finite scores, got infinite ones in 'a'"):
         BY_ITEM[name](items().replace({"a": {items()["a"][3]: np.inf}}))
-    with pytest.raises(
-        ValueError, match="expected columns doc_id, system_id.*no column 'system_id'"
-    ):
+    with pytest.raises(ValueError, match="columns doc_id, system_id.*no column 'system_id'"):
         BY_ITEM[name](items().drop(columns="system_id"))
 
 
-SHORT = {name: call for name, call in BY_ITEM.items() if name != "interval_table"} | {
+SHORT = BY_ITEM | {
     "few_labels": lambda f: stats.few_labels(f, "a", "human", scale=(-9, 9), metric_scale=(-9, 9))
 }
 
@@ -96,7 +77,6 @@ def test_a_judge_is_named_alike_everywhere(name):
 
 @pytest.mark.parametrize("name", SHORT)
 def test_an_unknown_judge_gets_the_columns_to_choose_from(name):
-    """`agreement` and `paired_tests` too, which look for the column of each aspect."""
     other = items().rename(columns={"a": "a:fluency"})
     with pytest.raises(ValueError, match="no column 'a'; there are a:fluency$"):
         SHORT[name](other)
@@ -122,8 +102,8 @@ def test_the_size_of_scores_changes_nothing(level, size):
         yield from nj.correlation(f, "a", "human", **how)
         yield from nj.interval(f, "a", "human", systems="other", **how)
         yield from difference(f, "a", "b", "human", systems="other", **how)
-        yield from stats.mean_interval([(f, "a", "human"), (f, "b", "human")], **how)
-        yield from nj.permutation_test(f, "a", "b", "human", units="systems", **how)
+        yield from nj.interval(f, ["a", "b"], ["human"] * 2, **how)
+        yield from permutation_test(f, "a", "b", "human", units="systems", **how)
         if level != "sample":
             yield from stats.williams_test(f, "a", "b", "human", **how)
 
@@ -156,19 +136,19 @@ def test_what_has_a_scale_refuses_scores_of_another_size(name, size):
 
 
 @pytest.mark.parametrize("name", BY_RATER)
-def test_ratings_without_an_id_are_refused(name):
+def test_unusable_ratings_are_refused(name):
     BY_RATER[name](ratings())
-    for key in ("rater", "doc_id" if name == "ceiling" else "item_id"):
-        frame = ratings().astype({key: object})
-        frame.loc[3, key] = None
-        with pytest.raises(ValueError, match=f"got 1 rows without {key}, first at index 3"):
+    nameless = ratings().astype({"rater": object})
+    nameless.loc[3, "rater"] = None
+    for frame, message in (
+        (nameless, "got 1 rows without rater, first at index 3"),
+        (pd.concat([ratings(), ratings().iloc[[1]]]), "got 1 repeated, first"),
+        (ratings().assign(score=np.inf), "infinite ones in 'score'"),
+        (ratings().drop(columns="rater"), "no column 'rater'"),
+        (ratings().query("rater == 1"), r"expected two or more raters, got \[1\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
             BY_RATER[name](frame)
-    with pytest.raises(ValueError, match="got 1 repeated, first"):
-        BY_RATER[name](pd.concat([ratings(), ratings().iloc[[1]]]))
-    with pytest.raises(ValueError, match="infinite ones in 'score'"):
-        BY_RATER[name](ratings().assign(score=np.inf))
-    with pytest.raises(ValueError, match="no column 'rater'"):
-        BY_RATER[name](ratings().drop(columns="rater"))
 
 
 @pytest.mark.parametrize("name", BY_ITEM)
@@ -183,62 +163,43 @@ def test_two_items_and_one_system_have_a_clear_result(name):
             BY_ITEM[name](frame)
 
 
-FRAME, RATINGS = items(), ratings()
+@pytest.mark.parametrize(
+    "function, options, message",
+    [
+        (nj.correlation, {"level": "summary"}, "level='summary': expected one of sample, dataset"),
+        (nj.correlation, {"coefficient": "tau"}, "coefficient='tau': expected one of pearson"),
+        (nj.correlation, {"constant": "drop"}, "constant='drop': expected one of skip"),
+        (nj.correlation, {"kendall": "a"}, "kendall='a': expected one of b, c"),
+        (nj.interval, {"systems": "all"}, "systems='all': expected one of these, other"),
+        (stats.pairwise_accuracy, {"epsilon": -0.1}, "epsilon=-0.1: expected None"),
+        (stats.pairwise_accuracy, {"soft": True}, "level='sample': expected one of system"),
+        (stats.pairwise_accuracy, SOFT | {"resamples": 0}, "resamples=0: expected a whole"),
+    ],
+)
+def test_bad_options(function, options, message):
+    with pytest.raises(ValueError, match=message):
+        function(items(), "a", "human", **options)
 
 
 @pytest.mark.parametrize(
-    "call, message",
+    "function, options, message",
     [
+        (stats.alpha, {"metric": "ratio"}, "metric='ratio': expected one of nominal, ordinal"),
+        (stats.ceiling, {"level": "summary"}, "level='summary': expected one of"),
+        (stats.alternative_annotator_test, {"judge": JUDGE, "epsilon": 2}, "epsilon=2"),
+        (stats.alternative_annotator_test, {"judge": JUDGE, "similarity": "r"}, "similarity='r'"),
         (
-            lambda: nj.correlation(FRAME, "a", "human", level="summary"),
-            "level='summary': expected one of sample, dataset",
+            stats.alternative_annotator_test,
+            {"judge": JUDGE.head(20)},
+            "30 instances, got at most 20",
         ),
-        (
-            lambda: nj.correlation(FRAME, "a", "human", coefficient="tau"),
-            "coefficient='tau': expected one of pearson",
-        ),
-        (
-            lambda: nj.correlation(FRAME, "a", "human", constant="drop"),
-            "constant='drop': expected one of skip",
-        ),
-        (
-            lambda: nj.correlation(FRAME, "a", "human", kendall="a"),
-            "kendall='a': expected one of b, c",
-        ),
-        (
-            lambda: nj.interval(FRAME, "a", "human", systems="all"),
-            "systems='all': expected one of these, other",
-        ),
-        (lambda: stats.mean_interval([]), "expected parts, as"),
-        (
-            lambda: stats.pairwise_accuracy(FRAME, "a", "human", epsilon=-0.1),
-            "epsilon=-0.1: expected None",
-        ),
-        (
-            lambda: stats.soft_pairwise_accuracy(FRAME, "a", "human", resamples=0),
-            "resamples=0: expected a whole number",
-        ),
-        (
-            lambda: stats.soft_pairwise_accuracy(FRAME, "a", "human", seed=-1),
-            "seed=-1: expected a whole number",
-        ),
-        (
-            lambda: stats.alpha(RATINGS, "ratio"),
-            "metric='ratio': expected one of nominal, ordinal, interval",
-        ),
-        (lambda: stats.ceiling(RATINGS, level="summary"), "level='summary': expected one of"),
-        (lambda: stats.alternative_annotator_test(RATINGS, JUDGE, epsilon=2), "epsilon=2"),
-        (
-            lambda: stats.alternative_annotator_test(RATINGS, JUDGE, similarity="r"),
-            "similarity='r'",
-        ),
-        (
-            lambda: stats.alternative_annotator_test(RATINGS.head(60), JUDGE),
-            "expected annotators with 30 instances, got at most 20",
-        ),
-        (lambda: stats.holm([0.1, 1.5]), "expected a list of p-values"),
     ],
 )
-def test_bad_options(call, message):
+def test_bad_options_of_raters(function, options, message):
     with pytest.raises(ValueError, match=message):
-        call()
+        function(ratings(), **options)
+
+
+def test_p_values_are_shares():
+    with pytest.raises(ValueError, match="expected a list of p-values"):
+        stats.holm([0.1, 1.5])

@@ -7,9 +7,8 @@ from scipy import stats
 
 import exact
 import nlgjudge as nj
-from nlgjudge.stats import interval_table, intervals, mean_interval
-from nlgjudge.stats.intervals import difference
-from pairwise import pairwise
+from nlgjudge.stats import intervals
+from nlgjudge.stats.intervals import difference, mean_interval
 
 FUNCTIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 COEFFICIENTS = list(FUNCTIONS)
@@ -51,14 +50,13 @@ def plain(frame, metric, level, coefficient):
 
 
 def without_each(frame, key, metric, level, coefficient):
-    found = {
-        name: np.mean(plain(frame[frame[key] != name], metric, level, coefficient))
-        for name in sorted(frame[key].unique())
-    }
+    names = frame[key].unique()
     if level == "sample" and key == "doc_id":
-        used = plain(frame, metric, level, coefficient).index
-        found = {name: found[name] for name in used}
-    return pd.Series(found)
+        names = plain(frame, metric, level, coefficient).index
+    values = [
+        np.mean(plain(frame[frame[key] != name], metric, level, coefficient)) for name in names
+    ]
+    return pd.Series(values, names)
 
 
 def variance(left_out):
@@ -76,12 +74,9 @@ def on_z(value, half):
     return np.tanh(np.arctanh(value) + np.array([-half, half]) / (1 - value**2))
 
 
-@pytest.mark.parametrize(
-    "level, coefficient, systems", pairwise(["sample", "dataset"], COEFFICIENTS, [1, 5, 13])
-)
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+@pytest.mark.parametrize("level, systems", [("sample", 5), ("dataset", 13), ("dataset", 1)])
 def test_these_systems_equal_a_loop(level, coefficient, systems):
-    if level == "sample" and systems == 1:
-        return  # one system has no correlation within documents
     frame = study(systems, documents=14 if systems > 1 else 30, systems=systems)
     value = np.mean(plain(frame, "a", level, coefficient))
     left_out = without_each(frame.dropna(subset=["a", "human"]), "doc_id", "a", level, coefficient)
@@ -89,11 +84,6 @@ def test_these_systems_equal_a_loop(level, coefficient, systems):
     found = nj.interval(frame, "a", "human", level=level, coefficient=coefficient)
     np.testing.assert_allclose(found[:3], [value, *on_z(value, half)], rtol=0, atol=1e-12)
     assert found[3:5] == (len(left_out), "")
-    if level == "sample":  # the t interval of the documents' correlations
-        values = plain(frame, "a", level, coefficient)
-        error = values.std() / len(values) ** 0.5
-        half = stats.t.ppf(0.975, len(values) - 1) * error
-        np.testing.assert_allclose(found[1:3], on_z(values.mean(), half), rtol=0, atol=1e-12)
 
 
 def without_groups(frame, groups, metric, coefficient):
@@ -123,11 +113,6 @@ def test_many_documents_are_left_out_in_groups(coefficient, systems, monkeypatch
     half = stats.t.ppf(0.975, 11) * variance(of_a - of_b) ** 0.5
     found = difference(frame, "a", "b", "human", **how)
     assert found.high - found.value == pytest.approx(half, abs=1e-12)
-    sample = {"level": "sample", "coefficient": coefficient}
-    monkeypatch.setattr(intervals, "GROUPS", 500)
-    expected = repr(nj.interval(frame, "a", "human", **sample))
-    monkeypatch.setattr(intervals, "GROUPS", 12)
-    assert repr(nj.interval(frame, "a", "human", **sample)) == expected
 
 
 @pytest.mark.parametrize("level", exact.LEVELS)
@@ -175,9 +160,8 @@ def test_a_difference_for_other_systems_takes_the_larger_variance():
         for key in ("doc_id", "system_id")
     ]
     half = stats.t.ppf(0.975, freedom(*lists)) * max(map(variance, lists)) ** 0.5
-    found = difference(
-        frame, "a", "b", "human", level="dataset", coefficient="pearson", systems="other"
-    )
+    options = {"level": "dataset", "coefficient": "pearson", "systems": "other"}
+    found = difference(frame, "a", "b", "human", **options)
     np.testing.assert_allclose([found.value - found.low, found.high - found.value], half)
 
 
@@ -200,29 +184,14 @@ def test_a_mean_leaves_a_document_out_of_all_parts_of_its_frame():
     assert alone == nj.interval(first, "a", "human", level="dataset", coefficient="kendall")
 
 
-def test_weights_make_a_difference_of_means():
+def test_lists_of_columns_give_a_mean_or_a_difference():
     frame = study(8).dropna()
     parts = [(frame, "a", "human"), (frame, "b", "human")]
-    found = mean_interval(parts, weights=[1, -1])
+    assert nj.interval(frame, ["a", "b"], ["human"] * 2) == mean_interval(parts)
+    found = nj.interval(frame, ["a", "b"], ["human"] * 2, weights=[1, -1])
     np.testing.assert_allclose(found[:3], difference(frame, "a", "b", "human")[:3], atol=1e-12)
-    doubled = mean_interval([*parts, *parts], weights=[0.5, -0.5, 0.5, -0.5])
-    np.testing.assert_allclose(doubled[:3], found[:3], atol=1e-12)
-
-
-def test_bounds_hold_the_value_wherever_there_are_any():
-    given = 0
-    for seed in (0, 3, 5, 8, 12):
-        frame = study(seed, documents=10 + seed % 4, systems=seed + 1, gaps=0.3 * (seed % 2))
-        cells = nj.correlation_table(frame, ["a", "b"], ["human"], levels=exact.LEVELS)
-        for systems in ("these", "other"):
-            table = interval_table(frame, cells, systems=systems)
-            without = table["ci_reason"] != ""
-            assert table.loc[without, ["ci_low", "ci_high"]].isna().all(axis=None)
-            rest = table[~without]
-            given += len(rest)
-            assert ((rest["ci_low"] <= rest["ours"]) & (rest["ours"] <= rest["ci_high"])).all()
-            assert ((rest["ci_low"] >= -1) & (rest["ci_high"] <= 1)).all()
-    assert given > 50
+    with pytest.raises(ValueError, match="shorter"):
+        nj.interval(frame, ["a", "b"], ["human"])
 
 
 def small(documents=12, systems=13):
@@ -250,11 +219,8 @@ def test_no_interval_is_given_where_none_is_valid(frame, options, reason):
     options = {"metric": "a"} | options
     found = nj.interval(frame, human="human", **options)
     assert np.isnan([found.low, found.high]).all() and found.reason.startswith(reason)
-    metric = options.pop("metric")
-    same = nj.correlation(
-        frame, metric, "human", **{k: v for k, v in options.items() if k != "systems"}
-    )
-    np.testing.assert_equal(found.value, same.value)
+    options.pop("systems", None)
+    np.testing.assert_equal(found.value, nj.correlation(frame, human="human", **options).value)
 
 
 def test_equal_and_undefined_left_out_values():
@@ -283,21 +249,18 @@ def spread_out(times, documents=20, systems=6):
 def test_one_document_with_a_large_part_of_the_variance_gives_a_notice(times, given):
     frame, how = spread_out(times), {"level": "dataset", "coefficient": "pearson"}
     squares = without_each(frame, "doc_id", "a", *how.values()).pipe(lambda v: (v - v.mean()) ** 2)
-    found = nj.interval(frame, "a", "human", **how)
-    share = f"one of 20 documents has {squares.max() / squares.sum():.0%} of the variance"
-    assert found.reason == "" and (squares[3] / squares.sum() > 3 / 20**0.5) == given
-    assert found.notice.startswith(share) if given else found.notice == ""
-    assert (share in repr(found)) == given
-    parts, test = [(frame, "a", "human"), (frame, "b", "human")], {"permutations": 9, **how}
+    share = squares[3] / squares.sum()
+    assert (share > 3 / 20**0.5) == given
     agreed = nj.agreement(frame, ["a"], ["human"], coefficients=["pearson"], interval=True)
-    tested = nj.paired_tests(frame, [("a", "b")], ["human"], interval=True, **test)
-    others = [
-        mean_interval(parts, **how).notice,
+    notices = [
+        nj.interval(frame, "a", "human", **how).notice,
         nj.interval(frame, "a", "human", systems="other", **how).notice,
         *agreed["ci_notice"],
     ]
-    assert [bool(notice) for notice in others] == [given] * 3
-    assert tested["ci_notice"].item() == difference(frame, "a", "b", "human", **how).notice
+    for notice in notices:
+        assert notice.startswith(f"one of 20 documents has {share:.0%} of the variance") == given
+        assert given or notice == ""
+    assert bool(nj.interval(frame, ["a", "b"], ["human"] * 2, **how).notice) == given
     # A correlation within the document does not depend on its spread.
     assert nj.interval(frame, "a", "human", coefficient="pearson").notice == ""
 

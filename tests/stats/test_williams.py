@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import correlation, williams_test
+from nlgjudge.stats import williams_test
+from nlgjudge.stats.correlations import correlation
 from nlgjudge.stats.williams import williams
 
 

@@ -1,16 +1,8 @@
-from . import double_sampling as double_sampling
-from .correlations import correlation as correlation
-from .correlations import correlation_table as correlation_table
-from .correlations import group_correlations as group_correlations
+from .categories import category_agreement as category_agreement
 from .few_labels_certificate import few_labels as few_labels
-from .intervals import interval as interval
 from .intervals import interval_table as interval_table
-from .intervals import mean_interval as mean_interval
-from .judge_agreement import agreement as agreement
 from .judge_agreement import pair_agreement as pair_agreement
 from .pairwise import pairwise_accuracy as pairwise_accuracy
-from .pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
-from .permutation import permutation_test as permutation_test
 from .power_analysis import smallest_detectable as smallest_detectable
 from .rater_agreement import alpha as alpha
 from .rater_agreement import alternative_annotator_test as alternative_annotator_test
@@ -18,5 +10,4 @@ from .rater_agreement import ceiling as ceiling
 from .significance import family as family
 from .significance import holm as holm
 from .significance import paired_table as paired_table
-from .significance import paired_tests as paired_tests
 from .williams import williams_test as williams_test

@@ -7,12 +7,14 @@ sign flips (Romano and Wolf 2005). The notebook `beyond_few_labels_validity` mea
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.stats import double_sampling
 from nlgjudge.stats.correlations import (
     COEFFICIENTS,
     LEVELS,
@@ -96,6 +98,11 @@ class FewLabels(NamedTuple):
     refused: list[str] = []
     sentences: list[str] = []
     paper: str = ""
+
+    @property
+    def method(self) -> ModuleType:
+        """The functions behind a certificate, for arrays of many draws at once (`nlgjudge.stats.double_sampling`)."""
+        return double_sampling
 
 
 class _Correlation(NamedTuple):

@@ -77,9 +77,10 @@ class Interval(NamedTuple):
 
 def interval(
     frame: pd.DataFrame,
-    metric: str,
-    human: str,
+    metric: str | Sequence[str],
+    human: str | Sequence[str],
     *,
+    weights: Sequence[float] | None = None,
     level: Level = "sample",
     coefficient: Coefficient = "spearman",
     systems: Systems = "these",
@@ -91,7 +92,12 @@ def interval(
     Parameters
     ----------
     frame, metric, human, level, coefficient, constant, kendall
-        As for `nlgjudge.correlation`. With one system, items are left out at dataset level.
+        As for `nlgjudge.correlation`. With one system, items are left out at dataset level. Lists of
+        columns give the mean of the pairs' correlations, as tables print in a column AVG; a document is
+        left out of all of them at once. For other systems a mean needs 12 of them.
+    weights
+        Of the mean, 1 / n each by default. With negative ones the value is a difference, whose interval
+        is on the plain scale.
     systems
         For these systems on other documents, or for as many other systems too. System level has an
         interval for other systems only.
@@ -121,9 +127,19 @@ def interval(
     >>> interval(frame.query("doc_id > 0"), "judge", "human").reason
     'fewer than 10 documents with a correlation'
     """
-    x, y = matrices(frame, [metric], human)
-    how = (level, coefficient, constant, kendall)
-    return _interval([[(1, x, y)]], how, systems, OTHER_SYSTEMS.get(level))
+    if isinstance(metric, str) and isinstance(human, str):
+        x, y = matrices(frame, [metric], human)
+        how = (level, coefficient, constant, kendall)
+        return _interval([[(1, x, y)]], how, systems, OTHER_SYSTEMS.get(level))
+    return mean_interval(
+        [(frame, *pair) for pair in zip(metric, human, strict=True)],
+        weights=weights,
+        level=level,
+        coefficient=coefficient,
+        systems=systems,
+        constant=constant,
+        kendall=kendall,
+    )
 
 
 def mean_interval(
@@ -136,26 +152,10 @@ def mean_interval(
     constant: Constant = "skip",
     kendall: Kendall = "b",
 ) -> Interval:
-    """Give the interval of a mean of correlations, as tables print in a column AVG, or of their difference.
+    """Give the interval of a weighted mean of correlations of several frames, as `interval` does for one.
 
-    Parameters
-    ----------
-    parts
-        Frame, metric and human column of each. A document is left out of all parts of its frame at
-        once; different frames are independent.
-    weights
-        Of the parts, 1 / n each by default. With negative ones the value is a difference, whose
-        interval is on the plain scale.
-    level, coefficient, systems, constant, kendall
-        As for `interval`. For other systems a mean needs 12 of them.
-
-    Raises
-    ------
-    ValueError
-        As `interval` does, and for no parts.
+    Parts are a frame, a metric and a human column each. Different frames are independent.
     """
-    if not parts:
-        raise ValueError("expected parts, as [(frame, metric, human)], got none")
     if weights is None:
         weights = [1 / len(parts)] * len(parts)
     frames: dict[int, list] = {}

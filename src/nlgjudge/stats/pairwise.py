@@ -35,7 +35,8 @@ class PairwiseAccuracy(NamedTuple):
         In [0, 1], or NaN (then `reason` says why).
     n, n_skipped
         Units in the value, and left out: documents with two items that have both scores at sample
-        level, items at dataset level, systems at system level.
+        level, items at dataset level, systems at system level. Of a soft accuracy, pairs of systems in
+        it, and those that share no document.
     epsilon
         Pairs whose metric scores differ by at most this much are tied.
     human_ties, metric_ties
@@ -53,23 +54,6 @@ class PairwiseAccuracy(NamedTuple):
     reason: str = ""
 
 
-class SoftPairwiseAccuracy(NamedTuple):
-    """One minus the mean difference of a metric's and humans' p-values.
-
-    Attributes
-    ----------
-    value
-        In [0, 1], or NaN (then `reason` says why); about 0.5 for a metric that ties all systems.
-    n, n_skipped
-        Pairs of systems in the value, and those left out because they share no document.
-    """
-
-    value: float
-    n: int
-    n_skipped: int
-    reason: str = ""
-
-
 def pairwise_accuracy(
     frame: pd.DataFrame,
     metric: str,
@@ -77,8 +61,11 @@ def pairwise_accuracy(
     *,
     level: Level = "sample",
     epsilon: float | None = None,
+    soft: bool = False,
+    seed: int = 0,
+    resamples: int = 1000,
 ) -> PairwiseAccuracy:
-    """Accuracy of a metric over pairs, ties included (acc_eq).
+    """Accuracy of a metric over pairs, ties included (acc_eq), or its soft version (SPA).
 
     Parameters
     ----------
@@ -90,11 +77,19 @@ def pairwise_accuracy(
     epsilon
         Threshold of the metric's ties; by default calibrated: the smallest observed difference, or 0,
         with the highest accuracy.
+    soft
+        At system level, one minus the mean difference of the metric's and humans' p-values that a
+        system is better, about 0.5 for a metric that ties all systems. The one-sided paired permutation
+        test flips the signs of the differences by document, alike for all pairs, metric and humans.
+        Both directions of a pair count, so that the order of the systems does not matter where sums
+        tie; without ties that is the published mean over unordered pairs.
+    seed, resamples
+        Of the sign flips; p-values are (c + 1) / (resamples + 1).
 
     Raises
     ------
     ValueError
-        For a negative or infinite epsilon, and as `nlgjudge.correlation` does.
+        For a negative or infinite epsilon, fewer than one resample, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -105,8 +100,13 @@ def pairwise_accuracy(
     >>> found = pairwise_accuracy(frame, "a", "human")
     >>> round(found.value, 3), found.n_pairs, float(found.epsilon)
     (0.917, 12, 0.0)
+    >>> found = pairwise_accuracy(frame, "a", "human", level="system", soft=True, resamples=99)
+    >>> round(found.value, 2), found.n
+    (0.95, 6)
     """
-    check_options(level=(level, LEVELS))
+    check_options(level=(level, ("system",) if soft else LEVELS))
+    if soft:
+        return _soft_accuracy(frame, metric, human, seed, resamples)
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
     x, y = matrices(frame, [metric], human)
@@ -118,8 +118,7 @@ def pairwise_accuracy(
     n = groups if level == "sample" else int((~np.isnan(x)).sum())
     skipped = number_of_units(frame, level) - n
     if not groups:
-        nothing = "no pair of items has both scores"
-        return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, nothing)
+        return _undefined(n, skipped, "no pair of items has both scores")
     slack = _ROUNDING * np.nanmax(np.abs(x))
     if epsilon is None:
         epsilon = _calibrated(steps, orders, weights, slack)
@@ -131,39 +130,8 @@ def pairwise_accuracy(
     return PairwiseAccuracy(value, n, skipped, len(steps), float(epsilon), human_ties, metric_ties)
 
 
-def soft_pairwise_accuracy(
-    frame: pd.DataFrame, metric: str, human: str, *, seed: int = 0, resamples: int = 1000
-) -> SoftPairwiseAccuracy:
-    """Compare a metric's confidence in each pair of systems with humans' confidence.
-
-    The p-value of "the first system is better" is that of a one-sided paired permutation
-    test: signs of the differences by document are flipped, alike for all pairs, for metric
-    and humans. Both directions of a pair count, so that the order of the systems does not
-    matter where sums tie; without ties that is the published mean over unordered pairs.
-
-    Parameters
-    ----------
-    frame, metric, human
-        As for `nlgjudge.correlation`; a pair of systems is compared on the documents where both
-        have both scores.
-    seed, resamples
-        Sign flips; p-values are (c + 1) / (resamples + 1).
-
-    Raises
-    ------
-    ValueError
-        For fewer than one resample, and as `nlgjudge.correlation` does.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({
-    ...     "doc_id": ["d1"] * 4 + ["d2"] * 4, "system_id": ["w", "x", "y", "z"] * 2,
-    ...     "human": [1, 2, 3, 4, 2, 1, 4, 3], "a": [1, 2, 4, 3, 2, 1, 4, 3], "b": [2, 1, 4, 3, 1, 3, 2, 4]})
-    >>> found = soft_pairwise_accuracy(frame, "a", "human", resamples=99)
-    >>> round(found.value, 2), found.n
-    (0.95, 6)
-    """
+def _soft_accuracy(frame, metric, human, seed, resamples):
+    """One minus the mean difference of the p-values of metric and humans, over pairs of systems."""
     check_whole(1, resamples=resamples)
     check_whole(0, seed=seed)
     x, y = matrices(frame, [metric], human)
@@ -171,19 +139,22 @@ def soft_pairwise_accuracy(
     x, y = x[rated], y[rated]
     first, second = np.triu_indices(x.shape[1], 1)
     shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
-    counted = int(shared.sum())
-    skipped = shared.size - counted
-    if not counted:
-        nothing = "no two systems share a document with both scores"
-        return SoftPairwiseAccuracy(np.nan, 0, skipped, nothing)
+    n = int(shared.sum())
+    skipped = shared.size - n
+    if not n:
+        return _undefined(n, skipped, "no two systems share a document with both scores")
     first = first[shared]
     second = second[shared]
     rng = np.random.default_rng(seed)
     signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
     of_metric = np.array(_p_values(x, first, second, signs))
     of_humans = np.array(_p_values(y, first, second, signs))
-    gap = np.abs(of_metric - of_humans).mean()
-    return SoftPairwiseAccuracy(float(1 - gap), counted, skipped)
+    value = float(1 - np.abs(of_metric - of_humans).mean())
+    return PairwiseAccuracy(value, n, skipped, n, np.nan, np.nan, np.nan)
+
+
+def _undefined(n, skipped, reason):
+    return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, reason)
 
 
 def _share(weights):

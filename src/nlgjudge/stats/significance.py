@@ -82,7 +82,7 @@ def paired_tests(
     permutations
         Swaps that are drawn. Where there are at most 16,384 different swaps, all are counted instead.
     seed
-        As for `nlgjudge.permutation_test`: a p does not depend on the other tests of its family.
+        As for `permutation_test`: a p does not depend on the other tests of its family.
     constant, kendall
         As for `nlgjudge.correlation`.
     interval
@@ -108,7 +108,7 @@ def paired_tests(
     ------
     ValueError
         For a judge or an aspect without a column, a pair of a judge with itself or given twice, and as
-        `nlgjudge.permutation_test` does.
+        `permutation_test` does.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def williams_test(
     Parameters
     ----------
     frame, a, b, human
-        As for `nlgjudge.permutation_test`, with the same errors.
+        As for `permutation_test`, with the same errors.
     level
         A mean over documents has no number of observations, so not sample level.
     coefficient
