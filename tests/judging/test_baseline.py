@@ -5,7 +5,6 @@ import math
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.judging import baseline
 from nlgjudge.judging.baseline import Baseline, answer, score
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import Task
@@ -50,9 +49,10 @@ BY_HAND = [
 
 @pytest.mark.parametrize("feature, texts, expected", BY_HAND)
 def test_features_by_hand(feature, texts, expected):
-    function = getattr(baseline, feature)
-    assert function(*texts) == pytest.approx(expected)
-    assert all(0 <= function(*pair) <= 1 for pair in (("", ""), ("Words.", ""), ("", SOURCE)))
+    hypothesis, source = (*texts, "")[:2]
+    assert Baseline().features(hypothesis, source)[feature] == pytest.approx(expected)
+    for pair in (("", ""), ("Words.", ""), ("", SOURCE)):
+        assert 0 <= Baseline().features(*pair)[feature] <= 1
 
 
 def test_reference_counts_only_where_the_prompt_shows_it():
@@ -119,6 +119,18 @@ def test_empty_texts_get_the_lowest_rating_and_samples_are_equal():
     assert {reply.text for reply in empty} == {"- Fluency: 1"}
     replies = list(Baseline().replies([task(GOOD, n=3)]))
     assert [r.sample_index for r in replies] == [0, 1, 2] and len({r.text for r in replies}) == 1
+
+
+@pytest.mark.parametrize(
+    "hypothesis, other, chosen",
+    [(GOOD, "Pears.", "A"), ("Pears.", GOOD, "B"), (GOOD, GOOD, "A")],
+)
+def test_of_a_pair_the_higher_rated_text_is_chosen(hypothesis, other, chosen):
+    asked = nj.judging.as_prompt("{{hypothesis}} or {{other}}?", aspect="relevance")
+    pair = task(hypothesis, "relevance", reading=asked.reading, other=other)
+    turned = pair._replace(reading=asked._replace(options={"A": 0, "B": 1}).reading)
+    texts = [reply.text for reply in Baseline().replies([pair, turned])]
+    assert texts == [chosen, "BA"["AB".index(chosen)]]
 
 
 def test_consistency_follows_the_planted_defects_and_fluency_does_not():

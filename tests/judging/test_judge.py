@@ -12,6 +12,7 @@ from loopback import Loopback, completion
 from nlgjudge.data.paths import root
 from nlgjudge.judging.judge import Judge, adapted
 from nlgjudge.judging.reading import Reading
+from nlgjudge.judging.tasks import Reply
 
 COHERENCE = "geval/dialogue/coherence"
 
@@ -83,7 +84,7 @@ class Says:
     """An object that has `replies` alone."""
 
     def replies(self, tasks):
-        return (nj.judging.Reply(task.item_id, task.aspect, 0, "3") for task in tasks)
+        return (Reply(task.item_id, task.aspect, 0, "3") for task in tasks)
 
 
 def test_an_object_with_replies_is_a_judge_with_harmless_defaults(items):
