@@ -69,7 +69,7 @@ def test_a_reply_is_found_by_key_and_sample_and_never_changes(store):
     assert store.totals() == totals
     assert store.endpoints() == {("m", ENDPOINT): 4, ("n", ENDPOINT): 1}
     assert store.endpoints("n") == {("n", ENDPOINT): 1}
-    assert store.reply_length("m", ENDPOINT, "abc") == (1, 1)
+    assert store.reply_length("m", ENDPOINT, "abc") == 1
 
 
 def test_the_key_is_of_the_whole_request_and_the_endpoint_in_any_order():

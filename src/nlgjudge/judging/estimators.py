@@ -71,10 +71,9 @@ def mode(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     [2.0, 2.0]
     """
     p = np.asarray(p, dtype=float)
-    likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
-    return _unknown_stays(
-        p, likeliest @ np.asarray(ratings, dtype=float) / np.maximum(likeliest.sum(axis=-1), 1)
-    )
+    is_likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
+    weights = np.where(np.isnan(p), math.nan, is_likeliest)
+    return weights @ np.asarray(ratings, dtype=float) / weights.sum(axis=-1)
 
 
 def median(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
@@ -90,7 +89,7 @@ def median(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     below = np.cumsum(p, axis=-1)
     low = np.argmax(below >= 0.5 - _TIED, axis=-1)
     high = np.argmax(below > 0.5 + _TIED, axis=-1)
-    return _unknown_stays(p, (ratings[low] + ratings[high]) / 2)
+    return np.where(np.isnan(below[..., -1]), math.nan, (ratings[low] + ratings[high]) / 2)
 
 
 def risk_averse(p: ArrayLike, ratings: ArrayLike, aversion: float = 1.0) -> np.ndarray:
@@ -177,10 +176,6 @@ ESTIMATORS = {"expected": expected, "mode": mode, "median": median, "risk_averse
 
 
 def get_estimator(name: str) -> Callable:
-    """An estimator by its name; a ValueError for another than those of `ESTIMATORS`."""
+    """An estimator by its name; a ValueError for an unknown one."""
     check_known("estimator", name, ESTIMATORS)
     return ESTIMATORS[name]
-
-
-def _unknown_stays(p, scores):
-    return np.where(np.isfinite(p).all(axis=-1), scores, math.nan)
