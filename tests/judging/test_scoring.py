@@ -27,26 +27,6 @@ def test_rows_are_kept_and_say_why():
     assert frame["text"].tolist() == [r.text for r in REPLIES]
 
 
-@pytest.mark.parametrize(
-    "policy, scores, reasons",
-    [
-        # a leading number on any scale, else 0; "- Fluency: 1" has none in front
-        (
-            "leading_or_0",
-            [4, 0, 0, 0, 9, 2],
-            ["", "no_rating", "no_rating", "content_filter", "", ""],
-        ),
-        ("store_3", [4, 3, 1, 3, 3, 2], ["", "refusal", "", "content_filter", "out_of_range", ""]),
-        ("drop", [4, 1, 2], ["", "", ""]),
-    ],
-)
-def test_policies_of_upstream(policy, scores, reasons):
-    frame = responses(REPLIES, policy=policy)
-    assert (frame["score"].tolist(), frame["reason"].tolist()) == (scores, reasons)
-    kept = [0, 2, 5] if policy == "drop" else range(6)
-    assert frame["text"].tolist() == [REPLIES[i].text for i in kept]
-
-
 @pytest.mark.parametrize("reason", ["not asked", "not answered", "not recorded"])
 def test_where_nothing_was_said_no_policy_makes_a_score(reason):
     replies = [Reply("x", "fluency", 0, "4"), Reply("y", "fluency", 0, "", reason)]
