@@ -60,11 +60,8 @@ def test_a_cut_reply_has_a_score_if_no_digit_can_change_it(text, scale, score, r
 
 
 def test_scale_by_aspect():
-    replies = [
-        Reply("x", "grounded", 0, "0"),
-        Reply("x", "quality", 0, "60"),
-        Reply("y", "quality", 0, "0"),
-    ]
+    asked = [("x", "grounded", "0"), ("x", "quality", "60"), ("y", "quality", "0")]
+    replies = [Reply(item, aspect, 0, text) for item, aspect, text in asked]
     frame = responses(replies, scale={"grounded": (0, 1), "quality": (1, 100)}, form="number")
     assert frame["score"].tolist() == pytest.approx([0, 60, NAN], nan_ok=True)
     with pytest.raises(KeyError, match="quality"):
@@ -87,17 +84,16 @@ def test_a_frame_without_reasons_and_with_repeated_row_numbers():
     "samples, expected",
     [
         # (4 + 1) / 2 over the two of three that were parsed; y has none
-        (
-            None,
-            [("x", "fluency", 2.5, 2, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)],
-        ),
-        (2, [("x", "fluency", 4, 1, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)]),
-        (1, [("x", "fluency", 4, 1, 0), ("y", "fluency", NAN, 0, 1), ("x", "relevance", 2, 1, 0)]),
+        (None, [(2.5, 2, 1), (NAN, 0, 2), (2, 1, 0)]),
+        (2, [(4, 1, 1), (NAN, 0, 2), (2, 1, 0)]),
+        (1, [(4, 1, 0), (NAN, 0, 1), (2, 1, 0)]),
     ],
 )
 def test_means_are_over_parsed_samples(samples, expected):
     frame = item_scores(responses(REPLIES), samples=samples)
-    expected = pd.DataFrame(expected, columns=["item_id", "aspect", "score", "parsed", "unparsed"])
+    expected = pd.DataFrame(expected, columns=["score", "parsed", "unparsed"])
+    expected.insert(0, "item_id", ["x", "y", "x"])
+    expected.insert(1, "aspect", ["fluency", "fluency", "relevance"])
     pd.testing.assert_frame_equal(frame, expected)
 
 
