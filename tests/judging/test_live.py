@@ -145,9 +145,7 @@ def test_an_error_of_one_item_does_not_stop_the_others(serve, store):
 
 def test_twenty_failures_in_a_row_end_the_run(serve, store):
     server = serve(lambda *call: right(*call) if call[0] == 1 else error(400, "out of order"))
-    with pytest.raises(
-        JudgeError, match="20 requests failed in a row, the last with: out of order"
-    ):
+    with pytest.raises(JudgeError, match="20 requests failed in a row, .* with: out of order"):
         list(Live("m", store, concurrency=8).replies(tasks(200)))
     assert 21 <= len(server.requests) <= 21 + 8 and store.totals()["replies"] == 1
 

@@ -337,19 +337,15 @@ def test_a_text_that_is_too_long_rejects_no_parameter(serve, store):
 
 # Token probabilities.
 
-PROBABILITIES = {
-    "content": [
-        {
-            "token": "4",
-            "logprob": -0.1,
-            "top_logprobs": [{"token": "4", "logprob": -0.1}, {"token": "5", "logprob": -2.5}],
-        }
-    ]
-}
+
+def weighed(four, five):
+    """A completion of "4" with these numbers as logarithms of the probabilities of two ratings."""
+    both = [{"token": "4", "logprob": four}, {"token": "5", "logprob": five}]
+    return completion(["4"], logprobs={"content": [both[0] | {"top_logprobs": both}]})
 
 
 def test_token_probabilities_are_stored(serve, store):
-    server = serve(lambda *_: completion(["4"], logprobs=PROBABILITIES))
+    server = serve(lambda *_: weighed(-0.1, -2.5))
     expected = [[["4", [["4", -0.1], ["5", -2.5]]]]] * 2
     for _ in range(2):
         assert [r.logprobs for r in Live("m", store).replies(tasks(2, logprobs=True))] == expected
@@ -368,7 +364,7 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
 ):
     def answer(_, __, body):
         many = json.loads(body)["top_logprobs"] > allowed
-        return error(400, said) if many else completion(["4"], logprobs=PROBABILITIES)
+        return error(400, said) if many else weighed(-0.1, -2.5)
 
     server = serve(answer)
     with pytest.warns(UserWarning, match=f"the server allows {allowed} alternatives of a token"):
@@ -378,12 +374,9 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
 
 
 def giving(four, five):
-    """Answer a request for token probabilities with these numbers of two ratings, else give samples."""
-    numbers = {"token": "4", "logprob": four} | {
-        "top_logprobs": [{"token": "4", "logprob": four}, {"token": "5", "logprob": five}]
-    }
-    weighed = completion(["4"], logprobs={"content": [numbers]})
-    return lambda *call: weighed if json.loads(call[2]).get("logprobs") else right(*call)
+    """Answer a request for token probabilities with these numbers, else give samples."""
+    both = weighed(four, five)
+    return lambda *call: both if json.loads(call[2]).get("logprobs") else right(*call)
 
 
 @pytest.mark.parametrize(
@@ -420,9 +413,8 @@ def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer
 
 
 def test_a_reply_among_others_without_probabilities_is_named_and_keeps_its_rating(serve, store):
-    plain = completion(["4"])
-    weighed = completion(["4"], logprobs=PROBABILITIES)
-    serve(lambda *call: plain if "text 2." in words(call[2]) else weighed)
+    both = weighed(-0.1, -2.5)
+    serve(lambda *call: completion(["4"]) if "text 2." in words(call[2]) else both)
     live = Live("m", store, concurrency=1)
     with pytest.warns(UserWarning, match="some replies came without token probabilities"):
         found = responses(live.replies(tasks(3, logprobs=True)))
