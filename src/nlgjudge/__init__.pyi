@@ -6,10 +6,10 @@ from . import papers as papers
 from . import stats as stats
 from .data.benchmarks import load as load
 from .data.recordings import recording as recording
-from .judging import get_judge as get_judge
-from .judging import item_scores as item_scores
-from .judging import judge_items as judge_items
-from .judging import prompt as prompt
+from .judging.prompts import prompt as prompt
+from .judging.run import get_judge as get_judge
+from .judging.run import judge_items as judge_items
+from .judging.scoring import item_scores as item_scores
 from .ledger import figures as figures
 from .ledger.ablate import ablation as ablation
 from .ledger.finding import Finding as Finding

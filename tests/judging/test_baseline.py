@@ -5,7 +5,6 @@ import math
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.judging import baseline
 from nlgjudge.judging.baseline import Baseline, answer, score
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import Task
@@ -50,9 +49,10 @@ BY_HAND = [
 
 @pytest.mark.parametrize("feature, texts, expected", BY_HAND)
 def test_features_by_hand(feature, texts, expected):
-    function = getattr(baseline, feature)
-    assert function(*texts) == pytest.approx(expected)
-    assert all(0 <= function(*pair) <= 1 for pair in (("", ""), ("Words.", ""), ("", SOURCE)))
+    hypothesis, source = (*texts, "")[:2]
+    assert Baseline().features(hypothesis, source)[feature] == pytest.approx(expected)
+    for pair in (("", ""), ("Words.", ""), ("", SOURCE)):
+        assert 0 <= Baseline().features(*pair)[feature] <= 1
 
 
 def test_reference_counts_only_where_the_prompt_shows_it():
@@ -95,17 +95,7 @@ def test_replies_are_read_back(form, scale, step, aspect):
         assert found.reason == "" and abs(found.score - expected) <= step / 2 + 1e-9
 
 
-def test_wording_of_each_form():
-    texts = {
-        form: answer(3.4249, task("", "coherence", reading=Reading(form, aspect="coherence")))
-        for form in ("form", "stars", "json", "text")
-    }
-    assert texts == {
-        "form": "- Coherence: 3.42",
-        "stars": "3.5 stars",
-        "json": '{"coherence": 3.42}',
-        "text": "By rule, the text's coherence is 3.42 on a scale from 1 to 5.",
-    }
+def test_yes_and_no_and_letters():
     choice = Reading("choice", (1, 5), options={"good": 5, "fair": 3, "bad": 1})
     assert answer(3.4249, task("", reading=choice)) == "B"
     # "Does the summary contain factual inconsistency?" Yes where consistency is low
@@ -121,17 +111,24 @@ def test_empty_texts_get_the_lowest_rating_and_samples_are_equal():
     assert [r.sample_index for r in replies] == [0, 1, 2] and len({r.text for r in replies}) == 1
 
 
+@pytest.mark.parametrize(
+    "hypothesis, other, chosen",
+    [(GOOD, "Pears.", "A"), ("Pears.", GOOD, "B"), (GOOD, GOOD, "A")],
+)
+def test_of_a_pair_the_higher_rated_text_is_chosen(hypothesis, other, chosen):
+    asked = nj.judging.as_prompt("{{hypothesis}} or {{other}}?", aspect="relevance")
+    pair = task(hypothesis, "relevance", reading=asked.reading, other=other)
+    turned = pair._replace(reading=asked._replace(options={"A": 0, "B": 1}).reading)
+    texts = [reply.text for reply in Baseline().replies([pair, turned])]
+    assert texts == [chosen, "BA"["AB".index(chosen)]]
+
+
 def test_consistency_follows_the_planted_defects_and_fluency_does_not():
     """Names and numbers give invention away; bad grammar leaves no trace that a rule here would see."""
     summaries = nj.load("summeval", "sample")
     prompts = [f"geval/summarization/{aspect}" for aspect in ("consistency", "fluency")]
     judged = nj.item_scores({"x": nj.judge_items(summaries.items, prompts, "surface")})
     scores = summaries.with_scores(judged)
-    consistency, fluency = (
-        [
-            nj.correlation(scores, f"x:{aspect}", aspect, level=level).value
-            for level in ("sample", "dataset")
-        ]
-        for aspect in ("consistency", "fluency")
-    )
-    assert min(consistency) > 0.4 and max(map(abs, fluency)) < 0.2
+    for level in ("sample", "dataset"):
+        assert nj.correlation(scores, "x:consistency", "consistency", level=level).value > 0.4
+        assert abs(nj.correlation(scores, "x:fluency", "fluency", level=level).value) < 0.2

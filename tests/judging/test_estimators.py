@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nlgjudge.data.benchmarks import load
 from nlgjudge.judging import estimators
 from nlgjudge.judging.reading import Reading, distributions
 from nlgjudge.judging.run import judge_items
@@ -33,13 +34,7 @@ BY_HAND = {
     "mode": [5.0, 2.0, 4.0, 4.0, math.nan],
     "median": [3.5, 3.0, 3.0, 4.0, math.nan],
     # 3.2 - sqrt(.4 * 2.2^2 + .1 * .2^2); 2.7 - sqrt(.3 * 1.7^2 + .1 * .7^2); 2.9 - sqrt(.2 * 1.9^2 + .3 * .9^2)
-    "risk_averse": [
-        3.2 - math.sqrt(1.94),
-        2.7 - math.sqrt(0.916),
-        2.9 - math.sqrt(0.965),
-        4.0,
-        math.nan,
-    ],
+    "risk_averse": [3.2 - 1.94**0.5, 2.7 - 0.916**0.5, 2.9 - 0.965**0.5, 4.0, math.nan],
 }
 
 
@@ -48,9 +43,8 @@ def test_estimators_by_hand(name):
     distribution = P.copy()
     if name == "median":
         distribution[0] = [0.4, 0.0, 0.1, 0.1, 0.4]  # a half is reached at 3 and passed at 4
-    np.testing.assert_allclose(
-        estimators.get_estimator(name)(distribution, RATINGS), BY_HAND[name], rtol=1e-12
-    )
+    found = estimators.get_estimator(name)(distribution, RATINGS)
+    np.testing.assert_allclose(found, BY_HAND[name], rtol=1e-12)
 
 
 def test_estimators_of_frequencies_are_those_of_the_replies():
@@ -93,16 +87,13 @@ def test_what_is_equal_but_for_rounding_is_a_tie():
 
 def test_temperature_lies_between_the_mode_and_the_flat():
     p = np.array([[0.5, 0.3, 0.2, 0.0, 0.0]])
+    squares = [[25 / 38, 9 / 38, 4 / 38, 0, 0]]
     np.testing.assert_allclose(estimators.tempered(p, 1), p, rtol=1e-12)
-    np.testing.assert_allclose(
-        estimators.tempered(p, 0.5), [[25 / 38, 9 / 38, 4 / 38, 0, 0]], rtol=1e-12
-    )
-    np.testing.assert_allclose(
-        estimators.tempered(p, 1e9), [[1 / 3, 1 / 3, 1 / 3, 0, 0]], atol=1e-6
-    )
-    np.testing.assert_allclose(
-        estimators.expected(estimators.tempered(p, 1e-6), RATINGS), estimators.mode(p, RATINGS)
-    )
+    np.testing.assert_allclose(estimators.tempered(p, 0.5), squares, rtol=1e-12)
+    flat = [[1 / 3] * 3 + [0] * 2]
+    np.testing.assert_allclose(estimators.tempered(p, 1e9), flat, atol=1e-6)
+    cold = estimators.tempered(p, 1e-6)
+    np.testing.assert_allclose(estimators.expected(cold, RATINGS), estimators.mode(p, RATINGS))
     for wrong in (0, -1, math.nan):
         with pytest.raises(ValueError, match="expected a number above 0; at 0 take the mode"):
             estimators.tempered(p, wrong)
@@ -113,19 +104,11 @@ def test_draws_estimate_the_expectation_with_the_right_noise():
     for samples in (1, 5, 20):
         found = estimators.drawn(p, RATINGS, samples, np.random.default_rng(samples))
         assert found.mean() == pytest.approx(2.7, abs=0.03)
-        assert found.std() == pytest.approx(
-            estimators.spread(P[1:2], RATINGS)[0] / math.sqrt(samples), rel=0.05
-        )
-    assert set(estimators.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {
-        1.0,
-        2.0,
-        3.0,
-        4.0,
-        5.0,
-    }
-    assert np.isnan(estimators.drawn(P, RATINGS, 3, np.random.default_rng(0))).tolist() == [
-        False
-    ] * 4 + [True]
+        noise = estimators.spread(P[1:2], RATINGS)[0] / math.sqrt(samples)
+        assert found.std() == pytest.approx(noise, rel=0.05)
+    assert set(estimators.drawn(p, RATINGS, 1, np.random.default_rng(0))) == {*RATINGS}
+    found = estimators.drawn(P, RATINGS, 3, np.random.default_rng(0))
+    assert np.isnan(found).tolist() == [False] * 4 + [True]
 
 
 def test_a_pool_leaves_out_what_is_not_known():
@@ -136,26 +119,8 @@ def test_a_pool_leaves_out_what_is_not_known():
     assert np.isnan(estimators.pooled([P, P])[4]).all()
 
 
-LIKELY = [
-    [
-        "4",
-        [
-            ["4", math.log(0.5)],
-            ["2", math.log(0.25)],
-            [" 2", math.log(0.125)],
-            ["no", math.log(0.125)],
-        ],
-    ]
-]
-
-
-@pytest.mark.parametrize(
-    "estimator, score",
-    [("expected", (4 * 0.5 + 2 * 0.375) / 0.875), ("mode", 4.0), ("median", 4.0)],
-)
-def test_a_reply_is_scored_by_the_estimator_that_is_asked_for(estimator, score):
-    found, outside = expected_score(LIKELY, estimator=estimator)
-    assert found == pytest.approx(score) and outside == pytest.approx(0.125)
+SHARES = {"4": 0.5, "2": 0.25, " 2": 0.125, "no": 0.125}
+LIKELY = [["4", [[token, math.log(share)] for token, share in SHARES.items()]]]
 
 
 class Likely:
@@ -169,25 +134,16 @@ class Likely:
 
 
 def test_a_live_judge_takes_the_same_estimators():
-    import nlgjudge as nj
-
-    items = nj.load("summeval", "sample").items.head(2)
-    asked = {
-        estimator: judge_items(
-            items, "geval/summarization/coherence", Likely(), logprobs=True, estimator=estimator
-        )
-        for estimator in estimators.ESTIMATORS
-    }
-    layout = distributions(
-        pd.DataFrame(
-            {"item_id": ["a"], "aspect": "coherence", "sample_index": 0, "logprobs": [LIKELY]}
-        )
-    )
+    items = load("summeval", "sample").items.head(2)
+    asked = items, "geval/summarization/coherence", Likely()
+    replies = {"item_id": ["a"], "aspect": "coherence", "sample_index": 0, "logprobs": [LIKELY]}
+    layout = distributions(pd.DataFrame(replies))
     assert layout["outside"].tolist() == [pytest.approx(0.125)]
-    for estimator, found in asked.items():
-        by_layout = estimators.get_estimator(estimator)(layout[RATINGS].to_numpy(), RATINGS)[0]
-        assert found["score"].tolist() == [pytest.approx(by_layout)] * 2
+    mean = (4 * 0.5 + 2 * 0.375) / 0.875
+    for name, expected in {"expected": mean, "mode": 4.0, "median": 4.0}.items():
+        found = judge_items(*asked, logprobs=True, estimator=name)
+        assert found["score"].tolist() == [pytest.approx(expected)] * 2
+        by_layout = estimators.get_estimator(name)(layout[RATINGS].to_numpy(), RATINGS)
+        assert by_layout == pytest.approx(expected)
     with pytest.raises(ValueError, match="no estimator 'average'.*expected, mode"):
-        judge_items(
-            items, "geval/summarization/coherence", Likely(), logprobs=True, estimator="average"
-        )
+        judge_items(*asked, logprobs=True, estimator="average")

@@ -10,8 +10,9 @@ import pytest
 import nlgjudge as nj
 from loopback import Loopback, completion
 from nlgjudge.data.paths import root
-from nlgjudge.judging.judge import Judge, adapted
+from nlgjudge.judging.judge import adapted
 from nlgjudge.judging.reading import Reading
+from nlgjudge.judging.tasks import Reply
 
 COHERENCE = "geval/dialogue/coherence"
 
@@ -64,11 +65,6 @@ def test_a_number_is_read_back(reading, rating):
     assert reading.read(reading.write(rating)) == (rating, "")
 
 
-def test_a_number_that_an_answer_cannot_have_is_no_score():
-    for reading in (Reading("yes_no"), Reading("choice", options={"good": 3, "bad": 1})):
-        assert math.isnan(reading.read(reading.write(2)).score)
-
-
 def test_a_function_reruns_a_table_and_enters_no_ledger():
     def shorter(item):
         lowest = 0 if item.aspect == "groundedness" else 1
@@ -83,7 +79,7 @@ class Says:
     """An object that has `replies` alone."""
 
     def replies(self, tasks):
-        return (nj.judging.Reply(task.item_id, task.aspect, 0, "3") for task in tasks)
+        return (Reply(task.item_id, task.aspect, 0, "3") for task in tasks)
 
 
 def test_an_object_with_replies_is_a_judge_with_harmless_defaults(items):
@@ -110,11 +106,6 @@ def test_an_object_with_replies_is_a_judge_with_harmless_defaults(items):
 def test_what_is_a_model_is_not_decided_by_a_name(name, is_model, recorded, store):
     judge = nj.get_judge(name, store=store)
     assert (judge.is_model, judge.recorded) == (is_model, recorded)
-
-
-def test_a_judge_without_replies_says_so(items):
-    with pytest.raises(NotImplementedError, match="Judge has no replies"):
-        nj.judge_items(items, COHERENCE, Judge())
 
 
 def test_a_path_is_a_store_and_a_plan_asks_nothing(items, serve, tmp_path):

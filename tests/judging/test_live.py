@@ -44,11 +44,8 @@ PASSING = {
     "502": [(502, b"<html>bad gateway</html>", SOON)],
     "cut before the answer": [None],
     "cut in mid-answer": [(200, completion(["lost"]), {"cut": 40})],
-    "invalid JSON": [b'{"choices": [{"mess'],
     "an HTML page": [(200, b"<html>hello</html>", {"content-type": "text/html"})],
-    "no choices": [completion([])],
     "choices are null": [completion([]) | {"choices": None}],
-    "no message": [completion([]) | {"choices": [{"index": 0}]}],
     "an error as JSON with status 200": [{"error": {"message": "overloaded"}}],
 }
 
@@ -77,13 +74,6 @@ def test_replies_come_in_order_with_their_samples_and_are_asked_once(serve, stor
     assert len(more) == 5 and json.loads(server.requests[30])["n"] == 2  # the missing ones alone
 
 
-def test_items_with_the_same_texts_are_asked_once(serve, store):
-    server = serve(right)
-    same = [task._replace(text="Rate it.") for task in tasks(5)]
-    assert texts(Live("m", store).replies(same)) == ["Rate it. Score: 4"] * 5
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize("given, asked", [(1, [20] + [None] * 19), (10, [20, 10])])
 def test_fewer_samples_than_asked_for_are_completed(serve, store, given, asked):
     """A server that gives one of twenty ignores `n`; the rest is asked for one by one."""
@@ -95,7 +85,17 @@ def test_fewer_samples_than_asked_for_are_completed(serve, store, given, asked):
     assert len(live.notices) == (given == 1)
 
 
+def test_items_with_the_same_texts_are_asked_once(serve, store):
+    server = serve(right)
+    same = [task._replace(text="Rate it.") for task in tasks(5)]
+    assert texts(Live("m", store).replies(same)) == ["Rate it. Score: 4"] * 5
+    assert len(server.requests) == 1
+
+
 # Errors.
+
+RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
+QUOTA = error(429, "You exceeded it", code="insufficient_quota")
 
 
 @pytest.mark.parametrize(
@@ -104,23 +104,15 @@ def test_fewer_samples_than_asked_for_are_completed(serve, store, given, asked):
         (error(404, "no such thing"), r"no model 'gpt-0' at http://127.* \(404\): no such thing"),
         (error(401, "Incorrect key"), r"the key in OPENAI_API_KEY was refused \(401\): Incorrect"),
         (error(403, "not for you"), r"may not use this model \(403\): not for you"),
-        (
-            (
-                *error(429, "You exceeded it", code="insufficient_quota"),
-                {"x-should-retry": "false"},
-            ),
-            "no quota left: You exceeded it",
-        ),
-        (
-            error(422, "no such field"),
-            "no request was answered: 1 failed, most often with: no such",
-        ),
+        ((*QUOTA, {"x-should-retry": "false"}), "no quota left: You exceeded it"),
+        (error(400, RESPONSES_ONLY), "^gpt-0 has no chat completions endpoint"),
+        (error(404, RESPONSES_ONLY), "^gpt-0 has no chat completions endpoint"),
     ],
 )
 def test_what_fails_for_every_item_ends_at_the_first_call(serve, store, answer, message):
     server = serve(lambda *_: answer)
     with pytest.raises(JudgeError, match=message):
-        list(Live("gpt-0", store).replies(tasks(50 if answer[0] != 422 else 1)))
+        list(Live("gpt-0", store).replies(tasks(50)))
     assert len(server.requests) == 1
 
 
@@ -153,9 +145,7 @@ def test_an_error_of_one_item_does_not_stop_the_others(serve, store):
 
 def test_twenty_failures_in_a_row_end_the_run(serve, store):
     server = serve(lambda *call: right(*call) if call[0] == 1 else error(400, "out of order"))
-    with pytest.raises(
-        JudgeError, match="20 requests failed in a row, the last with: out of order"
-    ):
+    with pytest.raises(JudgeError, match="20 requests failed in a row, .* with: out of order"):
         list(Live("m", store, concurrency=8).replies(tasks(200)))
     assert 21 <= len(server.requests) <= 21 + 8 and store.totals()["replies"] == 1
 
@@ -183,16 +173,6 @@ def test_a_limit_on_cost_stops_at_the_call_that_reaches_it(serve, store):
     assert live.cost == pytest.approx(160e-6) == store.totals()["cost"]
     with pytest.raises(JudgeError, match="a limit on cost needs a price"):
         Live("m", store, budget=Budget(1))
-
-
-def test_a_limit_on_cost_holds_where_the_server_counts_no_tokens(serve, store):
-    """Four characters are a token: "Rate text 0." is 12 // 4 + 1 = 4, its reply 21 / 4 + 1 = 6.25."""
-    server = serve(lambda *call: right(*call) | {"usage": None})
-    live = Live("m", store, price=(1e6, 1e6), budget=Budget(3 * 10.25), concurrency=1)
-    with pytest.warns(UserWarning) as said:
-        list(live.replies(tasks(10)))
-    assert len(server.requests) == 3 and live.cost == pytest.approx(30.75)
-    assert "reports no token usage: cost counts four characters as a token" in str(said[0].message)
 
 
 def test_calls_are_paced(serve, store):

@@ -26,27 +26,22 @@ def likely(token, *pairs):
     return [token, [[other, math.log(share)] for other, share in pairs]]
 
 
+SLIPS = [*sure("It", " has"), likely(" 2", (" 2", 0.9), (" 1", 0.1))]
+SLIPS += sure(" slips", ".\n", "Rating", ":")
+FOUR_FIVE = (" 4", 0.6), (" 5", 0.2)
+FIVE_OR_0 = likely("5", ("5", 0.7), ("0", 0.3))
+ONE_OR_2 = likely("1", ("1", 0.9), ("2", 0.1))
+ONE_OR_9_OR_8 = likely("1", ("1", 0.9), ("9", 0.07), ("8", 0.03))
+
+
 @pytest.mark.parametrize(
     "logprobs, scale, score, outside",
     [
         # a number before the rating is not the rating: 5 * 0.9 + 4 * 0.1
-        (
-            [
-                *sure("It", " has"),
-                likely(" 2", (" 2", 0.9), (" 1", 0.1)),
-                *sure(" slips", ".\n", "Rating", ":"),
-            ]
-            + [likely(" 5", (" 5", 0.9), (" 4", 0.1))],
-            (1, 5),
-            4.9,
-            0,
-        ),
+        ([*SLIPS, likely(" 5", (" 5", 0.9), (" 4", 0.1))], (1, 5), 4.9, 0),
         # a label that shows the scale: (4 * 0.6 + 5 * 0.2) / 0.8, and 0.2 lies on "the"
         (
-            [
-                *sure("Score", " (", "1", "-", "5", "):"),
-                likely(" 4", (" 4", 0.6), (" 5", 0.2), (" the", 0.2)),
-            ],
+            [*sure("Score", " (", "1", "-", "5", "):"), likely(" 4", *FOUR_FIVE, (" the", 0.2))],
             (1, 5),
             3.4 / 0.8,
             0.2,
@@ -58,43 +53,20 @@ def likely(token, *pairs):
         # whole tokens on 0 to 100: 85 * 0.5 + 90 * 0.3 + 100 * 0.2
         ([likely("85", ("85", 0.5), ("90", 0.3), ("100", 0.2))], (0, 100), 89.5, 0),
         # a digit at a time: which rating an alternative to the first digit becomes is not known
-        (
-            [likely("8", ("8", 0.6), ("7", 0.4)), likely("5", ("5", 0.7), ("0", 0.3))],
-            (0, 100),
-            NAN,
-            1,
-        ),
+        ([likely("8", ("8", 0.6), ("7", 0.4)), FIVE_OR_0], (0, 100), NAN, 1),
         # but 8 is certain here: 85 * 0.7 + 80 * 0.3
-        ([*sure("8"), likely("5", ("5", 0.7), ("0", 0.3))], (0, 100), 83.5, 0),
+        ([*sure("8"), FIVE_OR_0], (0, 100), 83.5, 0),
         # 100 from three tokens; "10" and a line break is ten: 100 * 0.9 + 10 * 0.1
         ([*sure("1", "0"), likely("0", ("0", 0.9), ("\n", 0.1))], (0, 100), 91, 0),
         # 10 from two tokens: 10 * 0.9 * 0.99 + 1 * 0.9 * 0.01 + 9 * 0.07 + 8 * 0.03
-        (
-            [
-                likely("1", ("1", 0.9), ("9", 0.07), ("8", 0.03)),
-                likely("0", ("0", 0.99), ("\n", 0.01)),
-            ],
-            (0, 10),
-            9.789,
-            0,
-        ),
+        ([ONE_OR_9_OR_8, likely("0", ("0", 0.99), ("\n", 0.01))], (0, 10), 9.789, 0),
         # "1" that ends: 10 * 0.9 * 0.4 + 1 * 0.9 * 0.6 + 2 * 0.1
-        (
-            [likely("1", ("1", 0.9), ("2", 0.1)), likely("\n", ("\n", 0.6), ("0", 0.4))],
-            (0, 10),
-            4.34,
-            0,
-        ),
+        ([ONE_OR_2, likely("\n", ("\n", 0.6), ("0", 0.4))], (0, 10), 4.34, 0),
         # "1" beside 9 may become 10, unless "10" is a token of its own: 9 * 0.7 + 10 * 0.2 + 1 * 0.1
         ([likely("9", ("9", 0.7), ("1", 0.3))], (0, 10), NAN, 1),
         ([likely("9", ("9", 0.7), ("10", 0.2), ("1", 0.1))], (0, 10), 8.4, 0),
         # a sign of its own: -1 * 0.8 * 0.9 - 2 * 0.8 * 0.1 + 1 * 0.2
-        (
-            [likely(" -", (" -", 0.8), (" 1", 0.2)), likely("1", ("1", 0.9), ("2", 0.1))],
-            (-2, 2),
-            -0.68,
-            0,
-        ),
+        ([likely(" -", (" -", 0.8), (" 1", 0.2)), ONE_OR_2], (-2, 2), -0.68, 0),
         # decimals: "3" may become 3.5
         ([likely("4", ("4", 0.7), ("3", 0.3)), *sure(".", "5")], (1, 5), NAN, 1),
         ([*sure("4", "."), likely("5", ("5", 0.9), ("0", 0.1))], (1, 5), 4.45, 0),

@@ -7,7 +7,7 @@ import pytest
 
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import root
-from nlgjudge.judging.prompts import Prompt, as_prompt, names, prompt
+from nlgjudge.judging.prompts import as_prompt, names, prompt
 from nlgjudge.judging.reading import FORMS
 from nlgjudge.papers.folders import papers
 
@@ -58,25 +58,6 @@ def test_rendering_is_a_single_pass(name):
     assert found == template
 
 
-def test_hand_written_rendering():
-    small = Prompt(
-        "n",
-        "p",
-        "s",
-        True,
-        "a",
-        (1, 5),
-        "form",
-        {"{{A}}": "source", "{{AB}}": "hypothesis"},
-        "{{A}} and {{AB}}, {{A}}!",
-        {},
-    )
-    assert small.render({"source": "{{AB}}", "hypothesis": "\\g<0>{{A}}", "other": 1}) == (
-        "{{AB}} and \\g<0>{{A}}, {{AB}}!"
-    )
-    assert small._replace(slots={}).render({}) == small.body
-
-
 def test_the_chatgpt_study_s_example():
     """Section 3.1 prints the direct assessment of a summary's fluency."""
     text = prompt("chatgpt/da/summarization/fluency").render({"source": "A.", "hypothesis": "B."})
@@ -87,18 +68,6 @@ def test_the_chatgpt_study_s_example():
         "well-written and grammatically correct. Consider the quality of individual sentences.\n\n"
         "News: A.\nSummary: B.\n\nScores:"
     )
-
-
-def test_a_missing_field_is_named():
-    with pytest.raises(
-        KeyError, match="geval/summarization/coherence needs hypothesis; got context, source"
-    ):
-        prompt("geval/summarization/coherence").render({"source": "", "context": ""})
-
-
-def test_an_unknown_name_lists_the_known():
-    with pytest.raises(KeyError, match="no prompt 'geval/poetry'.*prompts list` names all"):
-        prompt("geval/poetry")
 
 
 def test_the_digest_is_of_every_word():
@@ -171,23 +140,16 @@ def test_exact_prompts_have_the_papers_words(name):
     assert absent == []
 
 
+ALL = {"source", "context", "hypothesis"}
+
+
 @pytest.mark.parametrize(
     "name, aspect, scale, fields",
     [
         ("upstream:geval/coh_detailed", "coherence", (1, 5), {"source", "hypothesis"}),
         ("upstream:geval/flu_detailed", "fluency", (1, 3), {"hypothesis"}),
-        (
-            "upstream:a-closer-look/gro_geval",
-            "groundedness",
-            (0, 1),
-            {"source", "context", "hypothesis"},
-        ),
-        (
-            "upstream:d223302/eng_rate_explain",
-            "engagingness",
-            (1, 3),
-            {"source", "context", "hypothesis"},
-        ),
+        ("upstream:a-closer-look/gro_geval", "groundedness", (0, 1), ALL),
+        ("upstream:d223302/eng_rate_explain", "engagingness", (1, 3), ALL),
     ],
 )
 def test_upstream_s_prompts_by_name(monkeypatch, name, aspect, scale, fields):
@@ -203,16 +165,6 @@ def test_upstream_s_prompts_by_name(monkeypatch, name, aspect, scale, fields):
         KeyError, match="no registered prompt 'upstream:geval/none'; files: .*coh_detailed"
     ):
         prompt("upstream:geval/none")
-
-
-def test_every_prompt_file_has_a_name():
-    papers = root() / "src" / "nlgjudge" / "papers"
-    files = list(papers.glob("*/prompts/**/*.txt"))
-    in_parts = {path.parts[-3] for path in papers.glob("*/prompts/parts.toml")}
-    whole = [name for name in names() if name.split("/")[0] not in in_parts]
-    assert len(files) == len(
-        {n if not n.startswith("chatgpt") else "/".join(n.split("/")[:2]) for n in whole}
-    )
 
 
 @pytest.mark.parametrize("aspect", ["naturalness", "coherence", "engagingness", "groundedness"])
@@ -237,18 +189,6 @@ def test_prompts_in_parts_are_those_that_were_asked(monkeypatch, aspect, form, f
     assert (made.aspect, made.scale, made.task) == (sent.aspect, sent.scale, "dialogue")
 
 
-def test_a_text_written_on_the_spot_is_a_prompt():
-    asked = as_prompt(
-        "Source: {{source}}\nRate 1 to 7: {{hypothesis}}", aspect="style", scale=(1, 7)
-    )
-    assert (asked.aspect, asked.scale, asked.form) == ("style", (1, 7), "form")
-    assert asked.render({"source": "S {{hypothesis}}", "hypothesis": "H"}) == (
-        "Source: S {{hypothesis}}\nRate 1 to 7: H"
-    )
-    other = as_prompt("Source: {{source}}\nRate 1 to 9: {{hypothesis}}", scale=(1, 9))
-    assert asked.name.startswith("inline:") and asked.name != other.name
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -263,8 +203,3 @@ def test_a_text_that_states_another_scale_is_refused(text):
     assert as_prompt(text, scale=(1, 10)).scale == (1, 10)
     assert as_prompt(f"Rate the text in 2-3 sentences. {text}", scale=(1, 10)).scale == (1, 10)
     assert as_prompt(text, form="yes_no").form == "yes_no"
-
-
-def test_a_prompt_by_name_or_as_it_is():
-    named = as_prompt("geval/dialogue/coherence")
-    assert named == prompt("geval/dialogue/coherence") == as_prompt(named)

@@ -19,26 +19,16 @@ HUNDRED = (0, 100)
 @pytest.mark.parametrize(
     "text, form, scale, rating",
     [
-        ("4", "form", FIVE, 4),
-        (" 3.\n", "form", FIVE, 3),
-        ("**5**", "form", FIVE, 5),
-        ("- 2", "form", FIVE, 2),
         ("2,5", "form", FIVE, 2.5),
         ("Three.", "form", FIVE, 3),
-        ("[[4]]", "form", FIVE, 4),
         ("-1", "form", (-2, 2), -1),
         ("Rating: -1", "form", (-2, 2), -1),
         ("- **Engagingness:** 3", "form", (1, 3), 3),
         ("> Fluency: two", "form", FIVE, 2),
-        ("4 / 5", "form", FIVE, 4),
-        ("4 out of 5", "form", FIVE, 4),
-        ("Score (1-5): 4", "form", FIVE, 4),
         ("<reason>2 slips</reason>\n<score>4</score>", "form", FIVE, 4),
         ("It has 2 slips and 3 facts.\nRating: 5", "form", FIVE, 5),
         ("Rating: 2\nRationale: it drifts off after the 2nd of 3 sentences.", "form", FIVE, 2),
-        ("The rating is 4. I checked 3 facts.", "form", FIVE, 4),
         ("Rating: 4\n...\nFinal rating: 4", "form", FIVE, 4),
-        ("Bewertung: 4", "form", FIVE, 4),
         ("3.5 stars", "stars", FIVE, 3.5),
         ("Stars: 2\n\nIt invents a storm.", "stars", FIVE, 2),
         ("70%", "number", HUNDRED, 70),
@@ -51,18 +41,11 @@ HUNDRED = (0, 100)
         ('{"score": 3, "errors": ["a",],}', "json", FIVE, 3),
         # a first line that is only a number, as G-Eval's own script reads it
         ("2\n\nIt is well done.", "form", (1, 3), 2),
-        ("2\nThe summary is good.", "form", (1, 3), 2),
-        ("2\n\nExplanation: natural enough.", "form", (1, 3), 2),
         ("4\n\n1. All facts are right.\n2. None is missing.", "form", FIVE, 4),
         # and other places for a number that none competes with
         ("2 - good", "form", (1, 3), 2),
-        ("2 (natural)", "form", (1, 3), 2),
-        ("4. The text is fluent.", "form", FIVE, 4),
-        ("## Score\n\n4", "form", FIVE, 4),
-        ("I would rate this 4 out of 5.", "form", FIVE, 4),
         ("On a scale of 1 to 5, I'd give the summary a 4.", "form", FIVE, 4),
         ("The score is therefore $\\boxed{4}$.", "form", FIVE, 4),
-        ("★★★★☆", "stars", FIVE, 4),
         ("Rating: ⭐⭐⭐", "stars", FIVE, 3),
         ("Good (3)", "form", (1, 3), 3),
         # a number keeps its sign, its decimals and what is said twice
@@ -97,17 +80,14 @@ def test_a_rating_is_read(text, form, scale, rating):
         ("As an AI, I cannot judge this.", "form", FIVE, "refusal"),
         ("N/A", "form", FIVE, "refusal"),
         ("The summary covers 3 of 7 facts.", "form", FIVE, "no_rating"),
-        ("I would not give it a 5", "form", FIVE, "no_rating"),
         ("5 stars for fluency, 2 for facts", "stars", FIVE, "ambiguous"),
         ("7", "form", FIVE, "out_of_range"),
         ("Rating: -1", "form", FIVE, "out_of_range"),
         ("105", "number", HUNDRED, "out_of_range"),
         ("Rating: 2\nRating: 4", "form", FIVE, "ambiguous"),
         ("70-80", "number", HUNDRED, "ambiguous"),
-        ("3 to 4 stars", "stars", FIVE, "ambiguous"),
         ("Score: 7/10", "form", FIVE, "other_scale"),
         ("Score (1-10): 4", "form", FIVE, "other_scale"),
-        ("80%", "form", FIVE, "other_scale"),
         ("0.85", "number", HUNDRED, "other_scale"),
         ("Perhaps.", "yes_no", (), "no_rating"),
         ("No idea.", "yes_no", (), "no_rating"),
@@ -124,35 +104,19 @@ def test_a_rating_is_read(text, form, scale, rating):
         ('{"score": 3, "rating": 4}', "json", FIVE, "ambiguous"),
         ('{"criteria": [{"score": 2}, {"score": 3}]}', "json", FIVE, "ambiguous"),
         ("2\n\nOn reflection, 3.", "form", (1, 3), "ambiguous"),
-        ("2. It is good.\n3. It is short.", "form", FIVE, "ambiguous"),
         ("1. It is good.", "form", FIVE, "no_rating"),  # may number a list
         ("-**2**", "form", (-2, 2), "ambiguous"),  # a bullet, or a sign
         ("Rating: .5", "form", FIVE, "out_of_range"),
         ("Score: .85", "number", HUNDRED, "other_scale"),
-        ("Rating: 3-4/5", "form", FIVE, "ambiguous"),
-        ("Rating: 3.5-4.5", "form", FIVE, "ambiguous"),
-        ("Rating: 3–4/5", "form", FIVE, "ambiguous"),
-        ("Rating: 4/5 or 5/5", "form", FIVE, "ambiguous"),
-        ("Rating: 3 through 4", "form", FIVE, "ambiguous"),
-        ("Rating: 4~5", "form", FIVE, "ambiguous"),
-        ("Rating: 4 (or 5)", "form", FIVE, "ambiguous"),
-        ("Rating: 4, maybe 5", "form", FIVE, "ambiguous"),
-        ("Rating: 4 (5)", "form", FIVE, "ambiguous"),
         ("Rating: 3½", "form", FIVE, "ambiguous"),
-        ("Rating: three and a half", "form", FIVE, "ambiguous"),
         ("Score: 85-90%", "number", HUNDRED, "ambiguous"),
-        ("Score: 85.5-90.5", "number", HUNDRED, "ambiguous"),
         ("Score: one hundred", "number", HUNDRED, "ambiguous"),
         ("Rating: 2 + 2 = 4", "form", FIVE, "ambiguous"),
-        ("Rating: 3 (Fair) -> 4", "form", FIVE, "ambiguous"),
         ("Rating: 5 means perfect.", "form", FIVE, "ambiguous"),
         ("Rating: 4 on a scale of 1 to 10", "form", FIVE, "other_scale"),
         ("★★★★☆☆☆☆☆☆", "stars", FIVE, "other_scale"),
         ("Confidence score: 5", "form", FIVE, "no_rating"),
-        ("BLEU score: 3", "form", FIVE, "no_rating"),
-        ("Rating scale: 5", "form", FIVE, "no_rating"),
         ("If Rating: 5 then perfect", "form", FIVE, "no_rating"),
-        ("Yes. Answer: no", "yes_no", (), "ambiguous"),
     ],
 )
 def test_a_reply_without_a_rating_says_why(text, form, scale, reason):
@@ -338,12 +302,10 @@ def test_the_labels_by_hand():
                 content = read(entry).decode()
             except DataUnavailable:
                 pytest.skip(f"needs the mirror or a network: {entry.path}")
-            is_lines = entry.path.endswith(".txt")
-            rows[entry.path] = (
-                [[json.loads(line)["resp"]] for line in content.splitlines()]
-                if is_lines
-                else [row["all_responses"] for row in json.loads(content)]
-            )
+            if entry.path.endswith(".txt"):
+                rows[entry.path] = [[json.loads(line)["resp"]] for line in content.splitlines()]
+            else:
+                rows[entry.path] = [row["all_responses"] for row in json.loads(content)]
     for label in labels:
         path = label["repository_path"]
         text = rows[path][int(label["row"])][int(label["sample_index"])]

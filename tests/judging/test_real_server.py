@@ -152,23 +152,26 @@ def live(path, **options):
     return Live("smollm2", Store(path), timeout=ONE_CALL, **options)
 
 
+NAMES = ["geval/summarization/coherence", "geval/summarization/fluency"]
+
+
+def judged_and_by_hand(url, prompts, items, path, max_tokens):
+    """Responses with token probabilities, and the choices that the server gives to the same prompts."""
+    settings = {"temperature": 0, "max_tokens": max_tokens}
+    found = nj.judge_items(items, prompts, live(path), logprobs=True, **settings)
+    (item,) = items.itertuples()
+    choices = [ask_directly(url, prompt, item, **settings) for prompt in prompts]
+    assert found["text"].tolist() == [choice["message"]["content"] for choice in choices]
+    for column, expected in zip(("score", "mass"), zip(*map(by_hand, choices))):
+        assert found[column].tolist() == pytest.approx(list(expected), abs=1e-4, nan_ok=True)
+    return found, choices
+
+
 def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, tmp_path):
     """It writes "Coherence: 1" or, of fluency, "- 1-5", which is a range and no rating."""
-    names = ["geval/summarization/coherence", "geval/summarization/fluency"]
-    settings = {"temperature": 0, "max_tokens": 5}
+    prompts = [nj.prompt(name) for name in NAMES]
     with serving() as url:
-        found = nj.judge_items(
-            items.head(1), names, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
-        )
-        choices = [
-            ask_directly(url, nj.prompt(name), item, **settings)
-            for name in names
-            for item in items.head(1).itertuples()
-        ]
-    assert found["text"].tolist() == [choice["message"]["content"] for choice in choices]
-    expected = [by_hand(choice) for choice in choices]
-    assert found["score"].tolist() == pytest.approx([s for s, _ in expected], abs=1e-4, nan_ok=True)
-    assert found["mass"].tolist() == pytest.approx([m for _, m in expected], abs=1e-4, nan_ok=True)
+        found, choices = judged_and_by_hand(url, prompts, items.head(1), tmp_path / "r.sqlite", 5)
     assert found["score"].notna().any()
     for choice in choices:
         assert sum(weights(choice["logprobs"]["content"][0]).values()) < 0.2
@@ -178,23 +181,12 @@ def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, 
 
 
 def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, short, tmp_path):
-    names = ["geval/summarization/coherence", "geval/summarization/fluency"]
-    asked = [ending_in_a_blank(name) for name in names]
-    settings = {"temperature": 0, "max_tokens": 1}
+    prompts = [ending_in_a_blank(name) for name in NAMES]
+    first = short.head(1)
     with serving(template=PLAIN) as url:
-        found = nj.judge_items(
-            short.head(1), asked, live(tmp_path / "replies.sqlite"), logprobs=True, **settings
-        )
-        choices = [
-            ask_directly(url, prompt, item, **settings)
-            for prompt in asked
-            for item in short.head(1).itertuples()
-        ]
-        (first,) = short.head(1).itertuples()
-        colon = ask_directly(url, nj.prompt(names[0]), first, **settings)
-    expected = [by_hand(choice) for choice in choices]
-    assert found["score"].tolist() == pytest.approx([s for s, _ in expected], abs=1e-4, nan_ok=True)
-    assert found["mass"].tolist() == pytest.approx([m for _, m in expected], abs=1e-4, nan_ok=True)
+        found, _ = judged_and_by_hand(url, prompts, first, tmp_path / "r.sqlite", 1)
+        how = {"temperature": 0, "max_tokens": 1}
+        colon = ask_directly(url, nj.prompt(NAMES[0]), next(first.itertuples()), **how)
     assert (found["mass"] > 0.5).all() and found["score"].nunique() == len(found)
     # Without the blank the model writes it first.
     assert colon["message"]["content"] == " "
@@ -208,18 +200,14 @@ def test_several_samples_in_a_call_as_many_as_the_server_has_slots(serving, shor
         runs = []
         for number in range(2):
             judge = live(tmp_path / f"{number}.sqlite", concurrency=1)
-            runs.append(
-                nj.judge_items(
-                    short.head(2), prompt, judge, samples=2, sampling={"seed": 3}, **drawn
-                )
-            )
+            how = drawn | {"samples": 2, "sampling": {"seed": 3}}
+            runs.append(nj.judge_items(short.head(2), prompt, judge, **how))
             assert judge.spent["calls"] == 2
             (told,) = judge.notices  # llama.cpp names the file of its model, whatever was asked
             assert told.startswith("asked smollm2, answered by SmolLM2-135M-Instruct")
+        judge = live(tmp_path / "3.sqlite")
         with pytest.warns(UserWarning, match="one by one"):
-            beyond = nj.judge_items(
-                short.head(1), prompt, live(tmp_path / "3.sqlite"), samples=3, **drawn
-            )
+            beyond = nj.judge_items(short.head(1), prompt, judge, samples=3, **drawn)
     pd.testing.assert_frame_equal(*runs, check_exact=True)
     assert (runs[0].groupby("item_id")["text"].agg(["size", "nunique"]) == 2).all(axis=None)
     assert len(beyond) == 3 and (beyond["text"] != "").all()

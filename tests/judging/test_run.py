@@ -29,29 +29,12 @@ def items():
     return load("summeval", "sample").items
 
 
-@pytest.mark.parametrize(
-    "given, instead",
-    [
-        ({"system": "You are fair."}, "put the instructions at the beginning of the prompt"),
-        ({"n": 3}, "pass samples"),
-        ({"model": "x"}, "name it in the judge"),
-    ],
-)
-def test_what_is_no_sampling_parameter_is_refused(given, instead):
-    with pytest.raises(ValueError, match=f"which is no sampling parameter: {instead}"):
-        judge_items(DIALOGUES, "Rate the fluency: {{hypothesis}}", "openai:m", sampling=given)
-
-
 def test_scores_of_a_text_are_named_by_its_aspect_or_the_judge_alone():
     text = "Rate it: {{hypothesis}}"
     named = judge_items(DIALOGUES, text, lambda item: 4, aspect="fluency")
     alone = judge_items(DIALOGUES, text, lambda item: 4)
     columns = [item_scores({"x": one}).columns[1] for one in (named, alone)]
     assert columns == ["x:fluency", "x"]
-    with pytest.raises(
-        ValueError, match="aspect is for a prompt's text; prompt geval/.* has its own"
-    ):
-        judge_items(DIALOGUES, "geval/dialogue/naturalness", lambda item: 2, aspect="fluency")
 
 
 def test_judges_by_name(store, tmp_path, monkeypatch):
@@ -76,42 +59,27 @@ def test_judges_by_name(store, tmp_path, monkeypatch):
     assert judge.held.model == "gpt-3.5-turbo-0613"
 
 
+BAD = ["", "gpt-4", "openai", "openai:", "batch:", "anthropic:x", "replay:x.sqlite"]
+
+
 @pytest.mark.parametrize(
-    "spec",
+    "judge, message",
     [
-        "",
-        "gpt-4",
-        "openai",
-        "openai:",
-        "batch:",
-        "anthropic:x",
-        "replay:x.sqlite",
-        "replay:x.sqlite:",
+        (5, "judge=5: expected a name, as openai:MODEL"),
+        *((spec, f"judge {spec!r}: expected openai:MODEL, batch:MODEL, .*surface") for spec in BAD),
+        ("surfce", "judge 'surfce': expected .*; no kind .*: did you mean 'surface'"),
+        ("replay:nobody/x", "no recording 'nobody/x'; there are .*closer_look/geval,"),
+        ("replay:closer_lok/geval", "'closer_lok/geval': did you mean 'closer_look/geval'"),
+        ("replay:nowhere.sqlite:gpt-x", "no store .*nowhere.sqlite"),
     ],
 )
-def test_unknown_judges_list_the_known(spec, tmp_path, monkeypatch):
+def test_unknown_judges_are_told_the_known(judge, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        ValueError, match=f"judge {spec!r}: expected openai:MODEL, batch:MODEL, .*surface"
-    ):
-        get_judge(spec)
+    with pytest.raises((ValueError, KeyError, FileNotFoundError), match=message):
+        get_judge(judge)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unknown_recordings_and_stores_are_named(tmp_path):
-    with pytest.raises(KeyError, match="no recording 'nobody/x'; there are .*closer_look/geval,"):
-        get_judge("replay:nobody/x")
-    with pytest.raises(
-        KeyError, match="no recording 'closer_lok/geval': did you mean 'closer_look/geval'"
-    ):
-        get_judge("replay:closer_lok/geval")
-    with pytest.raises(
-        ValueError, match="judge 'surfce': expected .*; no kind .*: did you mean 'surface'"
-    ):
-        get_judge("surfce")
-    with pytest.raises(FileNotFoundError, match="no store .*nowhere.sqlite"):
-        get_judge(f"replay:{tmp_path}/nowhere.sqlite:gpt-x")
-    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(TypeError, match="judge 'surface': no option 'mising'"):
+        get_judge("surface", mising="keep")
 
 
 @pytest.mark.parametrize("limit, expected", [(None, None), (2, 12), (0, None)])
@@ -226,14 +194,8 @@ def test_a_text_has_a_scale_and_its_range_must_be_that(items):
     assert judge.tasks[0].reading.scale == (1, 10)
     judge_items(items.head(1), "In 2 to 3 steps: how fluent? {{hypothesis}}", fake(("4", "", [])))
     for text in (TEN, "On a scale of 0-10: {{hypothesis}}", "Score (1-10): {{hypothesis}}"):
-        with pytest.raises(
-            ValueError, match=r"states a scale from \d to 10, expected scale=\(1, 5\)"
-        ):
+        with pytest.raises(ValueError, match=r"a scale from \d to 10, expected scale=\(1, 5\)"):
             judge_items(items, text, judge)
-    with pytest.raises(
-        ValueError, match="scale is for a prompt's text; prompt geval/.* has its own"
-    ):
-        judge_items(items, FLUENCY, judge, scale=(1, 10))
 
 
 def test_what_was_read_is_counted_in_words():
@@ -260,84 +222,43 @@ def test_what_was_read_is_counted_in_words():
 OPEN = prompt(FLUENCY)._replace(body=prompt(FLUENCY).body + "{{Reply}}")
 
 
+OTHER_TASK = "geval/dialogue/coherence"
+NO_STEP = prompt(FLUENCY)._replace(scale=(10, 10))
+BOTH = {"sampling": {"temperature": 1}, "temperature": 0}
+
+
 @pytest.mark.parametrize(
-    "prompts, options, kind, message",
+    "prompts, options, message",
     [
-        (
-            "geval/summarization/fluancy",
-            {},
-            KeyError,
-            "no prompt .*: did you mean 'geval/summarization/fluency'",
-        ),
-        ([], {}, ValueError, "expected at least one"),
-        (
-            5,
-            {},
-            ValueError,
-            "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, a Prompt, or a list",
-        ),
-        (
-            "Rate {{hypothesis}}: {{Reply}}",
-            {},
-            ValueError,
-            "no slot '{{Reply}}'.*; there are|There are",
-        ),
-        (OPEN, {}, ValueError, "no slot '{{Reply}}'"),
-        (
-            "Rate this {hypothesis}",
-            {},
-            ValueError,
-            "shows nothing to judge: put {{hypothesis}} where",
-        ),
-        (
-            prompt(FLUENCY)._replace(scale=(10, 10)),
-            {},
-            ValueError,
-            r"scale=\[10, 10\]: expected two different ratings",
-        ),
-        (
-            "geval/dialogue/coherence",
-            {},
-            ValueError,
-            "prompt geval/dialogue/coherence shows a context, and no item has one: it is written for another task",
-        ),
-        (
-            "coascore/aspect_scores",
-            {},
-            ValueError,
-            "prompt coascore/aspect_scores needs aspects, which items do",
-        ),
-        (FLUENCY, {"samples": 0}, ValueError, "samples=0: expected a whole number of at least 1"),
-        (
-            FLUENCY,
-            {"samples": "2"},
-            ValueError,
-            "samples='2': expected a whole number of at least 1",
-        ),
-        (FLUENCY, {"limit": -1}, ValueError, "limit=-1: expected a whole number of at least 0"),
-        (FLUENCY, {"temperature": "hot"}, ValueError, "temperature='hot': expected a number"),
-        (FLUENCY, {"logprobs": 5}, ValueError, "logprobs=5: expected True or False"),
-        (FLUENCY, {"sampling": "seed=1"}, ValueError, "sampling='seed=1': expected a dict"),
-        (
-            FLUENCY,
-            {"sampling": {"temperature": 1}, "temperature": 0},
-            ValueError,
-            "temperature is 0 and, in sampling, 1: give it once",
-        ),
-        (FLUENCY, {"policy": "zero"}, ValueError, "no policy 'zero'.* nan, leading_or_0"),
-        (FLUENCY, {"n": 2}, TypeError, "no option 'n'; there are aspect, scale, samples"),
-        (FLUENCY, {"settings": {"temperature": 0}}, TypeError, "no option 'settings'"),
-        (
-            FLUENCY,
-            {"max_cost": 1},
-            TypeError,
-            "max_cost is an option of a judge that is given by its name",
-        ),
+        ("geval/summarization/fluancy", {}, f"no prompt .*: did you mean '{FLUENCY}'"),
+        ([], {}, "expected at least one"),
+        (5, {}, "prompt=5: expected a prompt's name, a text with {{hypothesis}} in it, a Prompt"),
+        ("Rate {{hypothesis}}: {{Reply}}", {}, "no slot '{{Reply}}'.*; there are|There are"),
+        (OPEN, {}, "no slot '{{Reply}}'"),
+        ("Rate this {hypothesis}", {}, "shows nothing to judge: put {{hypothesis}} where"),
+        (NO_STEP, {}, r"scale=\[10, 10\]: expected two different ratings"),
+        (OTHER_TASK, {}, f"prompt {OTHER_TASK} shows a context, and no item has one"),
+        ("coascore/aspect_scores", {}, "prompt coascore/aspect_scores needs aspects, which items"),
+        (FLUENCY, {"scale": (1, 10)}, "scale is for a prompt's text; prompt geval/.* has its own"),
+        (FLUENCY, {"aspect": "x"}, "aspect is for a prompt's text; prompt geval/.* has its own"),
+        (FLUENCY, {"samples": 0}, "samples=0: expected a whole number of at least 1"),
+        (FLUENCY, {"samples": "2"}, "samples='2': expected a whole number of at least 1"),
+        (FLUENCY, {"limit": -1}, "limit=-1: expected a whole number of at least 0"),
+        (FLUENCY, {"temperature": "hot"}, "temperature='hot': expected a number"),
+        (FLUENCY, {"logprobs": 5}, "logprobs=5: expected True or False"),
+        (FLUENCY, {"sampling": "seed=1"}, "sampling='seed=1': expected a dict"),
+        (FLUENCY, {"sampling": {"n": 3}}, "which is no sampling parameter: pass samples"),
+        (FLUENCY, {"sampling": {"model": "x"}}, "no sampling parameter: name it in the judge"),
+        (FLUENCY, BOTH, "temperature is 0 and, in sampling, 1: give it once"),
+        (FLUENCY, {"policy": "zero"}, "no policy 'zero'.* nan, leading_or_0"),
+        (FLUENCY, {"n": 2}, "no option 'n'; there are aspect, scale, samples"),
+        (FLUENCY, {"settings": {"temperature": 0}}, "no option 'settings'"),
+        (FLUENCY, {"max_cost": 1}, "max_cost is an option of a judge that is given by its name"),
     ],
 )
-def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options, kind, message):
+def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options, message):
     judge = Counts()
-    with pytest.raises(kind, match=message) as caught:
+    with pytest.raises((KeyError, TypeError, ValueError), match=message) as caught:
         judge_items(items, prompts, judge, **options)
     assert judge.asked == 0 and "\n" not in str(caught.value)
 
@@ -352,15 +273,6 @@ def test_a_prompt_of_another_task_is_refused_and_a_text_of_ones_own_is_not():
     assert judge.asked == 0
     judge_items(DIALOGUES, "Rate the fluency: {{hypothesis}}", judge)
     assert judge.asked == len(DIALOGUES)
-
-
-def test_errors_of_a_judge_surface(items):
-    with pytest.raises(ValueError, match="judge 'gpt-4': expected openai:MODEL"):
-        judge_items(items, FLUENCY, "gpt-4")
-    with pytest.raises(ValueError, match="judge=5: expected a name, as openai:MODEL"):
-        judge_items(items, FLUENCY, 5)
-    with pytest.raises(TypeError, match="judge 'surface': no option 'mising'"):
-        judge_items(items, FLUENCY, "surface", mising="keep")
 
 
 def test_every_prompt_is_checked_before_the_first_is_asked(items):
@@ -394,15 +306,3 @@ def test_a_lettered_choice_is_rendered_asked_and_scored():
     )
     assert judge_items(items, asked, Letters())["score"].tolist() == [5, 1, 3]
     assert set(judge_items(items, asked, "surface")["text"]) <= {"A", "B", "C"}
-
-
-@pytest.mark.parametrize(
-    "form, options, message",
-    [
-        ("choice", None, "expected 2 to 26"),
-        ("choise", None, "no form 'choise': did you mean 'choice'"),
-    ],
-)
-def test_a_form_that_cannot_be_read_is_refused(form, options, message):
-    with pytest.raises(ValueError, match=message):
-        as_prompt("Rate it: {{hypothesis}}", form=form, options=options)

@@ -27,26 +27,6 @@ def test_rows_are_kept_and_say_why():
     assert frame["text"].tolist() == [r.text for r in REPLIES]
 
 
-@pytest.mark.parametrize(
-    "policy, scores, reasons",
-    [
-        # a leading number on any scale, else 0; "- Fluency: 1" has none in front
-        (
-            "leading_or_0",
-            [4, 0, 0, 0, 9, 2],
-            ["", "no_rating", "no_rating", "content_filter", "", ""],
-        ),
-        ("store_3", [4, 3, 1, 3, 3, 2], ["", "refusal", "", "content_filter", "out_of_range", ""]),
-        ("drop", [4, 1, 2], ["", "", ""]),
-    ],
-)
-def test_policies_of_upstream(policy, scores, reasons):
-    frame = responses(REPLIES, policy=policy)
-    assert (frame["score"].tolist(), frame["reason"].tolist()) == (scores, reasons)
-    kept = [0, 2, 5] if policy == "drop" else range(6)
-    assert frame["text"].tolist() == [REPLIES[i].text for i in kept]
-
-
 @pytest.mark.parametrize("reason", ["not asked", "not answered", "not recorded"])
 def test_where_nothing_was_said_no_policy_makes_a_score(reason):
     replies = [Reply("x", "fluency", 0, "4"), Reply("y", "fluency", 0, "", reason)]
@@ -80,11 +60,8 @@ def test_a_cut_reply_has_a_score_if_no_digit_can_change_it(text, scale, score, r
 
 
 def test_scale_by_aspect():
-    replies = [
-        Reply("x", "grounded", 0, "0"),
-        Reply("x", "quality", 0, "60"),
-        Reply("y", "quality", 0, "0"),
-    ]
+    asked = [("x", "grounded", "0"), ("x", "quality", "60"), ("y", "quality", "0")]
+    replies = [Reply(item, aspect, 0, text) for item, aspect, text in asked]
     frame = responses(replies, scale={"grounded": (0, 1), "quality": (1, 100)}, form="number")
     assert frame["score"].tolist() == pytest.approx([0, 60, NAN], nan_ok=True)
     with pytest.raises(KeyError, match="quality"):
@@ -107,17 +84,16 @@ def test_a_frame_without_reasons_and_with_repeated_row_numbers():
     "samples, expected",
     [
         # (4 + 1) / 2 over the two of three that were parsed; y has none
-        (
-            None,
-            [("x", "fluency", 2.5, 2, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)],
-        ),
-        (2, [("x", "fluency", 4, 1, 1), ("y", "fluency", NAN, 0, 2), ("x", "relevance", 2, 1, 0)]),
-        (1, [("x", "fluency", 4, 1, 0), ("y", "fluency", NAN, 0, 1), ("x", "relevance", 2, 1, 0)]),
+        (None, [(2.5, 2, 1), (NAN, 0, 2), (2, 1, 0)]),
+        (2, [(4, 1, 1), (NAN, 0, 2), (2, 1, 0)]),
+        (1, [(4, 1, 0), (NAN, 0, 1), (2, 1, 0)]),
     ],
 )
 def test_means_are_over_parsed_samples(samples, expected):
     frame = item_scores(responses(REPLIES), samples=samples)
-    expected = pd.DataFrame(expected, columns=["item_id", "aspect", "score", "parsed", "unparsed"])
+    expected = pd.DataFrame(expected, columns=["score", "parsed", "unparsed"])
+    expected.insert(0, "item_id", ["x", "y", "x"])
+    expected.insert(1, "aspect", ["fluency", "fluency", "relevance"])
     pd.testing.assert_frame_equal(frame, expected)
 
 

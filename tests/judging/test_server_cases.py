@@ -17,7 +17,6 @@ from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.tasks import Task
 
-SOON = {"retry-after": "0.05"}
 ITEMS = nj.load("summeval", "sample").items.head(6)
 FLUENCY = "geval/summarization/fluency"
 
@@ -96,12 +95,7 @@ def test_half_a_character_can_be_stored_and_exported(serve, store, tmp_path):
     [
         ({"error": {"message": "overloaded"}}, r"overloaded \(3 times\)", 3),
         ({"error": "out of memory"}, r"out of memory \(3 times\)", 3),
-        (b"{", r"expected a chat completion, JSON with choices; got '{' \(3 times\)", 3),
-        (
-            (422, {"error": "Input validation error: too long", "error_type": "validation"}),
-            "Input val",
-            1,
-        ),
+        ((422, {"error": "too long", "error_type": "validation"}), "too long", 1),
         ((422, {"detail": "no such field"}), "no such field", 1),
         ((400, b"plain words", {"content-type": "text/plain"}), "plain words", 1),
     ],
@@ -125,58 +119,16 @@ PAGE = "<html>" + "Please log in. " * 4000
         ((200, b"busy", {"content-type": "text/plain"}), "'busy'"),
         ((200, PAGE.encode(), {"content-type": "text/html"}), "'<html>Please log in."),
         ((200, b"\x89PNG\r\n\x1a\n\xff\xfe", {"content-type": "image/png"}), "'�PNG"),
-        (b"[1, 2]", r"'\[1, 2\]'"),
-        (b"4", "'4'"),
         (b'{"choices": []}', "'{\"choices\": \\[\\]}'"),
         (b'{"choices": {"message": "4"}}', '\'{"choices"'),
-        (b'{"message": {"content": "4"}}', '\'{"message"'),
     ],
 )
 def test_an_answer_that_is_no_completion_is_shown_in_one_short_sentence(serve, store, answer, got):
     serve(lambda *_: answer)
-    with pytest.raises(
-        JudgeError, match=f"expected a chat completion, JSON with choices; got {got}"
-    ) as error:
+    said = f"expected a chat completion, JSON with choices; got {got}"
+    with pytest.raises(JudgeError, match=said) as error:
         list(Live("m", store).replies(tasks(1)))
     assert len(str(error.value)) < 400
-
-
-def test_an_error_page_is_shown_in_its_first_words(serve, store):
-    serve(
-        lambda *call: (
-            right(*call) if call[0] == 1 else (404, PAGE.encode(), {"content-type": "text/html"})
-        )
-    )
-    with pytest.warns(
-        UserWarning, match="1 of 2 requests failed, most often with: <html>Please"
-    ) as said:
-        list(Live("m", store).replies(tasks(2)))
-    assert len(str(said[0].message)) < 400
-
-
-def test_json_that_is_sent_as_text_is_read(serve, store):
-    body = json.dumps(completion(["4"])).encode()
-    serve(lambda *_: (200, body, {"content-type": "text/plain"}))
-    assert judged(store)["score"].tolist() == [4] * 6
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_huge_answer_fails_alone(serve, store, packed, monkeypatch):
-    monkeypatch.setattr("nlgjudge.judging.server.LARGEST", 2**20)
-    huge = b" " * 2**22
-    answer = (200, gzip.compress(huge), {"content-encoding": "gzip"}) if packed else huge
-    serve(lambda *call: answer if "text 1." in words(call[2]) else right(*call))
-    with pytest.warns(UserWarning, match="1 of 3 .* the answer is larger than 1,048,576 bytes"):
-        found = list(Live("m", store).replies(tasks(3)))
-    assert [reply.reason for reply in found] == ["", "not answered", ""]
-
-
-def test_an_answer_that_is_nested_too_deeply_fails_alone(serve, store):
-    deep = b"[" * 100_000 + b"]" * 100_000
-    serve(lambda *call: deep if "text 1." in words(call[2]) else right(*call))
-    with pytest.warns(UserWarning, match="1 of 3 .* the answer is JSON that is nested too deeply"):
-        found = list(Live("m", store).replies(tasks(3)))
-    assert [reply.reason for reply in found] == ["", "not answered", ""]
 
 
 MODERATED = [
@@ -210,34 +162,40 @@ def test_what_a_server_denies_for_one_item_is_that_items_failure(serve, store, s
     assert [reply.reason for reply in found] == ["", "not answered", ""]
 
 
-@pytest.mark.parametrize("status", [400, 404])
-def test_a_model_without_chat_completions_is_named(serve, store, status):
-    said = "This model is only supported in v1/responses and not in v1/chat/completions."
-    serve(lambda *_: error(status, said))
-    with pytest.raises(JudgeError, match="^m has no chat completions endpoint"):
-        list(Live("m", store).replies(tasks(1)))
+@pytest.mark.parametrize(
+    "answer, said",
+    [
+        (b" " * 2**22, "larger than 1,048,576 bytes"),
+        (
+            (200, gzip.compress(b" " * 2**22), {"content-encoding": "gzip"}),
+            "larger than 1,048,576 bytes",
+        ),
+        (b"[" * 100_000 + b"]" * 100_000, "JSON that is nested too deeply"),
+    ],
+    ids=["huge", "packed", "deep"],
+)
+def test_an_answer_that_is_too_much_fails_alone(serve, store, answer, said, monkeypatch):
+    monkeypatch.setattr("nlgjudge.judging.server.LARGEST", 2**20)
+    serve(lambda *call: answer if "text 1." in words(call[2]) else right(*call))
+    with pytest.warns(UserWarning, match=f"1 of 3 .* the answer is {said}"):
+        found = list(Live("m", store).replies(tasks(3)))
+    assert [reply.reason for reply in found] == ["", "not answered", ""]
 
 
 LOADING = error(503, "Loading model", type="unavailable_error")
 
 
-def test_a_server_that_loads_its_model_is_waited_for(serve, store):
-    server = serve(
-        lambda *call: (*LOADING, {"retry-after-ms": "1"}) if call[0] < 12 else right(*call)
-    )
+def test_a_server_that_loads_its_model_is_waited_for(serve, store, monkeypatch):
+    soon = (*LOADING, {"retry-after-ms": "1"})
+    server = serve(lambda *call: soon if call[0] < 12 else right(*call))
     live = Live("m", store, budget=Budget(max_calls=2))
-    with pytest.warns(
-        UserWarning, match="the server is loading its model: waiting, 5 minutes at most"
-    ):
+    with pytest.warns(UserWarning, match="the server is loading its model: waiting, 5 minutes"):
         assert all(reply.text for reply in live.replies(tasks(2)))
     assert len(server.requests) == 13 and live.spent["calls"] == 2 and live.failures == 0
-
-
-def test_a_model_that_never_loads_ends_the_run(serve, store, monkeypatch):
     monkeypatch.setattr("nlgjudge.judging.live.LOADING", 0)
-    serve(lambda *call: (*LOADING, {"retry-after-ms": "1"}))
+    serve(lambda *_: soon)
     with pytest.raises(JudgeError, match="the server is still loading its model: Loading model"):
-        list(Live("m", store).replies(tasks(2)))
+        list(Live("n", store).replies(tasks(2)))
 
 
 # What a server counts.
@@ -267,16 +225,10 @@ def test_a_budget_holds_whatever_the_server_counts(serve, store, odd, name, caps
 
 def test_one_budget_is_for_all_judges_of_a_call(serve, store):
     server = serve(right)
+    judges = ["openai:a", "openai:b"]
     with pytest.warns(UserWarning, match="stopped before the end"):
-        judged_by = nj.judge_items(
-            ITEMS, FLUENCY, ["openai:a", "openai:b"], store=store, max_calls=8
-        )
-    assert len(server.requests) == 8 and (judged_by["reason"] == "not asked").sum() == 4
-    server = serve(right)
-    judges = nj.get_judge("openai:c+openai:d", store=store, price=(1, 3), max_cost=7.5 * 16e-6)
-    with pytest.warns(UserWarning, match="the limit on cost was reached: .* of 0.00012,"):
-        nj.judge_items(ITEMS, FLUENCY, judges)
-    assert len(server.requests) == 8 and judges.cost == pytest.approx(8 * 16e-6)
+        found = nj.judge_items(ITEMS, FLUENCY, judges, store=store, max_calls=8)
+    assert len(server.requests) == 8 and (found["reason"] == "not asked").sum() == 4
 
 
 # The model that answers.
@@ -288,15 +240,11 @@ def test_one_budget_is_for_all_judges_of_a_call(serve, store):
         ("fake", "other/cheap-8b:free", True),
         ("fake", "fake-mini", True),
         ("fake-2026-01-01", "fake-2026-02-02", True),
-        ("llama3:8b", "llama3:70b", True),
         ("fake", "fake-2026-01-01", False),
-        ("fake", "FAKE-0613", False),
         ("fake-latest", "fake-20260101", False),
-        ("llama3", "llama3:latest", False),
         ("maker/fake:free", "maker/fake", False),
         ("fake", "maker/fake", False),
         ("fake", None, False),
-        ("fake", 7, False),
     ],
 )
 def test_another_model_than_was_asked_is_told_once_in_every_run(
@@ -334,7 +282,6 @@ def sent(server):
     "said",
     [
         error(400, "Only the default (1) value is supported.", param="temperature"),
-        error(400, "Unsupported value: 'temperature' does not support 0 with this model."),
         (422, {"error": "`temperature` must be strictly positive"}),
     ],
 )
@@ -372,15 +319,6 @@ def test_the_servers_default_is_left_out_before_a_value_that_was_asked_for(serve
     assert sent(server)[1:] == [{"temperature": 0}] * 3
 
 
-def test_a_rejected_max_tokens_is_renamed(serve, store):
-    server = serve(
-        rejecting(error(400, "use 'max_completion_tokens'", param="max_tokens"), "max_tokens")
-    )
-    with pytest.warns(UserWarning, match="rejects max_tokens: sent as max_completion_tokens"):
-        list(Live("m", store).replies(tasks(3, max_tokens=5)))
-    assert sent(server)[1:] == [{"max_completion_tokens": 5}] * 3
-
-
 def test_a_rejected_n_is_asked_one_by_one_without_the_seed(serve, store):
     server = serve(rejecting(error(400, "n must be 1", param="n"), "n"))
     with pytest.warns(UserWarning, match="samples are asked for one by one"):
@@ -399,19 +337,15 @@ def test_a_text_that_is_too_long_rejects_no_parameter(serve, store):
 
 # Token probabilities.
 
-PROBABILITIES = {
-    "content": [
-        {
-            "token": "4",
-            "logprob": -0.1,
-            "top_logprobs": [{"token": "4", "logprob": -0.1}, {"token": "5", "logprob": -2.5}],
-        }
-    ]
-}
+
+def weighed(four, five):
+    """A completion of "4" with these numbers as logarithms of the probabilities of two ratings."""
+    both = [{"token": "4", "logprob": four}, {"token": "5", "logprob": five}]
+    return completion(["4"], logprobs={"content": [both[0] | {"top_logprobs": both}]})
 
 
 def test_token_probabilities_are_stored(serve, store):
-    server = serve(lambda *_: completion(["4"], logprobs=PROBABILITIES))
+    server = serve(lambda *_: weighed(-0.1, -2.5))
     expected = [[["4", [["4", -0.1], ["5", -2.5]]]]] * 2
     for _ in range(2):
         assert [r.logprobs for r in Live("m", store).replies(tasks(2, logprobs=True))] == expected
@@ -422,8 +356,7 @@ def test_token_probabilities_are_stored(serve, store):
     "said, allowed",
     [
         ("top_logprobs must be less than or equal to 5", 5),
-        ("Invalid value for 'top_logprobs': expected a value between 0 and 8", 8),
-        ("top_logprobs must be in the range [0, 8]", 8),
+        ("'top_logprobs': expected a value between 0 and 8", 8),
     ],
 )
 def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
@@ -431,7 +364,7 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
 ):
     def answer(_, __, body):
         many = json.loads(body)["top_logprobs"] > allowed
-        return error(400, said) if many else completion(["4"], logprobs=PROBABILITIES)
+        return error(400, said) if many else weighed(-0.1, -2.5)
 
     server = serve(answer)
     with pytest.warns(UserWarning, match=f"the server allows {allowed} alternatives of a token"):
@@ -440,23 +373,10 @@ def test_a_server_of_fewer_alternatives_is_asked_for_as_many_as_it_allows(
     assert [body["top_logprobs"] for body in sent(server)] == [20] + [allowed] * 3
 
 
-def test_samples_that_were_asked_for_estimate_probabilities(serve, store):
-    server = serve(right)
-    samples = tasks(2, n=20, temperature=1, top_p=1)
-    expected = list(Live("m", store).replies(samples))
-    with pytest.warns(UserWarning, match="gives no token probabilities"):
-        found = list(Live("m", store).replies(tasks(2, logprobs=True, temperature=0)))
-    assert [r.text for r in found] == [r.text for r in expected]
-    assert len(server.requests) == 3  # the third shows that there are no probabilities
-
-
 def giving(four, five):
-    """Answer a request for token probabilities with these numbers of two ratings, else give samples."""
-    numbers = {"token": "4", "logprob": four} | {
-        "top_logprobs": [{"token": "4", "logprob": four}, {"token": "5", "logprob": five}]
-    }
-    weighed = completion(["4"], logprobs={"content": [numbers]})
-    return lambda *call: weighed if json.loads(call[2]).get("logprobs") else right(*call)
+    """Answer a request for token probabilities with these numbers, else give samples."""
+    both = weighed(four, five)
+    return lambda *call: both if json.loads(call[2]).get("logprobs") else right(*call)
 
 
 @pytest.mark.parametrize(
@@ -493,9 +413,8 @@ def test_without_probabilities_twenty_samples_estimate_them(serve, store, answer
 
 
 def test_a_reply_among_others_without_probabilities_is_named_and_keeps_its_rating(serve, store):
-    plain = completion(["4"])
-    weighed = completion(["4"], logprobs=PROBABILITIES)
-    serve(lambda *call: plain if "text 2." in words(call[2]) else weighed)
+    both = weighed(-0.1, -2.5)
+    serve(lambda *call: completion(["4"]) if "text 2." in words(call[2]) else both)
     live = Live("m", store, concurrency=1)
     with pytest.warns(UserWarning, match="some replies came without token probabilities"):
         found = responses(live.replies(tasks(3, logprobs=True)))
@@ -528,9 +447,7 @@ def test_a_prompt_of_ones_own_asks_for_json_where_the_server_supports_it(serve, 
     assert set(nj.judge_items(ITEMS, own, "openai:m", store=store)["score"]) == {4}
     assert sent(server) == [asked] * 6
     no = error(400, "response_format is not supported")
-    server = serve(
-        lambda *call: no if "format" in call[2].decode() else completion(['{"score": 4}'])
-    )
+    server = serve(rejecting(no, "response_format"))
     with pytest.warns(UserWarning, match="rejects response_format: left out"):
         nj.judge_items(ITEMS, own, "openai:m", store=store)
     assert sent(server)[1:] == [{}] * 6

@@ -76,20 +76,16 @@ def test_a_plan_counts_its_tokens(store):
     """36 and 24 characters: 36 // 4 + 1 tokens without it, 60 // 4 + 1 with it."""
     plain = as_prompt(TEXT, aspect="fluency")
     live = Live("m", store)
-    tokens = [
-        plan(live, Tasks(ITEMS, one))["prompt_tokens"]
-        for one in (plain, plain._replace(before=BEFORE))
-    ]
-    assert tokens == [10, 16]
+    prompts = plain, plain._replace(before=BEFORE)
+    assert [plan(live, Tasks(ITEMS, asked))["prompt_tokens"] for asked in prompts] == [10, 16]
 
 
 def test_a_recording_and_a_wrong_type_are_refused_before_anything_is_asked():
-    recording = pd.DataFrame(
-        [("d/a", "fluency", 0, "4")], columns=["item_id", "aspect", "sample_index", "text"]
-    )
-    asked = Replay(recording, "mine").prompt("fluency")
-    assert judge_items(ITEMS, asked, Replay(recording, "mine"))["score"].tolist() == [4]
+    columns = ["item_id", "aspect", "sample_index", "text"]
+    replay = Replay(pd.DataFrame([("d/a", "fluency", 0, "4")], columns=columns), "mine")
+    asked = replay.prompt("fluency")
+    assert judge_items(ITEMS, asked, replay)["score"].tolist() == [4]
     with pytest.raises(ValueError, match="asked was a system message: leave it out"):
-        judge_items(ITEMS, asked, Replay(recording, "mine"), system=STRICT)
+        judge_items(ITEMS, asked, replay, system=STRICT)
     with pytest.raises(ValueError, match="system=3: expected the text of a system message"):
         judge_items(ITEMS, TEXT, Judge(), system=3)

@@ -1,13 +1,6 @@
-from . import baseline as baseline
 from . import estimators as estimators
-from .judge import Judge as Judge
 from .prompts import as_prompt as as_prompt
-from .prompts import prompt as prompt
 from .reading import Reading as Reading
 from .reading import distributions as distributions
-from .run import get_judge as get_judge
-from .run import judge_items as judge_items
-from .scoring import item_scores as item_scores
 from .scoring import responses as responses
 from .simulated import Simulated as Simulated
-from .tasks import Reply as Reply

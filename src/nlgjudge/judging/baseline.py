@@ -54,14 +54,24 @@ WEIGHTS = {
 
 
 class Baseline(Judge):
-    """A deterministic rule-based judge; its rating is ``low + (high - low) * score(task)``."""
+    """A deterministic rule-based judge; its rating is ``low + (high - low) * score(task)``.
+
+    Of a pair, its rating is 1 where the hypothesis scores at least as high as the other text, else 0.
+    """
 
     name = "surface"
 
+    def features(self, hypothesis: str, source: str) -> dict[str, float]:
+        """The features of a hypothesis and its source by name, each in [0, 1]."""
+        return _features(hypothesis, source)
+
     def replies(self, tasks):
         for task in tasks:
-            low, high = task.reading.scale or (0, 1)
-            text = answer(low + (high - low) * score(task), task)
+            if "other" in task.fields:
+                text = answer(_preference(task), task)
+            else:
+                low, high = task.reading.scale or (0, 1)
+                text = answer(low + (high - low) * score(task), task)
             for index in range(task.n):
                 yield Reply(task.item_id, task.aspect, index, text)
 
@@ -119,6 +129,11 @@ def score(task: Task) -> float:
     weights = {name: weight for name, weight in weights.items() if name in values}
     weighed = [weight * values[name] for name, weight in weights.items()]
     return math.fsum(weighed) / sum(weights.values())
+
+
+def _preference(task):
+    other = task._replace(fields=task.fields | {"hypothesis": task.fields["other"]})
+    return float(score(task) >= score(other))
 
 
 @lru_cache(maxsize=4096)  # the aspects of an item share its features

@@ -27,13 +27,12 @@ def from_logprobs(logarithms: ArrayLike) -> np.ndarray:
     Parameters
     ----------
     logarithms
-        Items by ratings; NaN or minus infinity where a rating has none. They need not add up: what a judge gave to
-        other words is left out, and the rest is scaled to 1.
+        Items by ratings; NaN or minus infinity where a rating has none. They need not add up to 1.
 
     Returns
     -------
     numpy.ndarray
-        Rows add to 1. However small the probabilities are, none is lost: each is taken relative to the row's largest.
+        Rows add to 1, however small the probabilities are.
 
     Examples
     --------
@@ -49,10 +48,7 @@ def from_logprobs(logarithms: ArrayLike) -> np.ndarray:
 
 
 def expected(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
-    """The mean of the distribution (G-Eval, equation 1), to twelve decimals.
-
-    Distributions that differ may have one mean, as all that are symmetric around a rating; the last digits of a sum
-    would order them.
+    """The mean of the distribution (G-Eval, equation 1), to twelve decimals, so that equal means are ties.
 
     Examples
     --------
@@ -71,10 +67,9 @@ def mode(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     [2.0, 2.0]
     """
     p = np.asarray(p, dtype=float)
-    likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
-    return _unknown_stays(
-        p, likeliest @ np.asarray(ratings, dtype=float) / np.maximum(likeliest.sum(axis=-1), 1)
-    )
+    is_likeliest = p >= p.max(axis=-1, keepdims=True) - _TIED
+    weights = np.where(np.isnan(p), math.nan, is_likeliest)
+    return weights @ np.asarray(ratings, dtype=float) / weights.sum(axis=-1)
 
 
 def median(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
@@ -90,13 +85,13 @@ def median(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
     below = np.cumsum(p, axis=-1)
     low = np.argmax(below >= 0.5 - _TIED, axis=-1)
     high = np.argmax(below > 0.5 + _TIED, axis=-1)
-    return _unknown_stays(p, (ratings[low] + ratings[high]) / 2)
+    return np.where(np.isnan(below[..., -1]), math.nan, (ratings[low] + ratings[high]) / 2)
 
 
-def risk_averse(p: ArrayLike, ratings: ArrayLike, aversion: float = 1.0) -> np.ndarray:
-    """The mean, less `aversion` lower semi-deviations.
+def risk_averse(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
+    """The mean, less its lower semi-deviation.
 
-    These are the root of the mean square of what lies below the mean, where a rating above it counts as 0.
+    This is the root of the mean square of what lies below the mean, where a rating above it counts as 0.
 
     Examples
     --------
@@ -106,7 +101,7 @@ def risk_averse(p: ArrayLike, ratings: ArrayLike, aversion: float = 1.0) -> np.n
     p = np.asarray(p, dtype=float)
     centre = expected(p, ratings)
     below = np.maximum(centre[..., None] - np.asarray(ratings, dtype=float), 0.0)
-    return centre - aversion * np.sqrt((p * below**2).sum(axis=-1))
+    return centre - np.sqrt((p * below**2).sum(axis=-1))
 
 
 def spread(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
@@ -122,7 +117,7 @@ def spread(p: ArrayLike, ratings: ArrayLike) -> np.ndarray:
 
 
 def drawn(p: ArrayLike, ratings: ArrayLike, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """The mean of so many ratings drawn from the distribution: what a judge gives that is asked so often.
+    """The mean of `samples` ratings drawn from the distribution, as of a judge that is asked `samples` times.
 
     Examples
     --------
@@ -138,8 +133,8 @@ def drawn(p: ArrayLike, ratings: ArrayLike, samples: int, rng: np.random.Generat
 def tempered(p: ArrayLike, temperature: float) -> np.ndarray:
     """Raise or lower the temperature of a distribution afterwards.
 
-    1 changes nothing; near 0 the likeliest rating has all, and with a high one every rating that has some probability
-    has as much as another. At 0, which is refused, `mode` is the limit.
+    1 changes nothing; near 0 the likeliest rating has all the probability; a high one flattens it. 0 is refused: its
+    limit is the `mode`.
 
     Examples
     --------
@@ -157,14 +152,14 @@ def tempered(p: ArrayLike, temperature: float) -> np.ndarray:
 def pooled(distributions: Sequence[ArrayLike]) -> np.ndarray:
     """Average distributions of the same items: an ensemble of prompts, or a panel of judges.
 
-    Those that are NaN are left out of an item's average, which is NaN where all are.
+    NaN is left out of an item's average, which is NaN where all are.
 
     Examples
     --------
     >>> pooled([[[1.0, 0.0]], [[0.5, 0.5]]]).tolist()
     [[0.75, 0.25]]
     """
-    stacked = np.stack([np.asarray(one, dtype=float) for one in distributions])
+    stacked = np.stack([np.asarray(p, dtype=float) for p in distributions])
     known = np.isfinite(stacked)
     count = known.sum(axis=0)
     return np.where(
@@ -177,10 +172,6 @@ ESTIMATORS = {"expected": expected, "mode": mode, "median": median, "risk_averse
 
 
 def get_estimator(name: str) -> Callable:
-    """An estimator by its name; a ValueError for another than those of `ESTIMATORS`."""
+    """An estimator by its name; a ValueError for an unknown one."""
     check_known("estimator", name, ESTIMATORS)
     return ESTIMATORS[name]
-
-
-def _unknown_stays(p, scores):
-    return np.where(np.isfinite(p).all(axis=-1), scores, math.nan)

@@ -111,8 +111,7 @@ class Count(Judge):
         """Tokens of one reply; of the replies to a prompt one number."""
         place = server, task.digest or task.text
         if place not in self._lengths:
-            mean, _ = _stored_length(task, server)
-            self._lengths[place] = mean or assumed_length(task)[0]
+            self._lengths[place] = _stored_length(task, server) or assumed_length(task)
         tokens = self._lengths[place]
         return min(tokens, _bound(task) or tokens)
 
@@ -163,42 +162,28 @@ def prompt_tokens(task: Task) -> int:
     return (before + len(task.text)) // CHARACTERS + 1
 
 
-def assumed_length(task: Task) -> tuple[int, str]:
-    """Tokens of a reply by the form that the prompt asks for, and that form in words.
+def assumed_length(task: Task) -> int:
+    """Tokens of a reply by the form that the prompt asks for.
 
     Examples
     --------
     >>> assumed_length(Task("item", "fluency", "Rate this text from 1 to 5: ...", {}))
-    (5, 'a rating')
+    5
     """
     if task.reading.form == "text":
-        return TEXT, "a text"
+        return TEXT
     if task.reading.form == "json":
-        return LIST, "a list of scores"
+        return LIST
     words = task.text
     for value in filter(None, task.fields.values()):  # an item's own words ask for nothing
         words = words.replace(value, " ")
-    if _REASONS.search(words[-_LAST:]):
-        return REASONED, "a rating with reasons"
-    return RATING, "a rating"
-
-
-def assumption(server, task: Task) -> str:
-    """Say how long a plan takes a reply of a served judge to be, and why."""
-    mean, number = _stored_length(task, server)
-    length = "{} tokens a reply, assumed for {}".format(*assumed_length(task))
-    if number:
-        length = (
-            f"{mean:.1f} tokens a reply, the mean of the {number} that are stored for this prompt"
-        )
-    bound = _bound(task)
-    return length if bound is None else f"{length}, at most {bound} (max_tokens)"
+    return REASONED if _REASONS.search(words[-_LAST:]) else RATING
 
 
 def _stored_length(task, server):
-    """Mean tokens of the stored replies to a prompt, None without any, and their number."""
+    """Mean tokens of the stored replies to a prompt, None without any."""
     if not server or not task.digest:
-        return None, 0
+        return None
     return server.store.reply_length(server.model, server.endpoint, task.digest)
 
 

@@ -251,15 +251,15 @@ class Store:
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
 
-    def reply_length(self, model: str, endpoint: str, digest: str) -> tuple[float | None, int]:
-        """Mean completion tokens of the stored replies to a prompt, and their number; None and 0 without any."""
+    def reply_length(self, model: str, endpoint: str, digest: str) -> float | None:
+        """Mean completion tokens of the stored replies to a prompt; None without any."""
         tokens = _value("reply", "completion_tokens")
-        (row,) = self._fetch(
-            f"SELECT avg({tokens}), count({tokens}) FROM {_ALL} WHERE {_WHERE} "
+        ((mean,),) = self._fetch(
+            f"SELECT avg({tokens}) FROM {_ALL} WHERE {_WHERE} "
             f"AND {_value('asked', 'endpoint')} = :endpoint AND {_value('asked', 'digest')} = :digest",
             {"model": model, "endpoint": endpoint, "digest": digest},
         )
-        return row
+        return mean
 
     def export(self, path: str | os.PathLike) -> None:
         """Write all replies as JSON Lines, compressed if the name ends in .gz."""
