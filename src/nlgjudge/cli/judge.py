@@ -59,7 +59,7 @@ def rate(benchmark, judge, prompts, output, limit, source, plan, store, pattern,
     rated = nj.load(benchmark, source)
     if rated.is_sample and refuse_sample(source, plan, [judge]):
         return FAILED
-    items = nj.data.first(rated.items, limit)
+    items = rated.head(limit).items
     own = {name: value for name in ("aspect", "scale") if (value := options.pop(name)) is not None}
     prompts = [prompt for text in prompts for prompt in read_prompts(text, rated.aspects, own)]
     prompts = {prompt.name: prompt for prompt in prompts}.values()

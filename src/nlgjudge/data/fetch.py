@@ -22,7 +22,7 @@ from urllib3.exceptions import MaxRetryError, ProtocolError, ReadTimeoutError, S
 from urllib3.util import Retry
 
 from nlgjudge.data.paths import cache, mirror, use
-from nlgjudge.data.registry import Entry, blob_id
+from nlgjudge.data.registry import Entry, blob_id, entries
 
 UPSTREAM = "https://raw.githubusercontent.com"
 RETRIES = 5
@@ -58,13 +58,13 @@ class DataUnavailable(Exception):
         self.cause = cause or message
 
 
-def read(entry: Entry, *, optional: bool = False) -> bytes:
+def read(entry: Entry | str, *, optional: bool = False) -> bytes:
     """Return the verified content of a registered file.
 
     Parameters
     ----------
     entry
-        From `entries`.
+        From `nlgjudge.data.registry.entries`, or the end of the file's path.
     optional
         Download the file even if it is optional.
 
@@ -75,6 +75,8 @@ def read(entry: Entry, *, optional: bool = False) -> bytes:
     NotADirectoryError
         If `NLGJUDGE_MIRROR` is not a folder.
     """
+    if isinstance(entry, str):
+        (entry,) = entries(path=entry)
     tried = []
     for name, folder in _folders():
         path = folder / entry.location

@@ -18,6 +18,7 @@ from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
 
 if TYPE_CHECKING:
+    import pandas as pd
     from IPython.display import Image, Markdown
     from matplotlib.figure import Figure
 
@@ -195,6 +196,12 @@ class Finding:
                 f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
             )
         return Markdown(f"{notice}\n\n{self._shown(self._run, 'this run')}")
+
+    def save(self, table: pd.DataFrame, path: str, *, index: bool = False) -> None:
+        """Save a further table of the notebook as a CSV file, by its path in the folder of this run's results."""
+        file = out() / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(file, index=index, lineterminator="\n")
 
     def write(self, figure: Figure | None = None) -> None:
         """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.

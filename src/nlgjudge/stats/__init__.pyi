@@ -3,7 +3,6 @@ from .few_labels_certificate import few_labels as few_labels
 from .intervals import interval_table as interval_table
 from .judge_agreement import pair_agreement as pair_agreement
 from .pairwise import pairwise_accuracy as pairwise_accuracy
-from .power_analysis import smallest_detectable as smallest_detectable
 from .rater_agreement import alpha as alpha
 from .rater_agreement import alternative_annotator_test as alternative_annotator_test
 from .rater_agreement import ceiling as ceiling
