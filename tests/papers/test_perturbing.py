@@ -251,3 +251,28 @@ def test_the_chosen_originals_of_the_real_data(real):
         assert abs(chosen["hypothesis"].map(lambda t: len(p.sentences(t))).mean() - printed) < 0.2
     chosen = nj.dhp.originals(real("sumpubmed"))
     assert len(chosen) == 100 and not chosen["hypothesis"].str.contains("RESULTS|BACKGROUND").any()
+
+
+def test_copies_that_are_made_already_are_taken_as_they_are(tmp_path):
+    """A judge that sees typos and nothing else."""
+    rows = [
+        {"original": f"Text {n}.", "perturbed": f"Txet {n}. {kind}", "kind": kind, "source": "s"}
+        for n in range(12)
+        for kind in ("typos, minor", "reordering")
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "copies.csv", index=False)
+    made, left_out = nj.dhp.perturb(tmp_path / "copies.csv", "summeval")
+    assert made["perturbation"].value_counts().to_dict() == {
+        "original": 12,
+        "typos, minor": 12,
+        "reordering": 12,
+    }
+    assert made.query("perturbation == 'typos, minor'")["level"].unique() == ["character"]
+    assert left_out.empty
+    scores = made.assign(aspect="fluency", score=5.0 - made["hypothesis"].str.contains("minor"))
+    each = nj.dhp.discernment(scores).perturbations
+    assert each.loc["typos, minor", "D"] > 1 > each.loc["reordering", "D"]
+    with pytest.raises(
+        ValueError, match="expected columns original, perturbed and kind; there is no kind"
+    ):
+        nj.dhp.perturb(pd.DataFrame(rows).drop(columns="kind"), "summeval")

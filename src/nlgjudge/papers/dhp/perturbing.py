@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
+from nlgjudge.data.own_tables import read_table
 from nlgjudge.namespaces import optional
 from nlgjudge.papers.dhp.rewriting import rewrite
 from nlgjudge.papers.folders import paper
@@ -79,7 +80,7 @@ def perturbations(dataset, kinds=None):
 
 
 def perturb(
-    items: pd.DataFrame,
+    items: Any,
     plan: str | Sequence[tuple],
     *,
     kinds: Sequence[str] | None = None,
@@ -91,7 +92,10 @@ def perturb(
     Parameters
     ----------
     items
-        `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from `nlgjudge.dhp.originals`.
+        `item_id, doc_id, hypothesis`, and for wrong endings `wrong`; from `nlgjudge.dhp.originals`. Or copies that are
+        made already: a table, a file or a set of the Hugging Face Hub, as `nlgjudge.data.own_data` takes them, with
+        the columns `original`, `perturbed` and `kind` (as ``"typos, minor"``), and `source` and `context` where
+        prompts show them. Nothing is perturbed then.
     plan
         A dataset of the paper, for its plan in Table 2, or name, degree and number of edits of each perturbation.
     kinds
@@ -111,6 +115,10 @@ def perturb(
     >>> made["perturbation"].tolist(), len(left_out)
     (['original', 'original', 'typos, minor', 'typos, minor'], 0)
     """
+    if not isinstance(items, pd.DataFrame) or "perturbed" in items:
+        return Versions(
+            _ready_made(items), pd.DataFrame(columns=["original", "perturbation", "reason"])
+        )
     entries = perturbations(plan, kinds) if isinstance(plan, str) else plan
     same = {"perturbation": "original", "level": "", "origin": "original"}
     rows = [items.assign(original=items["item_id"], **same)]
@@ -124,6 +132,47 @@ def perturb(
         made, reasons = rewrite(made, paper("dhp").method["tasks"][plan], rewriter)
         left_out += reasons
     return Versions(made, pd.DataFrame(left_out, columns=["original", "perturbation", "reason"]))
+
+
+def _ready_made(source):
+    """Originals and copies from a table with a row for each copy."""
+    table = read_table(source).frame
+    lacking = [name for name in ("original", "perturbed", "kind") if name not in table]
+    if lacking:
+        raise ValueError(
+            f"expected columns original, perturbed and kind; there is no {', '.join(lacking)} among {', '.join(table)}"
+        )
+    for name in ("source", "context"):
+        if name not in table:
+            table[name] = ""
+    numbers = pd.factorize(table["original"])[0]
+    table["original_text"], table["original"] = (
+        table["original"],
+        [f"text {n + 1}" for n in numbers],
+    )
+    levels = {entry["name"]: entry["level"] for entry in paper("dhp").method["perturbations"]}
+    copies = table.assign(
+        item_id=table["original"] + "#" + table["kind"],
+        hypothesis=table["perturbed"],
+        perturbation=table["kind"],
+        level=table["kind"].str.split(",").str[0].map(levels).fillna("sentence"),
+        origin="given",
+    )
+    texts = table.drop_duplicates("original")
+    texts = texts.assign(item_id=texts["original"], hypothesis=texts["original_text"])
+    texts = texts.assign(perturbation="original", level="", origin="original")
+    made = pd.concat([texts, copies], ignore_index=True).drop_duplicates("item_id")
+    made["references"] = [[] for _ in range(len(made))]
+    columns = [
+        "item_id",
+        "source",
+        "hypothesis",
+        "references",
+        "context",
+        "original",
+        "perturbation",
+    ]
+    return made.assign(doc_id=made["original"])[[*columns, "doc_id", "level", "origin"]]
 
 
 def _copies(items, perturbation, seed):
