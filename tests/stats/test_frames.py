@@ -8,6 +8,7 @@ import nlgjudge as nj
 from nlgjudge import stats
 from nlgjudge.stats.intervals import difference
 from nlgjudge.stats.permutation import permutation_test
+from nlgjudge.stats.power_analysis import smallest_detectable
 
 SOFT = {"level": "system", "soft": True, "resamples": 9}
 BY_ITEM = {
@@ -20,7 +21,7 @@ BY_ITEM = {
     "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
     "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
     "soft accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human", **SOFT),
-    "smallest_detectable": lambda f: stats.smallest_detectable(
+    "smallest_detectable": lambda f: smallest_detectable(
         f, "a", "b", "human", documents=5, systems=4
     ),
 }

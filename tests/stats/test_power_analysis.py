@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nlgjudge.stats import smallest_detectable
+from nlgjudge.stats.power_analysis import smallest_detectable
 
 
 def rated(documents=60, systems=8):

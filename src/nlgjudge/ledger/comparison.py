@@ -152,7 +152,7 @@ def averages(table, ours, frames=None, **options):
     """Average our cells the way the published table averages its own, where all cells of an average are there.
 
     A published average is the mean of the row's cells at its level and coefficient. QAGS averages over its two parts.
-    With `frames`, scores by dataset, each has an interval of `nlgjudge.stats.mean_interval`, which takes the options;
+    With `frames`, scores by dataset, each has an interval of `nlgjudge.interval`, which takes the options;
     `ours` then needs the column `metric` too.
     """
     line = ["row", "level", "coefficient"]
