@@ -26,6 +26,7 @@ from .stats.correlations import correlation as correlation
 from .stats.correlations import correlation_table as correlation_table
 from .stats.intervals import interval as interval
 from .stats.judge_agreement import agreement as agreement
+from .stats.permutation import permutation_test as permutation_test
 from .stats.significance import paired_tests as paired_tests
 
 __version__: str
