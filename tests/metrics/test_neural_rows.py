@@ -133,22 +133,6 @@ def test_bartscore_is_the_mean_log_probability_of_the_tokens(
     assert scores["fluency"].tolist() == pytest.approx(wanted, abs=1e-5)
 
 
-def test_parameters_of_a_file_take_the_place_of_the_checkpoints(cells, checkpoint, tmp_path):
-    """BARTScore's bart_score.pth is a state dictionary for bart-large-cnn."""
-    import torch
-
-    folder, _ = checkpoint("bart")
-    other, model = checkpoint("bart", seed=1)
-    torch.save(model.state_dict(), tmp_path / "other.pth")
-    torch.save({"strange": torch.zeros(1)}, tmp_path / "strange.pth")
-    pairs = [("the cat", "a dog")]
-    plain, wanted = (cells["bartscore"](pairs, place, "") for place in (folder, other))
-    assert cells["bartscore"](pairs, folder, str(tmp_path / "other.pth")) == pytest.approx(wanted)
-    assert plain != pytest.approx(wanted, abs=1e-3)
-    with pytest.raises(AssertionError, match="strange.pth is not of"):
-        cells["bartscore"](pairs, folder, str(tmp_path / "strange.pth"))
-
-
 def test_bertscore_matches_greedily(cells, checkpoint, tokenizer):
     import torch
 
@@ -189,22 +173,6 @@ def test_unieval_is_yes_against_no(cells, checkpoint, tokenizer):
         yes, no = (math.exp(next_token(model, tokenizer, question, [0])[i]) for i in (3, 4))
         assert score == pytest.approx(yes / (yes + no), abs=1e-5)
     assert scores.nunique() == 3
-
-
-@pytest.mark.parametrize(
-    "task, aspect, over",
-    [("summarization", "consistency", 2), ("dialogue", "engagingness", 1)],  # mean and sum
-)
-def test_unieval_asks_about_each_sentence(cells, checkpoint, task, aspect, over):
-    folder, _ = checkpoint("t5")
-
-    def score(text):
-        one = ITEMS.head(1).assign(hypothesis=text)
-        return cells["unieval"](one, folder, task, aspect).item()
-
-    parts = [score("the cat sat ."), score("the dog barked .")]
-    assert score(ITEMS["hypothesis"][0]) == pytest.approx(sum(parts) / over, abs=1e-6)
-    assert parts[0] != parts[1]
 
 
 def test_weights_are_found_in_a_folder_or_the_hubs_cache(cells, tmp_path, monkeypatch):
