@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -226,7 +227,9 @@ class Benchmark:
         >>> {name: table.num_rows for name, table in nj.load("openmeva", "sample").datasets().items()}
         {'items': 48, 'ratings': 144, 'scores': 0}
         """
-        from datasets import Dataset, DatasetDict, Features, List, Value
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of progress bars, in a notebook without widgets
+            from datasets import Dataset, DatasetDict, Features, List, Value
 
         text = Value("string")
         types = {"score": Value("float64"), "references": List(text)}
