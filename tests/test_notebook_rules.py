@@ -184,9 +184,7 @@ def test_every_figure_is_checked(notebook):
         for cell in of(notebook, "code")
         if any("image/png" in output.get("data", {}) for output in cell.outputs)
     ]
-    checked = (
-        r"figures\.(save|overview)\(|(table|result|run|report)\.figure\(|^finding\.(figure$|write\(figure)"
-    )
+    checked = r"figures\.(save|overview)\(|(table|result|run|report)\.figure\(|^finding\.(figure$|write\(figure)"
     assert all(re.search(checked, cell.source, re.M) for cell in shown)
 
 
