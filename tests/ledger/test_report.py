@@ -8,7 +8,6 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.schema import build
-from nlgjudge.ledger.report import report
 
 
 def benchmark(ratings, aspect="style"):
@@ -33,7 +32,7 @@ def test_a_correlation_by_hand():
     judge = truth.copy()
     judge[::2] = [2, 1, 3, 4]
     data = benchmark(truth)
-    found = report(data, method(data, judge), lexical=False)
+    found = nj.report(data, method(data, judge), lexical=False)
     assert found.aspects["style"].table.loc["judge", ["value", "n"]].tolist() == pytest.approx(
         [0.9, 8]
     )
@@ -45,11 +44,11 @@ def test_a_better_judge_comes_first_where_the_data_can_show_it():
     truth = rng.uniform(1, 5, (8, 8)).round(2)
     data = benchmark(truth)
     scores = method(data, truth).assign(noise=rng.random(64))
-    assert report(data, scores, lexical=False).aspects["style"].sentence == (
+    assert nj.report(data, scores, lexical=False).aspects["style"].sentence == (
         "judge comes first, 1.00; all others agree significantly less, on these systems and on others."
     )
     few = dataclasses.replace(data, items=data.items.head(16), ratings=data.ratings.head(16))
-    said = report(few, scores.head(16), lexical=False).aspects["style"].sentence
+    said = nj.report(few, scores.head(16), lexical=False).aspects["style"].sentence
     assert said.startswith("These data cannot name a best method")
 
 
@@ -58,17 +57,30 @@ def test_pass_and_fail_by_hand():
     human = np.repeat([1.0, 0.0], [20, 30])
     judge = np.concatenate([np.repeat([1.0, 0.0], [16, 4]), np.repeat([1.0, 0.0], [6, 24])])
     data = benchmark(human[:, None], "ok")
-    found = report(data, method(data, judge).assign(length=range(50)), lexical=False)
+    found = nj.report(data, method(data, judge).assign(length=range(50)), lexical=False)
     one = found.aspects["ok"]
     assert one.level == "categories"
     chance = (20 * 22 + 30 * 28) / 50**2
     assert one.table.loc["judge", "value"] == pytest.approx(0.8)
     assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.sentence
-    assert "TPR 0.80 [" in one.sentence and "people say 1 on 40%" in one.sentence
+    assert "TPR 0.80 [" in one.sentence and "people rate 40% of them 1" in one.sentence
     assert one.confusion["judge"].values.tolist() == [[24, 6], [4, 16]]
     assert one.notes == ["length is not compared: its scores are graded."]
     apart = found.disagreements("judge", "ok", most=50)["apart"]
     assert sorted(apart.value_counts().to_dict().items()) == [(-1.0, 4), (1.0, 6)]
+
+
+def test_a_judge_of_pairs_is_described_in_both_orders():
+    """It always chooses the text shown first."""
+    pairs = pd.DataFrame({"source": "s", "hypothesis": "a", "other": "b"}, index=range(12))
+    pairs["human:better"] = ["A", "B"] * 6
+    data = nj.data.own_data(pairs)
+    replies = nj.judge_items(
+        data.items, "{{hypothesis}} or {{other}}?", lambda item: "A", aspect="better"
+    )
+    text = str(nj.report(data, {"first": replies}, lexical=False))
+    assert "first, asked in both orders: accuracy 0.50, the orders agree in 0.00" in text
+    assert "the text shown first is chosen in 1.00, unread are 0.00." in text
 
 
 def test_disagreements_come_largest_first_and_without_texts():
@@ -76,7 +88,9 @@ def test_disagreements_come_largest_first_and_without_texts():
     judge = truth.copy()
     judge[0, 0] = 100
     data = benchmark(truth)
-    found = report(data, method(data, judge), lexical=False).disagreements("judge", "style", most=1)
+    found = nj.report(data, method(data, judge), lexical=False).disagreements(
+        "judge", "style", most=1
+    )
     assert found.to_dict("records") == [
         {"item_id": "d00/s0", "people": 0, "method": 100, "apart": pytest.approx(39 / 40)}
     ]
@@ -88,14 +102,16 @@ def test_labels_of_some_documents_give_a_certificate():
     rated = truth.copy()
     rated[rng.permutation(40)[12:]] = np.nan
     data = benchmark(rated)
-    text = str(report(data, method(data, truth + rng.normal(0, 0.5, truth.shape)), lexical=False))
+    text = str(
+        nj.report(data, method(data, truth + rng.normal(0, 0.5, truth.shape)), lexical=False)
+    )
     assert "× (1 − 12/40)" in text
 
 
 def test_replies_of_a_judge_are_counted():
     stories = nj.load("openmeva", "sample")
     replies = nj.judge_items(stories.items, "chatgpt/stars/story/overall", "surface")
-    found = report(stories, {"stars": replies}, lexical=False)
+    found = nj.report(stories, {"stars": replies}, lexical=False)
     assert f"stars: replies: {len(stories.items)} parsed" in str(found)
     assert found.aspects["overall"].table.index.tolist() == ["stars"]
     assert "not comparable with the papers" in str(found)
@@ -107,6 +123,6 @@ def test_nothing_to_compare_is_said():
     data = benchmark(np.tile([1.0, 2, 3], (4, 1)))
     scores = pd.DataFrame({"item_id": data.items["item_id"], "judge": 1.0})
     assert (
-        report(data, scores, lexical=False).aspects["style"].sentence
+        nj.report(data, scores, lexical=False).aspects["style"].sentence
         == "No method can be compared."
     )

@@ -21,6 +21,7 @@ from nlgjudge.stats.categories import category_agreement
 from nlgjudge.stats.correlations import column_of, correlation_table
 from nlgjudge.stats.few_labels_certificate import few_labels
 from nlgjudge.stats.intervals import interval_table
+from nlgjudge.stats.judge_agreement import pair_agreement
 from nlgjudge.stats.power_analysis import smallest_detectable
 from nlgjudge.stats.rater_agreement import alpha, ceiling
 from nlgjudge.stats.significance import paired_tests
@@ -225,7 +226,7 @@ def report(
     >>> words = stories.items[["item_id"]].assign(words=stories.items["hypothesis"].str.split().map(len))
     >>> found = report(stories, words, lexical=False)
     >>> found.aspects["overall"].table[["value", "n"]].round(2).to_dict("index")
-    {'words': {'value': 0.48, 'n': 12.0}}
+    {'words': {'value': 0.6, 'n': 12}}
     """
     counts = []
     if isinstance(scores, dict):
@@ -267,7 +268,8 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
             rated[method] = scores[column]
     ratings = benchmark.ratings.query("aspect == @aspect").dropna(subset="score")
     if set(ratings["score"]) <= CATEGORIES:
-        return _categories(rated.dropna(subset="human"), methods, aspect)
+        known = [method for method in methods if method in rated]
+        return _categories(rated.dropna(subset="human"), known, "other" in benchmark.items)
     every = rated
     rated = rated.dropna(subset="human")
     known, left_out = _comparable(rated, [name for name in methods if name in rated])
@@ -292,7 +294,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
             if notice
         ),
         *notes,
-        *_few(every, list(table.index), ratings),
+        *_few(every, table.index[0], ratings),
     ]
     paper = (
         f"{sentence} Agreement is Spearman's correlation with the mean human rating at {level} level, over "
@@ -362,12 +364,7 @@ def _correlated(outputs, methods, level, permutations, seed):
 
 def _verdict(table, documents, permutations):
     """Name a method as the best where the data can show it."""
-    spans = dict(
-        zip(
-            table.index,
-            with_interval(table.rename(columns={"low": "ci_low", "high": "ci_high"}), "value"),
-        )
-    )
+    spans = _spans(table)
     best, others = table.index[0], len(table) - 1
     tied = "; ".join(f"{method} {spans[method]}" for method in table.index[~(table["p"] < 0.05)])
     smallest = others * max(2 / 2**documents, 1 / (permutations + 1))
@@ -382,16 +379,19 @@ def _verdict(table, documents, permutations):
         )
     if table["low"].iloc[0] <= 0:
         return f"{cannot}: even the highest, {best} {spans[best]}, may not agree at all."
-    if (
-        table["reason"].iloc[0] and table["value"].iloc[0] < 1 - 1e-9
-    ):  # a correlation of 1 needs no interval
-        return f"{cannot}: the highest, {best} {spans[best]}, has no interval ({table['reason'].iloc[0]})."
+    reason = table["reason"].iloc[0]
+    if reason and table["value"].iloc[0] < 1 - 1e-9:  # a correlation of 1 needs no interval
+        return f"{cannot}: the highest, {best} {spans[best]}, has no interval ({reason})."
     if not (table["p"][1:] < 0.05).all():
         return f"{cannot}. Not significantly different: {tied}."
-    where = (
-        "these systems and on others" if (table["p_systems"][1:] < 0.05).all() else "these systems"
-    )
+    holds_for_others = (table["p_systems"][1:] < 0.05).all()
+    where = "these systems and on others" if holds_for_others else "these systems"
     return f"{best} comes first, {spans[best]}; all others agree significantly less, on {where}."
+
+
+def _spans(table):
+    """Values with their intervals, as text."""
+    return with_interval(table.rename(columns={"low": "ci_low", "high": "ci_high"}), "value")
 
 
 def _ceiling(ratings, outputs, level):
@@ -405,10 +405,8 @@ def _ceiling(ratings, outputs, level):
     text += " The raters contradict each other." * (krippendorff < 0)
     fewest = found.per_rater.dropna(subset="value")["n"].min()
     unit = "documents" if level == "sample" else "outputs"
-    return (
-        found.value,
-        f"{text} A rater reaches {found.value:.2f} with the others, on at least {fewest} {unit}.",
-    )
+    text += f" A rater reaches {found.value:.2f} with the others, on at least {fewest} {unit}."
+    return found.value, text
 
 
 def _detectable(table, outputs, level, seed):
@@ -423,66 +421,68 @@ def _detectable(table, outputs, level, seed):
         reason = str(error)
     if reason:
         return f"The smallest detectable difference is undefined: {reason}."
-    where = (
-        f", between methods whose errors correlate like those of {' and '.join(pair)}"
-        if pair[1]
-        else ""
+    text = (
+        f"A difference of {effect:.2f} or more would be detected in four of five studies like this"
     )
-    return f"A difference of {effect:.2f} or more would be detected in four of five studies like this{where}."
+    if pair[1]:
+        text += f", between methods whose errors correlate like those of {' and '.join(pair)}"
+    return f"{text}."
 
 
-def _few(every, methods, ratings):
-    """What the labels of some documents certify, from the first method that they do; else why not."""
+def _few(every, method, ratings):
+    """What labels of some documents certify with the scores of the others, or why not."""
     if every["human"].notna().all():
         return []
     ends = ratings["score"].min(), ratings["score"].max()
-    found = [
-        few_labels(every, name, "human", scale=ends, metric_scale=(-np.inf, np.inf))
-        for name in methods[:1]
-    ]
-    return [*found[0].sentences, found[0].paper] if found[0].paper else found[0].sentences
+    certificate = few_labels(every, method, "human", scale=ends, metric_scale=(-np.inf, np.inf))
+    return (
+        [*certificate.sentences, certificate.paper] if certificate.paper else certificate.sentences
+    )
 
 
-def _categories(rated, methods, aspect):
+def _categories(rated, methods, in_pairs):
     """The report on pass or fail, or on A, B and a tie; of several raters the majority counts."""
     rated = rated.assign(human=(1 + np.sign(rated["human"] - 0.5)) / 2)
-    positive = (rated["human"] == 1).mean()
-    found = {}
-    notes = []
-    for method in (name for name in methods if name in rated):
-        if set(rated[method].dropna()) <= CATEGORIES:
-            found[method] = category_agreement(rated, method, "human")
-        else:
-            notes.append(f"{method} is not compared: its scores are graded.")
-    if not found:
+    known = [method for method in methods if set(rated[method].dropna()) <= CATEGORIES]
+    graded = [method for method in methods if method not in known]
+    notes = [f"{method} is not compared: its scores are graded." for method in graded]
+    if in_pairs:
+        notes += [_in_both_orders(rated, method) for method in known]
+    if not known:
         return AspectReport("categories", pd.DataFrame(), "No method can be compared.", notes=notes)
-    rates = pd.concat(
-        {method: one.rates for method, one in found.items()}, names=["method", "measure"]
-    )
-    table = rates.xs("accuracy", level="measure")[["value", "low", "high", "n"]].rename_axis(None)
-    rates["text"] = with_interval(
-        rates.rename(columns={"low": "ci_low", "high": "ci_high"}), "value"
-    )
-    table = table.join(
-        rates["text"].unstack()[list(dict.fromkeys(rates.index.get_level_values(1)))]
-    )
+    agreements = {method: category_agreement(rated, method, "human") for method in known}
+    rates = pd.concat({method: one.rates for method, one in agreements.items()})
+    measures = dict.fromkeys(rates.index.get_level_values(1))
+    table = rates.xs("accuracy", level=1)[["value", "low", "high", "n"]]
+    table = table.join(_spans(rates).unstack()[list(measures)])
     table = table.sort_values("value", ascending=False, kind="stable")
     best = table.iloc[0]
-    measures = ", ".join(f"{name} {best[name]}" for name in table.columns[4:])
+    listed = ", ".join(f"{name} {best[name]}" for name in measures)
     sentence = (
-        f"{table.index[0]} agrees with people on {best['n']:,.0f} outputs by {measures}; "
-        f"people say 1 on {positive:.0%}."
+        f"{best.name} agrees with people on {best['n']:,.0f} outputs by {listed}; people rate "
+        f"{(rated['human'] == 1).mean():.0%} of them 1."
     )
     paper = f"{sentence} 95% intervals leave out each document; a share of 0 or 1 has Wilson's."
-    confusion = {method: one.confusion for method, one in found.items()}
+    confusion = {method: one.confusion for method, one in agreements.items()}
     return AspectReport("categories", table, sentence, paper, notes, np.nan, confusion)
+
+
+def _in_both_orders(rated, method):
+    """How a judge chooses between two texts that it was shown in both orders, as a sentence."""
+    shares = pair_agreement(rated, [method], ["human"])
+    if shares["value"].isna().any():
+        return f"{method} was not asked in both orders."
+    spans = dict(zip(shares["measure"], _spans(shares)))
+    return (
+        f"{method}, asked in both orders: accuracy {spans['accuracy']}, the orders agree in {spans['agreement']}, the "
+        f"text shown first is chosen in {spans['first']}, unread are {spans['unread']}."
+    )
 
 
 def _shown(one):
     """An aspect's table as text."""
     if one.level == "categories":
         return one.table.iloc[:, 3:]
-    named = one.table.rename(columns={"low": "ci_low", "high": "ci_high"})
-    p = named[["p", "p_systems"]].map(lambda value: "–" if np.isnan(value) else f"{value:.3g}")
-    shown = pd.DataFrame({"Spearman": with_interval(named, "value"), "n": named["n"].astype(int)})
+    p = one.table[["p", "p_systems"]].map(lambda p: "–" if np.isnan(p) else f"{p:.3g}")
+    shown = pd.DataFrame({"Spearman": _spans(one.table), "n": one.table["n"].astype(int)})
     return shown.assign(**{"p, documents": p["p"], "p, systems": p["p_systems"]})

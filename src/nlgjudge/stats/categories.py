@@ -102,6 +102,8 @@ def _share(right, of):
     if documents < DOCUMENTS:
         return value, np.nan, np.nan, n, f"fewer than {DOCUMENTS} documents"
     without = ((right.sum() - right) / (n - of))[of > 0]
+    if np.ptp(without) < 1e-12:
+        return value, np.nan, np.nan, n, "all left-out values are equal"
     return value, *on_z_scale(value, half_width([without]), least=0.0), n, ""
 
 
