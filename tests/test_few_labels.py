@@ -134,10 +134,10 @@ def test_labels_saved_by_hand():
 
 
 def test_planted_judges_cover_and_decide_rightly():
-    """24 draws of 25 of 100 documents, the population that is judged: the truth is known."""
+    """40 draws of 25 of 100 documents, the population that is judged: the truth is known."""
     Y, rng = world(systems=5), np.random.default_rng(3)
     truth, span = Y.mean(axis=0), 4
-    draws = [rng.permutation(100)[:25] for _ in range(24)]
+    draws = [rng.permutation(100)[:25] for _ in range(40)]
     for name, F in judges(Y).items():
         covered, false, missed, errors = [], 0, 0, []
         for drawn in draws:
@@ -151,7 +151,7 @@ def test_planted_judges_cover_and_decide_rightly():
             assert 0 <= found.cost <= span
         mine, alone = np.square(errors).sum(axis=(0, 2))
         assert np.mean(covered) > 0.9, name
-        assert false <= 3 and missed <= 3, name
+        assert false <= 5 and missed <= 5, name
         assert mine / alone < (0.4 if name == "perfect" else 1.05), name
 
 

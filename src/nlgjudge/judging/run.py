@@ -335,7 +335,7 @@ def requests(
                 )
     if system:
         prompts = [one._replace(before=(("system", system), *one.before)) for one in prompts]
-    if examples is not None:
+    if examples is not None and len(examples):
         items = items[~items["item_id"].isin(examples["item_id"])]
         prompts = [with_examples(one, examples) for one in prompts]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]

@@ -292,7 +292,8 @@ def ablation(
           message before it.
         - `average`, aspects whose scores are averaged in the place of each aspect's own score.
         - `perturb`, name, degree and number of edits of one of DHP's perturbations, as ``["typos", "", 5]``.
-        - `examples`, names of items that are shown with people's ratings, and judged by neither set-up.
+        - `examples`, items that are shown with people's ratings, and judged by neither set-up: their ids, or a number
+          for the first item of so many documents.
         - `samples`, replies an item; `options`, sampling parameters, as ``{"temperature": 1}``.
         - `policy` and `estimator`, as for `nlgjudge.judge_items`; `aggregation`, ``mean``, ``median`` or ``mode``
           of the replies to an item.

@@ -191,7 +191,10 @@ class Report:
         parts = []
         for part in filter(len, self._parts()):
             if isinstance(part, str):
-                parts.append(f"<p>{escape(part, quote=False)}</p>".replace("\n", "<br>"))
+                first, *lines = escape(part, quote=False).split("\n")
+                parts.append(
+                    f"<p><strong>{first}</strong>{''.join(f'<br>{line}' for line in lines)}</p>"
+                )
             else:
                 parts.append(part.to_html())
         return "".join(parts)

@@ -27,7 +27,7 @@ SETUP: dict[str, Any] = {
     "samples": 1,
     "options": {},  # sampling parameters
     "system": "",  # a system message before the prompt
-    "examples": [],  # ids of items that are shown with people's ratings, and judged by neither set-up
+    "examples": 0,  # rated items that are shown first and judged by neither set-up: how many, or their ids
     "policy": "nan",  # what a reply without a rating counts as
     "estimator": "expected",  # which number token probabilities give
     "aggregation": "mean",  # how the replies to an item become its score
@@ -38,7 +38,6 @@ _LIKE = {
     "words": {"carefully": "with care"},
     "average": ["coherence", "fluency"],
     "perturb": ["typos", "", 5],
-    "examples": ["dialogue00/A", "dialogue01/B"],
 }
 _RANGE = re.compile(r"\d+(?: ?[-–] ?| to | or )(\d+)")
 
@@ -117,24 +116,24 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
     judges["variant"] = (
         judges["base"] if same else _judge(entries["variant"]["judge"], items, limits)
     )
-    shown = [item for setup in entries.values() for item in setup["examples"]]
+    rated = {label: _rated(benchmark, items, one["examples"]) for label, one in entries.items()}
+    shown = [item for examples in rated.values() for item in examples["item_id"]]
     items = items[~items["item_id"].isin(shown)]
-    rated = {label: _rated(benchmark, setup["examples"]) for label, setup in entries.items()}
     return {
         label: Setup(setup, judges[label], items, aspects, rated[label])
         for label, setup in entries.items()
     }
 
 
-def _rated(benchmark, names):
-    """Items with people's mean ratings, in the order of their names; None without any."""
-    if not names:
-        return None
-    for name in names:
+def _rated(benchmark, items, examples):
+    """Rated items by their ids, or of so many documents the first one, with people's mean ratings."""
+    if isinstance(examples, int):
+        examples = items.drop_duplicates("doc_id")["item_id"].head(examples)
+    for name in examples:
         check_known("item", name, benchmark.items["item_id"].tolist())
     ratings = benchmark.human().drop(columns=["doc_id", "system_id"])
     rated = benchmark.items.merge(ratings, on="item_id").set_index("item_id")
-    return rated.loc[list(names)].reset_index()
+    return rated.loc[list(examples)].reset_index()
 
 
 def plan_of(setups):
