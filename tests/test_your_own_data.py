@@ -73,6 +73,7 @@ def test_scores_that_you_have_need_no_model(run, tmp_path):
         "gpt agrees with people on 50 outputs by accuracy 0.80 [0.66, 0.89], kappa 0.59 [" in said
     )
     assert names["report"].aspects["ok"].confusion["gpt"].values.tolist() == [[24, 6], [4, 16]]
+    assert "ROUGE" not in said  # a graded score is no category
     differ = names["report"].disagreements("gpt", "ok", most=50)["item_id"].tolist()
     assert differ == [f"row {n}" for n in range(18, 28)]
 

@@ -218,7 +218,7 @@ def report(
         Of further methods: replies by name, as from `nlgjudge.judge_items`, or a frame as `nlgjudge.item_scores` makes
         it of them, with `item_id` and columns ``NAME`` or ``NAME:ASPECT``.
     lexical
-        Whether to add ROUGE, BLEU and METEOR, against the references or, without any, against the source.
+        Whether to add ROUGE, BLEU and METEOR to graded ratings, against the references or, without any, the source.
     permutations, seed
         Of the paired tests.
 
@@ -446,6 +446,7 @@ def _few(every, method, ratings):
 def _categories(rated, methods, in_pairs):
     """The report on pass or fail, or on A, B and a tie; of several raters the majority counts."""
     rated = rated.assign(human=(1 + np.sign(rated["human"] - 0.5)) / 2)
+    methods = [method for method in methods if not method.startswith(LEXICAL)]
     known = [method for method in methods if set(rated[method].dropna()) <= CATEGORIES]
     graded = [method for method in methods if method not in known]
     notes = [f"{method} is not compared: its scores are graded." for method in graded]
