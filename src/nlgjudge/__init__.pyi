@@ -21,6 +21,7 @@ from .ledger.table import Table as Table
 from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval
+from .papers import llmbar as llmbar
 from .papers.folders import paper as paper
 from .stats.correlations import correlation as correlation
 from .stats.correlations import correlation_table as correlation_table

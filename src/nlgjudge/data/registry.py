@@ -118,7 +118,7 @@ def prompt_files(name: str) -> list[Entry]:
     ----------
     name
         As ``upstream:geval/coh_detailed``: part of the repository's name, and the file's without
-        its ending; a star stands for any letters, so that it names a family.
+        its ending, perhaps behind its folder's; a star stands for any letters, so that it names a family.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def prompt_files(name: str) -> list[Entry]:
         entry
         for entry in prompts
         if owner.lower() in entry.repository.lower()
-        and fnmatchcase(PurePosixPath(entry.path).name, f"{stem}.txt")
+        and fnmatchcase(f"/{entry.path}", f"*/{stem}.txt")
     ]
     if not matching:
         names = ", ".join(PurePosixPath(entry.path).stem for entry in prompts)

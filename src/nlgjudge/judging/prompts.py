@@ -36,6 +36,7 @@ _UPSTREAM_SLOTS = {
 FIELDS = ("source", "hypothesis", "reference", "context")
 _SLOT = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _ROLES = ("system", "user", "assistant")
+_TURN = re.compile(r"<\|im_start\|>(\w+)\n(.*?)\s*<\|im_end\|>", re.DOTALL)
 _TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
 # "from 1 to 10", "(1-5)", "a scale of 0 to 100": the scale that a text states; not "in 2-3 sentences".
 _STATED = re.compile(
@@ -162,7 +163,10 @@ def prompt(name: str) -> Prompt:
         return _upstream(name)
     if name not in _registered():
         raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
-    return _registered()[name]
+    found = _registered()[name]
+    if not found.body.startswith("upstream:"):
+        return found
+    return _in_turns(found, fetch.read(prompt_files(found.body)[0]).decode("utf-8"))
 
 
 def names() -> list[str]:
@@ -400,13 +404,21 @@ def _from_file(path, name):
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
     head = tomllib.loads(head)
     folders = [part.removesuffix("_no_steps") for part in name.split("/")]
-    return Prompt(
+    made = Prompt(
         name=name,
         scale=tuple(head["scale"]),
         **{name: head[name] for name in ("paper", "source", "exact", "aspect", "form", "slots")},
-        body=body.removesuffix("\n"),
         task=head.get("task", next((part for part in folders if part in _TASKS), "")),
+        options=head.get("options", {}),
+        pattern=head.get("pattern", ""),
     )
+    return _in_turns(made, body.removesuffix("\n"))
+
+
+def _in_turns(made, words):
+    """A prompt with its words; where they are marked as messages, all but the last one go before it."""
+    turns = _TURN.findall(words) or [("user", words)]
+    return made._replace(before=tuple(turns[:-1]), body=turns[-1][1])
 
 
 def _filled(template, words):

@@ -132,7 +132,7 @@ class Replay(Judge):
             raise ValueError(f"{self.name}: {unknown('recorded aspect', aspect, known)}")
         if self.held.prompt:
             return prompt(self.held.prompt.format(aspect=aspect))._replace(
-                form=self.held.form, pattern=self.held.pattern
+                form=self.held.form, pattern=self.held.pattern, options=self.held.options
             )
         return Prompt(
             name="not registered",
@@ -140,6 +140,7 @@ class Replay(Judge):
             scale=self.held.scales.get(aspect, (1, 5)),
             form=self.held.form,
             pattern=self.held.pattern,
+            options=self.held.options,
         )
 
     def _find(self, task):

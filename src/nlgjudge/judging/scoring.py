@@ -44,7 +44,8 @@ def responses(
     items
         For recordings that name texts instead of keys; see `nlgjudge.recording`.
     policy
-        What an unread reply counts as; see `nlgjudge.judging.Reading.read_all`.
+        What an unread reply counts as; see `nlgjudge.judging.Reading.read_all`. With ``"released"``, a score is what
+        the publishers of a recording read (column `verdict`).
     estimator
         Which number token probabilities give: `expected`, `mode`, `median` or `risk_averse`.
     **fields
@@ -88,7 +89,8 @@ def responses(
 
 def _recorded_reading(name):
     held = recording_spec(name)
-    return _reading(scale=held.scales or (1, 5), form=held.form, pattern=held.pattern)
+    how = {"form": held.form, "pattern": held.pattern, "options": held.options}
+    return _reading(scale=held.scales or (1, 5), **how)
 
 
 def _reading(scale=(1, 5), **fields):
@@ -100,7 +102,10 @@ def _reading(scale=(1, 5), **fields):
 
 def _read(replies, reading, policy, estimator):
     """Read the replies of an aspect."""
-    scores = reading.read_all(replies["text"], policy)
+    if policy == "released":
+        scores = _released(replies)
+    else:
+        scores = reading.read_all(replies["text"], policy)
     replies = replies.loc[scores.index]  # without what the policy drops
     reason = replies["reason"] if "reason" in replies else pd.Series("", replies.index)
     text = replies["text"].fillna("")
@@ -118,6 +123,18 @@ def _read(replies, reading, policy, estimator):
     is_unread = read["score"].isna() | (read["reason"] != "")
     read.loc[is_cut & is_unread, "reason"] = "length"
     return read
+
+
+def _released(replies):
+    """Scores that the publishers of a recording read."""
+    if "verdict" not in replies:
+        raise ValueError(
+            "policy='released': expected a recording with the publishers' own verdicts, as llmbar's; got replies "
+            "alone, so take another policy"
+        )
+    read = replies.assign(score=replies["verdict"].astype(float), reason="")
+    read.loc[read["score"].isna(), "reason"] = "no_rating"
+    return read[["score", "reason"]]
 
 
 def _by_probabilities(read, logprobs, estimator, reading):

@@ -6,8 +6,9 @@ The check needs the papers' tables alone: a contradiction found here is in the p
 import pandas as pd
 
 from nlgjudge.ledger.verdicts import MISPRINT
+from nlgjudge.papers.folders import averages
 
-LINE = ["paper", "artefact", "row", "level", "coefficient"]
+LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]
 SLACK = 1e-9  # a value on the rounding edge must not be lost to binary floats
 # Verdicts of averages that our values reproduce: the average is right, and one of its cells is not.
 GIVEN_BY_DATA = ["exact", "relabelled"]
@@ -18,7 +19,8 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
 
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
     unit of the last digit of the average plus the mean half unit of the cells. A larger difference is an error
-    in the row, and the average is inconsistent. The columns are those of `Table.averages`, where `cells` have them.
+    in the row, and the average is inconsistent. An average with a name of its own in the column `dataset` is that of
+    the datasets that its paper lists (`nlgjudge.papers.folders.averages`). The columns are those of `Table.averages`, where `cells` have them.
 
     Examples
     --------
@@ -31,17 +33,26 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
     decimals = cells["printed"].str.partition(".")[2].str.len()
     cells = cells.assign(half_unit=0.5 * 10.0**-decimals)
     is_average = cells["aspect"] == "AVG"
+    names = averages()
+    entered = {
+        dataset: [name for name, parts in names.items() if dataset in parts] or [""]
+        for dataset in cells["dataset"].unique()
+    }
+    cells["average"] = cells["dataset"].where(is_average & cells["dataset"].isin(names), "")
+    of_row = [column for column in line if column != "dataset"] + ["average"]
     means = (
         cells[~is_average]
-        .groupby(line, sort=False, as_index=False)
+        .assign(average=cells["dataset"].map(entered))
+        .explode("average")
+        .groupby(of_row, sort=False, as_index=False)
         .agg(
             mean=("value", lambda values: values.mean(skipna=False)),
             rounding=("half_unit", "mean"),
             cells=("value", "size"),
         )
     )
-    averages = cells[is_average & cells["value"].notna()]
-    audited = averages.merge(means, on=line, how="left")
+    printed = cells[is_average & cells["value"].notna()]
+    audited = printed.merge(means, on=of_row, how="left")
     audited["difference"] = audited["value"] - audited["mean"]
     allowed = audited["half_unit"] + audited["rounding"] + SLACK
     consistent = (audited["difference"].abs() <= allowed).astype("boolean")
@@ -57,8 +68,8 @@ def with_misprints(rows: pd.DataFrame, cells: pd.DataFrame, of_others: pd.Series
     `of_others` says which of the rows hold no value of ours.
     """
     line = [column for column in LINE if column in cells]
-    averages = printed_averages(cells)
-    wrong = averages[~averages["consistent"].fillna(True)].set_index(line)
+    audited = printed_averages(cells)
+    wrong = audited[~audited["consistent"].fillna(True)].set_index(line)
     keys = rows.set_index(line).index
     reproduced = rows["verdict"].isin(GIVEN_BY_DATA) & ~of_others
     chosen = keys.isin(wrong.index) & (rows["aspect"] == "AVG") & ~reproduced

@@ -17,6 +17,7 @@ from nlgjudge.ledger.verdicts import (
     THIRD_PARTY,
     of_others,
 )
+from nlgjudge.papers.folders import averages as datasets_of_averages
 from nlgjudge.stats.intervals import mean_interval
 
 CLOSE = 0.01
@@ -151,16 +152,20 @@ def _verdicts(rows):
 def averages(table, ours, frames=None, **options):
     """Average our cells the way the published table averages its own, where all cells of an average are there.
 
-    A published average is the mean of the row's cells at its level and coefficient. QAGS averages over its two parts.
+    A published average is the mean of the row's cells at its level and coefficient, or of those on the datasets that
+    the paper lists under its name. QAGS averages over its two parts.
     With `frames`, scores by dataset, each has an interval of `nlgjudge.interval`, which takes the options;
     `ours` then needs the column `metric` too.
     """
     line = ["row", "level", "coefficient"]
     cells = table.loc[table["aspect"] != "AVG", KEY].merge(ours, on=KEY, how="left")
     by_line = dict(list(cells.groupby(line, sort=False)))
+    groups = datasets_of_averages()
     means = []
     for average in table[table["aspect"] == "AVG"].drop_duplicates(KEY)[KEY].to_dict("records"):
         part = by_line.get(tuple(average[name] for name in line))
+        if part is not None and average["dataset"] in groups:
+            part = part[part["dataset"].isin(groups[average["dataset"]])]
         if part is None or part["ours"].isna().any():
             continue
         mean = {**average, "ours": part["ours"].mean()}

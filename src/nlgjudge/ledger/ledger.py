@@ -10,7 +10,7 @@ import pandas as pd
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, of_others, was_run
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others, was_run
 from nlgjudge.papers.folders import paper
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ COUNTS = ["n", "n_skipped"]
 DIGITS = 6  # of our values in the ledger
 # Groups in which cells count: those for which the paper publishes a number, and the others.
 PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
-UNPUBLISHED = ["dash", "lost"]
+UNPUBLISHED = ["dash", "lost", "constant"]
 
 
 def write(rows: pd.DataFrame) -> Path:
@@ -233,19 +233,21 @@ def group(rows):
 
     A cell that rests on another model, on another run of the metric or on a third party is never ``exact`` or
     ``close``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
+    A ``constant``, as 0.5 for a random guess, is printed and no result.
     """
     groups = rows["verdict"].str.replace("_", " ")
     groups = groups.where(groups.isin(PUBLISHED), "other")
     groups = groups.mask(of_others(rows) & groups.isin(["exact", "close"]), "other")
     empty = pd.to_numeric(rows["published"]).isna()
     lost = empty & rows["note"].str.startswith("lost in extraction")
-    return groups.mask(empty, "dash").mask(lost, "lost")
+    return groups.mask(empty, "dash").mask(lost, "lost").mask(is_constant(rows), "constant")
 
 
 def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:
     """Count the ledger's cells by group, a line for each value of some columns.
 
-    `cells` are the published cells: the sum of `exact, close, other, misprint, not run`; `dash, lost` are not in it.
+    `cells` are the published cells: the sum of `exact, close, other, misprint, not run`; `dash, lost, constant` are
+    not in it.
     """
     table = rows.pivot_table(
         index=by, columns="group", values="row", aggfunc="size", fill_value=0, sort=False

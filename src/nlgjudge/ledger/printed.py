@@ -1,11 +1,13 @@
 """Published tables: as typed in `paper_tables/published/`, and what others published about them."""
 
 import re
+from decimal import Decimal
 
 import pandas as pd
 
 from nlgjudge.data.paths import out, root
 from nlgjudge.papers.folders import titles
+from nlgjudge.stats.correlations import PAIR
 
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
 SETTINGS_COLUMNS = [
@@ -51,7 +53,8 @@ def published(paper: str = "", artefact: str = "") -> pd.DataFrame:
     pandas.DataFrame
         For correlations `row, dataset, aspect, level, coefficient, printed` (text as published, empty
         for a dash or an unreadable cell), `note` and `value` (float, NaN where empty); of all tables, also
-        `paper` and `artefact`. Other tables have `row, column, printed, note`.
+        `paper` and `artefact`. Shares of pairs, which are published in percent, are shares here: 0.935 for 93.5.
+        Other tables have `row, column, printed, note`.
 
     Raises
     ------
@@ -71,8 +74,15 @@ def published(paper: str = "", artefact: str = "") -> pd.DataFrame:
         return pd.concat(parts, ignore_index=True)
     table = _read("published", paper, artefact, KEY)
     if "coefficient" in table:
+        in_percent = table["level"] == PAIR
+        table.loc[in_percent, "printed"] = table.loc[in_percent, "printed"].map(_share)
         table["value"] = pd.to_numeric(table["printed"])
     return table
+
+
+def _share(percent):
+    """A percentage as a share, with all of its digits."""
+    return str(Decimal(percent).scaleb(-2)) if percent else ""
 
 
 def third_party(paper, artefact):

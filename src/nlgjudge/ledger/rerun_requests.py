@@ -20,6 +20,7 @@ from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.folders import papers
+from nlgjudge.papers.llmbar.steps import choose_in_steps
 from nlgjudge.papers.protocol import Protocol, Scope
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class Part(NamedTuple):
                 for aspect, (target, _) in self.aspects.items()
             ]
             responses = pd.concat(chains, ignore_index=True)
+        elif self.row.scoring == "steps":
+            responses = self._ask_in_steps(judge, options)
         else:
             responses = self._ask_once(judge, options)
         if self.scope.reversed:
@@ -128,6 +131,16 @@ class Part(NamedTuple):
         )
         published = {prompt.aspect: name for name, prompt in prompts.items()}
         return responses.assign(aspect=responses["aspect"].map(published))
+
+    def _ask_in_steps(self, judge, options):
+        """Replies to the last of several prompts; parameters that a caller sets hold for all."""
+        own = {name: options[name] for name in SAMPLING if name in options}
+        own = sampling_settings(sampling=own | options.get("sampling", {}))
+        ((name, last),) = self.prompts.items()
+        if "pattern" in options:
+            last = last._replace(pattern=options["pattern"])
+        found = choose_in_steps(self.items, judge, last, self.row.parameters, own)
+        return found.assign(aspect=name)
 
     def _ask_chain(self, judge, aspect, options):
         """A chain of relevant aspects: one reply for each step."""

@@ -12,7 +12,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
-from nlgjudge.data.recordings import available
+from nlgjudge.data.recordings import RECORDINGS, available
 from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
@@ -410,8 +410,9 @@ def _reading(line):
 
 def _released(part, frame):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
-    name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row)
-    if not name or not available(name):
+    own_name = f"{part.paper}/{part.row.row}"
+    name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row, own_name)
+    if name not in RECORDINGS or not available(name):
         return None
     both = _with_scores(frame, responses(name, items=part.items), "released")
     columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]

@@ -2,7 +2,7 @@
 
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
-from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, titled
+from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, is_constant, titled
 from nlgjudge.papers.folders import titles
 
 CHANCE = "within chance"
@@ -38,7 +38,7 @@ def verdict(cells):
     >>> print(verdict(paper_table(committed(), "geval", "table3").cells).split(". ")[0])
     27 of 93 published cells reproduce, 25 to the last digit: ROUGE-2, ROUGE-L and UniEval, every cell
     """
-    cells = cells[cells["published"] != ""]
+    cells = cells[(cells["published"] != "") & ~is_constant(cells)]
     own = cells["evidence"].isin(OWN)
     of_others = cells["evidence"].isin(OF_OTHERS) & ~cells["row"].isin(cells.loc[own, "row"])
     parts = [

@@ -148,10 +148,10 @@ class Table:
         Parameters
         ----------
         benchmark
-            Its name is the published dataset's.
+            Its name is the published dataset's, or that of the dataset's benchmark in the paper's scopes.
         scores
             `item_id` and the columns, or these and people's ratings, as from `Benchmark.with_scores`. Columns of a
-            judge may be named ``NAME:ASPECT``.
+            judge may be named ``NAME:ASPECT``, or ``NAME:COEFFICIENT`` where each coefficient has scores of its own.
         rows
             By published row, its column or all candidates, of which the one is taken that fits all of the row's
             published cells, on all datasets (`search`). Columns and rows that are not there are left out.
@@ -170,8 +170,10 @@ class Table:
             Leave out the rows that no column explains, where it is not known which row the scores belong to.
         """
         cells = self._cells(self.paper)
-        check_known(f"dataset of {self.paper}'s tables", benchmark.name, set(cells["dataset"]))
-        cells = cells[(cells["dataset"] == benchmark.name) & (cells["aspect"] != "AVG")]
+        names = {scope.benchmark: scope.dataset for scope in paper_of(self.paper).scopes}
+        dataset = names.get(benchmark.name, benchmark.name)
+        check_known(f"dataset of {self.paper}'s tables", dataset, set(cells["dataset"]))
+        cells = cells[(cells["dataset"] == dataset) & (cells["aspect"] != "AVG")]
         rated = not {*cells["aspect"]}.isdisjoint(scores)
         frame = scores if rated else benchmark.with_scores(scores)
         lists = {row: [names] if isinstance(names, str) else names for row, names in rows.items()}
@@ -180,12 +182,12 @@ class Table:
         computed = set(values["metric"])
         for row, names in lists.items():
             own = [name for name in names if name in computed]
-            before = self._fills.get((row, benchmark.name))
+            before = self._fills.get((row, dataset))
             if own and not (before and _better(before.evidence, evidence)):
                 fill = Fill(own, values, frame, evidence, constant, variant, note, judge)
                 if explained_only and not self._explains(row, fill):
                     continue
-                self._fills[row, benchmark.name] = fill
+                self._fills[row, dataset] = fill
         self._sample |= benchmark.is_sample
         self._forget()
 
@@ -589,17 +591,22 @@ class Table:
 
 
 def _correlations(frame, names, cells, constant):
-    """Every candidate with the aspects of published cells; a judge's column of an aspect with this one only."""
+    """Every candidate with the aspects of published cells; a judge's column of one aspect or coefficient with it only."""
     aspects = list(cells["aspect"].unique())
     how = {f"{name}s": tuple(cells[name].unique()) for name in ("level", "coefficient")}
     how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}
     tables = [pd.DataFrame(columns=[*KEY[1:], "metric", "column", "ours"])]
     for name in names:
-        of_aspect = {
-            f"{name}:{aspect}": [aspect] for aspect in aspects if f"{name}:{aspect}" in frame
+        columns = {f"{name}:{aspect}": ([aspect], how) for aspect in aspects}
+        columns |= {
+            f"{name}:{one}": (aspects, how | {"coefficients": (one,)})
+            for one in how["coefficients"]
         }
-        for column, of in (of_aspect or ({name: aspects} if name in frame else {})).items():
-            table = correlation_table(frame, [column], of, **how)
+        columns = {column: of for column, of in columns.items() if column in frame}
+        if not columns and name in frame:
+            columns = {name: (aspects, how)}
+        for column, (of, asked) in columns.items():
+            table = correlation_table(frame, [column], of, **asked)
             tables.append(table.assign(metric=name, column=column))
     return pd.concat([part for part in tables if len(part)] or tables, ignore_index=True)
 

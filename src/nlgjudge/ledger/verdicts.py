@@ -24,6 +24,7 @@ COLUMNS = [
     "note",
 ]
 MISPRINT = "misprint"  # seen in the print alone
+_CONSTANT = "a constant of the table"  # how the note of such a cell begins
 EVIDENCE = [
     "recomputed",
     "released_scores",
@@ -78,6 +79,11 @@ def titled(key: object) -> str:
 def of_others(rows: pd.DataFrame) -> pd.Series:
     """Which rows of a ledger rest on another model than the paper's, or on another run of the metric."""
     return rows["evidence"].isin(OF_OTHERS)
+
+
+def is_constant(rows: pd.DataFrame) -> pd.Series:
+    """Which rows of a ledger print what no model gave, as a random guess."""
+    return rows["note"].str.startswith(_CONSTANT)
 
 
 def was_run(rows: pd.DataFrame) -> pd.Series:

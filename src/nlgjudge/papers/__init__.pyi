@@ -1,4 +1,5 @@
 from . import coascore as coascore
 from . import dhp as dhp
 from . import geval as geval
+from . import llmbar as llmbar
 from .folders import titles as titles

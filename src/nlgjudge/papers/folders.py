@@ -42,6 +42,17 @@ def titles() -> dict[str, str]:
     }
 
 
+def averages() -> dict[str, tuple[str, ...]]:
+    """Datasets by the name under which some papers print their average.
+
+    Examples
+    --------
+    >>> averages()["adversarial"]
+    ('neighbor', 'gptinst', 'gptout', 'manual')
+    """
+    return {name: parts for paper in papers().values() for name, parts in paper.averages.items()}
+
+
 @cache
 def papers() -> dict[str, Paper]:
     """Every paper by key, in the order of the ledger."""
@@ -115,6 +126,6 @@ def _converted(name, value):
         return {printed: (asked, asked) for printed, asked in value.items()}
     if isinstance(value, list):
         return tuple(value)
-    if isinstance(value, dict) and name == "not_asked":
-        return {row: tuple(aspects) for row, aspects in value.items()}
+    if isinstance(value, dict) and name in ("not_asked", "averages"):
+        return {key: tuple(names) for key, names in value.items()}
     return value

@@ -3,10 +3,16 @@
 from typing import Any, Literal, NamedTuple
 
 # How replies become an item's score: the mean of the samples' ratings, the expected rating under the tokens'
-# probabilities, the only rating, the last rating of a chain of aspects that the model named or that people rated, or
-# the mean of the aspects' ratings.
+# probabilities, the only rating, the last rating of a chain of aspects that the model named or that people rated, the
+# mean of the aspects' ratings, or the last of several steps.
 Scoring = Literal[
-    "mean", "probabilities", "single", "chain", "chain of rated aspects", "mean of aspects"
+    "mean",
+    "probabilities",
+    "single",
+    "chain",
+    "chain of rated aspects",
+    "mean of aspects",
+    "steps",
 ]
 
 
@@ -108,4 +114,7 @@ class Paper(NamedTuple):
     copied: tuple[str, ...] = ()  # rows taken from another paper
     needs: tuple[Need, ...] = ()  # the first that covers a row counts
     method: dict[str, Any] = {}  # of the paper's own method, as its code and notebooks read it
+    averages: dict[
+        str, tuple[str, ...]
+    ] = {}  # datasets, by the name under which their average is printed
     order: int = 1000  # its place in the ledger

@@ -16,7 +16,16 @@ import scipy
 from nlgjudge.data.checks import unknown
 
 Level = Literal["sample", "dataset", "system", "pair"]
-Coefficient = Literal["pearson", "spearman", "kendall", "accuracy", "agreement", "first"]
+Coefficient = Literal[
+    "pearson",
+    "spearman",
+    "kendall",
+    "accuracy",
+    "agreement",
+    "first",
+    "different",
+    "hedging",
+]
 Constant = Literal["skip", "nan", "zero"]
 Kendall = Literal["b", "c"]
 LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
@@ -24,6 +33,8 @@ COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
 # A document is a pair of texts, and its systems are the two orders in which it is shown.
 PAIR: Level = "pair"
 SHARES: tuple[Coefficient, ...] = ("accuracy", "agreement", "first")
+# Of two ratings: they are different, or equal.
+RATED_SHARES: tuple[Coefficient, ...] = ("different", "hedging")
 CONSTANT = ("skip", "nan", "zero")
 KEYS = ["doc_id", "system_id"]
 _PAIRS = 200  # above this many members, a table of all pairs takes too much memory
@@ -191,6 +202,8 @@ def _shares(x, y, coefficient):
         )
     chosen = np.sign(first - second)
     values = np.abs(chosen)
+    if coefficient == "hedging":
+        values = 1 - values
     if coefficient == "first":
         values = (first + second) / 2
     if coefficient == "accuracy":
@@ -432,7 +445,7 @@ def check_correlation(level, coefficient, constant, kendall):
     """Raise a `ValueError` for an option of `correlation` that is not one of its values."""
     check_options(
         level=(level, (*LEVELS, PAIR)),
-        coefficient=(coefficient, SHARES if level == PAIR else COEFFICIENTS),
+        coefficient=(coefficient, (*SHARES, *RATED_SHARES) if level == PAIR else COEFFICIENTS),
         constant=(constant, CONSTANT),
         kendall=(kendall, ("b", "c")),
     )

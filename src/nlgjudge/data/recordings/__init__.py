@@ -47,8 +47,10 @@ class RecordingSpec(NamedTuple):
         Lowest and highest rating asked for, by aspect.
     note
         What is unknown, and why.
-    form, pattern
+    form, pattern, options
         How its replies are read, as a `nlgjudge.judging.reading.Reading` has them.
+    verdicts
+        Whether the files also hold what its publishers read in each reply.
     aspects
         Aspect by the part for which the star stands; files with another part belong to other recordings. Empty where
         the reader knows it.
@@ -69,6 +71,8 @@ class RecordingSpec(NamedTuple):
     note: str = ""
     form: str = "form"
     pattern: str = ""
+    options: dict[str, float] = {}
+    verdicts: bool = False
     aspects: dict[str, str] = {}
     identified_by: Literal["keys", "texts", "ratings"] = "keys"
     reader: str = ""
@@ -114,8 +118,9 @@ def recording(
     Returns
     -------
     pandas.DataFrame
-        `item_id, aspect, sample_index, text`, in the recording's order; and `logprobs` of a recording
-        that holds token probabilities, as a `Reply` has them. Items that were not recorded are absent.
+        `item_id, aspect, sample_index, text`, in the recording's order; `logprobs` of a recording
+        that holds token probabilities, as a `Reply` has them; and `verdict`, the score that its publishers
+        read, of one that holds it, NaN for an unread reply. Items that were not recorded are absent.
 
     Raises
     ------
@@ -139,7 +144,8 @@ def recording(
         raise ValueError(f"{name} names texts, not keys: give the benchmark's items")
     rows, notes = _read(name, items, {} if files is None else files)
     print(*notes, sep="\n", end="\n" if notes else "")
-    columns = [*COLUMNS, "logprobs"] if spec.sampling.get("logprobs") else COLUMNS
+    held = {"logprobs": spec.sampling.get("logprobs"), "verdict": spec.verdicts}
+    columns = [*COLUMNS, *filter(held.get, held)]
     frame = pd.DataFrame(rows, columns=columns)
     replies = frame.drop_duplicates(COLUMNS[:3])
     if len(replies) < len(frame):

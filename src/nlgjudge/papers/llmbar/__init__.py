@@ -1,0 +1,5 @@
+"""LLMBar (Zeng et al. 2024)."""
+
+from nlgjudge.namespaces import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
