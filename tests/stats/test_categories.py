@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgjudge.stats import category_agreement
+from nlgjudge.stats.categories import category_agreement
 
 
 def frame_of(counts):

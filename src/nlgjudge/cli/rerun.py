@@ -82,8 +82,11 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
-        plans = {paper: ask(paper, plan_only=True).plan for paper in tables}
+        planned = {paper: ask(paper, plan_only=True) for paper in tables}
+        plans = {paper: run.plan for paper, run in planned.items()}
         report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened, budget)
+        for notice in filter(None, (run.notice for run in planned.values())):
+            click.echo(f"plan: {notice}")
         if plan:
             return 0
         runs = {}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import root, use
-from nlgjudge.data.schema import build
+from nlgjudge.data.schema import ITEMS, build
 
 _PAIR = {"writer-sample": "lead", "text-davinci-002": "embellished"}  # news, by our summarisers
 
@@ -29,7 +29,8 @@ def read(name):
             items.append(item)
             doc_id, system_id = item[1:3]
             ratings += [(f"{doc_id}/{system_id}", *rating) for rating in rated]
-    return build(name, items, ratings, source="sample")
+    columns = [*ITEMS, "other"][: len(items[0])]
+    return build(name, pd.DataFrame(items, columns=columns), ratings, source="sample")
 
 
 def task(name):
@@ -125,12 +126,26 @@ def _pairs(document, rules):
         yield (None, document["doc_id"], system_id, *texts), ratings
 
 
+def _both_orders(document, rules):
+    """Two outputs in both orders; the one with fewer defects is preferred."""
+    (rule,) = rules
+    first, second = document["outputs"]
+    for order, (shown, other) in enumerate([(first, second), (second, first)], 1):
+        texts = (document["source"], shown["hypothesis"], [], "", other["hypothesis"])
+        better = float(_count(shown, rule) < _count(other, rule))
+        yield (
+            (None, document["doc_id"], f"order/{order}", *texts),
+            [(rule.aspect, "plain", better)],
+        )
+
+
 _KINDS = {
     "outputs": _outputs,
     "source as reference": _source_as_reference,
     "reference": _reference,
     "endings": _endings,
     "pairs": _pairs,
+    "both orders": _both_orders,
 }
 
 

@@ -102,10 +102,8 @@ def _reading(scale=(1, 5), **fields):
 
 def _read(replies, reading, policy, estimator):
     """Read the replies of an aspect."""
-    if policy == "released":
-        scores = _released(replies)
-    else:
-        scores = reading.read_all(replies["text"], policy)
+    is_released = policy == "released"
+    scores = _released(replies) if is_released else reading.read_all(replies["text"], policy)
     replies = replies.loc[scores.index]  # without what the policy drops
     reason = replies["reason"] if "reason" in replies else pd.Series("", replies.index)
     text = replies["text"].fillna("")

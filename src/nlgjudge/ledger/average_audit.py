@@ -20,7 +20,8 @@ def printed_averages(cells: pd.DataFrame) -> pd.DataFrame:
     The mean of cells that were each rounded, and an average that was rounded itself, differ by at most half a
     unit of the last digit of the average plus the mean half unit of the cells. A larger difference is an error
     in the row, and the average is inconsistent. An average with a name of its own in the column `dataset` is that of
-    the datasets that its paper lists (`nlgjudge.papers.folders.averages`). The columns are those of `Table.averages`, where `cells` have them.
+    the datasets that its paper lists (`nlgjudge.papers.folders.averages`). The columns are those of `Table.averages`,
+    where `cells` have them.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.folders import papers
-from nlgjudge.papers.llmbar.steps import choose_in_steps
+from nlgjudge.papers.llmbar.steps import DEBATE, choose_in_steps
 from nlgjudge.papers.protocol import Protocol, Scope
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Part(NamedTuple):
         if name.startswith("coascore/"):  # printed for one task, and put into the words of others
             return stage_prompt(name.split("/")[1], self.scope.task, aspect)
         return prompt(name)
+
+    @property
+    def debates(self) -> bool:
+        """Whether later requests depend on which choices differ."""
+        return any(DEBATE in prompt.slots.values() for prompt in self.prompts.values())
 
     def loaded(self, benchmark, limit=0):
         """With the items to ask about, of the first `limit` documents; 0 is all."""

@@ -6,6 +6,7 @@ from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, is_constant,
 from nlgjudge.papers.folders import titles
 
 CHANCE = "within chance"
+MOST_NAMED = 16  # lines that a sentence names
 KINDS = {
     "higher": "higher than published",
     CHANCE: "within chance of it",
@@ -137,7 +138,7 @@ def of_judge(means, counts):
     if len(means) == 1:
         rows, ours = first["row"], with_interval(means).iloc[0]
     else:
-        rows, ours = f"{len(means)} rows", _range(means["ours"])
+        rows, ours = f"{means['row'].nunique()} rows", _range(means["ours"])
     published = _range(means["published"])
     return (
         f"{where}: {judge} in the place of {rows} reaches {ours}, where the paper publishes {published} ({what}). "
@@ -156,11 +157,11 @@ def _readings(means):
     names = means["row"] + (" (" + means["dataset"].map(titled) + ")" if several else "")
     if not means["reading"].any():
         return "No interval is valid here, so the differences are not judged"
-    parts = [
-        f"{said} ({of_kind.sum()} of {len(means)}): {_rows(names[of_kind])}"
-        for kind, said in KINDS.items()
-        if (of_kind := means["reading"] == kind).any()
-    ]
+    parts = []
+    for kind, said in KINDS.items():
+        if (of_kind := means["reading"] == kind).any():
+            listed = f": {_rows(names[of_kind])}" if len(means) <= MOST_NAMED else ""
+            parts.append(f"{said} ({of_kind.sum()} of {len(means)}){listed}")
     text = "; ".join(parts)
     return text[0].upper() + text[1:]
 

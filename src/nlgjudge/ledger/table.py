@@ -170,8 +170,8 @@ class Table:
             Leave out the rows that no column explains, where it is not known which row the scores belong to.
         """
         cells = self._cells(self.paper)
-        names = {scope.benchmark: scope.dataset for scope in paper_of(self.paper).scopes}
-        dataset = names.get(benchmark.name, benchmark.name)
+        datasets = {scope.benchmark: scope.dataset for scope in paper_of(self.paper).scopes}
+        dataset = datasets.get(benchmark.name, benchmark.name)
         check_known(f"dataset of {self.paper}'s tables", dataset, set(cells["dataset"]))
         cells = cells[(cells["dataset"] == dataset) & (cells["aspect"] != "AVG")]
         rated = not {*cells["aspect"]}.isdisjoint(scores)
@@ -591,7 +591,7 @@ class Table:
 
 
 def _correlations(frame, names, cells, constant):
-    """Every candidate with the aspects of published cells; a judge's column of one aspect or coefficient with it only."""
+    """Every candidate with the aspects of published cells; a column of one aspect or coefficient with it alone."""
     aspects = list(cells["aspect"].unique())
     how = {f"{name}s": tuple(cells[name].unique()) for name in ("level", "coefficient")}
     how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}

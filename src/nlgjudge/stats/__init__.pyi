@@ -1,4 +1,3 @@
-from .categories import category_agreement as category_agreement
 from .correlations import group_correlations as group_correlations
 from .few_labels_certificate import few_labels as few_labels
 from .intervals import interval_table as interval_table

@@ -1,4 +1,4 @@
-"""LLMBar (Zeng et al. 2024): pairs of outputs, one of which follows the instruction; five sets and five case studies."""
+"""LLMBar (Zeng et al. 2024): pairs of outputs, one of which follows the instruction; five sets, five case studies."""
 
 import json
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -74,13 +75,14 @@ def _debated(items, first):
     same_place = (choices.transform("count") == 2) & (choices.transform("nunique") == 1)
     found = found[same_place].sort_values(["doc_id", "system_id"], kind="stable")
     others = found.groupby("doc_id")["text"].transform(lambda texts: texts.to_numpy()[::-1])
-    others = others.str.replace(
-        r"([Oo]utput) \(([ab])\)",
-        lambda match: f"{match[1]} ({match[2].translate(_LETTERS)})",
-        regex=True,
-    )
+    others = others.map(_letters_exchanged)
     is_a = found["score"] == 1
     return found.drop(columns=["text", "score"]).assign(
         reasons_for_a=found["text"].where(is_a, others),
         reasons_for_b=others.where(is_a, found["text"]),
     )
+
+
+def _letters_exchanged(text):
+    """A reason as it reads where the outputs are shown the other way round."""
+    return re.sub(r"(?<=utput \()[ab](?=\))", lambda match: match[0].translate(_LETTERS), text)
