@@ -25,8 +25,12 @@ def notebook(request):
 
 @pytest.fixture(scope="module")
 def printed():
-    """Printed magnitudes; below 0.01 a number in a notebook is a tolerance, not a quotation."""
-    return {abs(v) for v in published()["value"].dropna() if abs(v) >= 0.01}
+    """Printed magnitudes; below 0.01 a number in a notebook is a tolerance, not a quotation.
+
+    Shares of pairs are printed in percent, with one decimal.
+    """
+    correlations = published().query("level != 'pair'")["value"].dropna()
+    return {abs(v) for v in correlations if abs(v) >= 0.01}
 
 
 def of(notebook, kind):

@@ -31,7 +31,8 @@ COPIED = [
     "src",
     "tests/environment.py",
 ]
-CELLS = "2,365 published and 62 empty cells"
+NUMBERS = published().query("printed != '' and ~note.str.startswith('a constant')")
+CELLS = f"{len(NUMBERS):,} published and {len(published()) - len(NUMBERS)} other cells"
 TABLE = """import pandas as pd
 from nlgjudge.data.paths import out
 (out() / "ablation").mkdir(parents=True)

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import pandas as pd
+
 from nlgjudge.data import benchmarks, fetch
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
@@ -254,7 +256,7 @@ def _say_changes(before, rows, cells, other_files, say):
     if other_files:
         outcome.append(f"{other_files} figures and tables differ from the committed ones")
     outcome = " and ".join(outcome) or "all as committed"
-    say(f"{cells:,} published and {len(rows) - cells} empty cells: {outcome}")
+    say(f"{cells:,} published and {len(rows) - cells} other cells: {outcome}")
 
 
 def _same(source, target):
@@ -306,7 +308,8 @@ def refresh(say: Callable[[str], object] = print) -> None:
         _write(target, source.read_bytes(), say)
     rows = ledger.read(ledger_file)
     by_paper = ledger.cell_counts(rows)
-    by_paper.loc["all"] = by_paper.sum()
+    by_measure = ledger.cell_counts(rows.assign(paper="all " + ledger.measures(rows)))
+    by_paper = pd.concat([by_paper, by_measure])
     by_table = ledger.cell_counts(rows, ["paper", "artefact"])
     _write_counts(root() / "README.md", by_paper, say)
     _write_counts(root() / "paper_tables" / "README.md", by_table, say)

@@ -45,7 +45,7 @@ def test_wrong_averages_by_hand(paper, artefact, row, coefficient, printed, mean
 def table(average, *cells):
     """A row A with the average and cells as published texts."""
     found = pd.DataFrame({"aspect": ["AVG", *range(len(cells))], "printed": [average, *cells]})
-    found = found.assign(row="A", level="sample", coefficient="kendall")
+    found = found.assign(row="A", dataset="bagel", level="sample", coefficient="kendall")
     return found.assign(value=pd.to_numeric(found["printed"]))
 
 

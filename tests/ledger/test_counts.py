@@ -26,6 +26,15 @@ CELLS = [  # paper, table, published, verdict, evidence, note, group
     # A value of ours beside a number that was lost is no comparison.
     ("dhp", "table4", "", "not_run", "recomputed", "lost in extraction; row recovered", "lost"),
     ("dhp", "table4", "0.1", "relabelled", "recomputed", "why", "other"),
+    (
+        "llmbar",
+        "table6",
+        "0.5",
+        "not_run",
+        "none",
+        "a constant of the table, not of a model",
+        "constant",
+    ),
 ]
 
 
@@ -48,11 +57,24 @@ def test_a_cell_of_another_model_run_or_author_is_neither_exact_nor_close(rows, 
 
 def test_counts_by_paper_and_table(rows):
     found = cell_counts(rows)
-    columns = ["cells", "exact", "close", "other", "misprint", "not run", "dash", "lost"]
+    columns = [
+        "cells",
+        "exact",
+        "close",
+        "other",
+        "misprint",
+        "not run",
+        "dash",
+        "lost",
+        "constant",
+    ]
     assert list(found) == columns
-    assert found.index.tolist() == ["geval", "dhp"]  # the ledger's order
-    assert found.values.tolist() == [[6, 2, 1, 1, 1, 1, 1, 0], [1, 0, 0, 1, 0, 0, 0, 1]]
-    assert cell_counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1]
+    assert found.index.tolist() == ["geval", "dhp", "llmbar"]  # the ledger's order
+    of_geval, of_dhp, of_llmbar = found.values.tolist()
+    assert of_geval == [6, 2, 1, 1, 1, 1, 1, 0, 0]
+    assert of_dhp == [1, 0, 0, 1, 0, 0, 0, 1, 0]
+    assert of_llmbar == [0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert cell_counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1, 0]
 
 
 def test_the_committed_column_is_the_group_of_each_cell():
@@ -67,11 +89,16 @@ def test_the_readme_has_the_counts_that_pandas_gives():
     shown = [[part.strip() for part in line.strip("|").split("|")] for line in table]
     shown = pd.DataFrame(shown[2:], columns=shown[0]).set_index("paper")
     shown = shown.replace(",", "", regex=True).astype(int)
-    sizes = pd.read_csv(CSV).groupby(["paper", "group"]).size().unstack(fill_value=0)
-    assert shown.loc["all"].drop("cells").to_dict() == sizes.sum().to_dict()
+    cells = pd.read_csv(CSV)
+    for measure, own in cells.groupby(cells["level"] == "pair"):
+        line = shown.loc["all accuracies" if measure else "all correlations"]
+        sizes = own.groupby("group").size().reindex(line.index.drop("cells"), fill_value=0)
+        assert line.drop("cells").to_dict() == sizes.to_dict()
+        printed = own["published"].notna() & (own["group"] != "constant")
+        assert line["cells"] == printed.sum()
+    sizes = cells.groupby(["paper", "group"]).size().unstack(fill_value=0)
     sizes = sizes.rename(index=nj.papers.titles())
     assert shown.loc[sizes.index, sizes.columns].equals(sizes.rename_axis(None, axis=1))
-    assert shown.loc["all", "cells"] == (committed()["published"] != "").sum()
     exact = committed().query("group == 'exact'")
     different = exact.drop_duplicates(["dataset", "aspect", "level", "coefficient", "ours"])
     averages = (different["aspect"] == "AVG").sum()

@@ -47,7 +47,13 @@ def test_every_printed_row_of_a_model_has_a_complete_protocol(version):
 def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = set()
-    fields = {"source", "hypothesis", "reference", "context", "scores", "aspects"}
+    fields = {"source", "hypothesis", "reference", "context", "scores", "aspects", "other"}
+    fields |= {
+        "metrics",
+        "generated_reference",
+        "reasons_for_a",
+        "reasons_for_b",
+    }  # of LLMBar's steps
     for part in rerun_requests.parts_of(paper, rerun_requests.tables_of(paper)):
         for aspect, prompt in part.prompts.items():
             assert prompt.aspect == part.aspects[aspect][0]

@@ -12,6 +12,7 @@ from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others, was_run
 from nlgjudge.papers.folders import paper
+from nlgjudge.stats.correlations import PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -241,6 +242,11 @@ def group(rows):
     empty = pd.to_numeric(rows["published"]).isna()
     lost = empty & rows["note"].str.startswith("lost in extraction")
     return groups.mask(empty, "dash").mask(lost, "lost").mask(is_constant(rows), "constant")
+
+
+def measures(rows: pd.DataFrame) -> pd.Series:
+    """What each cell publishes: `correlations`, or `accuracies` for shares of pairs."""
+    return rows["level"].eq(PAIR).map({True: "accuracies", False: "correlations"})
 
 
 def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:

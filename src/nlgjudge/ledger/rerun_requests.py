@@ -20,7 +20,7 @@ from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.folders import papers
-from nlgjudge.papers.llmbar.steps import DEBATE, choose_in_steps
+from nlgjudge.papers.llmbar.steps import DEBATE, REASONS, choose_in_steps
 from nlgjudge.papers.protocol import Protocol, Scope
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ class Part(NamedTuple):
     def debates(self) -> bool:
         """Whether later requests depend on which choices differ."""
         return any(DEBATE in prompt.slots.values() for prompt in self.prompts.values())
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its prompts are here; some are read from upstream's files."""
+        try:
+            return bool(self.prompts) and (not self.debates or bool(prompt(REASONS[0])))
+        except DataUnavailable:
+            return False
 
     def loaded(self, benchmark, limit=0):
         """With the items to ask about, of the first `limit` documents; 0 is all."""

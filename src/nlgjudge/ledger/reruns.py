@@ -207,6 +207,9 @@ def rerun(
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
+    if absent_prompts := [part for part in parts if not part.is_readable]:
+        absent += list(dict.fromkeys(f"the prompt of {part.row.row}" for part in absent_prompts))
+        parts = [part for part in parts if part not in absent_prompts]
     parts = [
         part.loaded(benchmarks[part.scope.benchmark], limit)
         for part in parts
@@ -223,7 +226,7 @@ def rerun(
                 f"the calls are the least that it takes: a debate ({', '.join(debates)}) asks once more where the "
                 "orders differ"
             ]
-        notice = "; ".join(notice)
+        notice = "; ".join(notice + _left_out(absent))
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
         return Rerun(*empty, plan, notice=notice, prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
@@ -468,8 +471,11 @@ def _gaps(counts, absent):
     if rows["read"].any():
         for row in rows.index[(rows["read"] == 0) & (rows["unread"] > 0)]:
             yield f"no reply to {row} could be read"
-    if absent:
-        yield f"left out because the data are not here: {', '.join(absent)}"
+    yield from _left_out(absent)
+
+
+def _left_out(absent):
+    return [f"left out because the data are not here: {', '.join(absent)}"] if absent else []
 
 
 def _recorded_means(means):

@@ -18,7 +18,7 @@ AUXILIARY = {
     "generated_reference": ("llmbar/auxiliary_reference", 384),
 }
 DEBATE = "reasons_for_a"  # the slot that shows one side of a debate
-_REASONS = ("llmbar/cot", 300)
+REASONS = ("llmbar/cot", 300)  # a debate's first choice
 _LETTERS = str.maketrans("ab", "ba")
 
 
@@ -49,7 +49,7 @@ def choose_in_steps(
             items = items.assign(**{field: _written(items, judge, name, sampling)})
     if DEBATE not in shown:
         return judge_items(items, last, judge, sampling=stated | own)
-    name, longest = _REASONS
+    name, longest = REASONS
     first = judge_items(items, name, judge, sampling=stated | {"max_tokens": longest} | own)
     debated = _debated(items, first)
     if debated.empty:
