@@ -337,7 +337,7 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
         span = (ends.min() - 0.03, ends.max() + 0.03) if len(ends) else (-1, 1)
         for axis in squares:
             axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
-            axis.set(xlabel="published correlation", aspect="equal", xlim=span, ylim=span)
+            axis.set(xlabel="published value", aspect="equal", xlim=span, ylim=span)
             axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
         figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
         mark_empty(figure)

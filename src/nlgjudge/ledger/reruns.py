@@ -220,15 +220,15 @@ def rerun(
     if any("batch:" in name for name in plan["judge"]):
         budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
-        notice = [] if judge else ["no judge is named, so no request was sent"]
+        said = [] if judge else ["no judge is named, so no request was sent"]
         if debates := list(dict.fromkeys(part.row.row for part in parts if part.debates)):
-            notice += [
+            said += [
                 f"the calls are the least that it takes: a debate ({', '.join(debates)}) asks once more where the "
                 "orders differ"
             ]
-        notice = "; ".join(notice + _left_out(absent))
+        said += _left_out(absent)
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
-        return Rerun(*empty, plan, notice=notice, prompts=prompts)
+        return Rerun(*empty, plan, notice="; ".join(said), prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
     if sample and source == "auto" and any(asked.asks for asked in judges.values()):
         raise ValueError(
