@@ -11,6 +11,9 @@ from loopback import Loopback, completion
 from nlgjudge.data.recordings import available
 from nlgjudge.data.registry import prompt_files
 from nlgjudge.judging.prompts import names
+from nlgjudge.ledger.average_audit import printed_averages
+from nlgjudge.ledger.comparison import compare
+from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.reruns import rerun
 from nlgjudge.papers.llmbar.steps import choose_in_steps
 
@@ -231,3 +234,49 @@ def test_a_planted_judge_fills_the_main_table_over_http(real, content, tmp_path,
     assert cells[rows[0], "llmbar", "accuracy"] == pytest.approx(mean + (1 - mean) / 2)
     assert run.counts["left open"].str.contains("logit bias").all()
     assert again.cells["ours"].equals(run.cells["ours"])
+
+
+def test_printed_percentages_are_shares_with_all_of_their_digits():
+    """Table 2, GPT-4, Vanilla: 93.5 and 97.0 on Natural; 73.1 and 77.2 on average."""
+    printed = nj.published("llmbar", "table2").query("row == 'GPT-4, Vanilla'")
+    assert printed["printed"].iloc[:2].tolist() == ["0.935", "0.970"]
+    averages = printed_averages(printed.query("coefficient == 'accuracy'")).set_index("dataset")
+    four = (64.2 + 76.6 + 76.6 + 75.0) / 4
+    assert averages.loc["adversarial", "mean"] == pytest.approx(four / 100)
+    assert averages.loc["llmbar", "mean"] == pytest.approx((93.5 + 4 * four) / 500)
+    assert averages["cells"].to_dict() == {"adversarial": 4, "llmbar": 5}
+    assert averages["consistent"].all()
+
+
+def test_our_averages_are_of_the_same_sets_and_a_cell_is_close_within_a_point():
+    table = nj.published("llmbar", "table2").query("row == 'GPT-4, Vanilla'")
+    single = table[table["aspect"] != "AVG"]
+    ours = single[KEY].assign(ours=single["value"] + 0.009)
+    rows = compare("llmbar", "table2", table, ours, evidence="released_responses", notebook="n")
+    assert (rows["verdict"] == "close").all() and len(rows) == len(table)
+    found = rows.set_index(["dataset", "coefficient"])["ours"]
+    sets = ["neighbor", "gptinst", "gptout", "manual"]
+    mean = sum(found[name, "accuracy"] for name in sets) / 4
+    assert found["adversarial", "accuracy"] == pytest.approx(mean)
+
+
+def test_a_constant_row_is_named_and_no_cell():
+    rows = nj.ledger.committed().query("paper == 'llmbar' and row == 'Random Guess'")
+    assert set(rows["group"]) == {"constant"} and rows["ours"].isna().all()
+    assert "Random Guess" not in nj.Table("llmbar", "table8").verdict
+
+
+def test_verdicts_of_publishers_are_a_policy_of_recordings_alone(sample):
+    with pytest.raises(ValueError, match="expected a recording with the publishers' own verdicts"):
+        nj.judging.responses([("i01/order/1", ASPECT, 0, "Output (a)", "", [])], policy="released")
+    with pytest.raises(ValueError, match="policy"):
+        nj.judge_items(sample, "llmbar/vanilla", "surface", policy="released")
+
+
+def test_rows_whose_prompts_are_not_here_are_left_out_and_named(isolated, monkeypatch):
+    monkeypatch.setenv("NLGJUDGE_MIRROR", "")
+    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+    plan = rerun("llmbar", "table2", source="sample")
+    rows = plan.plan.index.get_level_values("row").unique().tolist()
+    assert rows == ["GPT-4, Vanilla", "GPT-4, Vanilla*"]
+    assert "the prompt of GPT-4, CoT*, the prompt of GPT-4, Swap*" in plan.notice
