@@ -1,16 +1,19 @@
 """Sphinx settings. `make site` copies this folder and the notebooks to build/site/source, side by side as here."""
 
+import html
+import sys
 from pathlib import Path
 from types import ModuleType
 
-import itables
 from docutils import nodes
-from itables.javascript import generate_init_offline_itables_html
 from latex2mathml.converter import convert
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger import ledger
+
+sys.path.insert(0, str(Path(__file__).parent))
+import pages  # noqa: E402
 
 project = "nlgjudge"
 author = project_copyright = "The nlgjudge authors"
@@ -64,15 +67,17 @@ def _functions():
 
 
 def setup(app):
-    """Write the ledger's table and the list of functions, and register the renderer of formulas."""
-    page = Path(app.srcdir) / "site" / "api.md"
+    """Write the pages made from committed results, and register the renderer of formulas."""
+    site = Path(app.srcdir) / "site"
+    pages.write(site)
+    page = site / "api.md"
     page.write_text(page.read_text(encoding="utf-8") + "".join(_functions()), encoding="utf-8")
-    rows = ledger.read(root() / "paper_tables" / "ledger.csv")[[*FIRST, *THEN, *LAST]].round(3)
+    rows = ledger.read(root() / "paper_tables" / "ledger.csv")
+    links = zip(rows["address"], rows["row"].map(html.escape))
+    rows["row"] = [f'<a href="{address}">{row}</a>' for address, row in links]
+    rows = rows[[*FIRST, *THEN, *LAST]].round(3)
     on_demand = {"targets": [*range(len(FIRST) + len(THEN), rows.shape[1])], "visible": False}
     layout = {"topStart": {"buttons": [{"extend": "colvis", "text": "Columns"}]}}
-    settings = {"columnDefs": [on_demand], "layout": layout, "maxBytes": 0, "pageLength": 25}
-    bundle = Path(itables.__file__).parent / "html" / "dt_bundle.js"
-    table = itables.to_html_datatable(rows, connected=False, showIndex=False, **settings)
-    html = generate_init_offline_itables_html(bundle) + table
-    (Path(app.srcdir) / "site" / "ledger_table.html").write_text(html, encoding="utf-8")
+    table = pages.sortable(rows, columnDefs=[on_demand], layout=layout, allow_html=True)
+    (site / "ledger_table.html").write_text(table, encoding="utf-8")
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))

@@ -6,10 +6,22 @@ import shutil
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
+
+# Every address that was published once; `make refresh` adds new ones.
+ADDRESSES = (root() / "site" / "addresses.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_address_that_was_published_is_still_there():
+    rows = nj.ledger.committed()
+    asked = "questions.html#" + pd.read_csv(root() / "site" / "questions.csv")["anchor"]
+    assert set(ADDRESSES) <= {*rows["address"], *asked}
+    by_row = rows.groupby(["paper", "artefact", "row"])["address"].unique()
+    assert by_row.map(len).eq(1).all() and by_row.str[0].is_unique
 
 
 def test_the_site_is_built_with_the_ledger_as_a_searchable_table(tmp_path):
@@ -30,6 +42,24 @@ def test_the_site_is_built_with_the_ledger_as_a_searchable_table(tmp_path):
     assert built.returncode == 0, built.stderr[-2000:]
     page = (html / "site" / "ledger.html").read_text(encoding="utf-8")
     assert "ITable" in page and "G-EVAL-4 - Description" in page
+    table = (html / "site" / "tables" / "geval_table1.html").read_text(encoding="utf-8")
+    assert "<title>G-Eval (EMNLP 2023), Table 1" in table
+    for row in ("rouge-1", "bertscore", "g-eval-4-cot"):
+        assert f'id="{row}"' in table
+    judges = (html / "site" / "judges.html").read_text(encoding="utf-8")
+    assert "text-bison-001" in judges and "ITable" in judges
+    asked = (html / "site" / "questions.html").read_text(encoding="utf-8")
+    home = (html / "site" / "index.html").read_text(encoding="utf-8")
+    for address in ADDRESSES:
+        page_name, _, place = address.partition("#")
+        if page_name == "questions.html":
+            assert f'id="{place}"' in asked
+    assert "published correlations" in home and "headline.png" in home
+    searched = (html / "searchindex.js").read_text(encoding="utf-8").lower()
+    for word in ("cot", "bertscore", "temperature", "agreement", "g-eval"):
+        assert (
+            word in searched.partition('"titles"')[2] or word in searched.partition("titleterms")[2]
+        )
     columns = re.findall(r"<th>([^<]*)</th>", page)
     assert columns[:5] == ["row", "aspect", "published", "ours", "verdict"]
     assert 'src="http' not in page.split("<body")[1]

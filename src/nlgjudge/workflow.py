@@ -311,8 +311,17 @@ def refresh(say: Callable[[str], object] = print) -> None:
     by_measure = ledger.cell_counts(rows.assign(paper="all " + ledger.measures(rows)))
     by_paper = pd.concat([by_paper, by_measure])
     by_table = ledger.cell_counts(rows, ["paper", "artefact"])
+    asked = "questions.html#" + pd.read_csv(root() / "site" / "questions.csv")["anchor"]
+    _keep_addresses(root() / "site" / "addresses.txt", [*rows["address"], *asked], say)
     _write_counts(root() / "README.md", by_paper, say)
     _write_counts(root() / "paper_tables" / "README.md", by_table, say)
+
+
+def _keep_addresses(path, new, say):
+    """Add the site's new addresses to those that were published before, which have to stay."""
+    before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    text = "\n".join(sorted({*before, *new})) + "\n"
+    _write(path, text.encode(), say)
 
 
 def _write_counts(path, table, say):

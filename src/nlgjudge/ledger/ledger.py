@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 CELL = ["paper", "artefact", *KEY]  # what identifies a cell
 VALUES = ["ours", "ci_low", "ci_high", "difference"]
 COUNTS = ["n", "n_skipped"]
+ADDED = ["group", "address"]  # to the columns of a part, in the ledger
 DIGITS = 6  # of our values in the ledger
 # Groups in which cells count: those for which the paper publishes a number, and the others.
 PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
@@ -50,25 +52,26 @@ def write(rows: pd.DataFrame) -> Path:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read the ledger (whose last column is `group`), a notebook's part of it, or a kept rerun."""
+    """Read the ledger (whose last columns are `ADDED`), a notebook's part of it, or a kept rerun."""
     numbers = [*VALUES, *COUNTS]
     # A row or an aspect may be called "NA", so that only numbers can be missing.
     frame = pd.read_csv(
         path,
-        dtype={column: str for column in [*COLUMNS, "group"] if column not in numbers},
+        dtype={column: str for column in [*COLUMNS, *ADDED] if column not in numbers},
         keep_default_na=False,
         na_values={column: [""] for column in numbers},
     )
-    return frame[[column for column in [*COLUMNS, "group"] if column in frame]]
+    return frame[[column for column in [*COLUMNS, *ADDED] if column in frame]]
 
 
-def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
-    """Read the committed ledger, or the kept reruns, `paper_tables/reruns/<judge>.csv`.
+def committed(what: Literal["ledger", "reruns", "judges"] = "ledger") -> pd.DataFrame:
+    """Read the committed ledger, the kept reruns, `paper_tables/reruns/<judge>.csv`, or all judges.
 
     Returns
     -------
     pandas.DataFrame
-        The ledger's columns, and `group` (of the ledger) or `judge` (the name of a rerun's file).
+        Of judges, the columns of `nlgjudge.ledger.judges.judges`. Else the ledger's columns, and of the ledger `group`
+        and `address` (its row on the site), of reruns `judge` (the name of a rerun's file).
 
     Raises
     ------
@@ -82,6 +85,10 @@ def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
     >>> sorted(committed("reruns")["judge"].unique())[-1]
     'unieval'
     """
+    if what == "judges":
+        from nlgjudge.ledger.judges import judges  # which reads the ledger
+
+        return judges()
     return _kept_cells() if what == "reruns" else read(use(root() / "paper_tables" / "ledger.csv"))
 
 
@@ -148,7 +155,7 @@ def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each cell of the published tables, in the papers' order, with its `group`.
+        A row for each cell of the published tables, in the papers' order, with its `group` and `address`.
     """
     ran = [read(path) for path in parts]
     if kept is not None and len(kept):
@@ -165,7 +172,7 @@ def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
     rest = with_misprints(rows[absent], cells, of_others(rows[absent]))
     rows.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
     rows = rows.rename(columns={"printed": "published"})[COLUMNS]
-    return rows.assign(group=group(rows))
+    return rows.assign(group=group(rows), address=addresses(rows))
 
 
 def needs_of(cells: pd.DataFrame, what: Literal["needs", "missing"] = "needs") -> list[str]:
@@ -227,6 +234,24 @@ def _long(rows, columns):
     texts = rows.astype(object).where(rows.notna(), "").astype(str)
     values = texts.melt(CELL, columns, var_name="what")
     return values.set_index([*CELL, "what"])["value"]
+
+
+def addresses(rows: pd.DataFrame) -> pd.Series:
+    """Where the site has each cell: the page of its table, and its row there."""
+    page = "tables/" + rows["paper"] + "_" + rows["artefact"] + ".html#"
+    return page + rows["row"].map(anchor)
+
+
+def anchor(row: str) -> str:
+    """What a row is called in an address.
+
+    Examples
+    --------
+    >>> anchor("GPT-4, Metrics+Reference*")
+    'gpt-4-metrics-plus-reference-star'
+    """
+    words = row.lower().replace("*", " star").replace("+", " plus ")
+    return re.sub(r"[^a-z0-9]+", "-", words).strip("-")
 
 
 def group(rows):

@@ -1,0 +1,143 @@
+"""Pages that the site makes from committed results: one for each published table, the questions, and the judges."""
+
+import json
+import re
+from pathlib import Path
+
+import itables
+import matplotlib.pyplot as plt
+import pandas as pd
+from itables.javascript import generate_init_offline_itables_html
+
+import nlgjudge as nj
+from nlgjudge.data.paths import root
+from nlgjudge.ledger.figures import SOLID
+from nlgjudge.ledger.judges import judges
+from nlgjudge.ledger.ledger import anchor, cell_counts, committed, measures
+from nlgjudge.ledger.printed import tables
+from nlgjudge.ledger.verdicts import titled
+
+CELL = ["dataset", "level", "aspect", "coefficient"]
+BUNDLE = Path(itables.__file__).parent / "html" / "dt_bundle.js"
+# Lines of the index's first output: a question, its place there, and the short answer.
+QUESTION = re.compile(r"^- \[(?P<question>[^\]]+)\]\(#(?P<place>[^)]+)\) (?P<answer>.*)$", re.M)
+
+
+def write(site):
+    """Write all pages into the folder of the site's source."""
+    (site / "tables").mkdir(exist_ok=True)
+    for paper, artefact in tables():
+        path = site / "tables" / f"{paper}_{artefact}.md"
+        path.write_text(_table_page(paper, artefact), encoding="utf-8")
+    (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
+    (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
+    shown = judges().round(3).drop(columns="address")
+    (site / "judges_table.html").write_text(sortable(shown), encoding="utf-8")
+    _home(site)
+
+
+def _list_of_tables():
+    """Contents of the pages of tables."""
+    lines = ["# Tables, row by row", "```{toctree}\n:glob:\n:maxdepth: 1\n"]
+    return (
+        "\n\n".join(lines)
+        + "\n".join(f"{paper}_{artefact}" for paper, artefact in tables())
+        + "\n```\n"
+    )
+
+
+def sortable(rows, **settings):
+    """A table that readers sort and search, with all that it needs."""
+    table = itables.to_html_datatable(
+        rows, connected=False, showIndex=False, maxBytes=0, pageLength=25, **settings
+    )
+    return generate_init_offline_itables_html(BUNDLE) + table
+
+
+def _table_page(paper, artefact):
+    """A published table with ours, then a section for each row, which has an address of its own."""
+    table = nj.Table(paper, artefact)
+    about = nj.paper(paper).artefacts[artefact]
+    parts = [
+        f"# {nj.papers.titles()[paper]}, {titled(artefact)}: {about.what}",
+        _plain(table.verdict),
+        f"Computed in [{nj.Finding(about.notebook).title}](../../notebooks/{about.notebook}.ipynb). "
+        "A published value comes first, ours second ([what the words mean](../glossary.md)).",
+        f"```{{raw}} html\n{table[artefact]._repr_html_()}\n```",
+        "## Row by row",
+    ]
+    for row, cells in table.cells.groupby("row", sort=False):
+        parts += [f'<a id="{anchor(row)}"></a>', f"### {_plain(row)}", *_row(cells)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(cells):
+    """What a row's values rest on, and each of its cells."""
+    for name in ("variant", "evidence", "note"):
+        for text in dict.fromkeys(filter(None, cells[name].fillna("").replace("none", ""))):
+            yield f"*{name.capitalize()}:* {_plain(text.replace('_', ' '))}"
+    lines = ["| | published | ours | verdict |", "|---|---|---|---|"]
+    ours = cells.dropna(subset="ours")
+    shown = nj.ledger.with_interval(ours, digits=3).to_dict() if len(ours) else {}
+    for cell in cells.to_dict("records"):
+        where = ", ".join(titled(cell[name]) for name in CELL)
+        place = cells.index[(cells[CELL] == [cell[name] for name in CELL]).all(axis=1)][0]
+        line = [where, cell["published"] or "–", shown.get(place, "–"), titled(cell["verdict"])]
+        lines.append(f"| {' | '.join(line)} |")
+    yield "\n".join(lines)
+
+
+def _home(site):
+    """Put headline numbers, their picture and the first questions into the home page."""
+    rows = committed()
+    counts = cell_counts(rows.assign(paper=measures(rows)))
+    good = counts["exact"] + counts["close"]
+    said = [
+        f"{good[name]:,} of {counts.loc[name, 'cells']:,} published {name}" for name in counts.index
+    ]
+    questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, _ in _questions()][:5]
+    page = site / "index.md"
+    text = page.read_text(encoding="utf-8")
+    text = text.replace("HEADLINE", f"**{' and '.join(said)} reproduce.**")
+    page.write_text(text.replace("QUESTIONS", "\n".join(questions)), encoding="utf-8")
+    sizes = cell_counts(rows).rename(index=nj.papers.titles())
+    groups = {
+        "reproduces": sizes["exact"] + sizes["close"],
+        "differs, or rests on others": sizes["other"] + sizes["misprint"],
+        "not run": sizes["not run"],
+    }
+    bars = pd.DataFrame(groups).iloc[::-1]
+    colours = [SOLID["reproduces"], SOLID["differs"], "#bbbbbb"]
+    axis = bars.plot.barh(stacked=True, figsize=(9, 2.3), color=colours, width=0.7)
+    axis.set(xlabel="published cells", ylabel="")
+    axis.legend(frameon=False, fontsize="small")
+    axis.figure.savefig(site / "headline.png", dpi=110, bbox_inches="tight")
+    plt.close(axis.figure)
+
+
+def _questions():
+    """Anchor, question, short answer and place in the index, by question."""
+    index = json.loads((root() / "notebooks" / "00_index.ipynb").read_text(encoding="utf-8"))
+    printed = "".join(
+        text
+        for cell in index["cells"]
+        for output in cell.get("outputs", [])
+        for text in output.get("data", {}).get("text/markdown", [])
+    )
+    anchors = pd.read_csv(root() / "site" / "questions.csv")["anchor"]
+    found = QUESTION.finditer(printed)
+    return [(name, *one.group("question", "answer", "place")) for name, one in zip(anchors, found)]
+
+
+def _questions_page():
+    """Readers' questions under addresses that stay, with the index's short answers."""
+    parts = ["# Questions that readers bring"]
+    for name, question, answer, place in _questions():
+        more = f"[Read on](../notebooks/00_index.ipynb#{place})"
+        parts += [f'<a id="{name}"></a>', f"## {question}", f"{answer} {more}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text):
+    """A text without the marks of Markdown."""
+    return re.sub(r"([*_\[\]<>|`])", r"\\\1", text)

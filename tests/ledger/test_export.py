@@ -1,0 +1,70 @@
+"""The judges' table, and the same results in the schema of Every Eval Ever."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+
+import nlgjudge as nj
+from nlgjudge.cli import main
+from nlgjudge.ledger.export import export
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    return {path: json.loads(path.read_text(encoding="utf-8")) for path in export(folder)}
+
+
+def test_the_records_follow_the_published_schema(records):
+    home = find_spec("every_eval_ever")
+    if home is None:
+        pytest.skip("needs every-eval-ever: make served")
+    path = Path(home.submodule_search_locations[0]) / "schemas" / "eval.schema.json"
+    validator = jsonschema.Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
+    for path, record in records.items():
+        assert [error.message for error in validator.iter_errors(record)] == [], path
+
+
+def test_a_record_has_a_judges_values_intervals_and_sources(records):
+    """Table 2 of LLMBar, GPT-4 with metrics and a reference: 82.8 on the Adversarial sets."""
+    (record,) = [one for one in records.values() if one["model_info"]["name"] == "gpt-4-0613"]
+    assert record["model_info"]["id"] == "openai/gpt-4-0613"
+    results = {one["evaluation_result_id"]: one for one in record["evaluation_results"]}
+    assert len(results) == len(record["evaluation_results"])
+    name = "adversarial/AVG/pair/accuracy/llmbar/metrics_reference/the paper's own"
+    best = results[name]
+    assert round(best["score_details"]["score"], 3) == 0.828
+    interval = best["score_details"]["uncertainty"]["confidence_interval"]
+    assert interval["lower"] < 0.828 < interval["upper"]
+    assert best["source_data"]["url"] == ["https://github.com/princeton-nlp/LLMBar"]
+
+
+def test_a_value_that_is_only_published_is_in_the_table_and_not_exported(records):
+    judges = nj.ledger.committed("judges")
+    published = judges[judges["kind"] == "published, not checked"]
+    assert published["ci_low"].isna().all() and len(published)
+    kinds = {
+        result["generation_config"]["additional_details"]["kind"]
+        for record in records.values()
+        for result in record["evaluation_results"]
+    }
+    assert kinds <= {"the paper's own", "recorded by others", "kept rerun"}
+    assert judges["value"].notna().all() and not judges.duplicated().any()
+
+
+def test_judges_of_others_have_their_prompt_replies_and_year():
+    found = nj.ledger.committed("judges").query("judge == 'gpt-4-0314' and benchmark == 'summeval'")
+    assert set(found["kind"]) == {"recorded by others"} and set(found["date"]) == {"2023"}
+    assert set(found["source"]) == {"Shen et al. 2023"} and found["replies"].notna().all()
+    assert pd.to_numeric(found["value"]).between(-1, 1).all()
+
+
+def test_one_command_writes_all(tmp_path, capsys):
+    assert main(["export", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    files = list((tmp_path / "out").rglob("*.json"))
+    assert f"{len(files)} files" in said and files
