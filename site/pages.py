@@ -12,7 +12,7 @@ from itables.javascript import generate_init_offline_itables_html
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.figures import SOLID
-from nlgjudge.ledger.judges import judges
+from nlgjudge.ledger.known_judges import judges
 from nlgjudge.ledger.ledger import anchor, cell_counts, committed, measures
 from nlgjudge.ledger.printed import tables
 from nlgjudge.ledger.verdicts import titled

@@ -57,6 +57,8 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "build" / "results"))
     ledger.save(ledger.merge([]), tables / "ledger.csv")
+    (tmp_path / "site").mkdir()
+    shutil.copy(REPOSITORY / "site" / "questions.csv", tmp_path / "site")
     resolved(tmp_path, one="real", two="real")
     return tmp_path
 
@@ -429,7 +431,7 @@ def test_refresh_copies_outputs_figures_and_counts_and_says_what_changed(small):
     assert book.metadata["nlgjudge"]["data"] == {"data_one": ["real", "digest"]}
     text = readmes[0].read_text(encoding="utf-8")
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert "| CoAScore | 469 | 0 | 0 | 0 | 0 | 469 | 0 | 0 |\n" in text
+    assert "| CoAScore | 469 | 0 | 0 | 0 | 0 | 469 | 0 | 0 | 0 |\n" in text
     again = []
     workflow.refresh(again.append)
     assert again == [left_out]

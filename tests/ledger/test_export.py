@@ -44,7 +44,7 @@ def test_a_record_has_a_judges_values_intervals_and_sources(records):
 
 
 def test_a_value_that_is_only_published_is_in_the_table_and_not_exported(records):
-    judges = nj.ledger.committed("judges")
+    judges = nj.ledger.judges()
     published = judges[judges["kind"] == "published, not checked"]
     assert published["ci_low"].isna().all() and len(published)
     kinds = {
@@ -57,7 +57,7 @@ def test_a_value_that_is_only_published_is_in_the_table_and_not_exported(records
 
 
 def test_judges_of_others_have_their_prompt_replies_and_year():
-    found = nj.ledger.committed("judges").query("judge == 'gpt-4-0314' and benchmark == 'summeval'")
+    found = nj.ledger.judges().query("judge == 'gpt-4-0314' and benchmark == 'summeval'")
     assert set(found["kind"]) == {"recorded by others"} and set(found["date"]) == {"2023"}
     assert set(found["source"]) == {"Shen et al. 2023"} and found["replies"].notna().all()
     assert pd.to_numeric(found["value"]).between(-1, 1).all()

@@ -172,10 +172,10 @@ def part(folder, name, evidence, ours, rows=("ROUGE-1",)):
 def test_merge_without_parts_has_every_published_cell_and_says_what_each_needs():
     rows = ledger.merge([])
     cells = published()
-    assert list(rows.columns) == [*COLUMNS, "group"]
+    assert list(rows.columns) == [*COLUMNS, "group", "address"]
     assert rows[[*CELL, "published"]].values.tolist() == cells[[*CELL, "printed"]].values.tolist()
     assert set(rows["verdict"]) == {"not_run", MISPRINT} and set(rows["evidence"]) == {"none"}
-    assert set(rows["group"]) == {"not run", "misprint", "dash", "lost"}
+    assert set(rows["group"]) == {"not run", "misprint", "dash", "lost", "constant"}
     assert (rows["note"].str.strip() != "").all()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from nlgjudge.data.benchmarks import benchmark_files
-from nlgjudge.ledger.judges import judges
+from nlgjudge.ledger.known_judges import judges
 from nlgjudge.ledger.verdicts import titled
 from nlgjudge.papers.folders import averages, papers
 from nlgjudge.stats.correlations import PAIR

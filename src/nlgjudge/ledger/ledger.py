@@ -64,14 +64,14 @@ def read(path: Path) -> pd.DataFrame:
     return frame[[column for column in [*COLUMNS, *ADDED] if column in frame]]
 
 
-def committed(what: Literal["ledger", "reruns", "judges"] = "ledger") -> pd.DataFrame:
-    """Read the committed ledger, the kept reruns, `paper_tables/reruns/<judge>.csv`, or all judges.
+def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
+    """Read the committed ledger, or the kept reruns, `paper_tables/reruns/<judge>.csv`.
 
     Returns
     -------
     pandas.DataFrame
-        Of judges, the columns of `nlgjudge.ledger.judges.judges`. Else the ledger's columns, and of the ledger `group`
-        and `address` (its row on the site), of reruns `judge` (the name of a rerun's file).
+        The ledger's columns, and of the ledger `group` and `address` (its row on the site), of reruns `judge` (the
+        name of a rerun's file).
 
     Raises
     ------
@@ -85,10 +85,6 @@ def committed(what: Literal["ledger", "reruns", "judges"] = "ledger") -> pd.Data
     >>> sorted(committed("reruns")["judge"].unique())[-1]
     'unieval'
     """
-    if what == "judges":
-        from nlgjudge.ledger.judges import judges  # which reads the ledger
-
-        return judges()
     return _kept_cells() if what == "reruns" else read(use(root() / "paper_tables" / "ledger.csv"))
 
 

@@ -138,7 +138,9 @@ def of_judge(means, counts):
     if len(means) == 1:
         rows, ours = first["row"], with_interval(means).iloc[0]
     else:
-        rows, ours = f"{means['row'].nunique()} rows", _range(means["ours"])
+        names = means["row"].unique()
+        rows = names[0] if len(names) == 1 else f"{len(names)} rows"
+        ours = _range(means["ours"])
     published = _range(means["published"])
     return (
         f"{where}: {judge} in the place of {rows} reaches {ours}, where the paper publishes {published} ({what}). "
