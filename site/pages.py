@@ -63,7 +63,7 @@ def _table_page(paper, artefact):
         _plain(table.verdict),
         f"Computed in [{nj.Finding(about.notebook).title}](../../notebooks/{about.notebook}.ipynb). "
         "A published value comes first, ours second ([what the words mean](../glossary.md)).",
-        f"```{{raw}} html\n{table[artefact]._repr_html_()}\n```",
+        f'```{{raw}} html\n<div style="overflow-x: auto">{table[artefact]._repr_html_()}</div>\n```',
         "## Row by row",
     ]
     for row, cells in table.cells.groupby("row", sort=False):
@@ -108,7 +108,7 @@ def _home(site):
     }
     bars = pd.DataFrame(groups).iloc[::-1]
     colours = [SOLID["reproduces"], SOLID["differs"], "#bbbbbb"]
-    axis = bars.plot.barh(stacked=True, figsize=(9, 2.3), color=colours, width=0.7)
+    axis = bars.plot.barh(stacked=True, figsize=(9, 1.7), color=colours, width=0.7)
     axis.set(xlabel="published cells", ylabel="")
     axis.legend(frameon=False, fontsize="small")
     axis.figure.savefig(site / "headline.png", dpi=110, bbox_inches="tight")
@@ -134,7 +134,7 @@ def _questions_page():
     parts = ["# Questions that readers bring"]
     for name, question, answer, place in _questions():
         more = f"[Read on](../notebooks/00_index.ipynb#{place})"
-        parts += [f'<a id="{name}"></a>', f"## {question}", f"{answer} {more}"]
+        parts += [f"({name})=\n## {question}", f"{answer} {more}"]
     return "\n\n".join(parts) + "\n"
 
 
