@@ -13,7 +13,7 @@ import nlgjudge as nj
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.figures import SOLID
 from nlgjudge.ledger.known_judges import judges
-from nlgjudge.ledger.ledger import anchor, cell_counts, committed, measures
+from nlgjudge.ledger.ledger import anchor, cell_counts, committed
 from nlgjudge.ledger.printed import tables
 from nlgjudge.ledger.verdicts import titled
 
@@ -89,17 +89,21 @@ def _row(cells):
 
 def _home(site):
     """Put headline numbers, their picture and the first questions into the home page."""
-    rows = committed()
-    counts = cell_counts(rows.assign(paper=measures(rows)))
-    good = counts["exact"] + counts["close"]
+    values = nj.Finding("01_papers").values
+    known = {"all": "correlations", "llmbar": "accuracies"}
     said = [
-        f"{good[name]:,} of {counts.loc[name, 'cells']:,} published {name}" for name in counts.index
+        f"{values[f'{paper}, reproduce'].value:,.0f} of {values[f'{paper}, cells'].value:,.0f} published {what}"
+        for paper, what in known.items()
     ]
+    wrong = sum(values[f"{paper}, contradict"].value for paper in known)
     questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, _ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
-    text = text.replace("HEADLINE", f"**{' and '.join(said)} reproduce.**")
+    text = text.replace(
+        "HEADLINE", f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.**"
+    )
     page.write_text(text.replace("QUESTIONS", "\n".join(questions)), encoding="utf-8")
+    rows = committed()
     sizes = cell_counts(rows).rename(index=nj.papers.titles())
     groups = {
         "reproduces": sizes["exact"] + sizes["close"],

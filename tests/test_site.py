@@ -12,6 +12,7 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.data.paths import root
 
+MADE = {"headline.png", "questions.md", "tables/index.md"}  # when the site is built
 # Every address that was published once; `make refresh` adds new ones.
 ADDRESSES = (root() / "site" / "addresses.txt").read_text(encoding="utf-8").splitlines()
 
@@ -54,12 +55,17 @@ def test_the_site_is_built_with_the_ledger_as_a_searchable_table(tmp_path):
         page_name, _, place = address.partition("#")
         if page_name == "questions.html":
             assert f'id="{place}"' in asked
-    assert "published correlations" in home and "headline.png" in home
-    searched = (html / "searchindex.js").read_text(encoding="utf-8").lower()
-    for word in ("cot", "bertscore", "temperature", "agreement", "g-eval"):
+    values = nj.Finding("01_papers").values
+    for paper in ("all", "llmbar"):
         assert (
-            word in searched.partition('"titles"')[2] or word in searched.partition("titleterms")[2]
+            f"{values[f'{paper}, reproduce'].value:,.0f} of {values[f'{paper}, cells'].value:,.0f} published"
+            in home
         )
+    assert "headline.png" in home and home.count('href="questions.html#') == 5
+    searched = (html / "searchindex.js").read_text(encoding="utf-8").lower()
+    titles = searched.partition('"alltitles"')[2].partition('"docnames"')[0]
+    for word in ("cot", "bertscore", "temperature", "agreement", "g-eval"):
+        assert word in titles
     columns = re.findall(r"<th>([^<]*)</th>", page)
     assert columns[:5] == ["row", "aspect", "published", "ours", "verdict"]
     assert 'src="http' not in page.split("<body")[1]
@@ -126,14 +132,8 @@ def test_every_link_within_the_repository_leads_somewhere():
     for path, target in links:
         name, _, anchor = target.partition("#")
         file = path.parent / name
+        if name in MADE:
+            continue
         if not file.exists() or anchor and anchor not in headings(file):
             dead.append((path.name, target))
     assert dead == []
-
-
-def test_the_home_page_has_the_committed_numbers_and_a_picture():
-    page = (root() / "site" / "index.md").read_text(encoding="utf-8")
-    values = nj.Finding("01_papers").values
-    counts = [f"{values[f'all, {name}']:,}" for name in ("reproduce", "cells", "contradict")]
-    assert "{} of {} published correlations reproduce, and {} contradict".format(*counts) in page
-    assert re.search(r"!\[.+\]\(\.\./figures/\w+\.png\)", page)

@@ -45,7 +45,7 @@ class AspectReport(NamedTuple):
     table
         By method, the highest first: `value, low, high, n` and, of graded ratings, `p` and `p_systems` (corrected for
         the number of methods) against the highest; of categories, the measures of
-        `nlgjudge.stats.category_agreement`.
+        `nlgjudge.stats.categories.category_agreement`.
     sentence
         The answer.
     paper
