@@ -145,6 +145,24 @@ def test_texts_before_the_choice_are_written_once_a_pair(sample, content):
     assert f"Is it short? {sample['source'].iloc[-1]}" in shown and "REFERENCE" in shown
 
 
+def test_an_item_without_its_metrics_is_not_asked_about(sample, content):
+    content("llmbar", role="prompt")
+
+    def judge(item):
+        if "propose at most three" in item.prompt:
+            return "" if item.source.startswith("Name three") else "Is it short?"
+        return "Output (a)"
+
+    asked = nj.get_judge(judge)
+    found = choose_in_steps(sample, asked, nj.prompt("llmbar/metrics"), {}, {})
+    found = found.set_index("item_id").loc[sample["item_id"]]
+    lacking = (sample["doc_id"] == "i01").to_numpy()
+    assert found["score"].isna().tolist() == lacking.tolist()
+    assert set(found.loc[lacking, "reason"]) == {"empty"}
+    nothing = choose_in_steps(sample[lacking], asked, nj.prompt("llmbar/metrics"), {}, {})
+    assert nothing["score"].isna().all() and len(nothing) == 2
+
+
 def test_a_debate_shows_each_output_the_reasons_for_it(sample, content):
     content("llmbar", role="prompt")
     debates = []

@@ -106,7 +106,11 @@ def _result(row) -> dict[str, Any]:
             }
         }
     known = {"prompt": row["prompt"], "kind": row["kind"], "source": row["source"]}
-    known |= {"date": row["date"], "address": row["address"], "replies": str(row["replies"])}
+    known |= {
+        "date": row["date"],
+        "address": row["address"],
+        "replies": f"{row['replies']:g}" if pd.notna(row["replies"]) else "",
+    }
     return {
         "evaluation_result_id": "/".join([*what, row["prompt"] or "unregistered", row["kind"]]),
         "evaluation_name": ", ".join(map(titled, what)),

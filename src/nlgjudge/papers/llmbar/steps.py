@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.run import judge_items
+from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Tasks
 
 # By the slot that it fills, the prompt of a text that is written once a pair, and its longest reply.
@@ -40,15 +42,22 @@ def choose_in_steps(
     -------
     pandas.DataFrame
         As from `nlgjudge.judge_items`. Of a debate it has the last choice where the two orders' first choices are
-        different outputs, else the first.
+        different outputs, else the first. An item whose metrics or reference did not come is not asked about, and
+        has the reason why they did not.
     """
     shown = set(last.slots.values())
+    without = []
     for field, (name, longest) in AUXILIARY.items():
         if field in shown:
             sampling = stated | {"max_tokens": longest} | own
-            items = items.assign(**{field: _written(items, judge, name, sampling)})
+            replies = _written(items, judge, name, sampling)
+            items = items.assign(**{field: [reply.text.strip() for reply in replies]})
+            is_empty = items[field] == ""
+            without.append(_unasked(items[is_empty], replies[is_empty], last.aspect))
+            items = items[~is_empty]
     if DEBATE not in shown:
-        return judge_items(items, last, judge, sampling=stated | own)
+        asked = [judge_items(items, last, judge, sampling=stated | own)] if len(items) else []
+        return pd.concat([*asked, *without], ignore_index=True)
     name, longest = REASONS
     first = judge_items(items, name, judge, sampling=stated | {"max_tokens": longest} | own)
     debated = _debated(items, first)
@@ -60,12 +69,21 @@ def choose_in_steps(
 
 
 def _written(items, judge, name, sampling):
-    """A judge's text for each pair, beside the items."""
+    """A judge's reply for each pair, beside the items."""
     of_pairs = items.drop_duplicates("doc_id")
+    pairs = dict(zip(of_pairs["item_id"], of_pairs["doc_id"]))
     replies = judge.replies(Tasks(of_pairs, prompt(name), **sampling))
-    texts = {reply.item_id: reply.text.strip() for reply in replies}
-    by_pair = dict(zip(of_pairs["doc_id"], of_pairs["item_id"].map(texts)))
-    return items["doc_id"].map(by_pair)
+    by_pair = {pairs[reply.item_id]: reply for reply in replies}
+    return pd.Series([by_pair[pair] for pair in items["doc_id"]], items.index, dtype=object)
+
+
+def _unasked(items, replies, aspect):
+    """Rows of items that lack a text from an earlier step, with the reason."""
+    rows = [
+        (item_id, aspect, 0, "", math.nan, reply.reason or "empty")
+        for item_id, reply in zip(items["item_id"], replies)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _debated(items, first):
