@@ -31,7 +31,8 @@ def write(site):
         path.write_text(_table_page(paper, artefact), encoding="utf-8")
     (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
     (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
-    shown = judges().round(3).drop(columns="address")
+    known = judges().round(3).drop(columns="address")
+    shown = known[[name for name in known if name != "prompt"] + ["prompt"]]
     (site / "judges_table.html").write_text(sortable(shown), encoding="utf-8")
     _home(site)
 
@@ -112,7 +113,7 @@ def _home(site):
     }
     bars = pd.DataFrame(groups).iloc[::-1]
     colours = [SOLID["reproduces"], SOLID["differs"], "#bbbbbb"]
-    axis = bars.plot.barh(stacked=True, figsize=(9, 1.7), color=colours, width=0.7)
+    axis = bars.plot.barh(stacked=True, figsize=(9, 1.35), color=colours, width=0.7)
     axis.set(xlabel="published cells", ylabel="")
     axis.legend(frameon=False, fontsize="small")
     axis.figure.savefig(site / "headline.png", dpi=110, bbox_inches="tight")
